@@ -144,23 +144,6 @@ static size_t last_cut(const cutter *own)
     return own->parts - (own->mtp > 0 && own->division->stages == 2 ? 2 : 1);
 }
 
-/* Each place ends where as much of the whole lies behind it as places do. */
-static void cut_evenly(cutter *own)
-{
-    int64_t whole = own->before[own->parts];
-    size_t at = 0;
-    own->cuts[0] = 0;
-    for (size_t place = 1; place < own->places; place++) {
-        int64_t wanted = whole * (int64_t)place / (int64_t)own->places;
-        size_t most = last_cut(own) - (own->places - 1 - place);
-        at++;
-        while (at < most && wanted - own->before[at] > own->before[at + 1] - wanted)
-            at++;
-        own->cuts[place] = at;
-    }
-    own->cuts[own->places] = own->parts;
-}
-
 /*
  * What the slowest rank has to do in one round of an interleaved schedule, and which that is: while
  * ranks take micro-batches forward through chunk `round`, others come back, for twice as long,
@@ -271,24 +254,6 @@ static bool improve(cutter *own)
     return true;
 }
 
-static void write_stages(const cutter *own, st_layout_stage *stages)
-{
-    size_t layers = (size_t)own->division->layers;
-    for (size_t place = 0; place < own->places; place++) {
-        size_t begin = own->cuts[place];
-        size_t end = own->cuts[place + 1];
-        size_t first = begin > 0 ? begin - 1 : 0; /* part 0 is the embedding */
-        size_t behind = end - 1 < layers ? end - 1 : layers;
-        first = first < layers ? first : layers;
-        stages[place] = (st_layout_stage){
-            .first = (uint32_t)first,
-            .layers = (uint32_t)(behind - first),
-            .mtp = begin <= layers + 1 && layers + 1 < end ? (uint32_t)own->mtp : 0,
-            .embedding = place == 0,
-            .loss = place + 1 == own->places};
-    }
-}
-
 static bool cut(const st_stage_plan *plan, const st_division *division, double code,
                 st_layout_stage *stages)
 {
@@ -304,12 +269,37 @@ static bool cut(const st_stage_plan *plan, const st_division *division, double c
     bool good = own.before != NULL && own.cuts != NULL && own.loads != NULL;
     if (good) {
         fill_costs(&own, plan, code);
-        cut_evenly(&own);
+        /* Each place ends where as much of the whole lies behind it as places do. */
+        int64_t whole = own.before[own.parts];
+        size_t at = 0;
+        own.cuts[0] = 0;
+        for (size_t place = 1; place < own.places; place++) {
+            int64_t wanted = whole * (int64_t)place / (int64_t)own.places;
+            size_t most = last_cut(&own) - (own.places - 1 - place);
+            at++;
+            while (at < most && wanted - own.before[at] > own.before[at + 1] - wanted)
+                at++;
+            own.cuts[place] = at;
+        }
+        own.cuts[own.places] = own.parts;
         for (size_t place = 0; place < own.places; place++)
             own.loads[place] = load_of(&own, place);
         while (improve(&own))
             ;
-        write_stages(&own, stages);
+        size_t layers = (size_t)own.division->layers;
+        for (size_t place = 0; place < own.places; place++) {
+            size_t begin = own.cuts[place];
+            size_t end = own.cuts[place + 1];
+            size_t first = begin > 0 ? begin - 1 : 0; /* part 0 is the embedding */
+            size_t behind = end - 1 < layers ? end - 1 : layers;
+            first = first < layers ? first : layers;
+            stages[place] = (st_layout_stage){
+                .first = (uint32_t)first,
+                .layers = (uint32_t)(behind - first),
+                .mtp = begin <= layers + 1 && layers + 1 < end ? (uint32_t)own.mtp : 0,
+                .embedding = place == 0,
+                .loss = place + 1 == own.places};
+        }
     }
     free(own.before);
     free(own.cuts);
@@ -342,16 +332,6 @@ static void free_stages(void *own)
         free(known[i].stages);
 }
 
-static bool is_same(const known_layout *known, const st_stage_plan *plan,
-                    const st_division *division, double code)
-{
-    const st_division *own = &known->division;
-    return known->number == plan->number && known->code == code &&
-           own->stages == division->stages && own->chunks == division->chunks &&
-           own->folded == division->folded && own->layers == division->layers &&
-           own->leading == division->leading && own->every == division->every;
-}
-
 const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *division,
                                  double code)
 {
@@ -364,7 +344,11 @@ const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *d
         return NULL;
     uint64_t hash = (uint64_t)code * UINT64_C(0x9E3779B97F4A7C15) + places + plan->number * 31;
     known_layout *slot = &known[(hash ^ hash >> 32) % KNOWN];
-    if (is_same(slot, plan, division, code))
+    const st_division *own = &slot->division;
+    if (slot->number == plan->number && slot->code == code && own->stages == division->stages &&
+        own->chunks == division->chunks && own->folded == division->folded &&
+        own->layers == division->layers && own->leading == division->leading &&
+        own->every == division->every)
         return &slot->layout;
     st_layout_stage *stages = calloc(places, sizeof *stages);
     if (stages == NULL || !cut(plan, division, code, stages)) {

@@ -44,32 +44,6 @@ static const char *value_text(const brief *self, const char *name, double value,
 
 /* ---- the answer ---- */
 
-/* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
-static void add_answer(const brief *self, const st_summary_part *part, const char **line)
-{
-    char text[ST_QUANTITY_TEXT];
-    const st_type *type = st_summary_type(self->estimate, part->cell);
-    double value = st_summary_value(self->values, part->cell);
-    bool large = value >= 1e4;
-    if (strcmp(type->unit.text, "1/s") == 0)
-        st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, text, sizeof text);
-    else
-        (void)value_text(self, part->cell, value, text);
-    st_text_add(self->root->result->arena, line, ", ", "%s %s", text, part->label);
-}
-
-/* Whether no limit of the sheet is exceeded; -1 where it has none. */
-static int fits(const st_estimate *estimate)
-{
-    size_t count = 0;
-    int found = -1;
-    const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (checks[i].limit)
-            found = found != 0 && estimate->checks[i] == 1.0 ? 1 : 0;
-    return found;
-}
-
 /* "52.19 of 80 GiB": the unit stands once where it is the same. */
 static const char *of_limit(const brief *self, const st_summary_bar *bar, char *text)
 {
@@ -90,7 +64,12 @@ static void add_fit(const brief *self, const char **line)
 {
     st_arena *arena = self->root->result->arena;
     char texts[ST_QUANTITY_TEXT * 2];
-    int verdict = fits(self->estimate);
+    size_t count = 0;
+    int verdict = -1;
+    const st_sheet_check *checks = st_sheet_checks(self->estimate->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (checks[i].limit)
+            verdict = verdict != 0 && self->estimate->checks[i] == 1.0 ? 1 : 0;
     if (verdict < 0)
         return;
     st_text_add(arena, line, "", verdict == 1 ? ", fits" : ", TOO LARGE");
@@ -122,8 +101,20 @@ static void say_answer(const brief *self)
     const char *line = "";
     char text[ST_QUANTITY_TEXT];
     const st_estimate *estimate = self->estimate;
-    for (size_t i = 0; i < self->summary->answer_count; i++)
-        add_answer(self, &self->summary->answer[i], &line);
+    for (size_t i = 0; i < self->summary->answer_count; i++) {
+        /* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
+        const st_summary_part *part = &self->summary->answer[i];
+        char answer_text[ST_QUANTITY_TEXT];
+        const st_type *type = st_summary_type(self->estimate, part->cell);
+        double value = st_summary_value(self->values, part->cell);
+        bool large = value >= 1e4;
+        if (strcmp(type->unit.text, "1/s") == 0)
+            st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, answer_text,
+                            sizeof answer_text);
+        else
+            (void)value_text(self, part->cell, value, answer_text);
+        st_text_add(self->root->result->arena, &line, ", ", "%s %s", answer_text, part->label);
+    }
     if (self->summary->answer_count == 0 && estimate->shown_count > 0) {
         const st_shown *first = &estimate->shown[0];
         st_text_add(arena, &line, "", "%s: %s", first->name,
@@ -283,35 +274,6 @@ static bool is_constant(const st_effect *effect)
     return !given && !neutral && (effect->is_cluster || st_input_is_assumed(effect->input));
 }
 
-static void show_effect(const brief *self, const st_effect *effect, st_node *list, st_table *table)
-{
-    const st_sheet_input *input = effect->input->input;
-    char text[ST_QUANTITY_TEXT];
-    bool assumed = st_input_is_assumed(effect->input);
-    const char *source = effect->input->from != NULL ? effect->input->from->source : input->cite;
-    st_node *row = st_put_line_map(list, NULL);
-    st_put_format(row, "change", "%+.1f %%", 100 * effect->change);
-    st_put_text(row, "key", input->from);
-    st_put_format(
-        row, "value", "%s%s",
-        st_type_format(&input->type, effect->input->value, ST_STYLE_SCALED, text, sizeof text),
-        assumed ? ", assumed" : "");
-    const char *doc = st_text_or_empty(input->doc); /* its first words */
-    st_put_format(row, "doc", "%.*s", (int)strcspn(doc, ",;(:"), doc);
-    st_put_text(row, "cite", self->wanted->cite ? st_text_or_empty(source) : "");
-    st_table_show(table, row, "change,key,value,doc,cite");
-}
-
-/* Plugins stand in the head; which cells they have a part in is told with all cells. */
-static void say_refined(const brief *self)
-{
-    const st_estimate *estimate = self->estimate;
-    if (estimate->plugin_count == 0)
-        return;
-    st_say(self->root, "\n%zu cell%s refined by plugins, told with --all\n",
-           estimate->refined_count, estimate->refined_count == 1 ? "" : "s");
-}
-
 /* The more rows of bars there are, the fewer stand below them. */
 static size_t most_effects(size_t bars)
 {
@@ -347,7 +309,23 @@ static void say_effects(const brief *self, size_t bars)
     st_node *list = st_put_list(root, ".effects");
     for (size_t i = 0; i < count && i < most_effects(bars); i++) {
         assumed -= st_input_is_assumed(sorted[i]->input) ? 1 : 0;
-        show_effect(self, sorted[i], list, table);
+        const st_effect *effect = sorted[i];
+        const st_sheet_input *input = effect->input->input;
+        char text[ST_QUANTITY_TEXT];
+        bool effect_assumed = st_input_is_assumed(effect->input);
+        const char *source =
+            effect->input->from != NULL ? effect->input->from->source : input->cite;
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_format(row, "change", "%+.1f %%", 100 * effect->change);
+        st_put_text(row, "key", input->from);
+        st_put_format(
+            row, "value", "%s%s",
+            st_type_format(&input->type, effect->input->value, ST_STYLE_SCALED, text, sizeof text),
+            effect_assumed ? ", assumed" : "");
+        const char *doc = st_text_or_empty(input->doc); /* its first words */
+        st_put_format(row, "doc", "%.*s", (int)strcspn(doc, ",;(:"), doc);
+        st_put_text(row, "cite", self->wanted->cite ? st_text_or_empty(source) : "");
+        st_table_show(table, row, "change,key,value,doc,cite");
     }
     if (assumed > 0)
         st_say(root, "%s  %zu more assumption%s with --all\n", count > 0 ? "" : "\n", assumed,
@@ -377,7 +355,11 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
         bars += say_bar(&self, &self.summary->bars[i]);
     if (self.summary->bar_count == 0)
         say_cells(&self);
-    say_refined(&self);
+    /* Plugins stand in the head; which cells they have a part in is told with all cells. */
+    const st_estimate *refined_estimate = self.estimate;
+    if (refined_estimate->plugin_count != 0)
+        st_say(self.root, "\n%zu cell%s refined by plugins, told with --all\n",
+               refined_estimate->refined_count, refined_estimate->refined_count == 1 ? "" : "s");
     say_effects(&self, bars);
     if (!wanted->quiet)
         st_report_warnings(errors, self.root);

@@ -12,12 +12,6 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static bool same_type(const st_type *a, const st_type *b)
-{
-    return a->kind == b->kind &&
-           (a->kind != ST_TYPE_NUMBER || st_dimension_equal(a->unit.dimension, b->unit.dimension));
-}
-
 /* What a value stands for: an enumeration's numbers mean nothing across two sheets. */
 static bool same_value(const st_compared *row, const st_type *type_b)
 {
@@ -42,12 +36,6 @@ static void add_row(st_comparison *comparison, const st_compared *row)
     comparison->rows[comparison->count++] = *row;
 }
 
-static const st_bound_input *find_input(const st_estimate *estimate, const char *name)
-{
-    size_t i = st_estimate_input(estimate, name);
-    return i < estimate->input_count ? &estimate->inputs[i] : NULL;
-}
-
 /* What one estimate has of an input or a cell. */
 typedef struct st_side {
     const st_type *type; /* NULL: it has none */
@@ -58,7 +46,9 @@ typedef struct st_side {
 static void compare_sides(st_comparison *comparison, st_compared row, st_side own, st_side other,
                           bool from_a, bool all)
 {
-    bool both = other.type != NULL && same_type(own.type, other.type);
+    bool both = other.type != NULL && own.type->kind == other.type->kind &&
+                (own.type->kind != ST_TYPE_NUMBER ||
+                 st_dimension_equal(own.type->unit.dimension, other.type->unit.dimension));
     double others = both ? other.value : 0;
     row.type = own.type;
     row.in_a = from_a || both;
@@ -75,7 +65,8 @@ static void compare_inputs(st_comparison *comparison, const st_estimate *from,
 {
     for (size_t i = 0; i < from->input_count; i++) {
         const st_sheet_input *input = from->inputs[i].input;
-        const st_bound_input *other = find_input(to, input->name);
+        size_t j = st_estimate_input(to, input->name);
+        const st_bound_input *other = j < to->input_count ? &to->inputs[j] : NULL;
         compare_sides(comparison,
                       (st_compared){.name = input->name, .doc = input->doc, .is_input = true},
                       (st_side){&input->type, from->inputs[i].value},
@@ -115,14 +106,6 @@ st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool al
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-/* B over A as a change in percent; nothing where a ratio says nothing. */
-static void put_change(const st_compared *row, st_node *node)
-{
-    if (row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
-        isfinite(row->a))
-        st_put_change(node, ".change", row->b / row->a - 1);
-}
-
 static void put_side(st_node *node, const char *key, bool there, const st_type *type, double value)
 {
     if (there)
@@ -144,7 +127,10 @@ static void put_rows(const st_comparison *comparison, bool inputs, st_node *list
         put_side(node, "b", row->in_b, row->type, row->b);
         st_put_unit(node, "unit", row->type);
         st_put_text(node, ".doc", row->doc);
-        put_change(row, node);
+        /* B over A as a change in percent; nothing where a ratio says nothing. */
+        if (row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
+            isfinite(row->a))
+            st_put_change(node, ".change", row->b / row->a - 1);
         st_table_show(table, node, "name,a,b,.change,.doc");
     }
 }

@@ -67,59 +67,30 @@ static const char *const value_keys[ST_COLUMNS_MAX] = {".value0", ".value1", ".v
 static const char *const change_keys[ST_COLUMNS_MAX] = {
     "", ".change1", ".change2", ".change3", ".change4", ".change5", ".change6", ".change7"};
 
-static void put_row(const st_columns *columns, size_t index, st_node *row)
-{
-    const st_shown *shown = &first_of(columns)->shown[index];
-    st_put_text(row, "name", shown->name);
-    st_put_unit(row, "unit", shown->type);
-    st_node *values = st_put_line_list(row, "values");
-    st_node *changes = st_put_line_list(row, "changes");
-    for (size_t i = 0; i < columns->count; i++) {
-        bool failed = columns->faults[i] != NULL;
-        double value = failed ? (double)NAN : columns->estimates[i].shown[index].value;
-        double change = change_of(columns, i, index);
-        st_put_number(changes, NULL, change);
-        if (i > 0)
-            st_put_change(row, change_keys[i], change);
-        if (failed) {
-            st_put_null(values, NULL);
-            continue;
-        }
-        st_put_value(values, NULL, shown->type, value);
-        st_put_value(row, value_keys[i], shown->type, value);
-    }
-    st_put_text(row, ".doc", shown->doc);
-}
-
-/* Name, the first value, then a value and its change for each further column, the meaning. */
-static st_table *say_columns(const st_columns *columns, st_node *root, const char **keys)
-{
-    st_table_column layout[2 * ST_COLUMNS_MAX + 2] = {{.ink = ST_INK_NAME}};
-    const st_table_column change = {.title = "change", .right = true};
-    st_arena *arena = root->result->arena;
-    size_t count = 1;
-    *keys = "name";
-    for (size_t i = 0; i < columns->count; i++) {
-        layout[count++] =
-            (st_table_column){.title = columns->names[i], .none = "failed", .right = true};
-        st_text_add(arena, keys, ",", "%s", value_keys[i]);
-        if (i > 0) {
-            layout[count++] = change;
-            st_text_add(arena, keys, ",", "%s", change_keys[i]);
-        }
-    }
-    layout[count++] = (st_table_column){.ink = ST_INK_FAINT, .elastic = true};
-    st_text_add(arena, keys, ",", ".doc");
-    return st_say_table(root, layout, count, 2);
-}
-
 static void put_rows(const st_columns *columns, st_node *root)
 {
     const st_estimate *first = first_of(columns);
     const char *section = "";
     const char *keys = NULL;
     st_node *list = st_put_list(root, "rows");
-    st_table *table = say_columns(columns, root, &keys);
+    /* Name, the first value, then a value and its change for each further column, the meaning. */
+    st_table_column layout[2 * ST_COLUMNS_MAX + 2] = {{.ink = ST_INK_NAME}};
+    const st_table_column change = {.title = "change", .right = true};
+    st_arena *arena = root->result->arena;
+    size_t count = 1;
+    keys = "name";
+    for (size_t i = 0; i < columns->count; i++) {
+        layout[count++] =
+            (st_table_column){.title = columns->names[i], .none = "failed", .right = true};
+        st_text_add(arena, &keys, ",", "%s", value_keys[i]);
+        if (i > 0) {
+            layout[count++] = change;
+            st_text_add(arena, &keys, ",", "%s", change_keys[i]);
+        }
+    }
+    layout[count++] = (st_table_column){.ink = ST_INK_FAINT, .elastic = true};
+    st_text_add(arena, &keys, ",", ".doc");
+    st_table *table = st_say_table(root, layout, count, 2);
     for (size_t i = 0; keys != NULL && i < first->shown_count; i++) {
         if (!is_row(columns, i))
             continue;
@@ -128,43 +99,28 @@ static void put_rows(const st_columns *columns, st_node *root)
             st_table_title(table, section);
         }
         st_node *row = st_put_line_map(list, NULL);
-        put_row(columns, i, row);
+        const st_shown *shown = &first_of(columns)->shown[i];
+        st_put_text(row, "name", shown->name);
+        st_put_unit(row, "unit", shown->type);
+        st_node *values = st_put_line_list(row, "values");
+        st_node *changes = st_put_line_list(row, "changes");
+        for (size_t j = 0; j < columns->count; j++) {
+            bool failed = columns->faults[j] != NULL;
+            double value = failed ? (double)NAN : columns->estimates[j].shown[i].value;
+            double row_change = change_of(columns, j, i);
+            st_put_number(changes, NULL, row_change);
+            if (j > 0)
+                st_put_change(row, change_keys[j], row_change);
+            if (failed) {
+                st_put_null(values, NULL);
+                continue;
+            }
+            st_put_value(values, NULL, shown->type, value);
+            st_put_value(row, value_keys[j], shown->type, value);
+        }
+        st_put_text(row, ".doc", shown->doc);
         st_table_show(table, row, keys);
     }
-}
-
-/* A cell that plugins have a part in. */
-static void put_refined(const char *refine, const st_refined_cell *cell, st_node *row)
-{
-    st_put_text(row, ".refine", refine);
-    st_put_text(row, "name", cell->name);
-    st_put_value(row, "value", cell->type, cell->value);
-    if (isfinite(cell->formula_value))
-        st_put_value(row, "formula_value", cell->type, cell->formula_value);
-    else
-        st_put_null(row, "formula_value");
-    st_put_unit(row, "unit", cell->type);
-    st_put_text(row, "provider", cell->providers);
-    st_put_text_or_null(row, "refusal", cell->refusal);
-    if (cell->refusal[0] == '\0')
-        st_put_text(row, ".by", cell->providers);
-    else
-        st_put_format(row, ".by", "formula in place of %s: %s", cell->providers, cell->refusal);
-}
-
-static st_node *put_columns(const st_columns *columns, st_node *root)
-{
-    st_node *list = st_put_list(root, "columns");
-    for (size_t i = 0; i < columns->count; i++) {
-        const st_estimate *estimate = &columns->estimates[i];
-        st_node *column = st_put_map(list, NULL);
-        st_put_text(column, "refine", columns->names[i]);
-        st_put_text_or_null(column, "error", columns->faults[i]);
-        st_node *refined = st_put_list(column, "refined");
-        for (size_t k = 0; k < estimate->refined_count; k++)
-            put_refined(columns->names[i], &estimate->refined[k], st_put_line_map(refined, NULL));
-    }
-    return list;
 }
 
 /* What plugins have a part in, column by column. */
@@ -188,8 +144,43 @@ static void say_refined(const st_node *list, st_node *root)
     }
 }
 
-static void say_faults(const st_columns *columns, st_node *root)
+void st_columns_report(const st_columns *columns, st_arena *arena, st_result *result)
 {
+    const st_estimate *first = first_of(columns);
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "job", st_job_name(first->job));
+    st_put_text(root, "sheet", st_sheet_name(first->sheet));
+    st_say(root, "%s by sheet %s\n\n", st_job_name(first->job), st_sheet_name(first->sheet));
+    st_node *list = st_put_list(root, "columns");
+    for (size_t i = 0; i < columns->count; i++) {
+        const st_estimate *estimate = &columns->estimates[i];
+        st_node *column = st_put_map(list, NULL);
+        st_put_text(column, "refine", columns->names[i]);
+        st_put_text_or_null(column, "error", columns->faults[i]);
+        st_node *refined = st_put_list(column, "refined");
+        for (size_t k = 0; k < estimate->refined_count; k++) {
+            /* A cell that plugins have a part in. */
+            const st_refined_cell *cell = &estimate->refined[k];
+            st_node *row = st_put_line_map(refined, NULL);
+            st_put_text(row, ".refine", columns->names[i]);
+            st_put_text(row, "name", cell->name);
+            st_put_value(row, "value", cell->type, cell->value);
+            if (isfinite(cell->formula_value))
+                st_put_value(row, "formula_value", cell->type, cell->formula_value);
+            else
+                st_put_null(row, "formula_value");
+            st_put_unit(row, "unit", cell->type);
+            st_put_text(row, "provider", cell->providers);
+            st_put_text_or_null(row, "refusal", cell->refusal);
+            if (cell->refusal[0] == '\0')
+                st_put_text(row, ".by", cell->providers);
+            else
+                st_put_format(row, ".by", "formula in place of %s: %s", cell->providers,
+                              cell->refusal);
+        }
+    }
+    put_rows(columns, root);
+    say_refined(list, root);
     static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
     st_table *table = NULL;
     for (size_t i = 0; i < columns->count; i++) {
@@ -201,19 +192,6 @@ static void say_faults(const st_columns *columns, st_node *root)
         }
         st_table_row(table, (const char *const[]){columns->names[i], columns->faults[i]});
     }
-}
-
-void st_columns_report(const st_columns *columns, st_arena *arena, st_result *result)
-{
-    const st_estimate *first = first_of(columns);
-    st_node *root = st_result_begin(result, arena);
-    st_put_text(root, "job", st_job_name(first->job));
-    st_put_text(root, "sheet", st_sheet_name(first->sheet));
-    st_say(root, "%s by sheet %s\n\n", st_job_name(first->job), st_sheet_name(first->sheet));
-    const st_node *list = put_columns(columns, root);
-    put_rows(columns, root);
-    say_refined(list, root);
-    say_faults(columns, root);
     st_result_csv(result, "rows", "name=cell,unit");
     for (size_t i = 0; i < columns->count; i++)
         st_result_csv_column(result, value_keys[i], columns->names[i]);

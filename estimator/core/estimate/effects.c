@@ -22,14 +22,6 @@ typedef struct trials {
     double **outputs;   /* of what is shown */
 } trials;
 
-/* Something of the cluster that money buys more of, as against a count or a name. */
-static bool is_of_cluster(const st_bound_input *bound)
-{
-    const st_key *key = st_key_find(bound->input->from);
-    return key != NULL && strncmp(key->path, "cluster.", 8) == 0 &&
-           (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
-}
-
 static bool differs(double before, double after)
 {
     return !(before == after) && !(isnan(before) && isnan(after));
@@ -64,21 +56,6 @@ static bool is_asked_for(const st_estimate *estimate, size_t input)
         return false;
     bool is_number = values_of(&bound->input->type) == 0;
     return !is_number || differs(estimate->input_values[input], default_of(bound));
-}
-
-static void list_numbers(trials *own)
-{
-    const st_estimate *estimate = own->estimate;
-    for (size_t i = 0; i < estimate->input_count; i++) {
-        double value = estimate->input_values[i];
-        double usual = default_of(&estimate->inputs[i]);
-        if (values_of(&estimate->inputs[i].input->type) != 0)
-            continue;
-        if (value != 0.0)
-            own->list[own->count++] = (trial){i, value * ST_EFFECT_FACTOR};
-        if (is_asked_for(estimate, i) && isfinite(usual))
-            own->list[own->count++] = (trial){i, usual};
-    }
 }
 
 /* The first other value of each truth value and enumeration, or all but this one. */
@@ -136,20 +113,6 @@ static bool make_outputs(trials *own)
     return !st_arena_failed(own->arena);
 }
 
-static void read_trial(const trials *own, size_t row, st_effect *effect)
-{
-    const st_estimate *estimate = own->estimate;
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        effect->anywhere =
-            effect->anywhere || differs(estimate->shown[i].value, own->outputs[i][row]);
-    double value = estimate->input_values[own->list[row].input];
-    bool is_tenth = own->list[row].value == value * ST_EFFECT_FACTOR;
-    if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
-        estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
-        estimate->shown[0].value != 0.0)
-        effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
-}
-
 static st_status run_trials(trials *own, st_workspace *workspace, st_effect *list)
 {
     const st_program *program = own->estimate->program;
@@ -159,8 +122,19 @@ static st_status run_trials(trials *own, st_workspace *workspace, st_effect *lis
         return ST_ERR_MEMORY;
     st_status status =
         st_program_run(program, workspace, own->columns, own->count, own->outputs, NULL);
-    for (size_t row = 0; row < own->count && status == ST_OK; row++)
-        read_trial(own, row, &list[own->list[row].input]);
+    for (size_t row = 0; row < own->count && status == ST_OK; row++) {
+        st_effect *effect = &list[own->list[row].input];
+        const st_estimate *estimate = own->estimate;
+        for (size_t i = 0; i < estimate->shown_count; i++)
+            effect->anywhere =
+                effect->anywhere || differs(estimate->shown[i].value, own->outputs[i][row]);
+        double value = estimate->input_values[own->list[row].input];
+        bool is_tenth = own->list[row].value == value * ST_EFFECT_FACTOR;
+        if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
+            estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
+            estimate->shown[0].value != 0.0)
+            effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
+    }
     own->count = 0;
     return status;
 }
@@ -176,11 +150,24 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
         goto cleanup;
     for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];
-        list[i].is_cluster = is_of_cluster(&estimate->inputs[i]);
+        /* Something of the cluster that money buys more of, as against a count or a name. */
+        const st_key *key = st_key_find(estimate->inputs[i].input->from);
+        list[i].is_cluster = key != NULL && strncmp(key->path, "cluster.", 8) == 0 &&
+                             (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
     }
     /* That a name matters is mostly clear from one other value: the rest, which may take a schedule
      * that is replayed, is tried only where it is not. */
-    list_numbers(&own);
+    const st_estimate *number_estimate = own.estimate;
+    for (size_t i = 0; i < number_estimate->input_count; i++) {
+        double value = number_estimate->input_values[i];
+        double usual = default_of(&number_estimate->inputs[i]);
+        if (values_of(&number_estimate->inputs[i].input->type) != 0)
+            continue;
+        if (value != 0.0)
+            own.list[own.count++] = (trial){i, value * ST_EFFECT_FACTOR};
+        if (is_asked_for(number_estimate, i) && isfinite(usual))
+            own.list[own.count++] = (trial){i, usual};
+    }
     list_names(&own, NULL);
     status = run_trials(&own, workspace, list);
     if (status != ST_OK)

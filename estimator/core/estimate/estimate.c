@@ -200,15 +200,6 @@ static st_shown describe_cell(const st_sheet_cell *cell)
                       .type = &cell->type};
 }
 
-static st_shown describe_input(const st_sheet_input *input)
-{
-    return (st_shown){.name = input->name,
-                      .doc = st_text_or_empty(input->doc),
-                      .cite = st_text_or_empty(input->cite),
-                      .section = "",
-                      .type = &input->type};
-}
-
 /* Fills in what is known of a cell or input of that name; false where there is none. */
 static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
 {
@@ -219,7 +210,11 @@ static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
     }
     const st_sheet_input *input = st_sheet_find_input(sheet, name);
     if (input != NULL)
-        *shown = describe_input(input);
+        *shown = (st_shown){.name = input->name,
+                            .doc = st_text_or_empty(input->doc),
+                            .cite = st_text_or_empty(input->cite),
+                            .section = "",
+                            .type = &input->type};
     return input != NULL;
 }
 
@@ -243,24 +238,6 @@ bool st_estimate_is_absent(st_absence *absence, const char *name)
     return cell != NULL && st_absence_has_cell(absence, (size_t)(cell - cells));
 }
 
-static void show_section(st_estimate *estimate, const st_sheet_section *section,
-                         st_absence *absence, bool *in_section)
-{
-    size_t count = 0;
-    const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
-    for (size_t i = 0; i < section->count; i++) {
-        st_shown *shown = &estimate->shown[estimate->shown_count];
-        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[i]);
-        if (st_estimate_is_absent(absence, section->cells[i]) ||
-            !describe(estimate->sheet, section->cells[i], shown))
-            continue;
-        shown->section = section->title;
-        estimate->shown_count++;
-        if (cell != NULL)
-            in_section[cell - cells] = true;
-    }
-}
-
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena)
 {
     size_t section_count = 0;
@@ -277,8 +254,22 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
         !st_estimate_find_absent(estimate, arena, &absence))
         return ST_ERR_MEMORY;
     estimate->shown_count = 0;
-    for (size_t i = 0; i < section_count; i++)
-        show_section(estimate, &sections[i], &absence, in_section);
+    for (size_t i = 0; i < section_count; i++) {
+        const st_sheet_section *section = &sections[i];
+        size_t count = 0;
+        const st_sheet_cell *section_cells = st_sheet_cells(estimate->sheet, &count);
+        for (size_t j = 0; j < section->count; j++) {
+            st_shown *shown = &estimate->shown[estimate->shown_count];
+            const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[j]);
+            if (st_estimate_is_absent(&absence, section->cells[j]) ||
+                !describe(estimate->sheet, section->cells[j], shown))
+                continue;
+            shown->section = section->title;
+            estimate->shown_count++;
+            if (cell != NULL)
+                in_section[cell - section_cells] = true;
+        }
+    }
     bool everything = all || estimate->shown_count == 0;
     for (size_t i = 0; everything && i < cell_count; i++)
         if (!in_section[i])
@@ -321,16 +312,6 @@ static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *erro
     return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
 }
 
-/* Prices that nobody gave, and what follows from them. */
-static void leave_out_unknown(st_estimate *estimate)
-{
-    for (size_t i = 0; i < estimate->shown_count; i++) {
-        st_shown *shown = &estimate->shown[i];
-        shown->value = st_sheet_known(estimate->sheet, shown->name, shown->value);
-        shown->formula_value = st_sheet_known(estimate->sheet, shown->name, shown->formula_value);
-    }
-}
-
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
@@ -359,7 +340,12 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     estimate->checks = checks;
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
-    leave_out_unknown(estimate);
+    /* Prices that nobody gave, and what follows from them. */
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        st_shown *shown = &estimate->shown[i];
+        shown->value = st_sheet_known(estimate->sheet, shown->name, shown->value);
+        shown->formula_value = st_sheet_known(estimate->sheet, shown->name, shown->formula_value);
+    }
 cleanup:
     st_workspace_destroy(workspace);
     return status;

@@ -28,11 +28,6 @@ typedef struct explain_writer {
     bool *cells_seen;  /* one per cell: written already */
 } explain_writer;
 
-static size_t indent_of(size_t level)
-{
-    return STEP_INDENT * (level < INDENT_LEVELS ? level : INDENT_LEVELS);
-}
-
 static void say_indent(st_node *node, size_t indent)
 {
     st_say(node, "%*s", (int)indent, "");
@@ -140,38 +135,6 @@ static void say_repeats(const explain_writer *writer, const st_explanation *step
     }
 }
 
-/* "NAME - meaning   [citation]" */
-static void say_title(const st_explanation *step, size_t indent, st_node *node)
-{
-    say_indent(node, indent);
-    st_say_ink(node, ST_INK_NAME, step->name);
-    if (step->doc[0] != '\0') {
-        st_say(node, " - ");
-        st_say_ink(node, ST_INK_PLAIN, step->doc);
-    }
-    if (step->cite[0] != '\0') {
-        st_say(node, "   ");
-        st_say_ink(node, ST_INK_FAINT, "[");
-        st_say_ink(node, ST_INK_FAINT, step->cite);
-        st_say_ink(node, ST_INK_FAINT, "]");
-    }
-    st_say(node, "\n");
-}
-
-/* What stands before the equals sign: a cell's name, or a function with its arguments. */
-static void write_left_side(const explain_writer *writer, const st_explanation *step,
-                            st_buffer *buffer)
-{
-    const st_sheet_function *function =
-        step->kind == ST_EXPLAIN_FUNCTION
-            ? st_sheet_find_function(writer->estimate->sheet, step->name)
-            : NULL;
-    if (function != NULL)
-        st_signature_write(function, buffer);
-    else
-        st_buffer_text(buffer, step->name);
-}
-
 static void say_side(const char *text, size_t column, st_node *node)
 {
     st_say(node, "= ");
@@ -207,7 +170,15 @@ static void say_formula(const explain_writer *writer, const st_explanation *step
                         st_node *node)
 {
     st_buffer left = {0};
-    write_left_side(writer, step, &left);
+    /* What stands before the equals sign: a cell's name, or a function with its arguments. */
+    const st_sheet_function *function =
+        step->kind == ST_EXPLAIN_FUNCTION
+            ? st_sheet_find_function(writer->estimate->sheet, step->name)
+            : NULL;
+    if (function != NULL)
+        st_signature_write(function, &left);
+    else
+        st_buffer_text(&left, step->name);
     const char *name = left.data != NULL ? left.data : step->name;
     size_t column = indent + st_utf8_count(name, strlen(name)) + 1;
     say_indent(node, indent);
@@ -225,16 +196,36 @@ static void say_formula(const explain_writer *writer, const st_explanation *step
     st_buffer_end(&left, &node->result->failed);
 }
 
-/* What the provider says about its value; a '+' marks the parts that sum to it. */
-static void say_terms(const st_explanation *step, size_t indent, st_node *node)
+static void say_step(const explain_writer *writer, const st_explanation *step, size_t level,
+                     st_node *node)
 {
+    size_t indent = STEP_INDENT * (level < INDENT_LEVELS ? level : INDENT_LEVELS) + STEP_INDENT;
+    bool *mark = cell_mark(writer, step);
+    if (mark != NULL)
+        *mark = true;
+    /* "NAME - meaning   [citation]" */
+    say_indent(node, indent - STEP_INDENT);
+    st_say_ink(node, ST_INK_NAME, step->name);
+    if (step->doc[0] != '\0') {
+        st_say(node, " - ");
+        st_say_ink(node, ST_INK_PLAIN, step->doc);
+    }
+    if (step->cite[0] != '\0') {
+        st_say(node, "   ");
+        st_say_ink(node, ST_INK_FAINT, "[");
+        st_say_ink(node, ST_INK_FAINT, step->cite);
+        st_say_ink(node, ST_INK_FAINT, "]");
+    }
+    st_say(node, "\n");
+    say_formula(writer, step, indent, node);
+    /* What the provider says about its value; a '+' marks the parts that sum to it. */
     static const st_table_column columns[] = {
         {0}, {.ink = ST_INK_NAME}, {.joined = true}, {.elastic = true}};
     if (step->refusal[0] != '\0') {
         say_indent(node, indent);
         st_say(node, "%s refuses: %s; the formula stands\n", step->provider, step->refusal);
     }
-    st_table *table = st_say_table(node, columns, 4, indent);
+    st_table *term_table = st_say_table(node, columns, 4, indent);
     for (size_t i = 0; i < step->term_count; i++) {
         const st_provider_term *term = &step->terms[i];
         char value[ST_QUANTITY_TEXT + 2] = "= ";
@@ -243,20 +234,8 @@ static void say_terms(const st_explanation *step, size_t indent, st_node *node)
         else
             (void)snprintf(value + 2, sizeof value - 2, "%s", term->text);
         const char *const fields[] = {term->part ? "+" : "", term->name, value, term->doc};
-        st_table_row(table, fields);
+        st_table_row(term_table, fields);
     }
-}
-
-static void say_step(const explain_writer *writer, const st_explanation *step, size_t level,
-                     st_node *node)
-{
-    size_t indent = indent_of(level) + STEP_INDENT;
-    bool *mark = cell_mark(writer, step);
-    if (mark != NULL)
-        *mark = true;
-    say_title(step, indent - STEP_INDENT, node);
-    say_formula(writer, step, indent, node);
-    say_terms(step, indent, node);
     if (step->cut) {
         say_indent(node, indent);
         st_say_ink(node, ST_INK_FAINT, "(a larger --depth shows more)");
@@ -284,19 +263,6 @@ static const char *kind_text(st_explain_kind kind)
     return "cell";
 }
 
-static void put_origin(const explain_writer *writer, const st_explanation *step, st_node *node)
-{
-    size_t index = input_index(writer, step);
-    if (index == writer->estimate->input_count)
-        return;
-    const st_bound_input *input = &writer->estimate->inputs[index];
-    st_put_text(node, "key", input->input->from);
-    st_put_text(node, "origin", st_input_origin(input));
-    st_put_text_or_null(node, "source", input->from != NULL ? input->from->source : NULL);
-    st_put_place(node, "place", st_input_place(input));
-    st_put_bool(node, "assumption", st_input_is_assumed(input));
-}
-
 static void fill_term(const void *context, size_t index, st_node *row)
 {
     const st_provider_term *term = &((const st_explanation *)context)->terms[index];
@@ -322,7 +288,15 @@ static void put_step(const explain_writer *writer, const st_explanation *step, s
     st_put_text(node, "doc", step->doc);
     st_put_text_or_null(node, "cite", step->cite);
     if (step->kind == ST_EXPLAIN_INPUT) {
-        put_origin(writer, step, node);
+        size_t index = input_index(writer, step);
+        if (index != writer->estimate->input_count) {
+            const st_bound_input *input = &writer->estimate->inputs[index];
+            st_put_text(node, "key", input->input->from);
+            st_put_text(node, "origin", st_input_origin(input));
+            st_put_text_or_null(node, "source", input->from != NULL ? input->from->source : NULL);
+            st_put_place(node, "place", st_input_place(input));
+            st_put_bool(node, "assumption", st_input_is_assumed(input));
+        }
         return;
     }
     st_put_text_or_null(node, "formula", step->formula);

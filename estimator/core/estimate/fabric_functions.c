@@ -119,19 +119,6 @@ static st_status price_pattern(fabric_function *own, kept_price *kept)
     return st_price_pattern(shared->topology, &kept->site, &pattern, shared->arena, &kept->summed);
 }
 
-static void make_price(fabric_function *own, kept_price *kept)
-{
-    const st_steps_group group = {kept->site.ranks, kept->site.per_node};
-    kept->refusal = st_site_error(own->shared->topology, &kept->site, own->shared->arena);
-    if (kept->refusal != NULL)
-        return;
-    bool by_steps = own->steps != NULL && st_steps_fit(own->steps, &group);
-    st_status status = by_steps ? price_steps(own, kept) : price_pattern(own, kept);
-    if (status != ST_OK && kept->refusal == NULL)
-        kept->refusal = status == ST_ERR_LIMIT ? "more messages than can be laid over the topology"
-                                               : "out of memory";
-}
-
 /* The price of a group; NULL: no room for one more, or no such group. */
 static const kept_price *find_price(fabric_function *own, const double *row)
 {
@@ -153,7 +140,16 @@ static const kept_price *find_price(fabric_function *own, const double *row)
         return NULL;
     kept_price *kept = &own->kept[own->count];
     *kept = (kept_price){.site = site};
-    make_price(own, kept);
+    const st_steps_group group = {kept->site.ranks, kept->site.per_node};
+    kept->refusal = st_site_error(own->shared->topology, &kept->site, own->shared->arena);
+    if (kept->refusal == NULL) {
+        bool by_steps = own->steps != NULL && st_steps_fit(own->steps, &group);
+        st_status status = by_steps ? price_steps(own, kept) : price_pattern(own, kept);
+        if (status != ST_OK && kept->refusal == NULL)
+            kept->refusal = status == ST_ERR_LIMIT
+                                ? "more messages than can be laid over the topology"
+                                : "out of memory";
+    }
     own->count++;
     return kept;
 }
@@ -334,20 +330,6 @@ static st_status make_provider(const provider_maker *maker, const function_row *
     return status == ST_OK ? st_unit_parse("s", 1, (st_place){0}, &made->unit, errors) : status;
 }
 
-/* Tables of steps need links to be priced on. */
-static st_status check_tables(const st_job *job, st_errors *errors)
-{
-    for (size_t i = 0; i < ROWS; i++) {
-        const st_job_value *table = rows[i].key != NULL ? given(job, rows[i].key) : NULL;
-        if (table != NULL)
-            return st_fail(errors, ST_ERR_NAME, table->place,
-                           "%s needs a topology, whose links price its steps" ST_EXPECTED
-                           "cluster.topology",
-                           rows[i].key);
-    }
-    return ST_OK;
-}
-
 /* Names of a provider's arguments in a sheet, and how many they are. */
 static size_t name_arguments(const st_sheet *sheet, const char *gpus, const char **names)
 {
@@ -370,8 +352,18 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
     const char *gpus = st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE);
     fabric *shared = NULL;
     *providers = (st_cell_providers){0};
-    if (name == NULL)
-        return check_tables(job, errors);
+    if (name == NULL) {
+        /* Tables of steps need links to be priced on. */
+        for (size_t i = 0; i < ROWS; i++) {
+            const st_job_value *table = rows[i].key != NULL ? given(job, rows[i].key) : NULL;
+            if (table != NULL)
+                return st_fail(errors, ST_ERR_NAME, table->place,
+                               "%s needs a topology, whose links price its steps" ST_EXPECTED
+                               "cluster.topology",
+                               rows[i].key);
+        }
+        return ST_OK;
+    }
     st_status status = load_topology(paths, name, arena, &shared, errors);
     if (status == ST_OK)
         shared->node_gpus =

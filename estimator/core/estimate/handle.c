@@ -40,26 +40,6 @@ static const char *copy_text(st_arena *arena, const char *text, bool *failed)
     return copy;
 }
 
-static st_status keep_request(st_estimate_handle *self, const st_estimate_request *asked)
-{
-    bool failed = false;
-    const char **providers = copy_texts(self->texts, asked->providers, asked->provider_count);
-    self->sets = copy_texts(self->texts, asked->sets, asked->set_count);
-    self->set_capacity = asked->set_count + 1;
-    self->cells = copy_texts(self->texts, asked->cells, asked->cell_count);
-    self->cell_count = asked->cell_count;
-    self->all = asked->all;
-    self->request = (st_request){.checks_warn = asked->checks_warn,
-                                 .job = copy_text(self->texts, asked->job, &failed),
-                                 .sheet = copy_text(self->texts, asked->sheet, &failed),
-                                 .sets = self->sets,
-                                 .set_count = asked->set_count,
-                                 .refine = providers,
-                                 .refine_count = asked->provider_count};
-    failed = failed || providers == NULL || self->sets == NULL || self->cells == NULL;
-    return failed ? ST_ERR_MEMORY : ST_OK;
-}
-
 /* Loads into an arena of its own, which takes the place of the old one on success only. */
 static st_status load(st_estimate_handle *self, st_errors *errors)
 {
@@ -108,7 +88,22 @@ static st_status create(const st_estimate_request *request, bool alone, st_estim
         return st_out_of_memory(errors);
     }
     self->texts = texts;
-    status = keep_request(self, &asked);
+    bool failed = false;
+    const char **providers = copy_texts(self->texts, asked.providers, asked.provider_count);
+    self->sets = copy_texts(self->texts, asked.sets, asked.set_count);
+    self->set_capacity = asked.set_count + 1;
+    self->cells = copy_texts(self->texts, asked.cells, asked.cell_count);
+    self->cell_count = asked.cell_count;
+    self->all = asked.all;
+    self->request = (st_request){.checks_warn = asked.checks_warn,
+                                 .job = copy_text(self->texts, asked.job, &failed),
+                                 .sheet = copy_text(self->texts, asked.sheet, &failed),
+                                 .sets = self->sets,
+                                 .set_count = asked.set_count,
+                                 .refine = providers,
+                                 .refine_count = asked.provider_count};
+    failed = failed || providers == NULL || self->sets == NULL || self->cells == NULL;
+    status = failed ? ST_ERR_MEMORY : ST_OK;
     self->request.alone = alone;
     if (status == ST_OK)
         status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);

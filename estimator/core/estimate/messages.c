@@ -38,20 +38,6 @@ static bool add_bucket(void *context, const st_bucket *bucket)
     return !st_arena_failed(list->arena);
 }
 
-/* Equal buckets where nothing is known of the layers. */
-static void add_buckets(message_list *list, const st_estimate *estimate, const double *bytes,
-                        double count)
-{
-    const st_layers *layers = st_builtin_layers(estimate->providers, estimate->provider_count);
-    st_bucket_caps caps = {.first_bytes = bytes[BUCKET_FIRST],
-                           .cap_bytes = bytes[BUCKET_OTHERS],
-                           .width_bytes = bytes[BUCKET_VALUE]};
-    if (layers != NULL)
-        (void)st_buckets_visit(layers, &caps, add_bucket, list);
-    else if (count > 0)
-        add_size(list, "dp", count, bytes[BUCKET_ALL] / count);
-}
-
 /* --- asking the sheet ------------------------------------------------------------------------- */
 
 typedef struct message_cells {
@@ -67,23 +53,6 @@ static void ask(message_cells *cells, const st_sheet *sheet, st_role role, size_
         return;
     cells->parts[cells->count] = (st_role_part){role, part};
     cells->names[cells->count++] = name;
-}
-
-/* Counts and sizes of messages, or what buckets are made of. */
-static message_cells choose_cells(const st_sheet *sheet)
-{
-    message_cells cells = {.count = 0};
-    size_t kinds = st_role_part_count(ST_ROLE_MESSAGES);
-    for (size_t i = 0; i < kinds; i++) {
-        if (st_sheet_role_part(sheet, ST_ROLE_MESSAGES, i) == NULL)
-            continue;
-        ask(&cells, sheet, ST_ROLE_MESSAGES, i);
-        ask(&cells, sheet, ST_ROLE_MESSAGE_BYTES, i);
-    }
-    for (size_t i = 0; i < BUCKET_BYTES; i++)
-        ask(&cells, sheet, ST_ROLE_BUCKET_BYTES, i);
-    ask(&cells, sheet, ST_ROLE_BUCKETS, 0);
-    return cells;
 }
 
 static void take(const st_estimate *estimate, const message_cells *cells, message_list *list)
@@ -107,14 +76,35 @@ static void take(const st_estimate *estimate, const message_cells *cells, messag
     }
     for (size_t i = 0; i < st_role_part_count(ST_ROLE_MESSAGES); i++)
         add_size(list, row->parts[i], count[i], bytes[i]);
-    if (buckets > 0)
-        add_buckets(list, estimate, bucket_bytes, buckets);
+    if (buckets > 0) {
+        /* Equal buckets where nothing is known of the layers. */
+        const st_layers *layers = st_builtin_layers(estimate->providers, estimate->provider_count);
+        st_bucket_caps caps = {.first_bytes = bucket_bytes[BUCKET_FIRST],
+                               .cap_bytes = bucket_bytes[BUCKET_OTHERS],
+                               .width_bytes = bucket_bytes[BUCKET_VALUE]};
+        if (layers != NULL)
+            (void)st_buckets_visit(layers, &caps, add_bucket, list);
+        else if (buckets > 0)
+            add_size(list, "dp", buckets, bucket_bytes[BUCKET_ALL] / buckets);
+    }
 }
 
 st_status st_messages_make(st_estimate *estimate, st_arena *arena, st_messages *messages,
                            st_errors *errors)
 {
-    message_cells cells = choose_cells(estimate->sheet);
+    /* Counts and sizes of messages, or what buckets are made of. */
+    const st_sheet *sheet = estimate->sheet;
+    message_cells cells = {.count = 0};
+    size_t kinds = st_role_part_count(ST_ROLE_MESSAGES);
+    for (size_t i = 0; i < kinds; i++) {
+        if (st_sheet_role_part(sheet, ST_ROLE_MESSAGES, i) == NULL)
+            continue;
+        ask(&cells, sheet, ST_ROLE_MESSAGES, i);
+        ask(&cells, sheet, ST_ROLE_MESSAGE_BYTES, i);
+    }
+    for (size_t i = 0; i < BUCKET_BYTES; i++)
+        ask(&cells, sheet, ST_ROLE_BUCKET_BYTES, i);
+    ask(&cells, sheet, ST_ROLE_BUCKETS, 0);
     message_list list = {.arena = arena};
     if (cells.count == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
@@ -134,44 +124,11 @@ st_status st_messages_make(st_estimate *estimate, st_arena *arena, st_messages *
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static void put_sizes(const st_messages *messages, st_node *root)
-{
-    char texts[2][ST_QUANTITY_TEXT];
-    st_node *list = st_put_list(root, "messages");
-    st_say(root, "\nMessages of a rank in one step\n  kind            messages       of        "
-                 "in all\n");
-    for (size_t i = 0; i < messages->count; i++) {
-        const st_message_size *size = &messages->sizes[i];
-        st_node *node = st_put_line_map(list, NULL);
-        st_put_text(node, "kind", size->kind);
-        st_put_count(node, "messages", size->count);
-        st_put_number(node, "size_bytes", size->bytes);
-        st_put_number(node, "bytes", (double)size->count * size->bytes);
-        st_say(root, "  %-14s %9llu  %11s  %11s\n", size->kind, (unsigned long long)size->count,
-               st_quantity_text(size->bytes, "MiB", texts[0]),
-               st_quantity_text((double)size->count * size->bytes, "MiB", texts[1]));
-    }
-}
-
 /* Messages of at least 2^i and less than 2^(i+1) bytes. */
 typedef struct size_class {
     uint64_t count;
     double bytes;
 } size_class;
-
-static uint64_t count_classes(const st_messages *messages, size_class *classes)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < messages->count; i++) {
-        const st_message_size *size = &messages->sizes[i];
-        int class = ilogb(size->bytes);
-        size_class *own = &classes[class < 0 ? 0 : class < CLASSES ? class : CLASSES - 1];
-        own->count += size->count;
-        own->bytes += (double)size->count * size->bytes;
-        all += size->count;
-    }
-    return all;
-}
 
 static void put_class(st_node *list, st_bars *bars, const size_class *own, int class, uint64_t all)
 {
@@ -202,8 +159,30 @@ void st_messages_result(const st_messages *messages, st_result *result)
 {
     st_node *root = &result->root;
     size_class classes[CLASSES] = {{0}};
-    uint64_t all = count_classes(messages, classes);
-    put_sizes(messages, root);
+    uint64_t all = 0;
+    for (size_t i = 0; i < messages->count; i++) {
+        const st_message_size *size = &messages->sizes[i];
+        int class = ilogb(size->bytes);
+        size_class *own = &classes[class < 0 ? 0 : class < CLASSES ? class : CLASSES - 1];
+        own->count += size->count;
+        own->bytes += (double)size->count * size->bytes;
+        all += size->count;
+    }
+    char texts[2][ST_QUANTITY_TEXT];
+    st_node *size_list = st_put_list(root, "messages");
+    st_say(root, "\nMessages of a rank in one step\n  kind            messages       of        "
+                 "in all\n");
+    for (size_t i = 0; i < messages->count; i++) {
+        const st_message_size *size = &messages->sizes[i];
+        st_node *node = st_put_line_map(size_list, NULL);
+        st_put_text(node, "kind", size->kind);
+        st_put_count(node, "messages", size->count);
+        st_put_number(node, "size_bytes", size->bytes);
+        st_put_number(node, "bytes", (double)size->count * size->bytes);
+        st_say(root, "  %-14s %9llu  %11s  %11s\n", size->kind, (unsigned long long)size->count,
+               st_quantity_text(size->bytes, "MiB", texts[0]),
+               st_quantity_text((double)size->count * size->bytes, "MiB", texts[1]));
+    }
     st_node *list = st_put_list(root, "histogram");
     st_say(root, "\nBy size\n");
     st_bars *bars = st_say_bars(root, (double)NAN);

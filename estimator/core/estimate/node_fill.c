@@ -6,16 +6,11 @@
 
 enum { FARTHEST = 1000 }; /* of a number of GPUs that is offered instead */
 
-static bool divides(double size, double count)
-{
-    return fmod(count, size) == 0;
-}
-
 /* Whether every number fills nodes of which so many GPUs are used, or a part of one. */
 static bool fits(const st_node_counts *counts, double used)
 {
     for (size_t i = 0; i < counts->count; i++)
-        if (counts->gpus[i] > used && !divides(used, counts->gpus[i]))
+        if (counts->gpus[i] > used && fmod(counts->gpus[i], used) != 0)
             return false;
     return true;
 }

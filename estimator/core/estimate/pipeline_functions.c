@@ -159,12 +159,6 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
-static bool is_routed(size_t kind)
-{
-    return kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE || kind == ST_LAYER_DELTA_MOE ||
-           kind == ST_LAYER_EXPERTS || kind == ST_LAYER_PREDICTION;
-}
-
 /* The passes of one chunk of the model; false where one is no time. */
 static bool fill_place(const double *arguments, const st_place_counts *counts, bool first,
                        bool last, st_chunk_times *times)
@@ -182,7 +176,11 @@ static bool fill_place(const double *arguments, const st_place_counts *counts, b
         for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
             if (pass != ST_PASS_WEIGHTS || kind != ST_LAYER_PREDICTION)
                 work += counts->of[kind] * arguments[layers[pass] + kind];
-            routed += is_routed(kind) ? counts->of[kind] : 0;
+            routed += kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE ||
+                              kind == ST_LAYER_DELTA_MOE || kind == ST_LAYER_EXPERTS ||
+                              kind == ST_LAYER_PREDICTION
+                          ? counts->of[kind]
+                          : 0;
         }
         times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
         times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);

@@ -67,9 +67,20 @@ static void take_place(st_placement *placement, size_t *stride)
     *stride *= placement->size[ST_GROUP_EXPERT_DP];
 }
 
-/* Strides of the experts' groups; whether they leave the stages where they are. */
-static bool fold_experts(const char *order, size_t expert_tp, st_placement *placement)
+static st_status place_experts(const st_placement_plan *plan, st_placement *placement,
+                               st_errors *errors)
 {
+    const char *order = plan->order == NULL ? ST_PLACEMENT_ORDER : plan->order;
+    const size_t *size = placement->size;
+    size_t expert_tp = plan->expert_tp > 0 ? plan->expert_tp : size[ST_GROUP_TP];
+    size_t ranks = size[ST_GROUP_TP] * size[ST_GROUP_CP] * size[ST_GROUP_DP];
+    if (expert_tp > ranks || ranks % (size[ST_GROUP_EP] * expert_tp) != 0)
+        return st_fail(errors, ST_ERR_VALUE, plan->place,
+                       "expert groups of %zu x %zu ranks (ep x expert_tp) do not divide the %zu "
+                       "ranks of a stage" ST_EXPECTED "a divisor of %zu",
+                       size[ST_GROUP_EP], expert_tp, ranks, ranks);
+    placement->size[ST_GROUP_EXPERT_DP] = ranks / (size[ST_GROUP_EP] * expert_tp);
+    /* Strides of the experts' groups; whether they leave the stages where they are. */
     size_t stride = 1;
     bool placed = false;
     bool fits = true;
@@ -91,23 +102,6 @@ static bool fold_experts(const char *order, size_t expert_tp, st_placement *plac
     }
     if (!placed)
         take_place(placement, &stride);
-    return fits;
-}
-
-static st_status place_experts(const st_placement_plan *plan, st_placement *placement,
-                               st_errors *errors)
-{
-    const char *order = plan->order == NULL ? ST_PLACEMENT_ORDER : plan->order;
-    const size_t *size = placement->size;
-    size_t expert_tp = plan->expert_tp > 0 ? plan->expert_tp : size[ST_GROUP_TP];
-    size_t ranks = size[ST_GROUP_TP] * size[ST_GROUP_CP] * size[ST_GROUP_DP];
-    if (expert_tp > ranks || ranks % (size[ST_GROUP_EP] * expert_tp) != 0)
-        return st_fail(errors, ST_ERR_VALUE, plan->place,
-                       "expert groups of %zu x %zu ranks (ep x expert_tp) do not divide the %zu "
-                       "ranks of a stage" ST_EXPECTED "a divisor of %zu",
-                       size[ST_GROUP_EP], expert_tp, ranks, ranks);
-    placement->size[ST_GROUP_EXPERT_DP] = ranks / (size[ST_GROUP_EP] * expert_tp);
-    bool fits = fold_experts(order, expert_tp, placement);
     placement->experts_unfolded = size[ST_GROUP_EP] == 1 && expert_tp == size[ST_GROUP_TP];
     if (fits || placement->experts_unfolded)
         return ST_OK;

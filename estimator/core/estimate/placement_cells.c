@@ -157,45 +157,12 @@ static st_status evaluate(void *context, size_t rows, const double *const *colum
     return ST_OK;
 }
 
-/* The order names every group of several ranks, and each once. */
-static st_status check_order(const st_job *job, const st_job_value *order, st_errors *errors)
-{
-    st_placement placement;
-    st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
-    for (size_t i = 0; i < ST_GROUPS; i++)
-        plan.size[i] = 1;
-    for (int axis = 0; axis < AXES; axis++)
-        plan.size[axes[axis].group] = (size_t)st_job_value_of(job, axes[axis].key)->number;
-    return st_placement_create(&plan, &placement, errors);
-}
-
 /* The open cell that fills a role; NULL: none does. */
 static const char *open_cell(const st_sheet *sheet, st_role role)
 {
     const char *name = st_sheet_role(sheet, role);
     const st_sheet_cell *cell = name != NULL ? st_sheet_find_cell(sheet, name) : NULL;
     return cell != NULL && cell->open ? name : NULL;
-}
-
-static bool can_be_provided(const st_sheet *sheet)
-{
-    bool any = false;
-    for (size_t i = 0; i < ENTRIES; i++)
-        any = any || open_cell(sheet, entries[i].role) != NULL;
-    return any && st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) != NULL;
-}
-
-static size_list list_sizes(const st_sheet *sheet)
-{
-    size_list given = {.count = 0};
-    for (int i = 0; i < SIZES; i++) {
-        const char *name = st_sheet_role(sheet, size_roles[i]);
-        if (name != NULL) {
-            given.names[given.count] = name;
-            given.sizes[given.count++] = i;
-        }
-    }
-    return given;
 }
 
 static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
@@ -219,7 +186,15 @@ static st_status make_providers(const st_sheet *sheet, const st_job_value *order
         source == NULL)
         return st_out_of_memory(errors);
     *read = read_order(order->text);
-    *given = list_sizes(sheet);
+    size_list size_given = {.count = 0};
+    for (int i = 0; i < SIZES; i++) {
+        const char *name = st_sheet_role(sheet, size_roles[i]);
+        if (name != NULL) {
+            size_given.names[size_given.count] = name;
+            size_given.sizes[size_given.count++] = i;
+        }
+    }
+    *given = size_given;
     for (size_t i = 0; i < SIZES; i++)
         units[i] = st_unit_one();
     for (size_t i = 0; i < ENTRIES; i++) {
@@ -249,10 +224,20 @@ st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_ar
     *providers = (st_cell_providers){0};
     if (order == NULL || order->origin == ST_ORIGIN_NONE)
         return ST_OK;
-    st_status status = check_order(job, order, errors);
+    /* The order names every group of several ranks, and each once. */
+    st_placement placement;
+    st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
+    for (size_t i = 0; i < ST_GROUPS; i++)
+        plan.size[i] = 1;
+    for (int axis = 0; axis < AXES; axis++)
+        plan.size[axes[axis].group] = (size_t)st_job_value_of(job, axes[axis].key)->number;
+    st_status status = st_placement_create(&plan, &placement, errors);
     if (status != ST_OK)
         return status;
-    if (!can_be_provided(sheet))
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || open_cell(sheet, entries[i].role) != NULL;
+    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL)
         return !st_job_is_own(job, order) ? ST_OK : warn_of_order(sheet, order, errors);
     return make_providers(sheet, order, arena, providers, errors);
 }

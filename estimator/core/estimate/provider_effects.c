@@ -44,19 +44,6 @@ static st_refined_cell *entry_of(st_estimate *estimate, const st_refined *item)
     return entry;
 }
 
-/* "nccl-whitebox for all_reduce, alpha-beta for all_gather" */
-static bool add_provider(st_refined_cell *entry, const st_refined *item, st_arena *arena)
-{
-    const char *text = st_arena_printf(
-        arena, "%s%s%s for %s%s%s%s", entry->providers, entry->providers[0] == '\0' ? "" : ", ",
-        item->provider->source, item->provider->name, item->origin[0] == '\0' ? "" : " (",
-        item->origin, item->origin[0] == '\0' ? "" : ")");
-    entry->providers = text;
-    if (*item->refusal != '\0')
-        entry->refusal = item->refusal;
-    return text != NULL;
-}
-
 static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     const st_refined *list = NULL;
@@ -70,7 +57,17 @@ static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *error
     for (size_t i = 0; i < count; i++) {
         if (!is_plugin(estimate, list[i].provider))
             continue;
-        if (!add_provider(entry_of(estimate, &list[i]), &list[i], arena))
+        /* "nccl-whitebox for all_reduce, alpha-beta for all_gather" */
+        st_refined_cell *entry = entry_of(estimate, &list[i]);
+        const st_refined *item = &list[i];
+        const char *text = st_arena_printf(
+            arena, "%s%s%s for %s%s%s%s", entry->providers, entry->providers[0] == '\0' ? "" : ", ",
+            item->provider->source, item->provider->name, item->origin[0] == '\0' ? "" : " (",
+            item->origin, item->origin[0] == '\0' ? "" : ")");
+        entry->providers = text;
+        if (*item->refusal != '\0')
+            entry->refusal = item->refusal;
+        if (text == NULL)
             return ST_ERR_MEMORY;
     }
     return ST_OK;
@@ -117,11 +114,6 @@ static st_status run_with(const st_estimate *estimate, const st_provider *const 
     return ST_OK;
 }
 
-static bool differs(double a, double b)
-{
-    return !(a == b) && !(isnan(a) && isnan(b));
-}
-
 st_status st_estimate_compare_formulas(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     if (estimate->plugin_count == 0)
@@ -145,7 +137,9 @@ st_status st_estimate_compare_formulas(st_estimate *estimate, st_arena *arena, s
                           estimate->provider_count - estimate->plugin_count, &without, arena);
     for (size_t i = 0; i < shown && status == ST_OK; i++) {
         estimate->shown[i].formula_value = without.values[i];
-        estimate->shown[i].refined = differs(with.values[i], without.values[i]);
+        const double a = with.values[i];
+        const double b = without.values[i];
+        estimate->shown[i].refined = !(a == b) && !(isnan(a) && isnan(b));
     }
     for (size_t i = 0; i < estimate->refined_count && status == ST_OK; i++) {
         estimate->refined[i].value = with.values[shown + i];
@@ -173,8 +167,9 @@ static void put_value(st_node *row, const char *name, const st_type *type, doubl
                       100 * (value / formula_value - 1));
 }
 
-static void put_refined(const st_refined_cell *cell, st_node *row)
+static void fill_refined(const void *context, size_t index, st_node *row)
 {
+    const st_refined_cell *cell = &((const st_estimate *)context)->refined[index];
     put_value(row, cell->name, cell->type, cell->value, cell->formula_value);
     st_put_value(row, "formula_value", cell->type, cell->formula_value);
     st_put_unit(row, "unit", cell->type);
@@ -185,11 +180,6 @@ static void put_refined(const st_refined_cell *cell, st_node *row)
         st_put_text(row, ".origin", cell->providers);
     else
         st_put_format(row, ".origin", "formula: %s refuses: %s", cell->providers, cell->refusal);
-}
-
-static void fill_refined(const void *context, size_t index, st_node *row)
-{
-    put_refined(&((const st_estimate *)context)->refined[index], row);
 }
 
 /* What is shown and follows a refined cell, once. */

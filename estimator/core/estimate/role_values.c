@@ -38,17 +38,6 @@ st_status st_estimate_roles(const st_paths *paths, const st_request *request,
     return status == ST_OK ? st_program_verify(program, estimate.input_values, errors) : status;
 }
 
-static st_status run_checks(const st_estimate *estimate, st_arena *arena, st_errors *errors)
-{
-    static const char *const none[] = {NULL};
-    const st_program *program = NULL;
-    const st_program_options options = {.outputs = none,
-                                        .providers = estimate->providers,
-                                        .provider_count = estimate->provider_count};
-    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
-    return status == ST_OK ? st_program_verify(program, estimate->input_values, errors) : status;
-}
-
 st_status st_estimate_check_plan(const st_paths *paths, const st_request *request, st_arena *arena,
                                  st_errors *errors)
 {
@@ -57,8 +46,17 @@ st_status st_estimate_check_plan(const st_paths *paths, const st_request *reques
     if (found == NULL)
         return st_out_of_memory(errors);
     st_status status = st_estimate_load(paths, request, arena, &estimate, found);
-    if (status == ST_OK)
-        status = run_checks(&estimate, arena, found);
+    if (status == ST_OK) {
+        static const char *const none[] = {NULL};
+        const st_program *program = NULL;
+        const st_program_options options = {.outputs = none,
+                                            .providers = estimate.providers,
+                                            .provider_count = estimate.provider_count};
+        st_status check_status =
+            st_program_compile(estimate.sheet, &options, arena, &program, found);
+        status = check_status == ST_OK ? st_program_verify(program, estimate.input_values, found)
+                                       : check_status;
+    }
     for (size_t i = 0; i < st_errors_size(found) && status != ST_OK; i++)
         if (st_errors_at(found, i)->severity == ST_SEVERITY_ERROR)
             (void)st_errors_add(errors, st_errors_at(found, i));

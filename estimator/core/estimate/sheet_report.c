@@ -107,17 +107,6 @@ static void put_function(st_node *row, const st_sheet_function *function)
     st_buffer_end(&name, &row->result->failed);
 }
 
-static void put_functions(const st_sheet *sheet, st_node *root)
-{
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    if (count > 0)
-        st_say_title(root, "Functions");
-    st_node *list = st_put_list(root, "functions");
-    for (size_t i = 0; i < count; i++)
-        put_function(st_put_line_map(list, NULL), &functions[i]);
-}
-
 static void put_cells(const st_cell_group *groups, size_t count, st_node *root)
 {
     st_node *list = st_put_list(root, "cells");
@@ -191,27 +180,6 @@ static void put_checks(const st_sheet *sheet, st_node *root)
     }
 }
 
-static void put_program(const st_program *program, st_node *root)
-{
-    st_buffer listing = {0};
-    st_program_print(program, &listing);
-    st_node *map = st_put_map(root, "program");
-    st_put_count(map, "operations", st_program_operation_count(program));
-    st_put_count(map, "registers", st_program_register_count(program));
-    st_say_title(map, "Program");
-    st_say(map, "%zu operations, %zu registers\n%s", st_program_operation_count(program),
-           st_program_register_count(program), st_buffer_read(&listing));
-    st_node *lines = st_put_list(map, "listing");
-    for (char *line = listing.data; line != NULL && *line != '\0';) {
-        char *end = strchr(line, '\n');
-        if (end != NULL)
-            *end = '\0';
-        st_put_text(lines, NULL, line);
-        line = end != NULL ? end + 1 : NULL;
-    }
-    st_buffer_end(&listing, &root->result->failed);
-}
-
 static void put_head(const st_sheet *sheet, st_node *root)
 {
     st_put_text(root, "name", st_sheet_name(sheet));
@@ -244,10 +212,33 @@ void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena 
     put_head(sheet, root);
     (void)st_put_rows(root, "enums", fill_enum, enums, enum_count);
     put_inputs(sheet, root);
-    put_functions(sheet, root);
+    size_t function_count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &function_count);
+    if (function_count > 0)
+        st_say_title(root, "Functions");
+    st_node *list = st_put_list(root, "functions");
+    for (size_t i = 0; i < function_count; i++)
+        put_function(st_put_line_map(list, NULL), &functions[i]);
     put_cells(groups, count, root);
     put_roles(sheet, root);
     put_checks(sheet, root);
-    if (program != NULL)
-        put_program(program, root);
+    if (program != NULL) {
+        st_buffer listing = {0};
+        st_program_print(program, &listing);
+        st_node *map = st_put_map(root, "program");
+        st_put_count(map, "operations", st_program_operation_count(program));
+        st_put_count(map, "registers", st_program_register_count(program));
+        st_say_title(map, "Program");
+        st_say(map, "%zu operations, %zu registers\n%s", st_program_operation_count(program),
+               st_program_register_count(program), st_buffer_read(&listing));
+        st_node *lines = st_put_list(map, "listing");
+        for (char *line = listing.data; line != NULL && *line != '\0';) {
+            char *end = strchr(line, '\n');
+            if (end != NULL)
+                *end = '\0';
+            st_put_text(lines, NULL, line);
+            line = end != NULL ? end + 1 : NULL;
+        }
+        st_buffer_end(&listing, &root->result->failed);
+    }
 }

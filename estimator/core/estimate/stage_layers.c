@@ -295,26 +295,6 @@ static size_t take_turn(chunk_turns *own, const st_division *division)
     return own->chunk;
 }
 
-/* The most that a stage of an interleaved pipeline keeps at once; `sizes` of its chunks. */
-static double most_kept(const st_division *own, double stage, double micros, const double *sizes)
-{
-    double stages = (double)own->stages;
-    double chunks = (double)own->chunks;
-    double warm = fmin(2 * (stages - stage - 1) + (chunks - 1) * stages, micros * chunks);
-    double passes = fmin(micros * chunks, warm + 2 * stages * chunks); /* then all comes again */
-    chunk_turns onward = {.micros = micros};
-    chunk_turns back = {.micros = micros};
-    double kept = 0;
-    double most = 0;
-    for (size_t pass = 0; (double)pass < passes; pass++) {
-        kept += sizes[take_turn(&onward, own)];
-        most = fmax(most, kept);
-        if ((double)pass >= warm)
-            kept -= sizes[own->chunks - 1 - take_turn(&back, own)];
-    }
-    return most;
-}
-
 /* arguments: stage, those of a division, micro-batches, what a layer of each kind keeps, what all
  * prediction of the stage does, otherwise. Without micro-batches chunks are not looked at. */
 static double kept_chunks(const st_stage_plan *plan, const double *arguments)
@@ -341,7 +321,23 @@ static double kept_chunks(const st_stage_plan *plan, const double *arguments)
         if (wanted && (own.layout != NULL ? counts.of[ST_LAYER_PREDICTION] > 0 : last))
             *size += arguments[SIZES + ST_LAYER_PREDICTION];
     }
-    return most_kept(&own, (double)stage, arguments[MICROS], sizes);
+    /* The most that a stage of an interleaved pipeline keeps at once; `sizes` of its chunks. */
+    const double micros = arguments[MICROS];
+    double stages = (double)own.stages;
+    double chunks = (double)own.chunks;
+    double warm = fmin(2 * (stages - (double)stage - 1) + (chunks - 1) * stages, micros * chunks);
+    double passes = fmin(micros * chunks, warm + 2 * stages * chunks); /* then all comes again */
+    chunk_turns onward = {.micros = micros};
+    chunk_turns back = {.micros = micros};
+    double kept = 0;
+    double most = 0;
+    for (size_t pass = 0; (double)pass < passes; pass++) {
+        kept += sizes[take_turn(&onward, &own)];
+        most = fmax(most, kept);
+        if ((double)pass >= warm)
+            kept -= sizes[own.chunks - 1 - take_turn(&back, &own)];
+    }
+    return most;
 }
 
 /* arguments: see ST_BALANCE_ARGUMENTS */
@@ -406,27 +402,6 @@ static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st
                                              .evaluate = evaluate_given};
 }
 
-/* A balanced layout leaves no virtual stage empty. `columns`: of a division. */
-static st_status explain_balanced(const stage_self *self, const double *const *columns,
-                                  st_arena *arena, st_provider_account *account)
-{
-    double division[ST_DIVISION_ARGUMENTS];
-    st_division own;
-    for (size_t i = 0; i < ST_DIVISION_ARGUMENTS; i++)
-        division[i] = columns[i][0];
-    if (st_division_read(self->plan, division, &own))
-        return ST_OK;
-    double most = st_balance_most_chunks(division[3], st_balance_depths(division[9]), division[0]);
-    account->refusal = st_arena_printf(
-        arena,
-        "parallel.layout auto leaves virtual stages empty: %g x %g (pp x virtual_stages) for "
-        "%g layers; the nearest that works is parallel.%s",
-        division[0], division[1], division[3],
-        most >= 1 ? st_arena_printf(arena, "virtual_stages=%g", most)
-                  : st_arena_printf(arena, "pp=%g", division[3]));
-    return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
-}
-
 /* Why a row is refused. */
 static st_status explain(void *context, const double *const *columns, st_arena *arena,
                          st_provider_account *account)
@@ -445,8 +420,26 @@ static st_status explain(void *context, const double *const *columns, st_arena *
     double chunks = columns[self->entry->stages + 1][0];
     if (stages * chunks == (double)layout)
         return ST_OK;
-    if (layout == 0)
-        return explain_balanced(self, columns + self->entry->stages, arena, account);
+    if (layout == 0) {
+        /* A balanced layout leaves no virtual stage empty. `columns`: of a division. */
+        const double *const *balanced_columns = columns + self->entry->stages;
+        double division[ST_DIVISION_ARGUMENTS];
+        st_division own;
+        for (size_t i = 0; i < ST_DIVISION_ARGUMENTS; i++)
+            division[i] = balanced_columns[i][0];
+        if (st_division_read(self->plan, division, &own))
+            return ST_OK;
+        double most =
+            st_balance_most_chunks(division[3], st_balance_depths(division[9]), division[0]);
+        account->refusal = st_arena_printf(
+            arena,
+            "parallel.layout auto leaves virtual stages empty: %g x %g (pp x virtual_stages) for "
+            "%g layers; the nearest that works is parallel.%s",
+            division[0], division[1], division[3],
+            most >= 1 ? st_arena_printf(arena, "virtual_stages=%g", most)
+                      : st_arena_printf(arena, "pp=%g", division[3]));
+        return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
+    }
     account->refusal = st_arena_printf(arena,
                                        "parallel.layout has %zu virtual stages, the plan %g x %g "
                                        "(pp x virtual_stages); the nearest "

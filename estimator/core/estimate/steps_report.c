@@ -32,18 +32,6 @@ typedef struct steps_run {
 
 static const double sizes[SIZES] = {1048576, 67108864, 1073741824};
 
-static double most_sent(const st_transfers *transfers, uint32_t ranks)
-{
-    double most = 0;
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        double sent = 0;
-        for (size_t i = 0; i < transfers->count; i++)
-            sent += transfers->items[i].from == rank ? transfers->items[i].share : 0;
-        most = fmax(most, sent);
-    }
-    return most;
-}
-
 static st_status price_group(steps_run *own, const st_transfers *transfers, followed *group)
 {
     st_price price;
@@ -91,7 +79,14 @@ static st_status follow(steps_run *own, uint32_t ranks)
     if (status == ST_OK) {
         group->rounds = transfers.rounds;
         group->messages = transfers.count;
-        group->sent = most_sent(&transfers, ranks);
+        double most = 0;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            double sent = 0;
+            for (size_t i = 0; i < transfers.count; i++)
+                sent += transfers.items[i].from == rank ? transfers.items[i].share : 0;
+            most = fmax(most, sent);
+        }
+        group->sent = most;
         status = price_group(own, &transfers, group);
         own->count++;
     }
@@ -144,32 +139,6 @@ static void fill_group(const void *context, size_t index, st_node *row)
     st_put_seconds(row, "time_1_gib", group->times_s[2]);
 }
 
-static void make_result(const steps_run *own, st_result *result)
-{
-    const char *name = own->request->steps;
-    static const st_table_column columns[] = {
-        {.title = "ranks", .right = true},  {.title = "on a node", .right = true},
-        {.title = "rounds", .right = true}, {.title = "messages", .right = true},
-        {.title = "sent", .right = true},   {.title = "1 MiB", .right = true},
-        {.title = "64 MiB", .right = true}, {.title = "1 GiB", .right = true}};
-    bool priced = own->topology != NULL;
-    st_node *root = st_result_begin(result, own->arena);
-    st_put_text(root, "steps", name);
-    st_put_text(root, "collective", st_collective_name(st_steps_collective(own->steps)));
-    st_put_text_or_null(root, "topology", priced ? own->topology->name : "");
-    st_say(root, "%s: %s, for %s; every rank has the result\n\n", name,
-           st_collective_name(st_steps_collective(own->steps)),
-           st_steps_ranks(own->steps, own->arena));
-    st_node *rows = st_put_rows(root, "groups", fill_group, own, own->count);
-    st_table *table = st_say_table(root, columns, priced ? 8 : 5, 0);
-    st_table_show(table, rows,
-                  priced ? "ranks,per_node,rounds,messages,sent,time_1_mib,time_64_mib,time_1_gib"
-                         : "ranks,per_node,rounds,messages,sent");
-    st_result_csv(result, "groups",
-                  "ranks,per_node,rounds,messages,sent,time_1_mib=time_1_mib_s,"
-                  "time_64_mib=time_64_mib_s,time_1_gib=time_1_gib_s");
-}
-
 st_status st_steps_report(const st_paths *paths, const st_steps_request *request, st_arena *arena,
                           st_result *result, st_errors *errors)
 {
@@ -183,7 +152,30 @@ st_status st_steps_report(const st_paths *paths, const st_steps_request *request
     st_status status = load(own);
     if (status == ST_OK)
         status = request->ranks > 0 ? follow(own, (uint32_t)request->ranks) : follow_some(own);
-    if (status == ST_OK)
-        make_result(own, result);
+    if (status == ST_OK) {
+        const char *name = own->request->steps;
+        static const st_table_column columns[] = {
+            {.title = "ranks", .right = true},  {.title = "on a node", .right = true},
+            {.title = "rounds", .right = true}, {.title = "messages", .right = true},
+            {.title = "sent", .right = true},   {.title = "1 MiB", .right = true},
+            {.title = "64 MiB", .right = true}, {.title = "1 GiB", .right = true}};
+        bool priced = own->topology != NULL;
+        st_node *root = st_result_begin(result, own->arena);
+        st_put_text(root, "steps", name);
+        st_put_text(root, "collective", st_collective_name(st_steps_collective(own->steps)));
+        st_put_text_or_null(root, "topology", priced ? own->topology->name : "");
+        st_say(root, "%s: %s, for %s; every rank has the result\n\n", name,
+               st_collective_name(st_steps_collective(own->steps)),
+               st_steps_ranks(own->steps, own->arena));
+        st_node *rows = st_put_rows(root, "groups", fill_group, own, own->count);
+        st_table *table = st_say_table(root, columns, priced ? 8 : 5, 0);
+        st_table_show(table, rows,
+                      priced
+                          ? "ranks,per_node,rounds,messages,sent,time_1_mib,time_64_mib,time_1_gib"
+                          : "ranks,per_node,rounds,messages,sent");
+        st_result_csv(result, "groups",
+                      "ranks,per_node,rounds,messages,sent,time_1_mib=time_1_mib_s,"
+                      "time_64_mib=time_64_mib_s,time_1_gib=time_1_gib_s");
+    }
     return status;
 }

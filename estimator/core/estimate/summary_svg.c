@@ -132,21 +132,6 @@ static bool has_member(const picture *self, const st_summary_bar *bar, size_t me
     return !has_family || exists;
 }
 
-static void draw_stack(const picture *self, const st_summary_bar *bar, size_t member, double y,
-                       double most)
-{
-    double x = LEFT;
-    char text[ST_QUANTITY_TEXT];
-    for (size_t i = 0; i < bar->count; i++) {
-        double width = part_value(self, bar->parts[i].cell, member) / most * SIDE;
-        if (width > 0)
-            st_svg_box_write(self->svg, (st_svg_box){x, y + 4, width, BAR}, st_svg_color(i));
-        x += width;
-    }
-    label(self, LEFT + SIDE + 10, y + 17, "",
-          value_text(self, bar, member_total(self, bar, member), text));
-}
-
 static double draw_legend(const picture *self, const st_summary_bar *bar, double y, size_t members)
 {
     st_svg_key *keys = st_arena_alloc(self->arena, bar->count + 1, sizeof *keys);
@@ -185,7 +170,16 @@ static double draw_stacks(const picture *self, const st_summary_bar *bar)
         (void)snprintf(name, sizeof name, "%s %s", members != NULL ? members->values[i] : "",
                        members != NULL ? members->name : "");
         label(self, LEFT - 8, y + 17, "end", name);
-        draw_stack(self, bar, i, y, most);
+        double x = LEFT;
+        char text[ST_QUANTITY_TEXT];
+        for (size_t j = 0; j < bar->count; j++) {
+            double width = part_value(self, bar->parts[j].cell, i) / most * SIDE;
+            if (width > 0)
+                st_svg_box_write(self->svg, (st_svg_box){x, y + 4, width, BAR}, st_svg_color(j));
+            x += width;
+        }
+        label(self, LEFT + SIDE + 10, y + 17, "",
+              value_text(self, bar, member_total(self, bar, i), text));
         y += ROW;
     }
     double at = LEFT + SIDE * limit / most;

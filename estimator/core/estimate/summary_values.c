@@ -24,32 +24,16 @@ static void add_part(const st_sheet *sheet, const char *name, const st_enum *mem
         add_name(values, st_summary_cell(sheet, name, i, arena));
 }
 
-/* Bars of what the job cannot have have no numbers, and cost nothing. */
-static void list_names(const st_sheet *sheet, st_absence *absence, st_arena *arena,
-                       st_summary_values *values)
+static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values,
+                           st_errors *errors)
 {
-    const st_summary *summary = st_sheet_summary(sheet);
-    for (size_t i = 0; i < summary->answer_count; i++)
-        add_name(values, summary->answer[i].cell);
-    for (size_t i = 0; i < summary->bar_count; i++) {
-        const st_summary_bar *bar = &summary->bars[i];
-        const st_enum *members = st_summary_members(sheet, bar);
-        if (st_estimate_is_absent(absence, bar->total))
-            continue;
-        add_name(values, bar->total);
-        add_name(values, bar->limit);
-        add_name(values, bar->member);
-        for (size_t k = 0; k < bar->count; k++) {
-            add_part(sheet, bar->parts[k].cell, members, arena, values);
-            add_part(sheet, bar->parts[k].hidden, members, arena, values);
-        }
-    }
-}
-
-/* Of the names that the estimate shows the value is there; the others come to the end. The number
- * of the first. */
-static size_t take_shown(const st_estimate *estimate, st_summary_values *values, double *numbers)
-{
+    double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
+    if (numbers == NULL)
+        return st_out_of_memory(errors);
+    const st_program *program = NULL;
+    const st_given given = {st_job_settles, estimate->job};
+    /* Of the names that the estimate shows the value is there; the others come to the end. The
+     * number of the first. */
     size_t known = 0;
     for (size_t i = 0; i < values->count && estimate->values != NULL; i++) {
         size_t at = ST_FIND(estimate->shown, estimate->shown_count, name, values->names[i]);
@@ -60,18 +44,6 @@ static size_t take_shown(const st_estimate *estimate, st_summary_values *values,
         values->names[known] = name;
         numbers[known++] = estimate->values[at];
     }
-    return known;
-}
-
-static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values,
-                           st_errors *errors)
-{
-    double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
-    if (numbers == NULL)
-        return st_out_of_memory(errors);
-    const st_program *program = NULL;
-    const st_given given = {st_job_settles, estimate->job};
-    const size_t known = take_shown(estimate, values, numbers);
     const st_program_options options = {.outputs = values->names + known,
                                         .output_count = values->count - known,
                                         .providers = estimate->providers,
@@ -99,7 +71,24 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
     st_absence absence;
     if (values->names == NULL || !st_estimate_find_absent(estimate, arena, &absence))
         return st_out_of_memory(errors);
-    list_names(estimate->sheet, &absence, arena, values);
+    /* Bars of what the job cannot have have no numbers, and cost nothing. */
+    const st_sheet *sheet = estimate->sheet;
+    const st_summary *summary = st_sheet_summary(sheet);
+    for (size_t i = 0; i < summary->answer_count; i++)
+        add_name(values, summary->answer[i].cell);
+    for (size_t i = 0; i < summary->bar_count; i++) {
+        const st_summary_bar *bar = &summary->bars[i];
+        const st_enum *members = st_summary_members(sheet, bar);
+        if (st_estimate_is_absent(&absence, bar->total))
+            continue;
+        add_name(values, bar->total);
+        add_name(values, bar->limit);
+        add_name(values, bar->member);
+        for (size_t k = 0; k < bar->count; k++) {
+            add_part(sheet, bar->parts[k].cell, members, arena, values);
+            add_part(sheet, bar->parts[k].hidden, members, arena, values);
+        }
+    }
     return values->count > 0 ? run_names(estimate, arena, values, errors) : ST_OK;
 }
 

@@ -150,24 +150,6 @@ static void check_line(share_table *table, size_t line)
                 sum > 1 ? "appear" : "vanish");
 }
 
-/* What each rank gets of the tokens of all, over the mean. */
-static st_token_load find_load(const share_table *table, double iteration)
-{
-    size_t ranks = table->group->ranks;
-    double mean = (double)table->lines / (double)ranks;
-    st_token_load load = {.iteration = iteration, .idlest = (double)INFINITY};
-    for (size_t rank = 0; rank < ranks; rank++) {
-        double sum = 0;
-        for (size_t line = 0; line < table->lines; line++) {
-            const double *until = &table->until[line * ranks];
-            sum += until[rank] - (rank > 0 ? until[rank - 1] : 0);
-        }
-        load.busiest = fmax(load.busiest, sum / mean);
-        load.idlest = fmin(load.idlest, sum / mean);
-    }
-    return load;
-}
-
 static void sum_up(share_table *table)
 {
     size_t ranks = table->group->ranks;
@@ -200,20 +182,6 @@ static st_status read_rows(share_table *table)
     return ST_OK;
 }
 
-static void read_iteration(share_table *table, const share_row *rows, size_t count)
-{
-    for (size_t i = 0; i < table->lines * table->columns; i++)
-        table->share[i] = (double)NAN;
-    if (st_fields_have(&table->reader, ITERATION) && count > 0)
-        (void)snprintf(table->when, sizeof table->when, " in iteration %.0f", rows[0].iteration);
-    for (size_t i = 0; i < count; i++)
-        take_row(table, &rows[i]);
-    for (size_t i = 0; i < table->lines && table->reader.status == ST_OK; i++)
-        check_line(table, i);
-    if (table->reader.status == ST_OK)
-        sum_up(table);
-}
-
 /* One iteration after the other, so that what is kept is the last one's. */
 static st_status read_iterations(share_table *table, st_token_shares *shares)
 {
@@ -223,9 +191,33 @@ static st_status read_iterations(share_table *table, st_token_shares *shares)
     size_t at = 0;
     do {
         size_t count = rows_at(table, at);
-        read_iteration(table, table->rows + at, count);
+        const share_row *rows = table->rows + at;
+        for (size_t i = 0; i < table->lines * table->columns; i++)
+            table->share[i] = (double)NAN;
+        if (st_fields_have(&table->reader, ITERATION) && count > 0)
+            (void)snprintf(table->when, sizeof table->when, " in iteration %.0f",
+                           rows[0].iteration);
+        for (size_t i = 0; i < count; i++)
+            take_row(table, &rows[i]);
+        for (size_t i = 0; i < table->lines && table->reader.status == ST_OK; i++)
+            check_line(table, i);
+        if (table->reader.status == ST_OK)
+            sum_up(table);
         if (reader->status == ST_OK) {
-            st_token_load load = find_load(table, count > 0 ? table->rows[at].iteration : 0);
+            /* What each rank gets of the tokens of all, over the mean. */
+            size_t ranks = table->group->ranks;
+            double mean = (double)table->lines / (double)ranks;
+            st_token_load load = {.iteration = count > 0 ? table->rows[at].iteration : 0,
+                                  .idlest = (double)INFINITY};
+            for (size_t rank = 0; rank < ranks; rank++) {
+                double sum = 0;
+                for (size_t line = 0; line < table->lines; line++) {
+                    const double *until = &table->until[line * ranks];
+                    sum += until[rank] - (rank > 0 ? until[rank - 1] : 0);
+                }
+                load.busiest = fmax(load.busiest, sum / mean);
+                load.idlest = fmin(load.idlest, sum / mean);
+            }
             ST_APPEND(reader->arena, loads, load_count, load);
         }
         at += count;

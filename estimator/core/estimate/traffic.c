@@ -102,26 +102,6 @@ static void ask_for(traffic_cells *cells, const char *name, int what)
     cells->what[cells->count++] = what;
 }
 
-static traffic_cells choose_cells(st_traffic_report *report, st_group only)
-{
-    const st_sheet *sheet = report->estimate->sheet;
-    traffic_cells cells = {.count = 0};
-    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
-        report->wanted[group] = only == ST_GROUPS || only == group;
-        report->cells[group] = st_sheet_role_part(sheet, ST_ROLE_SENT, group);
-        if (report->wanted[group])
-            ask_for(&cells, report->cells[group], (int)group);
-    }
-    if (cells.count > 0) {
-        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, AROUND), AROUND);
-        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, EXCHANGED), EXCHANGED);
-        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, FORWARDED), FORWARDED);
-        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_LOAD), LOAD);
-        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_JOINED), JOINED);
-    }
-    return cells;
-}
-
 static void take_stage(st_traffic_report *report, const traffic_cells *cells, const double *values,
                        uint64_t *sent, st_token_bytes *tokens)
 {
@@ -179,7 +159,21 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
         status = place_job(estimate->job, node, report, errors);
     if (status != ST_OK)
         return status;
-    traffic_cells cells = choose_cells(report, only);
+    const st_sheet *sheet = report->estimate->sheet;
+    traffic_cells cells = {.count = 0};
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        report->wanted[group] = only == ST_GROUPS || only == group;
+        report->cells[group] = st_sheet_role_part(sheet, ST_ROLE_SENT, group);
+        if (report->wanted[group])
+            ask_for(&cells, report->cells[group], (int)group);
+    }
+    if (cells.count > 0) {
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, AROUND), AROUND);
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, EXCHANGED), EXCHANGED);
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, FORWARDED), FORWARDED);
+        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_LOAD), LOAD);
+        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_JOINED), JOINED);
+    }
     if (cells.count == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no traffic to show" ST_EXPECTED

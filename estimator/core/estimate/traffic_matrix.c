@@ -162,26 +162,25 @@ static size_t partner_of(const st_exchange *group, size_t sender, size_t first)
     return partner < end ? partner : end - 1;
 }
 
-/* What a rank hands on to a joined one: of tokens of its own, and of all whose partner it is. */
-static uint64_t handed_on(const st_exchange *group, uint64_t bytes, size_t from, size_t to)
-{
-    size_t place = from - first_joined(group, from);
-    bool is_last = from + 1 == end_joined(group, from);
-    uint64_t sum = 0;
-    for (size_t first = 0; first < group->ranks && bytes > 0; first += group->joined) {
-        size_t end = end_joined(group, first);
-        for (size_t i = first + place; i < end && (is_last || i == first + place); i++)
-            sum += share_of(group, bytes, i, to, to + 1);
-    }
-    return sum;
-}
-
 /* One way of the tokens: to the ranks of their experts. */
 static uint64_t dispatched(const st_exchange *group, st_token_bytes bytes, size_t from, size_t to)
 {
     size_t first = first_joined(group, to);
-    if (first == first_joined(group, from))
-        return handed_on(group, bytes.forwarded, from, to);
+    if (first == first_joined(group, from)) {
+        /* What a rank hands on to a joined one: of tokens of its own, and of all whose partner it
+         * is. */
+        size_t place = from - first_joined(group, from);
+        bool is_last = from + 1 == end_joined(group, from);
+        uint64_t sum = 0;
+        for (size_t handed_first = 0; handed_first < group->ranks && bytes.forwarded > 0;
+             handed_first += group->joined) {
+            size_t end = end_joined(group, handed_first);
+            for (size_t i = handed_first + place; i < end && (is_last || i == handed_first + place);
+                 i++)
+                sum += share_of(group, bytes.forwarded, i, to, to + 1);
+        }
+        return sum;
+    }
     return partner_of(group, from, first) != to
                ? 0
                : share_of(group, bytes.exchanged, from, first, end_joined(group, to));
@@ -269,22 +268,20 @@ static uint64_t kept(const st_exchange *group, st_token_bytes bytes)
     return sum;
 }
 
-/* What the ranks of a stage send to experts elsewhere: all but what stays. */
-static uint64_t tokens_sent(const st_placement *placement, const st_traffic *traffic, size_t stage)
-{
-    st_exchange group = exchange_of(placement, traffic, stage);
-    uint64_t groups = placement->ranks / placement->size[ST_GROUP_PP] / group.ranks;
-    return groups * (group.ranks * (group.bytes.exchanged + group.bytes.forwarded) -
-                     kept(&group, bytes_there(&group)) - kept(&group, bytes_back(&group)));
-}
-
 /* What all ranks of a stage send of a kind. */
 static uint64_t stage_bytes(const st_placement *placement, const st_traffic *traffic,
                             st_group group, size_t stage)
 {
     size_t last = placement->size[ST_GROUP_PP] - 1;
-    if (group == ST_GROUP_EP && !is_gathered(traffic, stage))
-        return tokens_sent(placement, traffic, stage);
+    if (group == ST_GROUP_EP && !is_gathered(traffic, stage)) {
+        /* What the ranks of a stage send to experts elsewhere: all but what stays. */
+        st_exchange sent_group = exchange_of(placement, traffic, stage);
+        uint64_t groups = placement->ranks / placement->size[ST_GROUP_PP] / sent_group.ranks;
+        return groups *
+               (sent_group.ranks * (sent_group.bytes.exchanged + sent_group.bytes.forwarded) -
+                kept(&sent_group, bytes_there(&sent_group)) -
+                kept(&sent_group, bytes_back(&sent_group)));
+    }
     if (group != ST_GROUP_PP)
         return senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
     bool is_end = last > 0 && (stage == 0 || stage == last);

@@ -57,30 +57,6 @@ static double share_of(const st_heat_map *map, double bytes)
     return span > 0 ? log(bytes / map->least_bytes) / span : 1;
 }
 
-static void find_least(st_heat_map *map)
-{
-    map->least_bytes = map->most_bytes;
-    for (size_t i = 0; i < map->blocks * map->blocks; i++)
-        if (map->bytes[i] > 0 && map->bytes[i] < map->least_bytes)
-            map->least_bytes = map->bytes[i];
-}
-
-static void draw_flows(const st_heat_map *map, st_buffer *svg)
-{
-    char color[8];
-    double side = (double)SIDE / (double)map->blocks;
-    st_svg_box_write(svg, (st_svg_box){LEFT, TOP, SIDE, SIDE}, "map");
-    for (size_t row = 0; row < map->blocks; row++) {
-        for (size_t column = 0; column < map->blocks; column++) {
-            double bytes = map->bytes[row * map->blocks + column];
-            const st_svg_box box = {LEFT + side * (double)column, TOP + side * (double)row, side,
-                                    side};
-            if (bytes > 0)
-                st_svg_box_write(svg, box, st_svg_heat(share_of(map, bytes), color));
-        }
-    }
-}
-
 /* Lines between nodes, where a node is wide enough to be seen, and some rank numbers. */
 static void draw_axes(const st_heat_map *map, st_buffer *svg)
 {
@@ -167,10 +143,24 @@ st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st
     if (map.bytes == NULL || title == NULL)
         return st_out_of_memory(errors);
     st_traffic_visit(&report->placement, &report->traffic, add_flow, &map);
-    find_least(&map);
+    map.least_bytes = map.most_bytes;
+    for (size_t i = 0; i < map.blocks * map.blocks; i++)
+        if (map.bytes[i] > 0 && map.bytes[i] < map.least_bytes)
+            map.least_bytes = map.bytes[i];
     st_svg_begin(buffer, LEFT + SIDE + 150, TOP + SIDE + 60, title);
     draw_titles(&map, title, buffer);
-    draw_flows(&map, buffer);
+    char color[8];
+    double side = (double)SIDE / (double)map.blocks;
+    st_svg_box_write(buffer, (st_svg_box){LEFT, TOP, SIDE, SIDE}, "map");
+    for (size_t row = 0; row < map.blocks; row++) {
+        for (size_t column = 0; column < map.blocks; column++) {
+            double bytes = map.bytes[row * map.blocks + column];
+            const st_svg_box box = {LEFT + side * (double)column, TOP + side * (double)row, side,
+                                    side};
+            if (bytes > 0)
+                st_svg_box_write(buffer, box, st_svg_heat(share_of(&map, bytes), color));
+        }
+    }
     draw_axes(&map, buffer);
     draw_scale(&map, buffer);
     st_svg_end(buffer);

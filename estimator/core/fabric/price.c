@@ -151,23 +151,6 @@ static void price_round(pricer *own, const st_transfer *items, size_t count, dou
     end_round(own, &round);
 }
 
-/* A link carries the sums of a group once, whoever sent what is in them; returns the way's latency.
- */
-static double add_summed_way(pricer *own, uint32_t group, uint32_t member)
-{
-    const uint32_t *links = NULL;
-    double latency_s = 0;
-    size_t count =
-        find_way(own, place_of(own->site, group, member), place_of(own->site, group, 0), &links);
-    for (size_t i = 0; i < count; i++) {
-        if (own->summed[links[i]] != group + 1)
-            load_link(own, links[i], 1);
-        own->summed[links[i]] = group + 1;
-        latency_s += own->topology->links[links[i]].latency_s;
-    }
-    return latency_s;
-}
-
 /*
  * Sums on the way: the ways from all members to the first one are a tree, each link of which
  * carries the message once up and once down.
@@ -179,7 +162,18 @@ static void price_summed(pricer *own)
     st_price_line line = {0};
     for (uint32_t group = 0; group < group_count(own->site); group++)
         for (uint32_t member = 1; member < own->site->ranks && own->status == ST_OK; member++) {
-            double latency_s = add_summed_way(own, group, member);
+            /* A link carries the sums of a group once, whoever sent what is in them; returns the
+             * way's latency. */
+            const uint32_t *links = NULL;
+            double latency_s = 0;
+            size_t count = find_way(own, place_of(own->site, group, member),
+                                    place_of(own->site, group, 0), &links);
+            for (size_t i = 0; i < count; i++) {
+                if (own->summed[links[i]] != group + 1)
+                    load_link(own, links[i], 1);
+                own->summed[links[i]] = group + 1;
+                latency_s += own->topology->links[links[i]].latency_s;
+            }
             line.fixed_s = latency_s > line.fixed_s ? latency_s : line.fixed_s;
         }
     for (size_t i = 0; i < own->touched_count; i++) {
@@ -223,51 +217,31 @@ static bool same_round(const st_transfer *a, const st_transfer *b, size_t count)
     return true;
 }
 
-static void price_table(pricer *own, const st_transfers *transfers)
-{
-    const st_transfer *items = transfers->items;
-    size_t last_first = 0;
-    size_t last_count = 0;
-    for (size_t first = 0; first < transfers->count && own->status == ST_OK;) {
-        size_t end = first;
-        while (end < transfers->count && items[end].round == items[first].round)
-            end++;
-        if (end - first == last_count &&
-            same_round(items + first, items + last_first, last_count)) {
-            own->price->rounds[own->price->round_count - 1].times++;
-        } else {
-            price_round(own, items + first, end - first, 1);
-            last_first = first;
-            last_count = end - first;
-        }
-        first = end;
-    }
-}
-
 st_status st_price_transfers(const st_topology *topology, const st_site *site,
                              const st_transfers *transfers, st_arena *arena, st_price *price)
 {
     pricer own;
     bool good = begin(&own, topology, site, arena, price);
-    if (good)
-        price_table(&own, transfers);
-    return finish(&own, good);
-}
-
-/* The messages of one round of a pattern; free(). */
-static st_transfer *list_pattern(const st_site *site, const st_pattern *pattern, size_t *count)
-{
-    size_t n = site->ranks;
-    size_t each = pattern->way == ST_WAY_DIRECT ? n - 1 : 1;
-    *count = pattern->way == ST_WAY_PAIR ? 1 : n * each;
-    st_transfer *items = calloc(*count + 1, sizeof *items);
-    for (size_t i = 0; items != NULL && i < *count; i++) {
-        size_t from = i / each;
-        items[i] = (st_transfer){.from = (uint32_t)from,
-                                 .to = (uint32_t)((from + 1 + i % each) % n),
-                                 .share = pattern->share};
+    if (good) {
+        const st_transfer *items = transfers->items;
+        size_t last_first = 0;
+        size_t last_count = 0;
+        for (size_t first = 0; first < transfers->count && own.status == ST_OK;) {
+            size_t end = first;
+            while (end < transfers->count && items[end].round == items[first].round)
+                end++;
+            if (end - first == last_count &&
+                same_round(items + first, items + last_first, last_count)) {
+                own.price->rounds[own.price->round_count - 1].times++;
+            } else {
+                price_round(&own, items + first, end - first, 1);
+                last_first = first;
+                last_count = end - first;
+            }
+            first = end;
+        }
     }
-    return items;
+    return finish(&own, good);
 }
 
 st_status st_price_pattern(const st_topology *topology, const st_site *site,
@@ -280,7 +254,18 @@ st_status st_price_pattern(const st_topology *topology, const st_site *site,
     if (good && pattern->way == ST_WAY_SUMMED) {
         price_summed(&own);
     } else if (good) {
-        items = list_pattern(site, pattern, &count);
+        /* The messages of one round of a pattern; free(). */
+        size_t n = site->ranks;
+        size_t each = pattern->way == ST_WAY_DIRECT ? n - 1 : 1;
+        count = pattern->way == ST_WAY_PAIR ? 1 : n * each;
+        st_transfer *pattern_items = calloc(count + 1, sizeof *pattern_items);
+        for (size_t i = 0; pattern_items != NULL && i < count; i++) {
+            size_t from = i / each;
+            pattern_items[i] = (st_transfer){.from = (uint32_t)from,
+                                             .to = (uint32_t)((from + 1 + i % each) % n),
+                                             .share = pattern->share};
+        }
+        items = pattern_items;
         good = items != NULL;
         if (good)
             price_round(&own, items, count, pattern->rounds);

@@ -115,15 +115,6 @@ static bool needs_at_last(const follower *own, uint32_t rank, int64_t chunk)
     }
 }
 
-static void fill_sets(follower *own)
-{
-    for (uint32_t rank = 0; rank < own->group.ranks; rank++)
-        for (int64_t chunk = 0; chunk < own->chunks; chunk++)
-            if (holds_at_first(own, rank, chunk))
-                set_of(own, rank, chunk)[sums_up(own) ? rank / 64 : 0] |=
-                    UINT64_C(1) << (sums_up(own) ? rank % 64 : 0);
-}
-
 static void check_results(follower *own)
 {
     size_t wanted = sums_up(own) ? own->group.ranks : 1;
@@ -308,14 +299,6 @@ static bool begin_block(follower *own, rank_state *state, const st_statement *st
     return true;
 }
 
-static void end_block(const follower *own, rank_state *state, const st_statement *statement)
-{
-    const st_statement *begin = &own->steps->statements[statement->end];
-    bool again = begin->kind == ST_STEP_FOR &&
-                 ++state->names[begin->variable] <= state->loop_ends[begin->variable];
-    state->at = again ? statement->end + 1 : state->at + 1;
-}
-
 /* Loops within loops that hold no step would take minutes to end. */
 static bool is_within_limits(follower *own, const st_statement *statement, uint64_t idle)
 {
@@ -342,7 +325,10 @@ static bool run_rank(follower *own, uint32_t rank)
         if (statement->kind == ST_STEP_FOR || statement->kind == ST_STEP_IF) {
             (void)begin_block(own, state, statement);
         } else if (statement->kind == ST_STEP_END) {
-            end_block(own, state, statement);
+            const st_statement *begin = &own->steps->statements[statement->end];
+            bool again = begin->kind == ST_STEP_FOR &&
+                         ++state->names[begin->variable] <= state->loop_ends[begin->variable];
+            state->at = again ? statement->end + 1 : state->at + 1;
         } else {
             bool good = statement->kind == ST_STEP_SEND ? do_send(own, rank, statement)
                                                         : do_receive(own, rank, statement);
@@ -356,23 +342,6 @@ static bool run_rank(follower *own, uint32_t rank)
     return moved;
 }
 
-static void report_deadlock(follower *own, uint32_t rank)
-{
-    step what;
-    const st_statement *statement = &own->steps->statements[own->ranks[rank].at];
-    if (!read_step(own, rank, statement, &what))
-        return;
-    size_t at = own->ranks[what.partner].at;
-    if (at >= own->steps->count)
-        fail(own, statement->line,
-             "deadlock: rank %u waits for a message of rank %lld, which has no step left", rank,
-             (long long)what.partner);
-    else
-        fail(own, statement->line,
-             "deadlock: rank %u waits for a message of rank %lld, which itself waits in line %d",
-             rank, (long long)what.partner, own->steps->statements[at].line);
-}
-
 static void run_all(follower *own)
 {
     bool moved = true;
@@ -382,8 +351,22 @@ static void run_all(follower *own)
             moved = run_rank(own, rank) || moved;
     }
     for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
-        if (own->ranks[rank].at < own->steps->count)
-            report_deadlock(own, rank);
+        if (own->ranks[rank].at < own->steps->count) {
+            step what;
+            const st_statement *statement = &own->steps->statements[own->ranks[rank].at];
+            if (!read_step(own, rank, statement, &what))
+                continue;
+            size_t at = own->ranks[what.partner].at;
+            if (at >= own->steps->count)
+                fail(own, statement->line,
+                     "deadlock: rank %u waits for a message of rank %lld, which has no step left",
+                     rank, (long long)what.partner);
+            else
+                fail(own, statement->line,
+                     "deadlock: rank %u waits for a message of rank %lld, which itself waits in "
+                     "line %d",
+                     rank, (long long)what.partner, own->steps->statements[at].line);
+        }
     for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
         if (own->ranks[rank].first != NULL)
             fail(own, own->ranks[rank].first->line,
@@ -397,12 +380,6 @@ static void run_all(follower *own)
 ST_COMPARE(compare_transfers, st_transfer,
            ST_RISING(round) ST_RISING(from) ST_RISING(to) ST_RISING(share));
 
-static bool needs_parts(const follower *own)
-{
-    return own->steps->collective == ST_COLLECTIVE_ALL_GATHER ||
-           own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER;
-}
-
 static bool read_chunks(follower *own, uint32_t ranks)
 {
     int64_t chunks = 0;
@@ -411,7 +388,9 @@ static bool read_chunks(follower *own, uint32_t ranks)
     own->chunks = chunks;
     if (!known || chunks < 1)
         return fail(own, own->steps->line, "the message has no chunks");
-    if ((needs_parts(own) && ranks > 0 && chunks % ranks != 0) ||
+    if (((own->steps->collective == ST_COLLECTIVE_ALL_GATHER ||
+          own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER) &&
+         ranks > 0 && chunks % ranks != 0) ||
         (all_to_all && chunks != (int64_t)ranks * ranks))
         return fail(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
                     (long long)chunks, ranks);
@@ -444,18 +423,6 @@ static bool prepare(follower *own)
     return own->sets != NULL || fail(own, 0, "out of memory");
 }
 
-static void release(follower *own)
-{
-    for (uint32_t rank = 0; own->ranks != NULL && rank < own->group.ranks; rank++)
-        while (own->ranks[rank].first != NULL) {
-            message *next = own->ranks[rank].first->next;
-            free(own->ranks[rank].first);
-            own->ranks[rank].first = next;
-        }
-    free(own->ranks);
-    free(own->sets);
-}
-
 st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
                           st_transfers *transfers, st_errors *errors)
 {
@@ -466,12 +433,23 @@ st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = steps->file, .line = steps->line},
                        "the table does not hold for %u ranks", group->ranks);
     if (prepare(&own)) {
-        fill_sets(&own);
+        for (uint32_t rank = 0; rank < own.group.ranks; rank++)
+            for (int64_t chunk = 0; chunk < own.chunks; chunk++)
+                if (holds_at_first(&own, rank, chunk))
+                    set_of(&own, rank, chunk)[sums_up(&own) ? rank / 64 : 0] |=
+                        UINT64_C(1) << (sums_up(&own) ? rank % 64 : 0);
         run_all(&own);
         if (own.status == ST_OK)
             check_results(&own);
     }
-    release(&own);
+    for (uint32_t rank = 0; own.ranks != NULL && rank < own.group.ranks; rank++)
+        while (own.ranks[rank].first != NULL) {
+            message *next = own.ranks[rank].first->next;
+            free(own.ranks[rank].first);
+            own.ranks[rank].first = next;
+        }
+    free(own.ranks);
+    free(own.sets);
     if (own.status != ST_OK) {
         free(transfers->items);
         *transfers = (st_transfers){0};

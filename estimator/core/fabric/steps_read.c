@@ -102,13 +102,6 @@ static bool take_sign(steps_reader *reader, const char *sign)
     return true;
 }
 
-static void expect_end(steps_reader *reader)
-{
-    skip_blanks(reader);
-    if (*reader->at != '\0')
-        fail(reader, "'%.20s' does not belong here", reader->at);
-}
-
 /* ---- expressions ---- */
 
 static bool add_code(steps_reader *reader, char op, int64_t value)
@@ -277,15 +270,6 @@ static int64_t compare(char op, int64_t a, int64_t b)
     }
 }
 
-/* Rounded down, and the rest of that; false: by zero. */
-static bool divide(char op, int64_t a, int64_t b, int64_t *value)
-{
-    if (b == 0)
-        return false;
-    *value = op == '%' ? (a % b + b) % b : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-    return true;
-}
-
 static bool apply(char op, int64_t a, int64_t b, int64_t *value)
 {
     switch (op) {
@@ -300,7 +284,10 @@ static bool apply(char op, int64_t a, int64_t b, int64_t *value)
         break;
     case '/':
     case '%':
-        return divide(op, a, b, value);
+        if (b == 0)
+            return false;
+        *value = op == '%' ? (a % b + b) % b : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+        return true;
     case 'x':
         *value = a ^ b;
         break;
@@ -495,8 +482,11 @@ static void read_statement(steps_reader *reader)
              "unknown step '%.20s'" ST_EXPECTED
              "one of collective ranks chunks send reduce copy for if end",
              reader->at);
-    if (reader->good)
-        expect_end(reader);
+    if (reader->good) {
+        skip_blanks(reader);
+        if (*reader->at != '\0')
+            fail(reader, "'%.20s' does not belong here", reader->at);
+    }
 }
 
 static void read_line(steps_reader *reader, const char *text, size_t length)

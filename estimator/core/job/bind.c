@@ -138,9 +138,33 @@ static bool dimension_of(const st_key *key, st_dimension *dimension)
     return true;
 }
 
-/* The key's kind suits the input's type; else that is reported at the input. */
-static bool check_type(binding *binder, const st_sheet_input *input, const st_key *key)
+/* An enumeration's value goes by name: the sheet's list may differ from the table's. */
+static void bind_name(binding *binder, const st_sheet_input *input, const st_job_value *value,
+                      double *number)
 {
+    st_value_text text = {
+        .text = value->text, .length = strlen(value->text), .place = value->place};
+    if (st_value_is_laid_out(value->key, &text)) {
+        text.text = value->key->default_text;
+        text.length = strlen(text.text);
+        /* No formula knows the schedules of plugins. */
+        st_note(&binder->status,
+                st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
+                          "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
+                          value->path, value->text, value->key->default_text));
+    }
+    const st_enum *enumeration = input->type.enumeration;
+    st_status status = st_value_parse_name(value->path, &text, enumeration->values,
+                                           enumeration->count, number, binder->errors);
+    st_note(&binder->status, status);
+}
+
+static void bind_key(binding *binder, const st_sheet_input *input, const st_key *key,
+                     st_bound_input *bound)
+{
+    const st_job_value *value = &binder->job->values[st_key_index(key)];
+    binder->key_read[st_key_index(key)] = true;
+    /* The key's kind suits the input's type; else that is reported at the input. */
     st_dimension dimension;
     bool fits = false;
     st_status status = ST_ERR_VALUE;
@@ -160,54 +184,7 @@ static bool check_type(binding *binder, const st_sheet_input *input, const st_ke
     }
     if (!fits)
         wrong_type(binder, input, status, type_name(binder, &input->type), kind_name(binder, key));
-    return fits;
-}
-
-/* No formula knows the schedules of plugins. */
-static void warn_laid_out(binding *binder, const st_job_value *value)
-{
-    st_note(&binder->status,
-            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
-                      "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
-                      value->path, value->text, value->key->default_text));
-}
-
-/* An enumeration's value goes by name: the sheet's list may differ from the table's. */
-static void bind_name(binding *binder, const st_sheet_input *input, const st_job_value *value,
-                      double *number)
-{
-    st_value_text text = {
-        .text = value->text, .length = strlen(value->text), .place = value->place};
-    if (st_value_is_laid_out(value->key, &text)) {
-        text.text = value->key->default_text;
-        text.length = strlen(text.text);
-        warn_laid_out(binder, value);
-    }
-    const st_enum *enumeration = input->type.enumeration;
-    st_status status = st_value_parse_name(value->path, &text, enumeration->values,
-                                           enumeration->count, number, binder->errors);
-    st_note(&binder->status, status);
-}
-
-/* One job means one plan to everybody, so the table's default goes before a sheet's: but not
- * mutely. */
-static void check_default(binding *binder, const st_sheet_input *input, const st_job_value *value,
-                          double number)
-{
-    if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default || input->default_value == number)
-        return;
-    st_note(&binder->status,
-            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, input->place,
-                      "the default of %s has no effect: %s has its own, %s",
-                      reader_of(binder, input), value->path, value->text));
-}
-
-static void bind_key(binding *binder, const st_sheet_input *input, const st_key *key,
-                     st_bound_input *bound)
-{
-    const st_job_value *value = &binder->job->values[st_key_index(key)];
-    binder->key_read[st_key_index(key)] = true;
-    if (!check_type(binder, input, key))
+    if (!fits)
         return;
     if (value->origin == ST_ORIGIN_NONE) {
         bind_without_value(binder, input, bound);
@@ -217,23 +194,15 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
     bound->value = value->number;
     if (key->kind == ST_KEY_ENUM)
         bind_name(binder, input, value, &bound->value);
-    check_default(binder, input, value, bound->value);
-}
-
-static void bind_input(binding *binder, const st_sheet_input *input, st_bound_input *bound)
-{
-    const st_key *key = st_key_find(input->from);
-    *bound = (st_bound_input){.input = input};
-    if (key != NULL)
-        bind_key(binder, input, key, bound);
-    else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
-        bind_constant(binder, input, bound);
-    else
-        ST_NOTE(binder, ST_ERR_NAME, input->place,
-                "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
-                "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
-                reader_of(binder, input), input->from,
-                st_or_none(st_key_nearest_path(input->from)));
+    /* One job means one plan to everybody, so the table's default goes before a sheet's: but not
+     * mutely. */
+    if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default ||
+        input->default_value == bound->value)
+        return;
+    st_note(&binder->status,
+            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, input->place,
+                      "the default of %s has no effect: %s has its own, %s",
+                      reader_of(binder, input), value->path, value->text));
 }
 
 /* ---- what nobody reads ---- */
@@ -254,27 +223,6 @@ static bool is_no_number(const st_job_value *value)
 {
     return value->key != NULL &&
            (value->key->kind == ST_KEY_TEXT || strcmp(value->key->path, ST_ISOLATE) == 0);
-}
-
-static void warn_of_key(binding *binder, const st_job_value *value)
-{
-    st_note(&binder->status,
-            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
-                      "%s has no effect on the estimate: no input of sheet %s reads it",
-                      value->path, st_sheet_name(binder->sheet)));
-}
-
-static void check_unread_keys(binding *binder)
-{
-    size_t count = 0;
-    (void)st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_job_value *value = &binder->job->values[i];
-        bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
-        if (!binder->key_read[i] && expected_to_count && !is_no_number(value) &&
-            !st_key_is_for_plugins(value->path) && st_job_is_own(binder->job, value))
-            warn_of_key(binder, value);
-    }
 }
 
 /* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
@@ -343,9 +291,34 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
     st_bound_input *bound = st_arena_alloc(arena, binder.input_count + 1, sizeof *bound);
     if (bound == NULL || binder.key_read == NULL || binder.constant_read == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < binder.input_count; i++)
-        bind_input(&binder, &binder.inputs[i], &bound[i]);
-    check_unread_keys(&binder);
+    for (size_t i = 0; i < binder.input_count; i++) {
+        const st_sheet_input *input = &binder.inputs[i];
+        st_bound_input *input_bound = &bound[i];
+        const st_key *key = st_key_find(input->from);
+        *input_bound = (st_bound_input){.input = input};
+        if (key != NULL)
+            bind_key(&binder, input, key, input_bound);
+        else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
+            bind_constant(&binder, input, input_bound);
+        else
+            ST_NOTE(&binder, ST_ERR_NAME, input->place,
+                    "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
+                    "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
+                    reader_of(&binder, input), input->from,
+                    st_or_none(st_key_nearest_path(input->from)));
+    }
+    size_t count = 0;
+    (void)st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = &binder.job->values[i];
+        bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
+        if (!binder.key_read[i] && expected_to_count && !is_no_number(value) &&
+            !st_key_is_for_plugins(value->path) && st_job_is_own(binder.job, value))
+            st_note(&binder.status,
+                    st_report(binder.errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                              "%s has no effect on the estimate: no input of sheet %s reads it",
+                              value->path, st_sheet_name(binder.sheet)));
+    }
     check_unread_constants(&binder);
     if (binder.status == ST_OK)
         *inputs = bound;

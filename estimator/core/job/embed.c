@@ -96,12 +96,6 @@ static bool is_wanted(const pattern *rule, const char *name)
     return strcmp(name, rule->ending) != 0 && st_ends_in(name, rule->ending);
 }
 
-static void add_path(embed_job *embedder, const char *path)
-{
-    const char *kept = st_arena_copy(embedder->arena, path, strlen(path));
-    (void)ST_APPEND(embedder->arena, embedder->paths, embedder->count, kept);
-}
-
 static void scan(embed_job *embedder, const pattern *rule, const char *folder, int depth)
 {
     char full[MAX_PATH];
@@ -125,28 +119,12 @@ static void scan(embed_job *embedder, const pattern *rule, const char *folder, i
         if (S_ISDIR(status.st_mode) && depth < rule->depth)
             scan(embedder, rule, path, depth + 1);
         else if (S_ISREG(status.st_mode) && depth >= rule->least_depth &&
-                 is_wanted(rule, entry->d_name))
-            add_path(embedder, path);
+                 is_wanted(rule, entry->d_name)) {
+            const char *kept = st_arena_copy(embedder->arena, path, strlen(path));
+            (void)ST_APPEND(embedder->arena, embedder->paths, embedder->count, kept);
+        }
     }
     closedir(stream);
-}
-
-static void read_bytes(embed_job *embedder, size_t index, st_buffer *content)
-{
-    char full[MAX_PATH];
-    char block[BUFSIZ];
-    join(full, embedder->root, embedder->paths[index]);
-    add_dependency(embedder, full);
-    FILE *stream = fopen(full, "rb");
-    for (size_t length = 1; stream != NULL && length > 0 && content->length <= MAX_BYTES;) {
-        length = fread(block, 1, sizeof block, stream);
-        st_buffer_append(content, block, length);
-    }
-    if (stream == NULL || ferror(stream) != 0 || content->length > MAX_BYTES) {
-        fprintf(stderr, "embed: cannot read %s, of at most %d bytes\n", full, MAX_BYTES);
-        exit(1);
-    }
-    fclose(stream);
 }
 
 /* With a NUL behind them, as text. */
@@ -185,18 +163,6 @@ static void pack_node(packing *pack, const st_yaml_node *node, size_t first)
     pack->node_count++;
 }
 
-static void pack_entry(packing *pack, const st_yaml_node *map, size_t index, size_t node)
-{
-    size_t key = 0;
-    st_place place = {0};
-    if (map->kind == ST_YAML_MAP) {
-        key = pack_text(pack, map->keys[index], strlen(map->keys[index]));
-        place = map->key_places[index];
-    }
-    st_buffer_printf(&pack->entries, "    {%zu, %zu, %d, %d},\n", node, key, place.line,
-                     place.column);
-}
-
 /*
  * Level by level: a node's items get their numbers when its turn comes, so that they and the
  * entries that name them follow one another. What several aliases name is written as often.
@@ -215,25 +181,18 @@ static void pack_tree(packing *pack, const st_yaml_node *root, st_arena *arena)
         pack_node(pack, node, pack->entry_count);
         pack->entry_count += node->count;
         for (size_t j = 0; j < node->count; j++) {
-            pack_entry(pack, node, j, known);
+            size_t key = 0;
+            st_place place = {0};
+            if (node->kind == ST_YAML_MAP) {
+                key = pack_text(pack, node->keys[j], strlen(node->keys[j]));
+                place = node->key_places[j];
+            }
+            st_buffer_printf(&pack->entries, "    {%zu, %zu, %d, %d},\n", known, key, place.line,
+                             place.column);
             (void)ST_APPEND(arena, queue, known, node->items[j]);
         }
     }
     pack->nodes.failed = pack->nodes.failed || st_arena_failed(arena);
-}
-
-static void write_packed(st_buffer *code, const packing *pack, size_t index)
-{
-    write_bytes(code, "texts", index, &pack->texts);
-    st_buffer_printf(code, "static const st_yaml_packed_node nodes_%zu[] = {\n", index);
-    append_buffer(code, &pack->nodes);
-    st_buffer_printf(code, "};\nstatic const st_yaml_packed_entry entries_%zu[] = {\n", index);
-    append_buffer(code, &pack->entries);
-    st_buffer_printf(
-        code,
-        "    {0, 0, 0, 0}};\n"
-        "static const st_yaml_packed tree_%zu = {nodes_%zu, entries_%zu, texts_%zu, %zu, %zu};\n",
-        index, index, index, index, pack->node_count, pack->entry_count);
 }
 
 /* False for what is no YAML or has errors, which a reader of the text will report. */
@@ -250,7 +209,16 @@ static bool write_tree(st_buffer *code, const char *path, size_t index, const st
     if (is_good) {
         packing pack = {0};
         pack_tree(&pack, root, arena);
-        write_packed(code, &pack, index);
+        write_bytes(code, "texts", index, &pack.texts);
+        st_buffer_printf(code, "static const st_yaml_packed_node nodes_%zu[] = {\n", index);
+        append_buffer(code, &pack.nodes);
+        st_buffer_printf(code, "};\nstatic const st_yaml_packed_entry entries_%zu[] = {\n", index);
+        append_buffer(code, &pack.entries);
+        st_buffer_printf(code,
+                         "    {0, 0, 0, 0}};\n"
+                         "static const st_yaml_packed tree_%zu = {nodes_%zu, entries_%zu, "
+                         "texts_%zu, %zu, %zu};\n",
+                         index, index, index, index, pack.node_count, pack.entry_count);
         st_buffer_free(&pack.nodes);
         st_buffer_free(&pack.entries);
         st_buffer_free(&pack.texts);
@@ -267,7 +235,20 @@ static void write_code(embed_job *embedder)
     for (size_t i = 0; i < embedder->count; i++) {
         const char *path = embedder->paths[i];
         st_buffer bytes = {0};
-        read_bytes(embedder, i, &bytes);
+        char full[MAX_PATH];
+        char block[BUFSIZ];
+        join(full, embedder->root, embedder->paths[i]);
+        add_dependency(embedder, full);
+        FILE *stream = fopen(full, "rb");
+        for (size_t length = 1; stream != NULL && length > 0 && bytes.length <= MAX_BYTES;) {
+            length = fread(block, 1, sizeof block, stream);
+            st_buffer_append(&bytes, block, length);
+        }
+        if (stream == NULL || ferror(stream) != 0 || bytes.length > MAX_BYTES) {
+            fprintf(stderr, "embed: cannot read %s, of at most %d bytes\n", full, MAX_BYTES);
+            exit(1);
+        }
+        fclose(stream);
         write_bytes(&embedder->code, "file", i, &bytes);
         bool has_tree = write_tree(&embedder->code, path, i, &bytes);
         st_buffer_printf(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", path, i, i);

@@ -19,15 +19,6 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* "SXM2" is the socket of its time and no other product. */
-static void add_word(word_list *list, char *word)
-{
-    if (strncmp(word, "sxm", 3) == 0 && strlen(word) == 4)
-        word[3] = '\0';
-    if (list->count < MAX_WORDS)
-        memcpy(list->words[list->count++], word, strlen(word) + 1);
-}
-
 /* False where there are too many words or too long ones to be a GPU's name. */
 static bool split(const char *text, word_list *list)
 {
@@ -43,8 +34,13 @@ static bool split(const char *text, word_list *list)
         if (is_word(c) || (length > 0 && list->count == MAX_WORDS))
             return false;
         word[length] = '\0';
-        if (length > 0)
-            add_word(list, word);
+        if (length > 0) {
+            /* "SXM2" is the socket of its time and no other product. */
+            if (strncmp(word, "sxm", 3) == 0 && strlen(word) == 4)
+                word[3] = '\0';
+            if (list->count < MAX_WORDS)
+                memcpy(list->words[list->count++], word, strlen(word) + 1);
+        }
         length = 0;
         if (c == '\0')
             return list->count > 0;
@@ -91,26 +87,6 @@ st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus, st
     return st_paths_list(paths, ST_FOLDER_GPUS, arena, &gpus->entries, &gpus->count, errors);
 }
 
-/* The name with the most words that fits; NULL where two fit equally well. */
-static const char *best_fit(const st_gpus *gpus, const word_list *words, double *memory_gb)
-{
-    const char *best = NULL;
-    size_t best_words = 0;
-    bool tie = false;
-    for (size_t i = 0; i < gpus->count; i++) {
-        word_list name;
-        double memory = 0;
-        if (!split(gpus->entries[i].name, &name) || !fits(words, &name, &memory) ||
-            name.count < best_words)
-            continue;
-        tie = name.count == best_words;
-        best = gpus->entries[i].name;
-        best_words = name.count;
-        *memory_gb = memory;
-    }
-    return tie ? NULL : best;
-}
-
 const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_gb)
 {
     word_list words;
@@ -118,8 +94,24 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
     const char *found = NULL;
     for (size_t i = 0; i < gpus->count && found == NULL; i++)
         found = strcmp(gpus->entries[i].name, text) == 0 ? gpus->entries[i].name : NULL;
-    if (found == NULL && split(text, &words))
-        found = best_fit(gpus, &words, &memory);
+    if (found == NULL && split(text, &words)) {
+        /* The name with the most words that fits. */
+        const char *best = NULL;
+        size_t best_words = 0;
+        bool tie = false;
+        for (size_t i = 0; i < gpus->count; i++) {
+            word_list name;
+            double fit_memory = 0;
+            if (!split(gpus->entries[i].name, &name) || !fits(&words, &name, &fit_memory) ||
+                name.count < best_words)
+                continue;
+            tie = name.count == best_words;
+            best = gpus->entries[i].name;
+            best_words = name.count;
+            memory = fit_memory;
+        }
+        found = tie ? NULL : best;
+    }
     if (memory_gb != NULL)
         *memory_gb = memory;
     return found;
@@ -137,19 +129,6 @@ static bool is_plain_word(const char *word, size_t length)
     return false;
 }
 
-static void lower(const char *text, size_t length, char *word, size_t size)
-{
-    for (size_t i = 0; i < length && i < size - 1; i++)
-        word[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
-}
-
-/* "gb" behind a number. */
-static bool is_unit(const char *text, size_t used, const char *word, size_t length)
-{
-    return used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 && text[used - 2] >= '0' &&
-           text[used - 2] <= '9';
-}
-
 /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
 static void plain_name(const char *gpu, char *text, size_t size)
 {
@@ -157,10 +136,16 @@ static void plain_name(const char *gpu, char *text, size_t size)
     while (*gpu != '\0' && *gpu != '(') {
         size_t length = strcspn(gpu, " (");
         char word[64];
-        lower(gpu, length, word, sizeof word);
+        const size_t lower_size = sizeof word;
+        for (size_t i = 0; i < length && i < lower_size - 1; i++)
+            word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
         if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
             used + length + 2 < size) {
-            used -= is_unit(text, used, word, length) ? 1 : 0;
+            /* "gb" behind a number. */
+            used -= used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
+                            text[used - 2] >= '0' && text[used - 2] <= '9'
+                        ? 1
+                        : 0;
             memcpy(text + used, word, length);
             used += length;
             text[used++] = ' ';

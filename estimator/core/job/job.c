@@ -27,21 +27,6 @@ static const char *stem_of(st_arena *arena, const char *file)
     return name;
 }
 
-static void apply_default(st_loader *loader, const st_key *key, st_job_value *value)
-{
-    if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
-        return;
-    const st_value_text text = {
-        .text = key->default_text,
-        .length = strlen(key->default_text),
-        .place = {.file = key->path},
-    };
-    st_note(&loader->status, st_value_parse(key, &text, &value->number, loader->errors));
-    value->origin = ST_ORIGIN_DEFAULT;
-    value->text = key->default_text;
-    value->assumption = true;
-}
-
 st_job *st_loader_new_job(st_arena *arena)
 {
     size_t key_count = 0;
@@ -60,23 +45,26 @@ st_job *st_loader_new_job(st_arena *arena)
     return job;
 }
 
-static bool prepare(st_loader *loader)
-{
-    size_t section_count = 0;
-    (void)st_key_sections(&section_count);
-    loader->replacements =
-        st_arena_alloc(loader->arena, section_count, sizeof *loader->replacements);
-    loader->job = st_loader_new_job(loader->arena);
-    return loader->replacements != NULL && loader->job != NULL;
-}
-
 static void finish(st_loader *loader)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     st_job *job = loader->job;
-    for (size_t i = 0; i < count; i++)
-        apply_default(loader, &keys[i], &job->values[i]);
+    for (size_t i = 0; i < count; i++) {
+        const st_key *key = &keys[i];
+        st_job_value *value = &job->values[i];
+        if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
+            continue;
+        const st_value_text text = {
+            .text = key->default_text,
+            .length = strlen(key->default_text),
+            .place = {.file = key->path},
+        };
+        st_note(&loader->status, st_value_parse(key, &text, &value->number, loader->errors));
+        value->origin = ST_ORIGIN_DEFAULT;
+        value->text = key->default_text;
+        value->assumption = true;
+    }
     const st_job_value *name = &job->values[st_key_index(st_key_find("name"))];
     job->name = name->text != NULL ? name->text : stem_of(loader->arena, job->file);
     if (job->name == NULL)
@@ -95,7 +83,11 @@ st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_a
 {
     st_loader loader = {.paths = paths, .arena = arena, .errors = errors, .sheet = parts->sheet};
     size_t count = 0;
-    if (!prepare(&loader))
+    size_t section_count = 0;
+    (void)st_key_sections(&section_count);
+    loader.replacements = st_arena_alloc(loader.arena, section_count, sizeof *loader.replacements);
+    loader.job = st_loader_new_job(loader.arena);
+    if (loader.replacements == NULL || loader.job == NULL)
         return st_out_of_memory(errors);
     const st_set *read = st_loader_read_sets(&loader, parts->sets, parts->set_count, &count);
     if (read == NULL)

@@ -49,23 +49,20 @@ static const char *text_of(const writer *self, const st_job_value *value)
     return absolute(self, path != NULL ? path : value->text);
 }
 
-/* What YAML could take for something else stands between quotes; numbers must not. */
-static void write_text(const writer *self, const st_key *key, const char *text)
-{
-    bool plain = key != NULL && key->kind != ST_KEY_TEXT;
-    if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL))
-        st_buffer_text(self->buffer, text);
-    else
-        st_buffer_json_string(self->buffer, text);
-}
-
 static void write_value(const writer *self, const st_job_value *value, int indent)
 {
     st_buffer *buffer = self->buffer;
     bool described = value->source != NULL || value->assumption;
     st_buffer_printf(buffer, "%*s%s: %s", indent, "", st_last_part(value->path, '.'),
                      described ? "{value: " : "");
-    write_text(self, value->key, text_of(self, value));
+    /* What YAML could take for something else stands between quotes; numbers must not. */
+    const st_key *key = value->key;
+    const char *text = text_of(self, value);
+    bool plain = key != NULL && key->kind != ST_KEY_TEXT;
+    if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL))
+        st_buffer_text(self->buffer, text);
+    else
+        st_buffer_json_string(self->buffer, text);
     if (value->source != NULL)
         st_buffer_quoted(buffer, ", source: ", value->source, "");
     st_buffer_printf(buffer, "%s%s\n", value->assumption ? ", assumption: true" : "",
@@ -154,39 +151,7 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
 
 /* --- plugins --------------------------------------------------------------------------------- */
 
-static void write_refinement(const writer *self, const st_refinement *entry)
-{
-    st_buffer *buffer = self->buffer;
-    st_buffer_quoted(buffer, "  - {plugin: ", entry->plugin, "");
-    if (entry->profile != NULL)
-        st_buffer_quoted(buffer, ", profile: ", entry->profile, "");
-    st_buffer_text(buffer, entry->fallback ? ", fallback: formula" : "");
-    for (size_t i = 0; i < entry->option_count; i++) {
-        st_buffer_printf(buffer, "%s%s: ", i == 0 ? ", options: {" : ", ", entry->options[i].name);
-        st_buffer_json_string(buffer, entry->options[i].text);
-    }
-    st_buffer_text(buffer, entry->option_count > 0 ? "}}\n" : "}\n");
-}
-
-static void write_plugins(const writer *self)
-{
-    const st_job_writing *file = self->file;
-    st_buffer_text(self->buffer, file->refinement_count > 0 ? "refine:\n" : "");
-    for (size_t i = 0; i < file->refinement_count; i++)
-        write_refinement(self, &file->refinements[i]);
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
-
-static void write_comment(const writer *self)
-{
-    const char *line = self->file->comment != NULL ? self->file->comment : "";
-    while (*line != '\0') {
-        size_t length = strcspn(line, "\n");
-        st_buffer_printf(self->buffer, "# %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n' ? 1 : 0);
-    }
-}
 
 /* What stands at the top itself: the name, the sheet, plugins and single keys. */
 static void write_top(const writer *self)
@@ -202,7 +167,22 @@ static void write_top(const writer *self)
         st_buffer_quoted(self->buffer,
                          "\nsheet: ", st_name_is_path(sheet) ? absolute(self, sheet) : sheet, "");
     st_buffer_text(self->buffer, "\n");
-    write_plugins(self);
+    const st_job_writing *file = self->file;
+    st_buffer_text(self->buffer, file->refinement_count > 0 ? "refine:\n" : "");
+    for (size_t i = 0; i < file->refinement_count; i++) {
+        const st_refinement *entry = &file->refinements[i];
+        st_buffer *buffer = self->buffer;
+        st_buffer_quoted(buffer, "  - {plugin: ", entry->plugin, "");
+        if (entry->profile != NULL)
+            st_buffer_quoted(buffer, ", profile: ", entry->profile, "");
+        st_buffer_text(buffer, entry->fallback ? ", fallback: formula" : "");
+        for (size_t j = 0; j < entry->option_count; j++) {
+            st_buffer_printf(buffer, "%s%s: ", j == 0 ? ", options: {" : ", ",
+                             entry->options[j].name);
+            st_buffer_json_string(buffer, entry->options[j].text);
+        }
+        st_buffer_text(buffer, entry->option_count > 0 ? "}}\n" : "}\n");
+    }
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +201,12 @@ st_status st_job_write(const st_job_writing *file, st_arena *arena, st_buffer *b
     const writer self = {.file = file, .arena = arena, .buffer = buffer};
     size_t count = 0;
     const st_key_section *sections = st_key_sections(&count);
-    write_comment(&self);
+    const char *line = self.file->comment != NULL ? self.file->comment : "";
+    while (*line != '\0') {
+        size_t length = strcspn(line, "\n");
+        st_buffer_printf(self.buffer, "# %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
     write_top(&self);
     for (size_t i = 0; i < count; i++)
         if (strchr(sections[i].path, '.') == NULL)

@@ -509,25 +509,21 @@ static size_t place_of(const char *path)
     return (hash ^ (hash >> 16)) % PLACES;
 }
 
-/* Threads that fill at the same time find each other's keys in place. */
-static void fill_places(void)
-{
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        size_t at = place_of(keys[i].path);
-        uint16_t found = 0;
-        while (!atomic_compare_exchange_strong(&places[at], &found, (uint16_t)(i + 1)) &&
-               found != i + 1) {
-            at = (at + 1) % PLACES;
-            found = 0;
-        }
-    }
-    atomic_store(&places_filled, true);
-}
-
 const st_key *st_key_find(const char *path)
 {
-    if (!atomic_load(&places_filled))
-        fill_places();
+    if (!atomic_load(&places_filled)) {
+        /* Threads that fill at the same time find each other's keys in place. */
+        for (size_t i = 0; i < KEY_COUNT; i++) {
+            size_t at = place_of(keys[i].path);
+            uint16_t found = 0;
+            while (!atomic_compare_exchange_strong(&places[at], &found, (uint16_t)(i + 1)) &&
+                   found != i + 1) {
+                at = (at + 1) % PLACES;
+                found = 0;
+            }
+        }
+        atomic_store(&places_filled, true);
+    }
     for (size_t at = place_of(path);; at = (at + 1) % PLACES) {
         size_t found = atomic_load(&places[at]);
         if (found == 0)
@@ -598,21 +594,12 @@ static size_t add_names_below(const char *section, const char **names)
     return count;
 }
 
-static const char *nearest_below(const char *section, const char *name)
+const char *st_key_suggestion(const char *section, const char *name, st_errors *errors)
 {
-    const char *names[KEY_COUNT + SECTION_COUNT + 3];
-    const st_key_section *own = st_section_find(section);
-    size_t count = add_names_below(section, names);
-    names[count++] = "source";
-    names[count++] = "doc";
-    if (own != NULL && own->is_file)
-        names[count++] = "base";
-    return st_nearest(name, names, count);
-}
-
-/* Where keys of exactly this name belong: "model", or "parallel or cluster.bandwidth". */
-static const char *homes_of(const char *name, st_errors *errors)
-{
+    if (strchr(name, '.') != NULL && st_key_find(name) != NULL && section[0] == '\0')
+        return st_errors_text(errors, "write %.*s: {%s: ...}", (int)strcspn(name, "."), name,
+                              strchr(name, '.') + 1);
+    /* Where keys of exactly this name belong: "model", or "parallel or cluster.bandwidth". */
     const char *homes = NULL;
     for (size_t i = 0; i < KEY_COUNT + SECTION_COUNT; i++) {
         const char *path = i < KEY_COUNT ? keys[i].path : sections[i - KEY_COUNT].path;
@@ -624,18 +611,16 @@ static const char *homes_of(const char *name, st_errors *errors)
                                : st_errors_text(errors, "%.*s", (int)(last - path - 1), path);
         homes = homes == NULL ? home : st_errors_text(errors, "%s or %s", homes, home);
     }
-    return homes;
-}
-
-const char *st_key_suggestion(const char *section, const char *name, st_errors *errors)
-{
-    if (strchr(name, '.') != NULL && st_key_find(name) != NULL && section[0] == '\0')
-        return st_errors_text(errors, "write %.*s: {%s: ...}", (int)strcspn(name, "."), name,
-                              strchr(name, '.') + 1);
-    const char *homes = homes_of(name, errors);
     if (homes != NULL)
         return st_errors_text(errors, "'%s' belongs under %s", name, homes);
-    const char *nearest = nearest_below(section, name);
+    const char *names[KEY_COUNT + SECTION_COUNT + 3];
+    const st_key_section *own = st_section_find(section);
+    size_t count = add_names_below(section, names);
+    names[count++] = "source";
+    names[count++] = "doc";
+    if (own != NULL && own->is_file)
+        names[count++] = "base";
+    const char *nearest = st_nearest(name, names, count);
     if (nearest != NULL)
         return nearest;
     const char *elsewhere[KEY_COUNT];

@@ -34,37 +34,33 @@ void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *nod
             nothing ? "" : st_yaml_describe(node, errors), st_or_none(expected));
 }
 
-/* The text as one line: blanks, line ends and controls become single blanks. */
-static const char *one_line(st_loader *loader, const st_yaml_node *node)
-{
-    size_t length = st_utf8_cut(node->text, node->length, MAX_SOURCE_BYTES);
-    char *line = st_arena_alloc(loader->arena, length + 1, 1);
-    size_t used = 0;
-    if (line == NULL) {
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-        return NULL;
-    }
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(node->text + i, length - i, &code);
-        bool blank = size == 0 || code == ' ' || st_utf8_is_control(code);
-        if (!blank)
-            memcpy(line + used, node->text + i, size);
-        else if (used > 0 && line[used - 1] != ' ')
-            line[used] = ' ';
-        used += !blank ? size : line[used] == ' ' ? 1 : 0;
-        i += size > 0 ? size : 1;
-    }
-    if (used > 0 && line[used - 1] == ' ')
-        used--;
-    line[used] = '\0';
-    return line;
-}
-
 const char *st_leaf_source(st_loader *loader, const char *path, const st_yaml_node *node)
 {
-    if (st_leaf_is_scalar(node))
-        return one_line(loader, node);
+    if (st_leaf_is_scalar(node)) {
+        /* The text as one line: blanks, line ends and controls become single blanks. */
+        size_t length = st_utf8_cut(node->text, node->length, MAX_SOURCE_BYTES);
+        char *line = st_arena_alloc(loader->arena, length + 1, 1);
+        size_t used = 0;
+        if (line == NULL) {
+            st_note(&loader->status, st_out_of_memory(loader->errors));
+            return NULL;
+        }
+        for (size_t i = 0; i < length;) {
+            uint32_t code = 0;
+            size_t size = st_utf8_decode(node->text + i, length - i, &code);
+            bool blank = size == 0 || code == ' ' || st_utf8_is_control(code);
+            if (!blank)
+                memcpy(line + used, node->text + i, size);
+            else if (used > 0 && line[used - 1] != ' ')
+                line[used] = ' ';
+            used += !blank ? size : line[used] == ' ' ? 1 : 0;
+            i += size > 0 ? size : 1;
+        }
+        if (used > 0 && line[used - 1] == ' ')
+            used--;
+        line[used] = '\0';
+        return line;
+    }
     st_leaf_refuse(loader, path, node, "a text");
     return NULL;
 }
@@ -81,32 +77,27 @@ static bool read_assumption(st_loader *loader, const char *path, const st_yaml_n
     return truth > 0;
 }
 
-static void read_leaf_key(st_loader *loader, const char *path, const st_yaml_node *map,
-                          size_t index, st_leaf *leaf)
-{
-    static const char *const known[] = {"value", "source", "assumption"};
-    const char *key = map->keys[index];
-    const st_yaml_node *node = map->items[index];
-    char name[NAME_BYTES];
-    (void)snprintf(name, sizeof name, "%.*s of %s", (int)sizeof "assumption", key, path);
-    if (strcmp(key, "value") == 0)
-        leaf->value = node;
-    else if (strcmp(key, "source") == 0)
-        leaf->source = st_leaf_source(loader, name, node);
-    else if (strcmp(key, "assumption") == 0)
-        leaf->assumption = read_assumption(loader, name, node);
-    else
-        ST_NOTE(loader, ST_ERR_NAME, map->key_places[index],
-                "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
-                key, path, st_errors_nearest(loader->errors, key, known, ST_COUNT(known)));
-}
-
 bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
                   const st_yaml_node *node, st_leaf *leaf)
 {
     leaf->value = node->kind == ST_YAML_MAP ? NULL : node;
-    for (size_t i = 0; i < node->count && node->kind == ST_YAML_MAP; i++)
-        read_leaf_key(loader, path, node, i, leaf);
+    for (size_t i = 0; i < node->count && node->kind == ST_YAML_MAP; i++) {
+        static const char *const known[] = {"value", "source", "assumption"};
+        const char *key = node->keys[i];
+        const st_yaml_node *key_node = node->items[i];
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%.*s of %s", (int)sizeof "assumption", key, path);
+        if (strcmp(key, "value") == 0)
+            leaf->value = key_node;
+        else if (strcmp(key, "source") == 0)
+            leaf->source = st_leaf_source(loader, name, key_node);
+        else if (strcmp(key, "assumption") == 0)
+            leaf->assumption = read_assumption(loader, name, key_node);
+        else
+            ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
+                    "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
+                    key, path, st_errors_nearest(loader->errors, key, known, ST_COUNT(known)));
+    }
     if (leaf->value != NULL && st_leaf_is_scalar(leaf->value))
         return true;
     if (leaf->value != NULL)

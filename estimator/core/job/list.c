@@ -50,25 +50,18 @@ typedef struct name_list {
     size_t count;
 } name_list;
 
-/* A name that a user can type: not hidden, no path, and nothing that a terminal acts on. */
-static bool is_listable(const char *name, size_t length)
+static st_status add_name(name_list *list, const char *name, size_t length, size_t rank)
 {
+    /* A name that a user can type: not hidden, no path, and nothing that a terminal acts on. */
     if (length == 0 || name[0] == '.')
-        return false;
+        return ST_OK;
     for (size_t i = 0; i < length;) {
         uint32_t code = 0;
         size_t size = st_utf8_decode(name + i, length - i, &code);
         if (size == 0 || st_utf8_is_control(code) || code == '/')
-            return false;
+            return ST_OK;
         i += size;
     }
-    return true;
-}
-
-static st_status add_name(name_list *list, const char *name, size_t length, size_t rank)
-{
-    if (!is_listable(name, length))
-        return ST_OK;
     if (list->count == MAX_ENTRIES)
         return st_fail(list->errors, ST_ERR_LIMIT, (st_place){0},
                        "more than %d files in '%s' over all roots of the search path", MAX_ENTRIES,
@@ -110,8 +103,18 @@ static size_t name_length(const name_list *list, const char *entry)
     return ends_in(entry, length, list->shape->ending) ? length - strlen(list->shape->ending) : 0;
 }
 
-static st_status list_stream(name_list *list, size_t rank, DIR *stream)
+static st_status list_folder(name_list *list, size_t rank)
 {
+    const char *folder =
+        st_arena_printf(list->arena, "%s/%s", list->paths->roots[rank], list->shape->path);
+    if (folder == NULL)
+        return st_out_of_memory(list->errors);
+    DIR *stream = st_open_folder(folder);
+    if (stream == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return ST_OK;
+    if (stream == NULL)
+        return st_fail(list->errors, ST_ERR_IO, (st_place){0}, "cannot read the folder '%s'",
+                       folder);
     st_status status = ST_OK;
     const struct dirent *entry = readdir(stream);
     for (; entry != NULL && status == ST_OK; entry = readdir(stream)) {
@@ -125,42 +128,11 @@ static st_status list_stream(name_list *list, size_t rank, DIR *stream)
         else if (length > 0 && stat(file, &kind) == 0 && S_ISREG(kind.st_mode))
             status = add_name(list, entry->d_name, length, rank);
     }
-    return status;
-}
-
-static st_status list_folder(name_list *list, size_t rank)
-{
-    const char *folder =
-        st_arena_printf(list->arena, "%s/%s", list->paths->roots[rank], list->shape->path);
-    if (folder == NULL)
-        return st_out_of_memory(list->errors);
-    DIR *stream = st_open_folder(folder);
-    if (stream == NULL && (errno == ENOENT || errno == ENOTDIR))
-        return ST_OK;
-    if (stream == NULL)
-        return st_fail(list->errors, ST_ERR_IO, (st_place){0}, "cannot read the folder '%s'",
-                       folder);
-    st_status status = list_stream(list, rank, stream);
     (void)closedir(stream);
     return status;
 }
 
 ST_COMPARE(compare_names, found_name, ST_BY_TEXT(name) ST_RISING(rank));
-
-/* Each name once, from the first root that has it. */
-static size_t fill_entries(const name_list *list, st_path_entry *entries)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *root = list->paths->roots[list->names[i].rank];
-        if (count == 0 || strcmp(list->names[i].name, entries[count - 1].name) != 0)
-            entries[count++] = (st_path_entry){
-                .name = list->names[i].name,
-                .root = root != NULL ? root : ST_EMBEDDED_ROOT,
-            };
-    }
-    return count;
-}
 
 st_status st_paths_list(const st_paths *paths, st_folder folder, st_arena *arena,
                         const st_path_entry **entries, size_t *count, st_errors *errors)
@@ -176,7 +148,17 @@ st_status st_paths_list(const st_paths *paths, st_folder folder, st_arena *arena
     if (kept == NULL)
         return st_out_of_memory(errors);
     st_sort(list.names, list.count, sizeof list.names[0], compare_names);
-    *count = fill_entries(&list, kept);
+    /* Each name once, from the first root that has it. */
+    size_t entrie_count = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        const char *root = list.paths->roots[list.names[i].rank];
+        if (entrie_count == 0 || strcmp(list.names[i].name, kept[entrie_count - 1].name) != 0)
+            kept[entrie_count++] = (st_path_entry){
+                .name = list.names[i].name,
+                .root = root != NULL ? root : ST_EMBEDDED_ROOT,
+            };
+    }
+    *count = entrie_count;
     *entries = kept;
     return ST_OK;
 }

@@ -144,24 +144,6 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
 
 /* ---- sections ---- */
 
-/* Forgets what a section and those below it had. */
-static void clear_section(st_loader *loader, const st_key_section *section)
-{
-    size_t length = strlen(section->path);
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(keys[i].path, section->path, length) == 0 && keys[i].path[length] == '.')
-            loader->job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
-    const st_key_section *sections = st_key_sections(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(sections[i].path, section->path, length) == 0 &&
-            (sections[i].path[length] == '.' || sections[i].path[length] == '\0'))
-            loader->job->section_names[i] = NULL;
-    if (strncmp(ST_GPU, section->path, length) == 0)
-        loader->job->gpu_count = 0;
-}
-
 static bool is_open(const st_open_file *innermost, const char *file)
 {
     for (const st_open_file *open = innermost; open != NULL; open = open->outer)
@@ -170,52 +152,33 @@ static bool is_open(const st_open_file *innermost, const char *file)
     return false;
 }
 
-/* "a.yaml -> b.yaml -> a.yaml", from the file that closes the circle outwards. */
-static void report_cycle(st_loader *loader, const st_open_file *innermost, const char *file,
-                         st_place place)
-{
-    const char *path = file;
-    for (const st_open_file *open = innermost; open != NULL; open = open->outer) {
-        path = st_errors_text(loader->errors, "%s -> %s", open->file, path);
-        if (strcmp(open->file, file) == 0)
-            break;
-    }
-    ST_NOTE(loader, ST_ERR_CYCLE, place, "files need each other: %s", path);
-}
-
-/* Reads one more file; false where it cannot be had, which has been reported. */
-static bool open_file(st_loader *loader, const st_key_section *section, const char *name,
-                      st_place place, st_source *source)
-{
-    if (loader->files_read == MAX_FILES) {
-        ST_NOTE(loader, ST_ERR_LIMIT, place, "a job of more than %d files", MAX_FILES);
-        return false;
-    }
-    loader->files_read++;
-    st_status status = st_paths_read(loader->paths, section->folder, name, place, loader->arena,
-                                     source, loader->errors);
-    st_note(&loader->status, status);
-    return status == ST_OK;
-}
-
-/* Files of GPUs are noted as a job names them, for what a stack says of each. */
-static void note_gpu(st_loader *loader, const st_key_section *section, const char *name)
-{
-    st_job *job = loader->job;
-    if (section->folder == ST_FOLDER_GPUS && job->gpu_count < ST_MAX_BASES)
-        job->gpus[job->gpu_count++] = name;
-}
-
 /* The map of a section's file is laid over what the section has already. */
 static void lay_file(st_loader *loader, const st_key_section *section, const char *name,
                      st_place place, const st_open_file *outer, int bases)
 {
     st_source source;
     const st_yaml_node *root = NULL;
-    if (!open_file(loader, section, name, place, &source))
+    /* Reads one more file. */
+    if (loader->files_read == MAX_FILES) {
+        ST_NOTE(loader, ST_ERR_LIMIT, place, "a job of more than %d files", MAX_FILES);
+        return;
+    }
+    loader->files_read++;
+    st_status file_status = st_paths_read(loader->paths, section->folder, name, place,
+                                          loader->arena, &source, loader->errors);
+    st_note(&loader->status, file_status);
+    if (file_status != ST_OK)
         return;
     if (is_open(outer, source.file)) {
-        report_cycle(loader, outer, source.file, place);
+        /* "a.yaml -> b.yaml -> a.yaml", from the file that closes the circle outwards. */
+        const char *cycle_file = source.file;
+        const char *path = cycle_file;
+        for (const st_open_file *open = outer; open != NULL; open = open->outer) {
+            path = st_errors_text(loader->errors, "%s -> %s", open->file, path);
+            if (strcmp(open->file, cycle_file) == 0)
+                break;
+        }
+        ST_NOTE(loader, ST_ERR_CYCLE, place, "files need each other: %s", path);
         return;
     }
     st_status status = st_yaml_read(&source, loader->arena, &root, loader->errors);
@@ -225,7 +188,10 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     const st_open_file file = {source.file, outer, bases, section->folder};
     const bool is_stack = section->folder == ST_FOLDER_STACKS; /* holds keys of a whole job */
     const map_scope scope = {section, is_stack ? "" : section->path, &file, NULL};
-    note_gpu(loader, section, name);
+    /* Files of GPUs are noted as a job names them, for what a stack says of each. */
+    st_job *job = loader->job;
+    if (section->folder == ST_FOLDER_GPUS && job->gpu_count < ST_MAX_BASES)
+        job->gpus[job->gpu_count++] = name;
     if (root->kind == ST_YAML_MAP)
         load_map(loader, &scope, root);
     else
@@ -241,7 +207,20 @@ static void replace_by_file(st_loader *loader, const st_key_section *section, co
         loader->stack = (st_stack_choice){.name = name, .place = place};
         return;
     }
-    clear_section(loader, section);
+    /* Forgets what a section and those below it had. */
+    size_t length = strlen(section->path);
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(keys[i].path, section->path, length) == 0 && keys[i].path[length] == '.')
+            loader->job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
+    const st_key_section *sections = st_key_sections(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(sections[i].path, section->path, length) == 0 &&
+            (sections[i].path[length] == '.' || sections[i].path[length] == '\0'))
+            loader->job->section_names[i] = NULL;
+    if (strncmp(ST_GPU, section->path, length) == 0)
+        loader->job->gpu_count = 0;
     loader->job->section_names[st_section_index(section)] = name;
     lay_file(loader, section, name, place, outer, 0);
 }
@@ -303,17 +282,6 @@ static void load_unknown(st_loader *loader, const map_scope *scope, const st_yam
     const char *where = scope->path[0] != '\0' ? scope->path : "a job";
     ST_NOTE(loader, ST_ERR_NAME, map->key_places[index], "unknown key '%s' in %s" ST_HINT "%s", key,
             where, st_or_none(st_key_suggestion(scope->path, key, loader->errors)));
-}
-
-/* Of a GPU, a stack says what GEMMs reach and constants. */
-static void load_stack_gpu(st_loader *loader, const map_scope *outer, const st_yaml_node *gpus)
-{
-    const map_scope gpu = {st_section_find(ST_GPU), ST_GPU, outer->file, outer->source};
-    const st_yaml_node *map = st_loader_for_gpu(loader, gpus);
-    for (size_t i = 0; map != NULL && i < map->count; i++) {
-        bool is_own = st_key_in(ST_GPU, map->keys[i]) != NULL;
-        load_entry(loader, is_own ? &gpu : outer, map, i);
-    }
 }
 
 static void load_stages(st_loader *loader, const char *name, const st_yaml_node *node,
@@ -391,9 +359,15 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     if (is_apart(scope, name))
         return;
     bool is_stack = scope->path[0] == '\0' && scope->section != NULL;
-    if (is_stack && strcmp(name, "gpus") == 0)
-        load_stack_gpu(loader, scope, node);
-    else if (is_stack && strcmp(name, "runs") == 0)
+    if (is_stack && strcmp(name, "gpus") == 0) {
+        /* Of a GPU, a stack says what GEMMs reach and constants. */
+        const map_scope gpu = {st_section_find(ST_GPU), ST_GPU, scope->file, scope->source};
+        const st_yaml_node *gpu_map = st_loader_for_gpu(loader, node);
+        for (size_t i = 0; gpu_map != NULL && i < gpu_map->count; i++) {
+            bool is_own = st_key_in(ST_GPU, gpu_map->keys[i]) != NULL;
+            load_entry(loader, is_own ? &gpu : scope, gpu_map, i);
+        }
+    } else if (is_stack && strcmp(name, "runs") == 0)
         load_runs(loader, node);
     else if (strcmp(name, "doc") == 0)
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);

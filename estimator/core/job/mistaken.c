@@ -25,18 +25,6 @@ static bool is_there(const st_paths *paths, st_folder folder, const char *name)
     return found;
 }
 
-/* Whether the cluster's file names the GPU. */
-static bool has_gpu(const st_paths *paths, const char *cluster, const char *gpu, st_arena *arena)
-{
-    const st_yaml_node *root = NULL;
-    if (st_paths_read_yaml(paths, ST_FOLDER_CLUSTERS, cluster, arena, &root, NULL) != ST_OK)
-        return false;
-    const st_yaml_node *named = st_yaml_get(root, "gpu");
-    if (named != NULL && named->kind == ST_YAML_MAP)
-        named = st_yaml_get(named, "base");
-    return named != NULL && named->kind == ST_YAML_SCALAR && strcmp(named->text, gpu) == 0;
-}
-
 /* "dgx-h100, llama3-h100"; "" where no cluster has the GPU. */
 static const char *clusters_with(const st_paths *paths, const char *gpu, st_arena *arena,
                                  st_errors *errors)
@@ -48,25 +36,20 @@ static const char *clusters_with(const st_paths *paths, const char *gpu, st_aren
     if (st_paths_list(paths, ST_FOLDER_CLUSTERS, arena, &entries, &count, NULL) != ST_OK)
         return text;
     for (size_t i = 0; i < count && found <= SHOWN_CLUSTERS; i++) {
-        if (!has_gpu(paths, entries[i].name, gpu, arena))
+        const st_yaml_node *root = NULL;
+        if (st_paths_read_yaml(paths, ST_FOLDER_CLUSTERS, entries[i].name, arena, &root, NULL) !=
+            ST_OK)
+            continue;
+        const st_yaml_node *named = st_yaml_get(root, "gpu");
+        if (named != NULL && named->kind == ST_YAML_MAP)
+            named = st_yaml_get(named, "base");
+        if (named == NULL || named->kind != ST_YAML_SCALAR || strcmp(named->text, gpu) != 0)
             continue;
         text = st_errors_text(errors, "%s%s%s", text, found > 0 ? ", " : "",
                               found == SHOWN_CLUSTERS ? "..." : entries[i].name);
         found++;
     }
     return text;
-}
-
-/* For a job, which needs all of them. */
-static const char *job_remedy(st_folder kind, const char *name, st_errors *errors)
-{
-    if (kind == ST_FOLDER_MODELS)
-        return st_errors_text(
-            errors, "%s is a model: steptime estimate --model %s --cluster dgx-h100 --gpus 64",
-            name, name);
-    return st_errors_text(
-        errors, "%s is a cluster: steptime estimate --model llama3-70b --cluster %s --gpus 64",
-        name, name);
 }
 
 const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char *name,
@@ -83,8 +66,18 @@ const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char
             kind == ST_FOLDER_GPUS && in_place ? clusters_with(paths, name, arena, errors) : "";
         if (clusters[0] != '\0')
             return st_errors_text(errors, "%s is a GPU; clusters with it: %s", name, clusters);
-        if (wanted == ST_FOLDER_JOBS && (kind == ST_FOLDER_MODELS || kind == ST_FOLDER_CLUSTERS))
-            return job_remedy(kind, name, errors);
+        if (wanted == ST_FOLDER_JOBS && (kind == ST_FOLDER_MODELS || kind == ST_FOLDER_CLUSTERS)) {
+            /* For a job, which needs all of them. */
+            if (kind == ST_FOLDER_MODELS)
+                return st_errors_text(
+                    errors,
+                    "%s is a model: steptime estimate --model %s --cluster dgx-h100 --gpus 64",
+                    name, name);
+            return st_errors_text(
+                errors,
+                "%s is a cluster: steptime estimate --model llama3-70b --cluster %s --gpus 64",
+                name, name);
+        }
         return st_errors_text(errors, "%s is a %s", name, st_folder_shape_of(kind)->noun);
     }
     return NULL;

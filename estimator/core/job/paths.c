@@ -35,21 +35,6 @@ static const char *folder_fault(const char *path)
     return S_ISDIR(status.st_mode) ? NULL : "is not a folder";
 }
 
-static st_status add_arguments(st_paths *paths, const char *const *folders, size_t count,
-                               st_errors *errors)
-{
-    st_status first = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        const char *fault = folder_fault(folders[i]);
-        st_status status = fault == NULL ? add_root(paths, folders[i], strlen(folders[i]), errors)
-                                         : st_fail(errors, ST_ERR_IO, (st_place){.file = "--path"},
-                                                   "the folder '%s' %s", folders[i], fault);
-        if (first == ST_OK)
-            first = status;
-    }
-    return first;
-}
-
 /* An empty part would mean the working folder to a shell; here it means nothing. */
 static st_status add_environment(st_paths *paths, st_errors *errors)
 {
@@ -82,31 +67,6 @@ static st_status add_if_there(st_paths *paths, const char *folder, st_errors *er
     return folder_fault(folder) == NULL ? add_root(paths, folder, strlen(folder), errors) : ST_OK;
 }
 
-static st_status add_standard(st_paths *paths, st_errors *errors)
-{
-    const char *config = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    st_status status = ST_OK;
-    /* Both variables count only as absolute paths: a relative one would be the working folder. */
-    if (config != NULL && config[0] == '/')
-        status = add_if_there(paths, st_arena_printf(paths->arena, "%s/steptime", config), errors);
-    else if (home != NULL && home[0] == '/')
-        status =
-            add_if_there(paths, st_arena_printf(paths->arena, "%s/.config/steptime", home), errors);
-    if (status == ST_OK)
-        status = add_if_there(paths, STEPTIME_INSTALLED_DATA, errors);
-    return status;
-}
-
-/* The library itself is the last root. */
-static st_status add_embedded(st_paths *paths, st_errors *errors)
-{
-    st_status status = add_root(paths, "", 0, errors);
-    if (status == ST_OK)
-        paths->roots[paths->count - 1] = NULL;
-    return status;
-}
-
 st_status st_paths_create(const char *const *folders, size_t count, st_paths **paths,
                           st_errors *errors)
 {
@@ -120,13 +80,42 @@ st_status st_paths_create(const char *const *folders, size_t count, st_paths **p
         status = st_out_of_memory(errors);
         goto cleanup;
     }
-    status = add_arguments(created, folders, count, errors);
+    st_status first = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        const char *fault = folder_fault(folders[i]);
+        st_status argument_status = fault == NULL
+                                        ? add_root(created, folders[i], strlen(folders[i]), errors)
+                                        : st_fail(errors, ST_ERR_IO, (st_place){.file = "--path"},
+                                                  "the folder '%s' %s", folders[i], fault);
+        if (first == ST_OK)
+            first = argument_status;
+    }
+    status = first;
     if (status == ST_OK)
         status = add_environment(created, errors);
-    if (status == ST_OK)
-        status = add_standard(created, errors);
-    if (status == ST_OK)
-        status = add_embedded(created, errors);
+    if (status == ST_OK) {
+        const char *config = getenv("XDG_CONFIG_HOME");
+        const char *home = getenv("HOME");
+        st_status standard_status = ST_OK;
+        /* Both variables count only as absolute paths: a relative one would be the working folder.
+         */
+        if (config != NULL && config[0] == '/')
+            standard_status = add_if_there(
+                created, st_arena_printf(created->arena, "%s/steptime", config), errors);
+        else if (home != NULL && home[0] == '/')
+            standard_status = add_if_there(
+                created, st_arena_printf(created->arena, "%s/.config/steptime", home), errors);
+        if (standard_status == ST_OK)
+            standard_status = add_if_there(created, STEPTIME_INSTALLED_DATA, errors);
+        status = standard_status;
+    }
+    if (status == ST_OK) {
+        /* The library itself is the last root. */
+        st_status embedded_status = add_root(created, "", 0, errors);
+        if (embedded_status == ST_OK)
+            created->roots[created->count - 1] = NULL;
+        status = embedded_status;
+    }
 cleanup:
     if (status == ST_OK)
         *paths = created;
@@ -244,26 +233,6 @@ static st_status read_name(const lookup *request, st_source *source)
     return unknown_name(request);
 }
 
-/* A file that is not there but whose name without the ending is known was meant as that name. */
-static st_status missing_file(const lookup *request, const char *path)
-{
-    size_t length = strlen(request->name);
-    const char *suggestion = NULL;
-    st_source found = {0};
-    if (strchr(request->name, '/') == NULL && length > strlen(".yaml")) {
-        lookup bare = *request;
-        bare.errors = NULL;
-        bare.name = st_arena_copy(request->arena, request->name, length - strlen(".yaml"));
-        if (bare.name != NULL && read_name(&bare, &found) == ST_OK)
-            suggestion =
-                st_errors_text(request->errors, "write %s, without .yaml, to read the one in %s",
-                               bare.name, found.file);
-    }
-    return st_fail(request->errors, ST_ERR_IO, request->place,
-                   "the %s file '%s' does not exist" ST_HINT "%s", noun_of(request), path,
-                   st_or_none(suggestion));
-}
-
 static st_status read_path(const lookup *request, st_source *source)
 {
     const char *path = st_path_resolve(request->arena, request->place, request->name);
@@ -271,8 +240,25 @@ static st_status read_path(const lookup *request, st_source *source)
     if (path == NULL)
         return st_out_of_memory(request->errors);
     bool embedded = strncmp(path, ST_EMBEDDED_ROOT, strlen(ST_EMBEDDED_ROOT)) == 0;
-    if (!embedded && stat(path, &status) != 0 && errno == ENOENT)
-        return missing_file(request, path);
+    if (!embedded && stat(path, &status) != 0 && errno == ENOENT) {
+        /* A file that is not there but whose name without the ending is known was meant as that
+         * name. */
+        size_t length = strlen(request->name);
+        const char *suggestion = NULL;
+        st_source found = {0};
+        if (strchr(request->name, '/') == NULL && length > strlen(".yaml")) {
+            lookup bare = *request;
+            bare.errors = NULL;
+            bare.name = st_arena_copy(request->arena, request->name, length - strlen(".yaml"));
+            if (bare.name != NULL && read_name(&bare, &found) == ST_OK)
+                suggestion = st_errors_text(request->errors,
+                                            "write %s, without .yaml, to read the one in %s",
+                                            bare.name, found.file);
+        }
+        return st_fail(request->errors, ST_ERR_IO, request->place,
+                       "the %s file '%s' does not exist" ST_HINT "%s", noun_of(request), path,
+                       st_or_none(suggestion));
+    }
     return st_file_read(path, request->place, request->arena, source, request->errors);
 }
 

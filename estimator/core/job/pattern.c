@@ -65,14 +65,6 @@ static st_status read_kinds(const st_spelled *spelled, unsigned char *out, st_pl
     return ST_OK;
 }
 
-static void add_up(const unsigned char *of, size_t count, st_layer_counts *before)
-{
-    for (size_t i = 0; i < count; i++) {
-        before[i + 1] = before[i];
-        before[i + 1].of[of[i]]++;
-    }
-}
-
 st_status st_pattern_read(const char *text, double layers, st_place place, st_arena *arena,
                           st_pattern *pattern, st_errors *errors)
 {
@@ -95,7 +87,11 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
                       spelled.count, layers);
         return ST_ERR_VALUE;
     }
-    add_up(of, spelled.count, before);
+    const size_t count = spelled.count;
+    for (size_t i = 0; i < count; i++) {
+        before[i + 1] = before[i];
+        before[i + 1].of[of[i]]++;
+    }
     *pattern = (st_pattern){
         .count = spelled.count, .kinds = of, .before = before, .hybrid = of[0] >= ST_LAYER_MAMBA};
     return ST_OK;

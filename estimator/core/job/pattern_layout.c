@@ -26,27 +26,6 @@ typedef struct layout_reader {
     bool late; /* a layer follows multi-token prediction */
 } layout_reader;
 
-static void take(layout_reader *own, char letter)
-{
-    st_layout_stage *stage = &own->stages[own->count - 1];
-    if (letter == 't') {
-        stage->layers++;
-        own->layers++;
-        own->late = own->late || own->mtp > 0;
-    } else if (letter == 'm') {
-        stage->mtp++;
-        own->mtp++;
-    } else if (letter == 'E') {
-        stage->embedding = true;
-        own->embedding++;
-    } else if (letter == 'L') {
-        stage->loss = true;
-        own->loss++;
-    } else {
-        own->stages[own->count++].first = own->layers;
-    }
-}
-
 static st_status check_counts(const layout_reader *own)
 {
     const st_layout_needs *needs = own->needs;
@@ -132,16 +111,6 @@ static st_status check_empty(const layout_reader *own)
     return ST_OK;
 }
 
-static st_status check(const layout_reader *own, const st_spelled *spelled)
-{
-    st_status status = check_ends(own, spelled);
-    if (status == ST_OK)
-        status = check_empty(own);
-    if (status == ST_OK)
-        status = check_counts(own);
-    return status == ST_OK ? check_mtp(own) : status;
-}
-
 st_status st_layout_read(const char *text, const st_layout_needs *needs, st_arena *arena,
                          st_layout *layout, st_errors *errors)
 {
@@ -159,14 +128,36 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
     for (size_t i = 0; i < spelled.count; i++) {
         if (strchr("EtmL|", spelled.letters[i]) == NULL)
             return st_spelled_fail(&spelled, i, needs->place, letters, errors);
-        take(&own, spelled.letters[i]);
+        const char letter = spelled.letters[i];
+        st_layout_stage *stage = &own.stages[own.count - 1];
+        if (letter == 't') {
+            stage->layers++;
+            own.layers++;
+            own.late = own.late || own.mtp > 0;
+        } else if (letter == 'm') {
+            stage->mtp++;
+            own.mtp++;
+        } else if (letter == 'E') {
+            stage->embedding = true;
+            own.embedding++;
+        } else if (letter == 'L') {
+            stage->loss = true;
+            own.loss++;
+        } else {
+            own.stages[own.count++].first = own.layers;
+        }
     }
     const st_layout_needs known = {.place = needs->place,
                                    .pp = isnan(needs->pp) ? (double)own.count : needs->pp,
                                    .layers = isnan(needs->layers) ? own.layers : needs->layers,
                                    .mtp = isnan(needs->mtp) ? own.mtp : needs->mtp};
     own.needs = &known;
-    status = check(&own, &spelled);
+    st_status check_status = check_ends(&own, &spelled);
+    if (check_status == ST_OK)
+        check_status = check_empty(&own);
+    if (check_status == ST_OK)
+        check_status = check_counts(&own);
+    status = check_status == ST_OK ? check_mtp(&own) : check_status;
     if (status != ST_OK)
         return status;
     *layout = (st_layout){

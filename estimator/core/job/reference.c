@@ -9,7 +9,8 @@
 static const char introduction[] =
     "# Configuration\n"
     "\n"
-    "<!-- Generated from the table of keys in estimator/core/job/keys.c; a test compares the two. -->\n"
+    "<!-- Generated from the table of keys in estimator/core/job/keys.c; a test compares the two. "
+    "-->\n"
     "\n"
     "A job is a YAML file that says what is trained (`model`), on what (`cluster`), by which\n"
     "plan (`parallel`, `batch`, `recompute`, ...) and which `sheet` estimates it:\n"
@@ -69,27 +70,6 @@ static void write_cell(st_buffer *buffer, const char *text)
             st_buffer_append(buffer, c, 1);
 }
 
-static void write_key(st_buffer *buffer, const st_key *key, const char *name)
-{
-    char expectation[ST_EXPECTATION_TEXT];
-    st_buffer_printf(buffer, "| `%s` | ", name);
-    write_cell(buffer, st_key_expectation(key, expectation, sizeof expectation));
-    if (key->default_text != NULL)
-        st_buffer_printf(buffer, " | `%s` | ", key->default_text);
-    else
-        st_buffer_text(buffer, " | | ");
-    write_cell(buffer, key->doc);
-    st_buffer_text(buffer, " |\n");
-}
-
-static void write_section_row(st_buffer *buffer, const st_key_section *section, const char *name)
-{
-    st_buffer_printf(buffer, "| `%s` | %s | | ", name,
-                     section->is_file ? "a map or the name of a file" : "a map");
-    write_cell(buffer, section->doc);
-    st_buffer_text(buffer, ", see below |\n");
-}
-
 /* The keys and sections directly below `path` ("" for a job's top level). */
 static void write_table(st_buffer *buffer, const char *path)
 {
@@ -100,34 +80,29 @@ static void write_table(st_buffer *buffer, const char *path)
     st_buffer_text(buffer, "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < key_count; i++) {
         const char *name = st_path_below(keys[i].path, path);
-        if (name != NULL)
-            write_key(buffer, &keys[i], name);
+        if (name != NULL) {
+            const st_key *key = &keys[i];
+            char expectation[ST_EXPECTATION_TEXT];
+            st_buffer_printf(buffer, "| `%s` | ", name);
+            write_cell(buffer, st_key_expectation(key, expectation, sizeof expectation));
+            if (key->default_text != NULL)
+                st_buffer_printf(buffer, " | `%s` | ", key->default_text);
+            else
+                st_buffer_text(buffer, " | | ");
+            write_cell(buffer, key->doc);
+            st_buffer_text(buffer, " |\n");
+        }
     }
     for (size_t i = 0; i < section_count; i++) {
         const char *name = st_path_below(sections[i].path, path);
-        if (name != NULL)
-            write_section_row(buffer, &sections[i], name);
+        if (name != NULL) {
+            const st_key_section *section = &sections[i];
+            st_buffer_printf(buffer, "| `%s` | %s | | ", name,
+                             section->is_file ? "a map or the name of a file" : "a map");
+            write_cell(buffer, section->doc);
+            st_buffer_text(buffer, ", see below |\n");
+        }
     }
-}
-
-static void write_section(st_buffer *buffer, const st_key_section *section)
-{
-    static const char *const folders[ST_FOLDERS] = {
-        [ST_FOLDER_MODELS] = "configs/models", [ST_FOLDER_CLUSTERS] = "configs/clusters",
-        [ST_FOLDER_GPUS] = "configs/gpus",     [ST_FOLDER_CONSTANTS] = "configs/constants",
-        [ST_FOLDER_STACKS] = "configs/stacks",
-    };
-    st_buffer_printf(buffer, "\n## %s\n\n", section->path);
-    st_buffer_printf(buffer, "%c%s.", section->doc[0] - 'a' + 'A', section->doc + 1);
-    if (section->is_file)
-        st_buffer_printf(buffer, " A map, or the name of a file in `%s`.",
-                         folders[section->folder]);
-    st_buffer_text(buffer, "\n");
-    if (strcmp(section->path, ST_CONSTANTS) == 0)
-        st_buffer_text(buffer, "\nAny name of letters, digits and `_` that does not begin with a "
-                               "digit, except `base`, `source` and `doc`.\n");
-    else
-        write_table(buffer, section->path);
 }
 
 void st_job_write_reference(st_buffer *buffer)
@@ -137,6 +112,24 @@ void st_job_write_reference(st_buffer *buffer)
     st_buffer_text(buffer, introduction);
     st_buffer_text(buffer, "\n## Top level\n");
     write_table(buffer, "");
-    for (size_t i = 0; i < count; i++)
-        write_section(buffer, &sections[i]);
+    for (size_t i = 0; i < count; i++) {
+        const st_key_section *section = &sections[i];
+        static const char *const folders[ST_FOLDERS] = {
+            [ST_FOLDER_MODELS] = "configs/models", [ST_FOLDER_CLUSTERS] = "configs/clusters",
+            [ST_FOLDER_GPUS] = "configs/gpus",     [ST_FOLDER_CONSTANTS] = "configs/constants",
+            [ST_FOLDER_STACKS] = "configs/stacks",
+        };
+        st_buffer_printf(buffer, "\n## %s\n\n", section->path);
+        st_buffer_printf(buffer, "%c%s.", section->doc[0] - 'a' + 'A', section->doc + 1);
+        if (section->is_file)
+            st_buffer_printf(buffer, " A map, or the name of a file in `%s`.",
+                             folders[section->folder]);
+        st_buffer_text(buffer, "\n");
+        if (strcmp(section->path, ST_CONSTANTS) == 0)
+            st_buffer_text(buffer,
+                           "\nAny name of letters, digits and `_` that does not begin with a "
+                           "digit, except `base`, `source` and `doc`.\n");
+        else
+            write_table(buffer, section->path);
+    }
 }

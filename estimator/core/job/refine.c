@@ -18,22 +18,18 @@ enum { ENTRY_KEYS = ST_COUNT(entry_keys) };
 static const char expected_entry[] =
     "the name of a plugin, or a map such as {plugin: NAME, options: {...}, fallback: formula}";
 
-static bool is_id(const char *text)
-{
-    size_t length = strlen(text);
-    bool good = length > 0 && length <= ST_MAX_PLUGIN_ID && islower((unsigned char)text[0]);
-    for (size_t i = 0; good && i < length; i++)
-        good = islower((unsigned char)text[i]) || isdigit((unsigned char)text[i]) || text[i] == '-';
-    return good;
-}
-
 /* Adds a plugin; false where its name is none or was there before, which has been reported. */
 static bool add(st_loader *loader, const st_refinement *entry)
 {
     st_job *job = loader->job;
     st_errors *errors = loader->errors;
     st_error fault = {.status = ST_ERR_NAME, .place = entry->place};
-    if (!is_id(entry->plugin)) {
+    const char *text = entry->plugin;
+    size_t length = strlen(text);
+    bool good = length > 0 && length <= ST_MAX_PLUGIN_ID && islower((unsigned char)text[0]);
+    for (size_t i = 0; good && i < length; i++)
+        good = islower((unsigned char)text[i]) || isdigit((unsigned char)text[i]) || text[i] == '-';
+    if (!good) {
         fault.message = "wrong name of a plugin";
         fault.found = st_errors_text(errors, "'%.80s'", entry->plugin);
         fault.expected = "a small letter, then small letters, digits and '-', at most 64";
@@ -93,44 +89,6 @@ bool st_loader_split_refine(st_loader *loader, const st_value_text *value)
     }
 }
 
-static bool read_options(st_loader *loader, const st_yaml_node *map, st_refinement *entry)
-{
-    if (map->kind != ST_YAML_MAP || map->count > MAX_OPTIONS) {
-        st_leaf_refuse(loader, "options of a plugin", map, "a map from names to values");
-        return false;
-    }
-    st_refinement_option *options = st_arena_alloc(loader->arena, map->count + 1, sizeof *options);
-    if (options == NULL) {
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-        return false;
-    }
-    for (size_t i = 0; i < map->count; i++) {
-        const st_yaml_node *node = map->items[i];
-        if (!st_leaf_is_scalar(node) || node->length > MAX_OPTION_BYTES) {
-            st_leaf_refuse(loader, map->keys[i], node, "a value, with its unit");
-            return false;
-        }
-        options[i] = (st_refinement_option){.name = map->keys[i],
-                                            .text = node->text,
-                                            .name_place = map->key_places[i],
-                                            .place = st_yaml_place_at(node, 0)};
-    }
-    entry->options = options;
-    entry->option_count = map->count;
-    return true;
-}
-
-static bool read_fallback(st_loader *loader, const st_yaml_node *node, st_refinement *entry)
-{
-    if (st_leaf_is_scalar(node)) {
-        entry->fallback = strcmp(node->text, "formula") == 0;
-        if (entry->fallback || strcmp(node->text, "error") == 0)
-            return true;
-    }
-    st_leaf_refuse(loader, "fallback", node, "formula or error");
-    return false;
-}
-
 static bool read_text(st_loader *loader, const char *name, const st_yaml_node *node,
                       const char **text, st_place *place)
 {
@@ -152,10 +110,41 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         return read_text(loader, name, node, &entry->plugin, &entry->place);
     if (strcmp(name, "profile") == 0)
         return read_text(loader, name, node, &entry->profile, &entry->profile_place);
-    if (strcmp(name, "options") == 0)
-        return read_options(loader, node, entry);
-    if (strcmp(name, "fallback") == 0)
-        return read_fallback(loader, node, entry);
+    if (strcmp(name, "options") == 0) {
+        if (node->kind != ST_YAML_MAP || node->count > MAX_OPTIONS) {
+            st_leaf_refuse(loader, "options of a plugin", node, "a map from names to values");
+            return false;
+        }
+        st_refinement_option *options =
+            st_arena_alloc(loader->arena, node->count + 1, sizeof *options);
+        if (options == NULL) {
+            st_note(&loader->status, st_out_of_memory(loader->errors));
+            return false;
+        }
+        for (size_t i = 0; i < node->count; i++) {
+            const st_yaml_node *option_node = node->items[i];
+            if (!st_leaf_is_scalar(option_node) || option_node->length > MAX_OPTION_BYTES) {
+                st_leaf_refuse(loader, node->keys[i], option_node, "a value, with its unit");
+                return false;
+            }
+            options[i] = (st_refinement_option){.name = node->keys[i],
+                                                .text = option_node->text,
+                                                .name_place = node->key_places[i],
+                                                .place = st_yaml_place_at(option_node, 0)};
+        }
+        entry->options = options;
+        entry->option_count = node->count;
+        return true;
+    }
+    if (strcmp(name, "fallback") == 0) {
+        if (st_leaf_is_scalar(node)) {
+            entry->fallback = strcmp(node->text, "formula") == 0;
+            if (entry->fallback || strcmp(node->text, "error") == 0)
+                return true;
+        }
+        st_leaf_refuse(loader, "fallback", node, "formula or error");
+        return false;
+    }
     if (strcmp(name, "doc") == 0)
         return st_leaf_source(loader, name, node) != NULL;
     ST_NOTE(loader, ST_ERR_NAME, map->key_places[index], "unknown key '%s' in refine" ST_HINT "%s",

@@ -82,19 +82,6 @@ st_status st_target_find(const char *path, st_place place, st_target *target, st
     return is_constant || st_option_plugin(path) > 0 ? ST_OK : refuse_path(path, place, errors);
 }
 
-static bool find_target(st_loader *loader, const char *path, st_set *set)
-{
-    st_target target;
-    st_status status = st_target_find(path, set->value.place, &target, loader->errors);
-    st_note(&loader->status, status);
-    set->key = target.key;
-    set->section = target.section;
-    bool other = target.key == NULL && target.section == NULL;
-    set->option = other && st_option_plugin(path) > 0 ? path : NULL;
-    set->constant = other && set->option == NULL ? path : NULL;
-    return status == ST_OK;
-}
-
 /* What the target of an assignment accepts. */
 static const char *expectation_of(const st_set *set, char *text, size_t size)
 {
@@ -125,7 +112,16 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     set->value.length = strlen(read.value);
     if (read.key[0] == '\0')
         return refuse(loader, place, "there is no key before '='" ST_EXPECTED "key=value");
-    if (!find_target(loader, read.key, set))
+    const char *path = read.key;
+    st_target target;
+    st_status status = st_target_find(path, set->value.place, &target, loader->errors);
+    st_note(&loader->status, status);
+    set->key = target.key;
+    set->section = target.section;
+    bool other = target.key == NULL && target.section == NULL;
+    set->option = other && st_option_plugin(path) > 0 ? path : NULL;
+    set->constant = other && set->option == NULL ? path : NULL;
+    if (status != ST_OK)
         return false;
     if (set->value.length == 0)
         return refuse(loader, place, "%s has no value" ST_EXPECTED "%s", read.key,
@@ -155,34 +151,6 @@ void st_loader_find_replacements(st_loader *loader, const st_set *sets, size_t c
     for (size_t i = 0; i < count; i++)
         if (sets[i].section != NULL)
             loader->replacements[st_section_index(sets[i].section)] = &sets[i];
-}
-
-static void apply_constant(st_loader *loader, const st_set *set)
-{
-    st_job_value *constant = st_loader_constant(loader, set->constant, set->value.place);
-    if (constant != NULL)
-        *constant = (st_job_value){
-            .path = constant->path,
-            .origin = ST_ORIGIN_SET,
-            .number = (double)NAN,
-            .text = set->value.text,
-            .place = set->value.place,
-        };
-}
-
-/* Whether there is such a plugin, and what its option takes, is found when plugins are bound. */
-static void apply_option(st_loader *loader, const st_set *set)
-{
-    st_job *job = loader->job;
-    const char *plugin = set->option + sizeof ST_REFINE;
-    size_t length = st_option_plugin(set->option);
-    const st_option_set added = {.plugin = st_arena_copy(loader->arena, plugin, length),
-                                 .option = {.name = plugin + length + 1,
-                                            .text = set->value.text,
-                                            .name_place = set->value.place,
-                                            .place = set->value.place}};
-    if (added.plugin == NULL || !ST_APPEND(loader->arena, job->options, job->option_count, added))
-        st_note(&loader->status, st_out_of_memory(loader->errors));
 }
 
 static void apply_key(st_loader *loader, const st_set *set)
@@ -219,10 +187,28 @@ static void apply_set(st_loader *loader, const st_set *set)
         st_loader_read_section(&inner, set->section, set->value.text, set->value.place);
     else if (set->key != NULL)
         apply_key(&inner, set);
-    else if (set->option != NULL)
-        apply_option(&inner, set);
-    else
-        apply_constant(&inner, set);
+    else if (set->option != NULL) {
+        st_job *job = inner.job;
+        const char *plugin = set->option + sizeof ST_REFINE;
+        size_t length = st_option_plugin(set->option);
+        const st_option_set added = {.plugin = st_arena_copy(inner.arena, plugin, length),
+                                     .option = {.name = plugin + length + 1,
+                                                .text = set->value.text,
+                                                .name_place = set->value.place,
+                                                .place = set->value.place}};
+        if (added.plugin == NULL || !ST_APPEND(inner.arena, job->options, job->option_count, added))
+            st_note(&inner.status, st_out_of_memory(inner.errors));
+    } else {
+        st_job_value *constant = st_loader_constant(&inner, set->constant, set->value.place);
+        if (constant != NULL)
+            *constant = (st_job_value){
+                .path = constant->path,
+                .origin = ST_ORIGIN_SET,
+                .number = (double)NAN,
+                .text = set->value.text,
+                .place = set->value.place,
+            };
+    }
     st_note(&loader->status, st_errors_move(loader->errors, errors, set->value.place));
     loader->files_read = inner.files_read;
     loader->stack = inner.stack;

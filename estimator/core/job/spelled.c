@@ -47,18 +47,6 @@ static st_status push(speller *own, char letter, uint32_t at)
     return ST_OK;
 }
 
-/* The count behind a `*`, which is at most one more than any text may hold. */
-static size_t read_count(speller *own)
-{
-    size_t count = 0;
-    while (st_is_digit(own->text[own->next])) {
-        count = 10 * count + (size_t)(own->text[own->next++] - '0');
-        if (count > ST_PATTERN_LAYERS)
-            count = ST_PATTERN_LAYERS + 1;
-    }
-    return count;
-}
-
 static st_status repeat(speller *own)
 {
     size_t star = own->next++;
@@ -71,7 +59,13 @@ static st_status repeat(speller *own)
         return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
                        "no count stands behind the '*' at character %zu of the %s", star + 1,
                        own->spelled->noun);
-    size_t times = read_count(own);
+    /* The count behind a `*`, which is at most one more than any text may hold. */
+    size_t times = 0;
+    while (st_is_digit(own->text[own->next])) {
+        times = 10 * times + (size_t)(own->text[own->next++] - '0');
+        if (times > ST_PATTERN_LAYERS)
+            times = ST_PATTERN_LAYERS + 1;
+    }
     own->repeatable = false;
     if (times == 0)
         return st_fail(own->errors, ST_ERR_VALUE, own->place,
@@ -87,33 +81,6 @@ static st_status repeat(speller *own)
     for (size_t i = length; i < times * length && status == ST_OK; i++)
         status = push(own, own->letters[own->last + i - length], own->at[own->last + i - length]);
     return status;
-}
-
-static st_status bracket(speller *own)
-{
-    size_t at = own->next++;
-    own->repeatable = false;
-    if (own->text[at] == '(') {
-        if (own->depth == DEPTH)
-            return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                           "the %s has more than %d brackets within each other", own->spelled->noun,
-                           DEPTH);
-        own->open_at[own->depth] = at;
-        own->open[own->depth++] = own->count;
-        return ST_OK;
-    }
-    if (own->depth == 0)
-        return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                       "the %s closes a bracket that was not opened" ST_FOUND
-                       "')' at character %zu",
-                       own->spelled->noun, at + 1);
-    own->last = own->open[--own->depth];
-    if (own->last == own->count)
-        return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                       "the %s has brackets around nothing" ST_FOUND "'()' at character %zu",
-                       own->spelled->noun, own->open_at[own->depth] + 1);
-    own->repeatable = true;
-    return ST_OK;
 }
 
 static st_status letter(speller *own)
@@ -133,8 +100,31 @@ static st_status step(speller *own)
     }
     if (c == '*' && (st_is_digit(own->text[own->next + 1]) || !own->spelled->star_is_letter))
         return repeat(own);
-    if (c == '(' || c == ')')
-        return bracket(own);
+    if (c == '(' || c == ')') {
+        size_t at = own->next++;
+        own->repeatable = false;
+        if (own->text[at] == '(') {
+            if (own->depth == DEPTH)
+                return st_fail(own->errors, ST_ERR_LIMIT, own->place,
+                               "the %s has more than %d brackets within each other",
+                               own->spelled->noun, DEPTH);
+            own->open_at[own->depth] = at;
+            own->open[own->depth++] = own->count;
+            return ST_OK;
+        }
+        if (own->depth == 0)
+            return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+                           "the %s closes a bracket that was not opened" ST_FOUND
+                           "')' at character %zu",
+                           own->spelled->noun, at + 1);
+        own->last = own->open[--own->depth];
+        if (own->last == own->count)
+            return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+                           "the %s has brackets around nothing" ST_FOUND "'()' at character %zu",
+                           own->spelled->noun, own->open_at[own->depth] + 1);
+        own->repeatable = true;
+        return ST_OK;
+    }
     return letter(own);
 }
 

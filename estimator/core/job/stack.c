@@ -58,17 +58,6 @@ typedef struct sheet_search {
 
 static void search_sheet(sheet_search *search, const char *name, st_place place);
 
-static void search_includes(sheet_search *search, const st_yaml_node *include)
-{
-    if (include == NULL)
-        return;
-    if (include->kind == ST_YAML_SCALAR)
-        search_sheet(search, include->text, include->place);
-    for (size_t i = 0; include->kind == ST_YAML_LIST && i < include->count; i++)
-        if (include->items[i]->kind == ST_YAML_SCALAR)
-            search_sheet(search, include->items[i]->text, include->items[i]->place);
-}
-
 /* The `stack:` of a sheet, else that of what it includes. */
 static void search_sheet(sheet_search *search, const char *name, st_place place)
 {
@@ -88,27 +77,15 @@ static void search_sheet(sheet_search *search, const char *name, st_place place)
         search->name = stack->text;
         search->place = stack->place;
     } else {
-        search_includes(search, st_yaml_get(root, "include"));
+        const st_yaml_node *include = st_yaml_get(root, "include");
+        if (include == NULL)
+            return;
+        if (include->kind == ST_YAML_SCALAR)
+            search_sheet(search, include->text, include->place);
+        for (size_t i = 0; include->kind == ST_YAML_LIST && i < include->count; i++)
+            if (include->items[i]->kind == ST_YAML_SCALAR)
+                search_sheet(search, include->items[i]->text, include->items[i]->place);
     }
-}
-
-/* The stack that the sheet of the job names. */
-static st_stack_choice default_stack(st_loader *loader)
-{
-    const st_key *key = st_key_find("sheet");
-    const st_job_value *own = &loader->job->values[st_key_index(key)];
-    sheet_search search = {.loader = loader, .errors = st_errors_create()};
-    if (search.errors == NULL)
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-    else if (loader->sheet != NULL)
-        search_sheet(&search, loader->sheet, (st_place){0});
-    else if (own->text != NULL)
-        search_sheet(&search, own->text,
-                     strchr(own->text, '/') == NULL ? own->place : (st_place){0});
-    else
-        search_sheet(&search, key->default_text, (st_place){0});
-    st_errors_destroy(search.errors);
-    return (st_stack_choice){.name = search.name, .place = search.place};
 }
 
 /* ---- filling in ---- */
@@ -148,47 +125,27 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
     }
 }
 
-static void fill_constants(st_loader *loader, const st_job *values, const st_stack *stack)
-{
-    for (size_t i = 0; i < values->constant_count; i++) {
-        const st_job_value *value = &values->constants[i];
-        if (ST_HAS(loader->job->constants, loader->job->constant_count, path, value->path))
-            continue;
-        st_job_value *constant = st_loader_constant(loader, value->path, value->place);
-        if (constant != NULL)
-            *constant = from_stack(value, stack);
-    }
-}
-
-static void read_stack(st_loader *loader, const st_stack_choice *choice, st_stack *stack)
-{
-    st_loader inner = *loader;
-    inner.job = st_loader_new_job(loader->arena);
-    if (inner.job == NULL) {
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-        return;
-    }
-    memcpy(inner.job->gpus, loader->job->gpus, sizeof inner.job->gpus);
-    inner.job->gpu_count = loader->job->gpu_count;
-    inner.reading_stack = stack;
-    st_loader_read_stack(&inner, choice);
-    const st_job_value *name = &inner.job->values[st_key_index(st_key_find("name"))];
-    stack->title = name->text != NULL ? name->text : stack->name;
-    loader->files_read = inner.files_read;
-    loader->status = inner.status;
-    fill_keys(loader, inner.job, stack);
-    fill_constants(loader, inner.job, stack);
-    loader->job->stack = stack;
-    loader->job->runs = inner.job->runs;
-    loader->job->section_names[st_section_index(st_section_find(ST_STACK))] = stack->name;
-}
-
 void st_loader_apply_stack(st_loader *loader)
 {
     st_stack_choice choice = loader->stack;
     bool is_default = choice.name == NULL && choice.node == NULL;
-    if (is_default)
-        choice = default_stack(loader);
+    if (is_default) {
+        /* The stack that the sheet of the job names. */
+        const st_key *key = st_key_find("sheet");
+        const st_job_value *own = &loader->job->values[st_key_index(key)];
+        sheet_search search = {.loader = loader, .errors = st_errors_create()};
+        if (search.errors == NULL)
+            st_note(&loader->status, st_out_of_memory(loader->errors));
+        else if (loader->sheet != NULL)
+            search_sheet(&search, loader->sheet, (st_place){0});
+        else if (own->text != NULL)
+            search_sheet(&search, own->text,
+                         strchr(own->text, '/') == NULL ? own->place : (st_place){0});
+        else
+            search_sheet(&search, key->default_text, (st_place){0});
+        st_errors_destroy(search.errors);
+        choice = (st_stack_choice){.name = search.name, .place = search.place};
+    }
     if (choice.name == NULL && choice.node == NULL)
         return;
     st_stack *stack = st_arena_alloc(loader->arena, 1, sizeof *stack);
@@ -199,5 +156,31 @@ void st_loader_apply_stack(st_loader *loader)
     *stack = (st_stack){.name = choice.name != NULL ? choice.name : "inline",
                         .is_default = is_default,
                         .place = choice.place};
-    read_stack(loader, &choice, stack);
+    st_loader inner = *loader;
+    inner.job = st_loader_new_job(loader->arena);
+    if (inner.job == NULL) {
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+        return;
+    }
+    memcpy(inner.job->gpus, loader->job->gpus, sizeof inner.job->gpus);
+    inner.job->gpu_count = loader->job->gpu_count;
+    inner.reading_stack = stack;
+    st_loader_read_stack(&inner, &choice);
+    const st_job_value *name = &inner.job->values[st_key_index(st_key_find("name"))];
+    stack->title = name->text != NULL ? name->text : stack->name;
+    loader->files_read = inner.files_read;
+    loader->status = inner.status;
+    fill_keys(loader, inner.job, stack);
+    const st_job *values = inner.job;
+    for (size_t i = 0; i < values->constant_count; i++) {
+        const st_job_value *value = &values->constants[i];
+        if (ST_HAS(loader->job->constants, loader->job->constant_count, path, value->path))
+            continue;
+        st_job_value *constant = st_loader_constant(loader, value->path, value->place);
+        if (constant != NULL)
+            *constant = from_stack(value, stack);
+    }
+    loader->job->stack = stack;
+    loader->job->runs = inner.job->runs;
+    loader->job->section_names[st_section_index(st_section_find(ST_STACK))] = stack->name;
 }

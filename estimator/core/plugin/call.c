@@ -64,48 +64,6 @@ static bool fill_lane(const st_plugin_provider *shown, size_t rows, const double
     return true;
 }
 
-/* What the plugin said meanwhile: an error, and warnings. */
-static void take_said(const st_plugin_instance *instance, const st_remote_lane *lane)
-{
-    const st_plugin_host *host = &instance->host;
-    size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
-    st_wire from = {.at = lane->text, .end = lane->text + length};
-    const char *error = length > 0 ? st_wire_take(&from) : NULL;
-    const char *warnings = length > 0 ? st_wire_take(&from) : NULL;
-    if (error != NULL)
-        host->error(host->context, error);
-    while (warnings != NULL && *warnings != '\0') {
-        host->log(host->context, ST_PLUGIN_LOG_WARNING, warnings);
-        warnings += strcspn(warnings, "\n");
-        warnings += *warnings != '\0' ? 1 : 0;
-    }
-}
-
-/* That the process is no more, why, and for what rows it was asked. */
-static void accuse_ended(const st_plugin_instance *instance, const st_plugin_provider *shown,
-                         size_t rows, const double *const *columns)
-{
-    st_buffer text = {0};
-    const char *before = "";
-    st_buffer_printf(&text, "%s; it was asked for %zu %s with", st_remote_reason(instance->remote),
-                     rows, rows == 1 ? "row," : "rows, the first");
-    for (size_t i = 0; i < shown->argument_count; i++) {
-        char number[ST_QUANTITY_TEXT];
-        const st_plugin_argument *argument = shown->arguments[i];
-        st_unit unit = st_unit_one();
-        bool pure = argument->unit[0] == '\0';
-        if (columns[i] == NULL || (!pure && st_unit_parse(argument->unit, strlen(argument->unit),
-                                                          (st_place){0}, &unit, NULL) != ST_OK))
-            continue;
-        st_buffer_printf(
-            &text, "%s %s = %s", before, argument->name,
-            st_quantity_format(columns[i][0], &unit, ST_STYLE_SCALED, number, sizeof number));
-        before = ",";
-    }
-    st_guard_accuse_ended(instance->module->who, shown->name, text.data);
-    st_buffer_free(&text);
-}
-
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
                                 const double *const *columns, double *values)
 {
@@ -118,9 +76,42 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     if (fits && st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
         memcpy(values, lane->values, rows * sizeof *values);
-        take_said(instance, lane);
+        /* What the plugin said meanwhile: an error, and warnings. */
+        const st_plugin_host *host = &instance->host;
+        size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
+        st_wire from = {.at = lane->text, .end = lane->text + length};
+        const char *error = length > 0 ? st_wire_take(&from) : NULL;
+        const char *warnings = length > 0 ? st_wire_take(&from) : NULL;
+        if (error != NULL)
+            host->error(host->context, error);
+        while (warnings != NULL && *warnings != '\0') {
+            host->log(host->context, ST_PLUGIN_LOG_WARNING, warnings);
+            warnings += strcspn(warnings, "\n");
+            warnings += *warnings != '\0' ? 1 : 0;
+        }
     } else if (fits) {
-        accuse_ended(instance, shown, rows, columns);
+        /* That the process is no more, why, and for what rows it was asked. */
+        st_buffer text = {0};
+        const char *before = "";
+        st_buffer_printf(&text, "%s; it was asked for %zu %s with",
+                         st_remote_reason(instance->remote), rows,
+                         rows == 1 ? "row," : "rows, the first");
+        for (size_t i = 0; i < shown->argument_count; i++) {
+            char number[ST_QUANTITY_TEXT];
+            const st_plugin_argument *argument = shown->arguments[i];
+            st_unit unit = st_unit_one();
+            bool pure = argument->unit[0] == '\0';
+            if (columns[i] == NULL ||
+                (!pure && st_unit_parse(argument->unit, strlen(argument->unit), (st_place){0},
+                                        &unit, NULL) != ST_OK))
+                continue;
+            st_buffer_printf(
+                &text, "%s %s = %s", before, argument->name,
+                st_quantity_format(columns[i][0], &unit, ST_STYLE_SCALED, number, sizeof number));
+            before = ",";
+        }
+        st_guard_accuse_ended(instance->module->who, shown->name, text.data);
+        st_buffer_free(&text);
     }
     st_remote_give(instance->remote, lane);
     return status;
@@ -195,32 +186,6 @@ static void take_term(void *context, const st_plugin_term *raw)
     own->failed = !ST_APPEND(own->arena, own->terms, own->count, made);
 }
 
-/* Without a function to explain, a refused row may still have said why when it was evaluated. */
-static bool refuses(const st_plugin_instance *instance, size_t provider,
-                    const double *const *columns)
-{
-    double value = (double)NAN;
-    return st_plugin_evaluate(instance, provider, 1, columns, &value) != ST_OK ||
-           !isfinite(value) || value < 0;
-}
-
-/* Terms that come from another process pass where those of a plugin do. */
-static void take_terms(st_wire *from, gathering *own)
-{
-    size_t count = st_wire_take_count(from, ST_PLUGIN_MAX_TERMS);
-    for (size_t i = 0; i < count && !from->broken; i++) {
-        st_plugin_term term = {.struct_size = sizeof term};
-        term.flags = (uint32_t)st_wire_take_count(from, UINT32_MAX);
-        term.name = st_wire_take(from);
-        term.unit = st_wire_take(from);
-        term.value = st_wire_take_number(from);
-        term.text = st_wire_take(from);
-        term.doc = st_wire_take(from);
-        if (!from->broken)
-            take_term(own, &term);
-    }
-}
-
 static st_status explain_apart(const st_plugin_instance *instance, size_t provider,
                                const double *const *columns, st_arena *arena,
                                st_provider_account *account)
@@ -235,7 +200,19 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
         size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
         st_wire from = {.at = lane->text, .end = lane->text + length};
         const char *refusal = st_wire_take(&from);
-        take_terms(&from, &own);
+        /* Terms that come from another process pass where those of a plugin do. */
+        size_t count = st_wire_take_count(&from, ST_PLUGIN_MAX_TERMS);
+        for (size_t i = 0; i < count && !from.broken; i++) {
+            st_plugin_term term = {.struct_size = sizeof term};
+            term.flags = (uint32_t)st_wire_take_count(&from, UINT32_MAX);
+            term.name = st_wire_take(&from);
+            term.unit = st_wire_take(&from);
+            term.value = st_wire_take_number(&from);
+            term.text = st_wire_take(&from);
+            term.doc = st_wire_take(&from);
+            if (!from.broken)
+                take_term(&own, &term);
+        }
         account->refusal = refusal != NULL ? clean_copy(arena, refusal) : NULL;
     } else {
         account->refusal = clean_copy(arena, st_remote_reason(instance->remote));
@@ -246,36 +223,6 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
         account->count = own.count;
     }
     return own.failed ? ST_ERR_MEMORY : ST_OK;
-}
-
-/* The other side: the account of one row as texts, "-" for no refusal. */
-static void put_account(const st_provider_account *account, st_buffer *text)
-{
-    st_wire_put(text, account->refusal);
-    st_wire_put_number(text, (double)account->count);
-    for (size_t i = 0; i < account->count; i++) {
-        const st_provider_term *term = &account->terms[i];
-        st_wire_put_number(text, term->part ? ST_PLUGIN_PART : 0);
-        st_wire_put(text, term->name);
-        st_wire_put(text, term->unit.text);
-        st_wire_put_number(text, term->value);
-        st_wire_put(text, term->text);
-        st_wire_put(text, term->doc);
-    }
-}
-
-/* What was said since the last call, if anything. */
-static void put_said(const st_plugin_instance *instance, st_buffer *text)
-{
-    st_plugin_instance *own = instance->host.context;
-    (void)pthread_mutex_lock(&own->lock);
-    if (own->has_error || own->warnings.length > 0) {
-        st_wire_put(text, own->has_error ? own->error : NULL);
-        st_wire_put(text, own->warnings.data);
-    }
-    st_buffer_free(&own->warnings);
-    own->warnings = (st_buffer){0};
-    (void)pthread_mutex_unlock(&own->lock);
 }
 
 static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
@@ -289,12 +236,33 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
         st_status status =
             st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
         lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
-        put_said(instance, text);
+        /* What was said since the last call, if anything. */
+        st_plugin_instance *own = instance->host.context;
+        (void)pthread_mutex_lock(&own->lock);
+        if (own->has_error || own->warnings.length > 0) {
+            st_wire_put(text, own->has_error ? own->error : NULL);
+            st_wire_put(text, own->warnings.data);
+        }
+        st_buffer_free(&own->warnings);
+        own->warnings = (st_buffer){0};
+        (void)pthread_mutex_unlock(&own->lock);
         return;
     }
     st_provider_account account;
-    if (st_plugin_explain(instance, provider, columns, arena, &account) == ST_OK)
-        put_account(&account, text);
+    if (st_plugin_explain(instance, provider, columns, arena, &account) == ST_OK) {
+        /* The other side: the account of one row as texts, "-" for no refusal. */
+        st_wire_put(text, account.refusal);
+        st_wire_put_number(text, (double)account.count);
+        for (size_t i = 0; i < account.count; i++) {
+            const st_provider_term *term = &account.terms[i];
+            st_wire_put_number(text, term->part ? ST_PLUGIN_PART : 0);
+            st_wire_put(text, term->name);
+            st_wire_put(text, term->unit.text);
+            st_wire_put_number(text, term->value);
+            st_wire_put(text, term->text);
+            st_wire_put(text, term->doc);
+        }
+    }
 }
 
 void st_isolate_serve(const st_plugin_instance *instance, st_remote_lane *lane)
@@ -319,7 +287,11 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
     if (instance->remote != NULL)
         return explain_apart(instance, provider, columns, arena, account);
     st_instance_clear_error(instance);
-    bool refused = refuses(instance, provider, columns);
+    /* Without a function to explain, a refused row may still have said why when it was
+     * evaluated. */
+    double value = (double)NAN;
+    bool refused = st_plugin_evaluate(instance, provider, 1, columns, &value) != ST_OK ||
+                   !isfinite(value) || value < 0;
     if (shown->explain != NULL) {
         const st_plugin_sink sink = {
             .struct_size = sizeof(st_plugin_sink), .context = &own, .term = take_term};

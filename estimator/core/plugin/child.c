@@ -39,32 +39,11 @@ typedef struct child_token {
     uint64_t words[2];
 } child_token;
 
-static child_token make_token(void)
-{
-    child_token token = {{(uint64_t)getpid(), 0}};
-    if (getentropy(&token, sizeof token) != 0)
-        token.words[1] = (uint64_t)time(NULL);
-    return token;
-}
-
 /* What the answers of all children begin with: the token of this one, and the walls around it. */
 typedef struct child_head {
     child_token token;
     uint64_t walls;
 } child_head;
-
-static void be_child(st_child_work work, void *context, const st_child_limits *limits,
-                     child_head *head, int file)
-{
-    st_buffer text = {0};
-    if (st_confine(&(st_confine_limits){limits->memory_bytes, file}))
-        head->walls |= ST_WALL_FILTER;
-    st_buffer_append(&text, (const char *)head, sizeof *head);
-    work(context, &text);
-    st_buffer_append(&text, &end_mark, 1);
-    bool good = !text.failed && write_all(file, text.data, text.length);
-    _exit(good ? 0 : 1); /* nothing that the parent set up is run or flushed twice */
-}
 
 long long st_now_ms(void)
 {
@@ -145,12 +124,23 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     (void)fflush(NULL);
-    const child_token token = make_token();
+    child_token token = {{(uint64_t)getpid(), 0}};
+    if (getentropy(&token, sizeof token) != 0)
+        token.words[1] = (uint64_t)time(NULL);
     unsigned walls = 0;
     pid_t child = st_namespaces_fork(&walls);
     if (child == 0) {
         (void)close(ends[0]);
-        be_child(work, context, limits, &(child_head){token, walls}, ends[1]);
+        child_head *head = &(child_head){token, walls};
+        const int file = ends[1];
+        st_buffer child_text = {0};
+        if (st_confine(&(st_confine_limits){limits->memory_bytes, file}))
+            head->walls |= ST_WALL_FILTER;
+        st_buffer_append(&child_text, (const char *)head, sizeof *head);
+        work(context, &child_text);
+        st_buffer_append(&child_text, &end_mark, 1);
+        bool good = !child_text.failed && write_all(file, child_text.data, child_text.length);
+        _exit(good ? 0 : 1); /* nothing that the parent set up is run or flushed twice */
     }
     (void)close(ends[1]);
     if (child < 0) {

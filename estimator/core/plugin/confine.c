@@ -64,36 +64,6 @@ static void close_range_of(unsigned first, unsigned last)
         (void)close((int)file);
 }
 
-static void close_others(int kept)
-{
-    unsigned first = STDERR_FILENO + 1;
-    if (kept >= (int)first) {
-        close_range_of(first, (unsigned)kept - 1);
-        first = (unsigned)kept + 1;
-    }
-    close_range_of(first, UINT32_MAX);
-}
-
-static void set_streams(void)
-{
-    int null = open("/dev/null", O_RDWR);
-    for (int stream = 0; null >= 0 && stream <= STDERR_FILENO; stream++)
-        (void)dup2(null, stream);
-    if (null > STDERR_FILENO)
-        (void)close(null);
-}
-
-/* Handlers that a child has from its parent tell of the parent. */
-static void reset_signals(void)
-{
-    sigset_t none;
-    for (int number = 1; number < 32; number++)
-        (void)signal(number, SIG_DFL);
-    (void)signal(SIGXFSZ, SIG_IGN);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 #if HAS_FILTER
 
 #if defined(__x86_64__)
@@ -270,13 +240,28 @@ static bool install_filter(void)
 
 void st_confine_files(int kept)
 {
-    set_streams();
-    close_others(kept);
+    int null = open("/dev/null", O_RDWR);
+    for (int stream = 0; null >= 0 && stream <= STDERR_FILENO; stream++)
+        (void)dup2(null, stream);
+    if (null > STDERR_FILENO)
+        (void)close(null);
+    unsigned first = STDERR_FILENO + 1;
+    if (kept >= (int)first) {
+        close_range_of(first, (unsigned)kept - 1);
+        first = (unsigned)kept + 1;
+    }
+    close_range_of(first, UINT32_MAX);
 }
 
 bool st_confine(const st_confine_limits *limits)
 {
-    reset_signals();
+    /* Handlers that a child has from its parent tell of the parent. */
+    sigset_t none;
+    for (int number = 1; number < 32; number++)
+        (void)signal(number, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     st_confine_files(limits->kept);
     limit_resources(limits);
     return install_filter();

@@ -240,21 +240,6 @@ static void take_option(describing *own, const st_plugin_option *raw, st_module_
 
 /* ---- providers ------------------------------------------------------------------------------- */
 
-static void take_argument(describing *own, const st_plugin_argument *raw,
-                          st_plugin_argument *argument, st_unit *unit)
-{
-    if (!take_struct(own, "argument", raw, argument, sizeof(*argument),
-                     FIRST_SIZE(st_plugin_argument, doc)))
-        return;
-    argument->name = take_text(own, "name of an argument", argument->name, true);
-    argument->unit = take_text(own, "unit", argument->unit, false);
-    argument->doc = take_text(own, "line of documentation", argument->doc, false);
-    if (!is_cell(argument->name) && !is_key(argument->name))
-        fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
-                                  argument->name));
-    *unit = take_unit(own, argument->unit);
-}
-
 static void take_arguments(describing *own, st_module_provider *provider)
 {
     st_plugin_provider *shown = &provider->shown;
@@ -273,8 +258,18 @@ static void take_arguments(describing *own, st_module_provider *provider)
         return;
     }
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
-        take_argument(own, shown->arguments[i], &provider->arguments[i],
-                      &provider->argument_units[i]);
+        st_plugin_argument *argument = &provider->arguments[i];
+        st_unit *unit = &provider->argument_units[i];
+        if (take_struct(own, "argument", shown->arguments[i], argument, sizeof(*argument),
+                        FIRST_SIZE(st_plugin_argument, doc))) {
+            argument->name = take_text(own, "name of an argument", argument->name, true);
+            argument->unit = take_text(own, "unit", argument->unit, false);
+            argument->doc = take_text(own, "line of documentation", argument->doc, false);
+            if (!is_cell(argument->name) && !is_key(argument->name))
+                fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
+                                          argument->name));
+            *unit = take_unit(own, argument->unit);
+        }
         pointers[i] = &provider->arguments[i];
         for (size_t j = 0; j < i && own->status == ST_OK; j++) {
             if (strcmp(pointers[i]->name, pointers[j]->name) == 0)

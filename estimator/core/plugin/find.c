@@ -23,12 +23,6 @@ typedef struct roots {
     size_t count;
 } roots;
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static bool is_there(const char *path)
 {
     struct stat status;
@@ -60,7 +54,8 @@ static const char *own_folder(st_arena *arena)
 
 static void add_root(roots *list, const char *folder)
 {
-    if (is_folder(folder))
+    struct stat status;
+    if (folder != NULL && stat(folder, &status) == 0 && S_ISDIR(status.st_mode))
         list->items[list->count++] = folder;
 }
 

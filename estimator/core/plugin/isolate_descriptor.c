@@ -62,39 +62,32 @@ typedef union copied {
     st_plugin_schedule schedule;
 } copied;
 
-static void put_list(passing *own, const kind *of, const void *list, size_t count)
+/* A list of pointers; what it is afterwards. */
+static const void *pass_list(passing *own, const kind *of, const void *list, size_t *count)
 {
-    for (size_t i = 0; i < count; i++) {
+    *count = pass_count(own, *count, of->most);
+    if (own->to == NULL) {
+        const size_t list_count = *count;
+        char *items = st_arena_alloc(own->arena, list_count + 1, of->size_bytes);
+        char *pointers = st_arena_alloc(own->arena, list_count + 1, sizeof(void *));
+        const uint32_t size_bytes = (uint32_t)of->size_bytes;
+        own->failed = own->failed || items == NULL || pointers == NULL;
+        for (size_t i = 0; i < list_count && !own->failed; i++) {
+            void *one = items + i * of->size_bytes;
+            memcpy(one, &size_bytes, sizeof size_bytes);
+            of->pass(own, one);
+            memcpy(pointers + i * sizeof one, &one, sizeof one);
+        }
+        return pointers;
+    }
+    const size_t list_count = *count;
+    for (size_t i = 0; i < list_count; i++) {
         const void *one;
         copied copy;
         memcpy(&one, (const char *)list + i * sizeof one, sizeof one);
         memcpy(&copy, one, of->size_bytes);
         of->pass(own, &copy);
     }
-}
-
-static const void *take_list(passing *own, const kind *of, size_t count)
-{
-    char *items = st_arena_alloc(own->arena, count + 1, of->size_bytes);
-    char *pointers = st_arena_alloc(own->arena, count + 1, sizeof(void *));
-    const uint32_t size_bytes = (uint32_t)of->size_bytes;
-    own->failed = own->failed || items == NULL || pointers == NULL;
-    for (size_t i = 0; i < count && !own->failed; i++) {
-        void *one = items + i * of->size_bytes;
-        memcpy(one, &size_bytes, sizeof size_bytes);
-        of->pass(own, one);
-        memcpy(pointers + i * sizeof one, &one, sizeof one);
-    }
-    return pointers;
-}
-
-/* A list of pointers; what it is afterwards. */
-static const void *pass_list(passing *own, const kind *of, const void *list, size_t *count)
-{
-    *count = pass_count(own, *count, of->most);
-    if (own->to == NULL)
-        return take_list(own, of, *count);
-    put_list(own, of, list, *count);
     return list;
 }
 

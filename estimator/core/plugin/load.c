@@ -29,15 +29,6 @@ static st_status refuse(const loading *own, st_status status, const char *messag
 }
 
 /*
- * Whether only the owner is in the group, as far as a file can tell: the group of root, or the one
- * that many systems make for each user with the user's own number.
- */
-static bool is_group_of_one(uid_t owner, gid_t group)
-{
-    return group == 0 || (gid_t)owner == group;
-}
-
-/*
  * Who may write a plugin may run anything as whoever uses it; and so may who can put another folder
  * in the place of its folder, which a sticky one above does not allow.
  */
@@ -49,7 +40,8 @@ static void warn_if_open(const char *path, const char *what, bool sticky_is_safe
         (sticky_is_safe && (status.st_mode & S_ISVTX) != 0))
         return;
     bool all = (status.st_mode & S_IWOTH) != 0;
-    if (!all && ((status.st_mode & S_IWGRP) == 0 || is_group_of_one(status.st_uid, status.st_gid)))
+    if (!all && ((status.st_mode & S_IWGRP) == 0 || status.st_gid == 0 ||
+                 (gid_t)status.st_uid == status.st_gid))
         return;
     const char *message = st_errors_text(
         errors, "%s may write the %s %s of a plugin",
@@ -184,33 +176,6 @@ static st_status link_file(const loading *own)
     return status;
 }
 
-static void tell_unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
-                         st_errors *errors)
-{
-    const st_plugin_entry *entries = NULL;
-    size_t count = 0;
-    st_status status = st_plugins_list(paths, arena, &entries, &count, errors);
-    const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
-    if (status != ST_OK || names == NULL)
-        count = 0;
-    for (size_t i = 0; i < count; i++)
-        names[i] = entries[i].id;
-    const char *nearest = st_nearest(name, names, count);
-    st_fail(errors, ST_ERR_NAME, place,
-            "there is no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
-            nearest == NULL ? "one of 'steptime plugin list'" : "", st_or_none(nearest));
-}
-
-/* A plugin that goes by another name than its folder would be listed and asked for by two. */
-static st_status check_id(const loading *own, const char *name)
-{
-    const char *id = own->module->shown.id;
-    return strcmp(id, name) == 0
-               ? ST_OK
-               : refuse(own, ST_ERR_PROVIDER,
-                        st_errors_text(own->errors, "it calls itself '%s', not '%s'", id, name));
-}
-
 st_status st_plugin_locate(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                            const char **file, st_errors *errors)
 {
@@ -225,7 +190,18 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
                        *file);
     if (*file != NULL)
         return ST_OK;
-    tell_unknown(paths, name, place, arena, errors);
+    const st_plugin_entry *entries = NULL;
+    size_t count = 0;
+    st_status status = st_plugins_list(paths, arena, &entries, &count, errors);
+    const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
+    if (status != ST_OK || names == NULL)
+        count = 0;
+    for (size_t i = 0; i < count; i++)
+        names[i] = entries[i].id;
+    const char *nearest = st_nearest(name, names, count);
+    st_fail(errors, ST_ERR_NAME, place,
+            "there is no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
+            nearest == NULL ? "one of 'steptime plugin list'" : "", st_or_none(nearest));
     return ST_ERR_NAME;
 }
 
@@ -249,8 +225,16 @@ st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place 
         st_plugin_warn_if_open(loaded->file, place, arena, errors);
         status = link_file(&own);
     }
-    if (status == ST_OK && !by_path)
-        status = check_id(&own, name);
+    if (status == ST_OK && !by_path) {
+        /* A plugin that goes by another name than its folder would be listed and asked for by two.
+         */
+        const char *id = own.module->shown.id;
+        status =
+            strcmp(id, name) == 0
+                ? ST_OK
+                : refuse(&own, ST_ERR_PROVIDER,
+                         st_errors_text(own.errors, "it calls itself '%s', not '%s'", id, name));
+    }
     if (status == ST_OK)
         *module = loaded;
     return status;

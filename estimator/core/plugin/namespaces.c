@@ -51,17 +51,6 @@ static bool write_file(const char *path, const char *text)
     return written;
 }
 
-/* The process keeps its own numbers; without this it would be "nobody" to itself. */
-static void keep_numbers(uid_t user, gid_t group)
-{
-    char text[64];
-    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)user, (unsigned)user);
-    (void)write_file("/proc/self/uid_map", text);
-    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)group, (unsigned)group);
-    if (write_file("/proc/self/setgroups", "deny"))
-        (void)write_file("/proc/self/gid_map", text);
-}
-
 static bool make_files_read_only(void)
 {
     const mount_change change = {.set = READ_ONLY};
@@ -83,7 +72,13 @@ static unsigned build_walls(void)
     if (unshare(CLONE_NEWUSER) != 0)
         return 0;
     unsigned walls = ST_WALL_USER;
-    keep_numbers(user, group);
+    /* The process keeps its own numbers; without this it would be "nobody" to itself. */
+    char text[64];
+    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)user, (unsigned)user);
+    (void)write_file("/proc/self/uid_map", text);
+    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)group, (unsigned)group);
+    if (write_file("/proc/self/setgroups", "deny"))
+        (void)write_file("/proc/self/gid_map", text);
     for (size_t i = 0; i < ST_COUNT(spaces); i++)
         if (unshare(spaces[i].flag) == 0)
             walls |= spaces[i].wall;
@@ -187,33 +182,6 @@ static pid_t must_fork(void)
     return made;
 }
 
-/* In the keeper; returns in the process that it keeps. */
-static void divide(pid_t caller, unsigned *walls)
-{
-    int ends[2] = {-1, -1};
-    kept_first first = {.held = -1};
-    pid_t keeper = getpid();
-    (void)setsid(); /* no controlling terminal: the plugin cannot type into the user's */
-    (void)signal(SIGCHLD, SIG_DFL);
-    *walls = build_walls();
-    if ((*walls & ST_WALL_PROCESSES) != 0) {
-        if (pipe(ends) != 0)
-            _exit(ST_NO_PROCESS);
-        first = (kept_first){must_fork(), ends[1]};
-        if (first.process == 0) {
-            (void)close(ends[1]);
-            be_first(ends[0]);
-        }
-        (void)close(ends[0]);
-    }
-    pid_t kept = must_fork();
-    if (kept > 0)
-        keep(caller, kept, &first);
-    if (ends[1] >= 0)
-        (void)close(ends[1]);
-    die_with_keeper(keeper);
-}
-
 pid_t st_namespaces_fork(unsigned *walls)
 {
     pid_t caller = getpid();
@@ -222,31 +190,46 @@ pid_t st_namespaces_fork(unsigned *walls)
     keepers_signals(&awaited);
     (void)pthread_sigmask(SIG_BLOCK, &awaited, &before);
     pid_t made = fork();
-    if (made == 0)
-        divide(caller, walls);
+    if (made == 0) {
+        /* In the keeper; returns in the process that it keeps. */
+        int ends[2] = {-1, -1};
+        kept_first first = {.held = -1};
+        pid_t keeper = getpid();
+        (void)setsid(); /* no controlling terminal: the plugin cannot type into the user's */
+        (void)signal(SIGCHLD, SIG_DFL);
+        *walls = build_walls();
+        if ((*walls & ST_WALL_PROCESSES) != 0) {
+            if (pipe(ends) != 0)
+                _exit(ST_NO_PROCESS);
+            first = (kept_first){must_fork(), ends[1]};
+            if (first.process == 0) {
+                (void)close(ends[1]);
+                be_first(ends[0]);
+            }
+            (void)close(ends[0]);
+        }
+        pid_t kept = must_fork();
+        if (kept > 0)
+            keep(caller, kept, &first);
+        if (ends[1] >= 0)
+            (void)close(ends[1]);
+        die_with_keeper(keeper);
+    }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return made;
-}
-
-/* Whether a process ends within some milliseconds. */
-static bool ends_within(pid_t process, int limit_ms, int *status)
-{
-    const struct timespec nap = {.tv_nsec = 1000000};
-    for (int i = 0; i < limit_ms; i++) {
-        pid_t ended = waitpid(process, status, WNOHANG);
-        if (ended == process || (ended < 0 && errno != EINTR))
-            return true;
-        (void)nanosleep(&nap, NULL);
-    }
-    return false;
 }
 
 void st_namespaces_end(pid_t keeper, int *status)
 {
     (void)kill(keeper, SIGTERM);
     (void)kill(keeper, SIGCONT);
-    if (ends_within(keeper, END_LIMIT_MS, status))
-        return;
+    const struct timespec nap = {.tv_nsec = 1000000};
+    for (int i = 0; i < END_LIMIT_MS; i++) {
+        pid_t ended = waitpid(keeper, status, WNOHANG);
+        if (ended == keeper || (ended < 0 && errno != EINTR))
+            return;
+        (void)nanosleep(&nap, NULL);
+    }
     (void)kill(-keeper, SIGKILL);
     (void)kill(keeper, SIGKILL);
     while (waitpid(keeper, status, 0) < 0 && errno == EINTR)

@@ -29,24 +29,18 @@ static st_status parse_choice(const st_module_option *option, const char *text, 
                    st_errors_nearest(errors, text, option->choices, option->choice_count));
 }
 
-/* The error of a number, with the name of the option before it. */
-static st_status parse_quantity(const st_module_option *option, const char *text, st_place place,
-                                double *number, st_errors *errors)
-{
-    st_error_scope named = {st_error_name,
-                            st_errors_text(errors, "option '%s'", option->shown.name), NULL};
-    st_errors_enter(errors, &named);
-    st_status status = st_quantity_parse(text, strlen(text), &option->unit, place, number, errors);
-    st_errors_leave(errors, &named);
-    return status;
-}
-
 st_status st_module_parse(const st_module_option *option, const char *text, st_place place,
                           double *number, st_errors *errors)
 {
     switch (option->shown.kind) {
     case ST_PLUGIN_NUMBER: {
-        st_status status = parse_quantity(option, text, place, number, errors);
+        /* The error of a number, with the name of the option before it. */
+        st_error_scope named = {st_error_name,
+                                st_errors_text(errors, "option '%s'", option->shown.name), NULL};
+        st_errors_enter(errors, &named);
+        st_status status =
+            st_quantity_parse(text, strlen(text), &option->unit, place, number, errors);
+        st_errors_leave(errors, &named);
         return status == ST_OK ? st_module_check_range(option, *number, place, errors) : status;
     }
     case ST_PLUGIN_CHOICE:
@@ -86,56 +80,41 @@ static const char *text_of(const st_plugin_instance *instance, const st_module_o
     return st_arena_copy(instance->arena, text, strlen(text));
 }
 
-static st_status unknown_option(const st_plugin_module *module, const st_plugin_given *given,
-                                st_arena *arena, st_errors *errors)
-{
-    size_t count = module->shown.option_count;
-    const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
-    for (size_t i = 0; names != NULL && i < count; i++)
-        names[i] = module->shown.options[i]->name;
-    const char *nearest = names == NULL ? NULL : st_nearest(given->name, names, count);
-    return st_fail(errors, ST_ERR_NAME, given->name_place,
-                   "plugin '%s' has no option '%.80s'" ST_EXPECTED "%s" ST_HINT "%s",
-                   module->shown.id, given->name, nearest == NULL && count == 0 ? "none" : "",
-                   st_or_none(nearest));
-}
-
-static bool is_choice_index(const st_module_option *option, double number)
-{
-    return number >= 0 && number < (double)option->choice_count && number == floor(number);
-}
-
-static st_status take_number(st_plugin_instance *instance, const st_module_option *option,
-                             const st_plugin_given *given, st_plugin_setting *setting,
-                             st_errors *errors)
-{
-    bool usable =
-        option->shown.kind == ST_PLUGIN_NUMBER ||
-        (option->shown.kind == ST_PLUGIN_CHOICE && is_choice_index(option, given->number));
-    if (!usable)
-        return st_fail(errors, ST_ERR_VALUE, given->place, "option '%s' takes no such number",
-                       option->shown.name);
-    st_status status = st_module_check_range(option, given->number, given->place, errors);
-    if (status == ST_OK) {
-        setting->number = given->number;
-        setting->text = text_of(instance, option, given->number);
-        status = setting->text == NULL ? st_out_of_memory(errors) : ST_OK;
-    }
-    return status;
-}
-
 static st_status take_setting(st_plugin_instance *instance, const st_plugin_given *given,
                               st_errors *errors)
 {
     const st_plugin_module *module = instance->module;
     size_t index = st_plugin_find_option(module, given->name);
-    if (index == SIZE_MAX)
-        return unknown_option(module, given, instance->arena, errors);
+    if (index == SIZE_MAX) {
+        size_t count = module->shown.option_count;
+        const char **names = st_arena_alloc(instance->arena, count + 1, sizeof(*names));
+        for (size_t i = 0; names != NULL && i < count; i++)
+            names[i] = module->shown.options[i]->name;
+        const char *nearest = names == NULL ? NULL : st_nearest(given->name, names, count);
+        return st_fail(errors, ST_ERR_NAME, given->name_place,
+                       "plugin '%s' has no option '%.80s'" ST_EXPECTED "%s" ST_HINT "%s",
+                       module->shown.id, given->name, nearest == NULL && count == 0 ? "none" : "",
+                       st_or_none(nearest));
+    }
     const st_module_option *option = &module->options[index];
     st_plugin_setting *setting = &instance->settings[index];
     setting->given = 1;
-    if (given->text == NULL)
-        return take_number(instance, option, given, setting, errors);
+    if (given->text == NULL) {
+        bool usable =
+            option->shown.kind == ST_PLUGIN_NUMBER ||
+            (option->shown.kind == ST_PLUGIN_CHOICE && given->number >= 0 &&
+             given->number < (double)option->choice_count && given->number == floor(given->number));
+        if (!usable)
+            return st_fail(errors, ST_ERR_VALUE, given->place, "option '%s' takes no such number",
+                           option->shown.name);
+        st_status status = st_module_check_range(option, given->number, given->place, errors);
+        if (status == ST_OK) {
+            setting->number = given->number;
+            setting->text = text_of(instance, option, given->number);
+            status = setting->text == NULL ? st_out_of_memory(errors) : ST_OK;
+        }
+        return status;
+    }
     setting->text = st_arena_copy(instance->arena, given->text, strlen(given->text));
     if (setting->text == NULL)
         return st_out_of_memory(errors);
@@ -245,21 +224,6 @@ void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Also of a plugin in another process, whose errors and warnings are passed on by it. */
-static void make_host(st_plugin_instance *instance)
-{
-    instance->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
-                                      .abi = ST_PLUGIN_ABI,
-                                      .context = instance,
-                                      .log = host_log,
-                                      .error = host_error,
-                                      .allocate = host_allocate,
-                                      .release = host_release,
-                                      .directory = instance->module->folder,
-                                      .settings = instance->setting_pointers,
-                                      .setting_count = instance->module->shown.option_count};
-}
-
 static st_status call_open(st_plugin_instance *instance, st_place place, st_errors *errors)
 {
     const st_plugin *shown = &instance->module->shown;
@@ -310,7 +274,17 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
     opened->arena = st_arena_create();
     st_status status = opened->arena == NULL ? st_out_of_memory(errors)
                                              : take_settings(opened, given, count, errors);
-    make_host(opened);
+    /* Also of a plugin in another process, whose errors and warnings are passed on by it. */
+    opened->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
+                                    .abi = ST_PLUGIN_ABI,
+                                    .context = opened,
+                                    .log = host_log,
+                                    .error = host_error,
+                                    .allocate = host_allocate,
+                                    .release = host_release,
+                                    .directory = opened->module->folder,
+                                    .settings = opened->setting_pointers,
+                                    .setting_count = opened->module->shown.option_count};
     if (status == ST_OK)
         status = module->start != NULL ? module->start(opened, given, count, place, errors)
                                        : call_open(opened, place, errors);

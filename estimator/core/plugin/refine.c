@@ -84,14 +84,6 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
     return false;
 }
 
-static st_status note_key(refining *own, const char *key)
-{
-    if (st_has_text(own->keys, own->key_count, key))
-        return ST_OK;
-    return ST_APPEND(own->arena, own->keys, own->key_count, key) ? ST_OK
-                                                                 : st_out_of_memory(own->errors);
-}
-
 /* The job's value of a key as a block of equal numbers. */
 static st_status tie_to_job(refining *own, const st_plugin_provider *provider, const char *name,
                             const st_unit *unit, st_tie *result)
@@ -115,7 +107,11 @@ static st_status tie_to_job(refining *own, const st_plugin_provider *provider, c
     for (size_t i = 0; i < ST_PLUGIN_BLOCK_ROWS; i++)
         block[i] = number;
     result->constant = block;
-    return note_key(own, name);
+    const char *key = name;
+    if (st_has_text(own->keys, own->key_count, key))
+        return ST_OK;
+    return ST_APPEND(own->arena, own->keys, own->key_count, key) ? ST_OK
+                                                                 : st_out_of_memory(own->errors);
 }
 
 static st_status tie_argument(refining *own, const st_module_provider *from,
@@ -262,14 +258,6 @@ static bool is_taken(const refining *own, const char *name)
     return false;
 }
 
-/* What the sheet has of that name and leaves open. */
-static bool is_open(const st_sheet *sheet, const char *name, const st_sheet_function **function)
-{
-    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
-    *function = st_sheet_find_function(sheet, name);
-    return *function != NULL ? (*function)->open : cell != NULL && cell->open;
-}
-
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -337,21 +325,6 @@ static bool move_to_profile(const void *context, st_errors *errors, st_error *er
     return true;
 }
 
-/* What a profile has; of a profile that is not there the error is where it is named. */
-static st_status read_profile(const refining *own, const char *collective, st_profile_found **found,
-                              size_t *count)
-{
-    const st_refinement *refinement = own->refinement;
-    const st_profile_filter filter = {
-        .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
-    st_error_scope scope = {.edit = move_to_profile, .context = refinement};
-    st_errors_enter(own->errors, &scope);
-    st_status status = st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, found,
-                                      count, own->errors);
-    st_errors_leave(own->errors, &scope);
-    return status;
-}
-
 /* A profile of collectives of another machine is used, as the user asks, but told. */
 static st_status check_machine(const refining *own, const st_profile_found *found, size_t count)
 {
@@ -388,7 +361,16 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (refinement->profile == NULL)
         return own->instance_count > 0 ? ST_OK : open_all(own, NULL, 0);
     own->instance_count = 0;
-    st_status status = read_profile(own, provider, &found, &count);
+    /* What a profile has; of a profile that is not there the error is where it is named. */
+    const st_refinement *profile_refinement = own->refinement;
+    const st_profile_filter filter = {.name = profile_refinement->profile,
+                                      .plugin = profile_refinement->plugin,
+                                      .collective = provider};
+    st_error_scope scope = {.edit = move_to_profile, .context = profile_refinement};
+    st_errors_enter(own->errors, &scope);
+    st_status status = st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, &found,
+                                      &count, own->errors);
+    st_errors_leave(own->errors, &scope);
     if (status != ST_OK || (count == 0 && has_times(own)))
         return status;
     *calibrated += count > 0 ? 1 : 0;
@@ -400,14 +382,6 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
                   "profile '%s' has nothing of %s for %s, which keeps its nominal options",
                   refinement->profile, refinement->plugin, provider);
     return open_all(own, found, count);
-}
-
-/* A profile that fits no provider of the sheet is the wrong one. */
-static st_status no_profile(const refining *own)
-{
-    return st_fail(own->errors, ST_ERR_NAME, own->refinement->profile_place,
-                   "profile '%s' is for none of the collectives that plugin '%s' has in sheet %s",
-                   own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
 }
 
 /* "all_reduce, all_gather and 3 more" */
@@ -448,7 +422,11 @@ static st_status bind_all(refining *own)
     for (size_t i = 0; i < module->shown.provider_count; i++) {
         const st_sheet_function *function = NULL;
         const char *name = module->shown.providers[i]->name;
-        if (!is_open(own->sheet, name, &function))
+        /* What the sheet has of that name and leaves open. */
+        const st_sheet *sheet = own->sheet;
+        const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+        function = st_sheet_find_function(sheet, name);
+        if (!(function != NULL ? (function)->open : cell != NULL && cell->open))
             continue;
         fits = true;
         if (!is_taken(own, name)) {
@@ -459,20 +437,14 @@ static st_status bind_all(refining *own)
             status = status == ST_OK ? bound : status;
         }
     }
-    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0)
-        status = no_profile(own);
+    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
+        /* A profile that fits no provider of the sheet is the wrong one. */
+        status =
+            st_fail(own->errors, ST_ERR_NAME, own->refinement->profile_place,
+                    "profile '%s' is for none of the collectives that plugin '%s' has in sheet %s",
+                    own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
+    }
     return fits ? status : fits_nothing(own);
-}
-
-static st_status load_plugin(refining *own)
-{
-    own->instance_count = 0;
-    own->entries = NULL;
-    st_status (*load)(const st_paths *, const char *, st_place, st_arena *,
-                      const st_plugin_module **, st_errors *) =
-        st_job_isolates(own->job) ? st_plugin_load_apart : st_plugin_load;
-    return load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
-                &own->module, own->errors);
 }
 
 static bool is_read(const refining *own, const char *key)
@@ -480,22 +452,6 @@ static bool is_read(const refining *own, const char *key)
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
     return st_has_text(own->keys, own->key_count, key) || ST_HAS(inputs, count, from, key);
-}
-
-/* Keys that plugins read, where none does. */
-static void warn_of_keys(const refining *own)
-{
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_job_value *value =
-            st_key_is_for_plugins(keys[i].path) ? st_job_value_of(own->job, keys[i].path) : NULL;
-        if (value != NULL && value->origin == ST_ORIGIN_SET && st_job_is_own(own->job, value) &&
-            !is_read(own, keys[i].path))
-            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
-                      "%s has no effect on the estimate: no plugin of the job reads it",
-                      keys[i].path);
-    }
 }
 
 st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
@@ -509,15 +465,33 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     st_status status = ST_OK;
     for (size_t i = 0; i < request->count; i++) {
         own.refinement = &request->refinements[i];
-        st_status bound = load_plugin(&own);
+        own.instance_count = 0;
+        own.entries = NULL;
+        st_status (*load)(const st_paths *, const char *, st_place, st_arena *,
+                          const st_plugin_module **, st_errors *) =
+            st_job_isolates(own.job) ? st_plugin_load_apart : st_plugin_load;
+        st_status bound = load(own.paths, own.refinement->plugin, own.refinement->place, own.arena,
+                               &own.module, own.errors);
         if (bound == ST_OK)
             bound = bind_all(&own);
         status = status == ST_OK ? bound : status;
     }
     *providers = (const st_provider *const *)own.providers;
     *count = own.count;
-    if (status == ST_OK)
-        warn_of_keys(&own);
+    if (status == ST_OK) {
+        /* Keys that plugins read, where none does. */
+        size_t warn_count = 0;
+        const st_key *keys = st_keys(&warn_count);
+        for (size_t i = 0; i < warn_count; i++) {
+            const st_job_value *value =
+                st_key_is_for_plugins(keys[i].path) ? st_job_value_of(own.job, keys[i].path) : NULL;
+            if (value != NULL && value->origin == ST_ORIGIN_SET && st_job_is_own(own.job, value) &&
+                !is_read(&own, keys[i].path))
+                st_report(own.errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                          "%s has no effect on the estimate: no plugin of the job reads it",
+                          keys[i].path);
+        }
+    }
     if (request->keys != NULL)
         *request->keys = (st_refine_keys){own.keys, own.key_count};
     return status;

@@ -184,12 +184,6 @@ static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t fr
     return true;
 }
 
-static size_t lanes_wanted(void)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MOST_LANES ? MOST_LANES : (size_t)cores;
-}
-
 static void tell(char *reason, const char *text)
 {
     (void)snprintf(reason, ST_REMOTE_TEXT, "%s", text);
@@ -229,7 +223,8 @@ st_remote *st_remote_start(const st_remote_server *server, char *reason)
         return NULL;
     }
     made->server = *server;
-    made->lane_count = lanes_wanted();
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    made->lane_count = cores < 1 ? 1 : cores > MOST_LANES ? MOST_LANES : (size_t)cores;
     void *memory =
         mmap(NULL, made->lane_count * sizeof *made->lanes, PROT_READ | PROT_WRITE,
              /* cppcheck-suppress invalidFunctionArg ; memory of no file has the number -1 */

@@ -65,48 +65,10 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
 
 /* ---- options ---- */
 
-static st_status set_fallback(const reader *self, const char *value, st_refinement *entry)
-{
-    entry->fallback = strcmp(value, "formula") == 0;
-    if (entry->fallback || strcmp(value, "error") == 0)
-        return ST_OK;
-    return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                   "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
-}
-
 /* What has been seen of the two names that belong to no plugin. */
 typedef struct seen {
     bool fallback;
 } seen;
-
-static st_status set_option(const reader *self, const char *name, const char *value,
-                            st_refinement *entry, seen *own, st_refinement_option *options)
-{
-    bool profile = strcmp(name, "profile") == 0;
-    bool fallback = strcmp(name, "fallback") == 0;
-    if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
-        ST_HAS(entry->options, entry->option_count, name, name))
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
-                       name);
-    if (profile) {
-        entry->profile = value;
-        entry->profile_place = place_of(self, true);
-        return ST_OK;
-    }
-    if (fallback) {
-        own->fallback = true;
-        return set_fallback(self, value, entry);
-    }
-    if (entry->option_count == MAX_OPTIONS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "there are too many options");
-    options[entry->option_count++] = (st_refinement_option){.name = name,
-                                                            .text = value,
-                                                            .name_place = place_of(self, true),
-                                                            .place = place_of(self, true)};
-    entry->options = options;
-    return ST_OK;
-}
 
 /* One NAME=VALUE. */
 static st_status read_option(const reader *self, const char *text, size_t length,
@@ -123,7 +85,34 @@ static st_status read_option(const reader *self, const char *text, size_t length
                        "wrong option of a plugin" ST_FOUND "'%.*s'" ST_EXPECTED
                        "NAME=VALUE, as in nccl-whitebox:fallback=formula",
                        length < 60 ? (int)length : 60, text);
-    return set_option(self, name, value, entry, own, options);
+    bool profile = strcmp(name, "profile") == 0;
+    bool fallback = strcmp(name, "fallback") == 0;
+    if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
+        ST_HAS(entry->options, entry->option_count, name, name))
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
+                       name);
+    if (profile) {
+        entry->profile = value;
+        entry->profile_place = place_of(self, true);
+        return ST_OK;
+    }
+    if (fallback) {
+        own->fallback = true;
+        entry->fallback = strcmp(value, "formula") == 0;
+        if (entry->fallback || strcmp(value, "error") == 0)
+            return ST_OK;
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
+    }
+    if (entry->option_count == MAX_OPTIONS)
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "there are too many options");
+    options[entry->option_count++] = (st_refinement_option){.name = name,
+                                                            .text = value,
+                                                            .name_place = place_of(self, true),
+                                                            .place = place_of(self, true)};
+    entry->options = options;
+    return ST_OK;
 }
 
 /* NAME=VALUE,... up to the end or the next plugin; *rest is moved there. */
@@ -230,22 +219,6 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
 
 /* ---- options beside them ---- */
 
-/* An error at an option of a plugin that is not on. */
-static st_status refuse_plugin(const st_option_set *set, const st_refinement *list, size_t count,
-                               st_errors *errors)
-{
-    const char *names[ST_MAX_REFINEMENTS];
-    const char *all = "";
-    for (size_t i = 0; i < count; i++) {
-        names[i] = list[i].plugin;
-        all = st_errors_text(errors, "%s%s%s", all, i > 0 ? ", " : "", list[i].plugin);
-    }
-    return st_fail(errors, ST_ERR_NAME, set->option.name_place,
-                   "no plugin '%.80s' is on" ST_EXPECTED "%s" ST_HINT "%s", set->plugin,
-                   count > 0 ? st_or_none(all) : "plugins of the job or of --refine",
-                   st_errors_nearest(errors, set->plugin, names, count));
-}
-
 /* Sets one option in a list of the caller's own. */
 static st_status apply_option(const st_option_set *set, st_refinement *list, size_t count,
                               st_arena *arena, st_errors *errors)
@@ -254,8 +227,19 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
     size_t at = 0;
     while (own < count && strcmp(list[own].plugin, set->plugin) != 0)
         own++;
-    if (own == count)
-        return refuse_plugin(set, list, count, errors);
+    if (own == count) {
+        /* An error at an option of a plugin that is not on. */
+        const char *names[ST_MAX_REFINEMENTS];
+        const char *all = "";
+        for (size_t i = 0; i < count; i++) {
+            names[i] = list[i].plugin;
+            all = st_errors_text(errors, "%s%s%s", all, i > 0 ? ", " : "", list[i].plugin);
+        }
+        return st_fail(errors, ST_ERR_NAME, set->option.name_place,
+                       "no plugin '%.80s' is on" ST_EXPECTED "%s" ST_HINT "%s", set->plugin,
+                       count > 0 ? st_or_none(all) : "plugins of the job or of --refine",
+                       st_errors_nearest(errors, set->plugin, names, count));
+    }
     st_refinement *entry = &list[own];
     st_refinement_option *options = st_arena_alloc(arena, entry->option_count + 1, sizeof *options);
     if (options == NULL)

@@ -162,36 +162,6 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
     return ST_OK;
 }
 
-static void distrust(sqlite3 *database)
-{
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 2 * ST_PROFILE_MAX_BYTES);
-    (void)sqlite3_busy_timeout(database, BUSY_MS);
-}
-
-/* Pages, indexes and rows make sense: what was cut off or written over is told before it is used.
- */
-static st_status check_pages(st_profiles *profiles, st_errors *errors)
-{
-    sqlite3_stmt *statement = NULL;
-    bool good = false;
-    int code =
-        sqlite3_prepare_v2(profiles->database, "PRAGMA quick_check(1)", -1, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
-        good = text != NULL && strcmp((const char *)text, "ok") == 0;
-    }
-    (void)sqlite3_finalize(statement);
-    if (code != SQLITE_ROW)
-        return fail_with(profiles, code, errors);
-    return good ? ST_OK : fail_with(profiles, SQLITE_CORRUPT, errors);
-}
-
 /* The schema's number; 0 for a file that has nothing in it yet. */
 static st_status read_schema(st_profiles *profiles, int *schema, st_errors *errors)
 {
@@ -216,7 +186,22 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
             "the database is of schema %d, and this steptime knows schemas up to %d" ST_HINT
             "use a newer steptime",
             *schema, ST_PROFILES_SCHEMA);
-    return check_pages(profiles, errors);
+    /* Pages, indexes and rows make sense: what was cut off or written over is told before it is
+     * used. */
+    sqlite3_stmt *statement = NULL;
+    bool good = false;
+    int code =
+        sqlite3_prepare_v2(profiles->database, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+        good = text != NULL && strcmp((const char *)text, "ok") == 0;
+    }
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_ROW)
+        return fail_with(profiles, code, errors);
+    return good ? ST_OK : fail_with(profiles, SQLITE_CORRUPT, errors);
 }
 
 /* Runs in a transaction that has the lock. */
@@ -235,22 +220,18 @@ static st_status migrate(st_profiles *profiles, st_errors *errors)
     return status == ST_OK ? execute(profiles, sql, errors) : status;
 }
 
-/* Another program that had made the file may have taken it back (take_back). */
-static st_status check_place(st_profiles *profiles, st_errors *errors)
-{
-    int moved = 0;
-    (void)sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    return moved == 0 ? ST_OK
-                      : st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                                "another program has removed the database" ST_HINT "try again");
-}
-
 static st_status begin(st_profiles *profiles, st_errors *errors)
 {
     st_signals_hold(&profiles->before);
     st_status status = execute(profiles, "BEGIN IMMEDIATE", errors);
     if (status == ST_OK) {
-        status = check_place(profiles, errors);
+        /* Another program that had made the file may have taken it back (take_back). */
+        int moved = 0;
+        (void)sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+        status = moved == 0
+                     ? ST_OK
+                     : st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                               "another program has removed the database" ST_HINT "try again");
         if (status != ST_OK)
             (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
     }
@@ -274,24 +255,16 @@ static int open_handle(st_profiles *profiles, int access)
 {
     int code = sqlite3_open_v2(profiles->file, &profiles->database,
                                access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (code == SQLITE_OK)
-        distrust(profiles->database);
-    return code;
-}
-
-/* A writer that was cut off leaves a journal, which takes a right to write to bring back. */
-static st_status open_to_read(st_profiles *profiles, st_errors *errors)
-{
-    int schema = 0;
-    int code = open_handle(profiles, SQLITE_OPEN_READONLY);
-    if (code == SQLITE_OK && sqlite3_exec(profiles->database, "PRAGMA user_version", NULL, NULL,
-                                          NULL) == SQLITE_READONLY_ROLLBACK) {
-        (void)sqlite3_close(profiles->database);
-        profiles->database = NULL;
-        code = open_handle(profiles, SQLITE_OPEN_READWRITE);
+    if (code == SQLITE_OK) {
+        sqlite3 *database = profiles->database;
+        (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+        (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+        (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 2 * ST_PROFILE_MAX_BYTES);
+        (void)sqlite3_busy_timeout(database, BUSY_MS);
     }
-    return code == SQLITE_OK ? read_schema(profiles, &schema, errors)
-                             : fail_with(profiles, code, errors);
+    return code;
 }
 
 static st_status open_database(st_profiles *profiles, st_errors *errors)
@@ -299,8 +272,20 @@ static st_status open_database(st_profiles *profiles, st_errors *errors)
     st_status status = check_file(profiles, errors);
     if (status != ST_OK)
         return status;
-    if (profiles->access == ST_PROFILES_READ)
-        return open_to_read(profiles, errors);
+    if (profiles->access == ST_PROFILES_READ) {
+        /* A writer that was cut off leaves a journal, which takes a right to write to bring back.
+         */
+        int schema = 0;
+        int read_code = open_handle(profiles, SQLITE_OPEN_READONLY);
+        if (read_code == SQLITE_OK && sqlite3_exec(profiles->database, "PRAGMA user_version", NULL,
+                                                   NULL, NULL) == SQLITE_READONLY_ROLLBACK) {
+            (void)sqlite3_close(profiles->database);
+            profiles->database = NULL;
+            read_code = open_handle(profiles, SQLITE_OPEN_READWRITE);
+        }
+        return read_code == SQLITE_OK ? read_schema(profiles, &schema, errors)
+                                      : fail_with(profiles, read_code, errors);
+    }
     int code = open_handle(profiles, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (code != SQLITE_OK)
         return fail_with(profiles, code, errors);
@@ -369,32 +354,30 @@ static bool is_empty(st_profiles *profiles)
              entries == 0));
 }
 
-/* A file that was made here for nothing goes, and folders made for it. What others have put into it
- * meanwhile stays, and those that wait for the lock see that it has gone (check_place). */
-static void take_back(st_profiles *profiles)
-{
-    st_signals_hold(&profiles->before);
-    if (profiles->database != NULL &&
-        sqlite3_exec(profiles->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
-        if (is_empty(profiles) && lock(profiles))
-            (void)unlink(profiles->file);
-        (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
-    }
-    char *end = strrchr(profiles->file, '/');
-    while (profiles->made > 0 && end != NULL && (size_t)(end - profiles->file) >= profiles->made) {
-        *end = '\0';
-        (void)rmdir(profiles->file); /* refused where anything is in it */
-        end = strrchr(profiles->file, '/');
-    }
-    st_signals_release(&profiles->before);
-}
-
 void st_profiles_close(st_profiles *profiles)
 {
     if (profiles == NULL)
         return;
-    if (profiles->is_new && !profiles->is_used)
-        take_back(profiles);
+    if (profiles->is_new && !profiles->is_used) {
+        /* A file that was made here for nothing goes, and folders made for it. What others have put
+         * into it meanwhile stays, and those that wait for the lock see that it has gone
+         * (check_place). */
+        st_signals_hold(&profiles->before);
+        if (profiles->database != NULL &&
+            sqlite3_exec(profiles->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
+            if (is_empty(profiles) && lock(profiles))
+                (void)unlink(profiles->file);
+            (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+        }
+        char *end = strrchr(profiles->file, '/');
+        while (profiles->made > 0 && end != NULL &&
+               (size_t)(end - profiles->file) >= profiles->made) {
+            *end = '\0';
+            (void)rmdir(profiles->file); /* refused where anything is in it */
+            end = strrchr(profiles->file, '/');
+        }
+        st_signals_release(&profiles->before);
+    }
     (void)sqlite3_close(profiles->database);
     free(profiles->file);
     free(profiles);
@@ -423,7 +406,8 @@ static sqlite3_int64 digest_of(const st_profile *entry)
 
 /* ---- writing ---- */
 
-static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
+static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const st_profile *entry,
+                           st_errors *errors)
 {
     int code = SQLITE_OK;
     int next = 1;
@@ -440,13 +424,6 @@ static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
         code = sqlite3_bind_text(statement, next++, entry->provenance, -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(statement, next, digest_of(entry));
-    return code;
-}
-
-static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const st_profile *entry,
-                           st_errors *errors)
-{
-    int code = bind_entry(statement, entry);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     (void)sqlite3_reset(statement);
@@ -531,20 +508,6 @@ static size_t column_count(sqlite3_stmt *statement, int column)
     return value > 0 ? (size_t)value : 0;
 }
 
-/* Every column is there and of its type, which SQLite itself does not demand of a file. */
-static bool has_types(sqlite3_stmt *statement)
-{
-    bool good = true;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        int type = sqlite3_column_type(statement, i);
-        bool counts = i == AT_RANKS || i == AT_NODES;
-        good = good && (i == AT_PAYLOAD ? type == SQLITE_BLOB || type == SQLITE_TEXT
-                        : counts        ? type == SQLITE_INTEGER
-                                        : type == SQLITE_TEXT);
-    }
-    return good;
-}
-
 static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile *entry)
 {
     for (int i = 0; i < AT_RANKS; i++)
@@ -582,7 +545,16 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
         if (*count >= ST_PROFILE_MAX_ENTRIES)
             return SQLITE_TOOBIG;
         st_profile entry = {0};
-        if (!has_types(statement))
+        /* Every column is there and of its type, which SQLite itself does not demand of a file. */
+        bool good = true;
+        for (int i = 0; i < COLUMN_COUNT; i++) {
+            int type = sqlite3_column_type(statement, i);
+            bool counts = i == AT_RANKS || i == AT_NODES;
+            good = good && (i == AT_PAYLOAD ? type == SQLITE_BLOB || type == SQLITE_TEXT
+                            : counts        ? type == SQLITE_INTEGER
+                                            : type == SQLITE_TEXT);
+        }
+        if (!good)
             return SQLITE_CORRUPT;
         if (read_entry(statement, arena, &entry) != ST_OK)
             return SQLITE_NOMEM;

@@ -107,31 +107,26 @@ void st_profile_write_options(const st_profile_option *options, size_t count, st
     st_buffer_text(buffer, "}");
 }
 
-/* A payload of another kind as the one option of that name. */
-static st_status whole_option(const st_profile *entry, st_arena *arena,
-                              const st_profile_option **options, size_t *count, st_errors *errors)
-{
-    st_profile_option *whole = st_arena_alloc(arena, 1, sizeof *whole);
-    char *text = st_arena_copy(arena, entry->payload, entry->payload_bytes);
-    if (whole == NULL || text == NULL)
-        return ST_ERR_MEMORY;
-    if (strlen(text) != entry->payload_bytes)
-        return st_fail(errors, ST_ERR_VALUE,
-                       (st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
-                       "the payload of the profile is no text");
-    *whole = (st_profile_option){entry->kind, text};
-    *options = whole;
-    *count = 1;
-    return ST_OK;
-}
-
 st_status st_profile_options(const st_profile *entry, st_arena *arena,
                              const st_profile_option **options, size_t *count, st_errors *errors)
 {
     const char *file = st_errors_text(errors, "profile '%s'", entry->name);
     const st_yaml_node *root = NULL;
-    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 || strcmp(entry->kind, ST_PROFILE_MODEL) == 0)
-        return whole_option(entry, arena, options, count, errors);
+    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 || strcmp(entry->kind, ST_PROFILE_MODEL) == 0) {
+        /* A payload of another kind as the one option of that name. */
+        st_profile_option *whole = st_arena_alloc(arena, 1, sizeof *whole);
+        char *text = st_arena_copy(arena, entry->payload, entry->payload_bytes);
+        if (whole == NULL || text == NULL)
+            return ST_ERR_MEMORY;
+        if (strlen(text) != entry->payload_bytes)
+            return st_fail(errors, ST_ERR_VALUE,
+                           (st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
+                           "the payload of the profile is no text");
+        *whole = (st_profile_option){entry->kind, text};
+        *options = whole;
+        *count = 1;
+        return ST_OK;
+    }
     st_status status =
         st_yaml_parse(file, entry->payload, entry->payload_bytes, arena, &root, errors);
     if (status != ST_OK)
@@ -228,28 +223,21 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
                    filter->plugin, filter->collective, st_or_none(has));
 }
 
-/* Entries of a plugin: its options, or where there are none its times, or its model. */
-static st_status find_entries(st_profiles *profiles, const st_profile_filter *filter,
-                              st_arena *arena, const st_profile **entries, size_t *count,
-                              st_errors *errors)
-{
-    static const char *const kinds[] = {ST_PROFILE_OPTIONS, ST_PROFILE_TIMES, ST_PROFILE_MODEL};
-    st_status status = ST_OK;
-    *count = 0;
-    for (size_t i = 0; i < 3 && *count == 0 && status == ST_OK; i++) {
-        st_profile_filter all = {.name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
-        status = st_profiles_find(profiles, &all, arena, entries, count, errors);
-    }
-    return status;
-}
-
 /* Entries of the profile and plugin, of which there must be some. */
 static st_status must_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
                            const st_profile **entries, size_t *count, st_errors *errors)
 {
     const st_profile *all = NULL;
     size_t others = 0;
-    st_status status = find_entries(profiles, filter, arena, entries, count, errors);
+    /* Entries of a plugin: its options, or where there are none its times, or its model. */
+    static const char *const kinds[] = {ST_PROFILE_OPTIONS, ST_PROFILE_TIMES, ST_PROFILE_MODEL};
+    st_status status = ST_OK;
+    *count = 0;
+    for (size_t i = 0; i < 3 && *count == 0 && status == ST_OK; i++) {
+        st_profile_filter entrie_all = {
+            .name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
+        status = st_profiles_find(profiles, &entrie_all, arena, entries, count, errors);
+    }
     if (status != ST_OK || *count > 0)
         return status;
     st_profile_filter named = {.name = filter->name};
@@ -301,16 +289,6 @@ static st_profile_found *same_group(st_profile_found *found, size_t count, const
     return NULL;
 }
 
-static void warn_of_twins(const st_profile *first, const st_profile *entry, st_errors *errors)
-{
-    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
-              "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster '%s', fabric "
-              "'%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
-              entry->name, entry->collective, entry->ranks, entry->nodes,
-              entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
-              entry->cluster, entry->fabric, entry->nccl);
-}
-
 /* Those that fit, of each group the first; that of the collective before that of any. */
 static void keep_fitting(const st_profile *entries, size_t count, const st_profile_filter *filter,
                          st_profile_found *found, size_t *kept, st_errors *errors)
@@ -322,9 +300,17 @@ static void keep_fitting(const st_profile *entries, size_t count, const st_profi
             filter->collective != NULL ? same_group(found, *kept, &entries[i]) : NULL;
         if (twin == NULL)
             found[(*kept)++].entry = &entries[i];
-        else if (strcmp(twin->entry->collective, entries[i].collective) == 0)
-            warn_of_twins(twin->entry, &entries[i], errors);
-        else if (twin->entry->collective[0] == '\0')
+        else if (strcmp(twin->entry->collective, entries[i].collective) == 0) {
+            const st_profile *first = twin->entry;
+            const st_profile *entry = &entries[i];
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
+                      "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster "
+                      "'%s', fabric "
+                      "'%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
+                      entry->name, entry->collective, entry->ranks, entry->nodes,
+                      entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
+                      entry->cluster, entry->fabric, entry->nccl);
+        } else if (twin->entry->collective[0] == '\0')
             twin->entry = &entries[i];
     }
 }

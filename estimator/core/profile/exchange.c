@@ -34,13 +34,6 @@ static bool is_text(const char *payload, size_t length)
     return true;
 }
 
-static void put_base64(st_node *map, const unsigned char *payload, size_t length)
-{
-    st_buffer text = {0};
-    st_buffer_base64(&text, payload, length);
-    st_put_buffer(map, "payload_base64", &text);
-}
-
 static void put_profile(const void *context, size_t index, st_node *map)
 {
     const st_profile *own = (const st_profile *)context + index;
@@ -50,8 +43,12 @@ static void put_profile(const void *context, size_t index, st_node *map)
     st_put_count(map, "nodes", own->nodes);
     if (is_text(own->payload, own->payload_bytes))
         st_put_format(map, "payload", "%.*s", (int)own->payload_bytes, (const char *)own->payload);
-    else
-        put_base64(map, own->payload, own->payload_bytes);
+    else {
+        const unsigned char *payload = own->payload;
+        st_buffer text = {0};
+        st_buffer_base64(&text, payload, own->payload_bytes);
+        st_put_buffer(map, "payload_base64", &text);
+    }
     st_put_text(map, "provenance", own->provenance);
 }
 
@@ -108,11 +105,6 @@ static size_t read_count(st_yaml_reader *reader, const st_yaml_node *map, const 
     return 0;
 }
 
-static const char *find_digit(char c)
-{
-    return c != '\0' ? strchr(digits, c) : NULL;
-}
-
 /* SIZE_MAX where the text is no base 64. */
 static size_t decode(const char *text, size_t length, unsigned char *bytes)
 {
@@ -123,7 +115,8 @@ static size_t decode(const char *text, size_t length, unsigned char *bytes)
         unsigned group = 0;
         unsigned padding = 0;
         for (size_t k = 0; k < 4; k++) {
-            const char *digit = find_digit(text[i + k]);
+            const char c = text[i + k];
+            const char *digit = c != '\0' ? strchr(digits, c) : NULL;
             bool pads = text[i + k] == '=' && k >= 2 && i + 4 == length;
             if ((digit == NULL && !pads) || (digit != NULL && padding > 0))
                 return SIZE_MAX;
@@ -163,18 +156,6 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     entry->payload_bytes = length;
 }
 
-/* Options that cannot be read would be an error of every job that names the profile. */
-static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const st_profile *entry)
-{
-    const st_profile_option *options = NULL;
-    size_t count = 0;
-    if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
-        st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
-        ST_NOTE(reader, ST_ERR_VALUE, map->place,
-                "the payload holds no options" ST_EXPECTED
-                "a JSON object of texts by name of the option");
-}
-
 static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
 {
     if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
@@ -190,8 +171,16 @@ static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profi
     if (reader->status != ST_OK)
         return;
     reader->status = st_profile_check(entry, map->place, reader->errors);
-    if (reader->status == ST_OK)
-        check_options(reader, map, entry);
+    if (reader->status == ST_OK) {
+        /* Options that cannot be read would be an error of every job that names the profile. */
+        const st_profile_option *options = NULL;
+        size_t count = 0;
+        if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
+            st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
+            ST_NOTE(reader, ST_ERR_VALUE, map->place,
+                    "the payload holds no options" ST_EXPECTED
+                    "a JSON object of texts by name of the option");
+    }
 }
 
 /* An entry and where it stands. */
@@ -211,27 +200,10 @@ static int compare_keys(const st_profile *a, const st_profile *b)
 ST_COMPARE(compare_placed, placed,
            ST_THEN(compare_keys(a->entry, b->entry)) ST_RISING(place.line) ST_RISING(place.column));
 
-/* Of two entries with one key, which one was meant? */
-static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,
-                         const st_profile *entries, size_t count)
+static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_profile **entries)
 {
-    placed *sorted = st_read_alloc(reader, count + 1, sizeof *sorted);
-    if (sorted == NULL || reader->status != ST_OK)
-        return;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = (placed){&entries[i], list->items[i]->place};
-    qsort(sorted, count, sizeof *sorted, compare_placed);
-    for (size_t i = 1; i < count; i++)
-        if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
-            ST_NOTE(reader, ST_ERR_NAME, sorted[i].place,
-                    "profile '%s' of %s for %s on %zu ranks and %zu nodes "
-                    "stands at line %d already",
-                    sorted[i].entry->name, sorted[i].entry->plugin, sorted[i].entry->collective,
-                    sorted[i].entry->ranks, sorted[i].entry->nodes, sorted[i - 1].place.line);
-}
-
-static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
-{
+    if (!st_read_is(reader, root, ST_YAML_MAP, "an export of profiles"))
+        return 0;
     const char *format = read_text(reader, root, "format");
     size_t schema = read_count(reader, root, "schema");
     if (strcmp(format, FORMAT) != 0)
@@ -246,13 +218,6 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
                 "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT
                 "use a newer steptime",
                 schema, ST_PROFILE_SCHEMA);
-}
-
-static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_profile **entries)
-{
-    if (!st_read_is(reader, root, ST_YAML_MAP, "an export of profiles"))
-        return 0;
-    read_head(reader, root);
     if (reader->status != ST_OK)
         return 0;
     st_read_keys(reader, root, "an export of profiles", root_keys, ST_COUNT(root_keys), 3);
@@ -261,8 +226,24 @@ static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_
     *entries = st_read_alloc(reader, count + 1, sizeof **entries);
     for (size_t i = 0; i < count && *entries != NULL; i++)
         read_entry(reader, list->items[i], &(*entries)[i]);
-    if (reader->status == ST_OK && count > 1)
-        refuse_twins(reader, list, *entries, count);
+    if (reader->status == ST_OK && count > 1) {
+        /* Of two entries with one key, which one was meant? */
+        const st_profile *twin_entries = *entries;
+        placed *sorted = st_read_alloc(reader, count + 1, sizeof *sorted);
+        if (sorted != NULL && reader->status == ST_OK) {
+            for (size_t i = 0; i < count; i++)
+                sorted[i] = (placed){&twin_entries[i], list->items[i]->place};
+            qsort(sorted, count, sizeof *sorted, compare_placed);
+            for (size_t i = 1; i < count; i++)
+                if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
+                    ST_NOTE(reader, ST_ERR_NAME, sorted[i].place,
+                            "profile '%s' of %s for %s on %zu ranks and %zu nodes "
+                            "stands at line %d already",
+                            sorted[i].entry->name, sorted[i].entry->plugin,
+                            sorted[i].entry->collective, sorted[i].entry->ranks,
+                            sorted[i].entry->nodes, sorted[i - 1].place.line);
+        }
+    }
     return count;
 }
 

@@ -53,22 +53,18 @@ static st_guess guess_name(st_absence *own, const st_expr *expr)
     return result;
 }
 
-static st_guess guess_logic(st_absence *own, const st_expr *expr)
-{
-    double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
-    st_guess left = guess(own, st_expr_child(expr, 0));
-    if (left.known && left.value == deciding)
-        return left;
-    st_guess right = guess(own, st_expr_child(expr, 1));
-    if (right.known && right.value == deciding)
-        return right;
-    return (st_guess){left.known && right.known, 1 - deciding};
-}
-
 static st_guess guess_binary(st_absence *own, const st_expr *expr)
 {
-    if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND)
-        return guess_logic(own, expr);
+    if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND) {
+        double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
+        st_guess left = guess(own, st_expr_child(expr, 0));
+        if (left.known && left.value == deciding)
+            return left;
+        st_guess right = guess(own, st_expr_child(expr, 1));
+        if (right.known && right.value == deciding)
+            return right;
+        return (st_guess){left.known && right.known, 1 - deciding};
+    }
     st_guess a = guess(own, st_expr_child(expr, 0));
     st_guess b = guess(own, st_expr_child(expr, 1));
     if (!a.known || !b.known)

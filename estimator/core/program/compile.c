@@ -28,15 +28,6 @@ static void mark_live(void *context, uint32_t operand)
     ((st_emitter *)context)->live[operand] = true;
 }
 
-static void mark_all_live(st_emitter *emitter, const uint32_t *roots, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        emitter->live[roots[i]] = true;
-    for (size_t i = emitter->graph->count; i-- > 0;)
-        if (emitter->live[i])
-            st_dataflow_operands(emitter->graph, (uint32_t)i, mark_live, emitter);
-}
-
 /* --- instructions ---------------------------------------------------------------------------- */
 
 static bool emit_constants(st_emitter *emitter)
@@ -189,14 +180,6 @@ static bool allocate_registers(st_emitter *emitter)
     return true;
 }
 
-static void choose_block(st_program *program)
-{
-    size_t registers = program->register_count + 1;
-    size_t rows = BLOCK_BUDGET_BYTES / sizeof(double) / registers / 16 * 16;
-    rows = rows < BLOCK_LEAST_ROWS ? BLOCK_LEAST_ROWS : rows;
-    program->block_rows = rows > BLOCK_MOST_ROWS ? BLOCK_MOST_ROWS : rows;
-}
-
 /* --- outputs and checks ---------------------------------------------------------------------- */
 
 static st_status find_output(const st_sheet *sheet, const char *name, st_program_output *output,
@@ -269,27 +252,6 @@ static st_status search_checks(const st_program *program, st_lowering *lowering,
     return status;
 }
 
-/* Finds what the outputs are: a cell or an input each. */
-static st_status find_outputs(st_program *program, uint32_t *cells, uint32_t *inputs,
-                              st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < program->output_count; i++)
-        st_note(&status, find_output(program->sheet, program->options.outputs[i],
-                                     &program->outputs[i], &cells[i], &inputs[i], errors));
-    return status;
-}
-
-static void mark_roots(const st_program *program, st_lowering *lowering, const uint32_t *cells,
-                       bool *needed)
-{
-    for (size_t i = 0; i < program->output_count; i++)
-        if (cells[i] != ST_NO_VALUE)
-            needed[cells[i]] = true;
-    for (size_t i = 0; i < program->check_count; i++)
-        st_lowering_mark(lowering, program->sheet->checks[i].expr, needed);
-}
-
 /* Lowers what outputs and checks need; roots[i] becomes the value of the i-th of them. */
 static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_t *roots,
                              st_errors *errors)
@@ -302,10 +264,18 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
     uint32_t *inputs = st_arena_alloc(arena, count + 1, sizeof(*inputs));
     if (needed == NULL || cells == NULL || inputs == NULL)
         return st_out_of_memory(errors);
-    st_status status = find_outputs(program, cells, inputs, errors);
+    /* Finds what the outputs are: a cell or an input each. */
+    st_status status = ST_OK;
+    for (size_t i = 0; i < program->output_count; i++)
+        st_note(&status, find_output(program->sheet, program->options.outputs[i],
+                                     &program->outputs[i], &cells[i], &inputs[i], errors));
     if (status != ST_OK)
         return status;
-    mark_roots(program, lowering, cells, needed);
+    for (size_t i = 0; i < program->output_count; i++)
+        if (cells[i] != ST_NO_VALUE)
+            needed[cells[i]] = true;
+    for (size_t i = 0; i < program->check_count; i++)
+        st_lowering_mark(lowering, program->sheet->checks[i].expr, needed);
     status = search_checks(program, lowering, errors);
     st_status lowered = st_lowering_cells(lowering, needed, errors);
     if (status != ST_OK || lowered != ST_OK)
@@ -330,7 +300,11 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
         st_arena_alloc(graph->arena, program->check_count + 1, sizeof(*program->checks));
     if (emitter.live == NULL || emitter.slots == NULL || program->checks == NULL)
         return st_out_of_memory(errors);
-    mark_all_live(&emitter, roots, root_count);
+    for (size_t i = 0; i < root_count; i++)
+        emitter.live[roots[i]] = true;
+    for (size_t i = emitter.graph->count; i-- > 0;)
+        if (emitter.live[i])
+            st_dataflow_operands(emitter.graph, (uint32_t)i, mark_live, &emitter);
     if (!emit_constants(&emitter) || !emit_instructions(&emitter) || !emit_calls(&emitter) ||
         !allocate_registers(&emitter) || !st_program_group(program, graph->arena))
         return st_out_of_memory(errors);
@@ -340,7 +314,10 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
                                         : &program->checks[i - program->output_count];
         output->slot = emitter.slots[roots[i]];
     }
-    choose_block(program);
+    size_t registers = program->register_count + 1;
+    size_t rows = BLOCK_BUDGET_BYTES / sizeof(double) / registers / 16 * 16;
+    rows = rows < BLOCK_LEAST_ROWS ? BLOCK_LEAST_ROWS : rows;
+    program->block_rows = rows > BLOCK_MOST_ROWS ? BLOCK_MOST_ROWS : rows;
     return ST_OK;
 }
 

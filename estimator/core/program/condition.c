@@ -19,16 +19,6 @@ static void *copy_items(st_arena *arena, const void *items, size_t count, size_t
     return copy;
 }
 
-static bool make_room(st_sheet *sheet, size_t more, st_arena *arena)
-{
-    size_t count = sheet->check_count;
-    sheet->checks = copy_items(arena, sheet->checks, count, more, sizeof *sheet->checks);
-    sheet->check_formulas =
-        copy_items(arena, sheet->check_formulas, count, more, sizeof *sheet->check_formulas);
-    sheet->messages = copy_items(arena, sheet->messages, count, more, sizeof *sheet->messages);
-    return sheet->checks != NULL && sheet->check_formulas != NULL && sheet->messages != NULL;
-}
-
 static st_status check(st_sheet *sheet, st_formula *formula, st_arena *arena, st_errors *errors)
 {
     static const st_type truth = {.kind = ST_TYPE_BOOL};
@@ -159,7 +149,12 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
     if (copy == NULL)
         return st_out_of_memory(errors);
     *copy = *sheet;
-    if (!make_room(copy, count, arena))
+    size_t room_count = copy->check_count;
+    copy->checks = copy_items(arena, copy->checks, room_count, count, sizeof *copy->checks);
+    copy->check_formulas =
+        copy_items(arena, copy->check_formulas, room_count, count, sizeof *copy->check_formulas);
+    copy->messages = copy_items(arena, copy->messages, room_count, count, sizeof *copy->messages);
+    if (copy->checks == NULL || copy->check_formulas == NULL || copy->messages == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         st_note(&status,

@@ -98,44 +98,6 @@ static void collect(st_explainer *explainer, const st_expr *expr, st_scope scope
             collect(explainer, st_expr_child(expr, i), scope, list);
 }
 
-static void explain_operands(st_explainer *explainer, st_explanation *step, const st_expr *expr,
-                             st_scope scope, int depth)
-{
-    st_references list = {0};
-    collect(explainer, expr, scope, &list);
-    if (depth == 0) {
-        step->cut = list.count > 0;
-        return;
-    }
-    st_explanation **operands = st_arena_alloc(explainer->arena, list.count + 1, sizeof(*operands));
-    if (operands == NULL) {
-        (void)fail(explainer);
-        return;
-    }
-    for (size_t i = 0; i < list.count && !explainer->failed; i++) {
-        const st_expr *node = list.nodes[i];
-        operands[i] =
-            node->name_kind == ST_NAME_CELL    ? explain_cell(explainer, node->index, depth - 1)
-            : node->name_kind == ST_NAME_INPUT ? explain_input(explainer, node->index)
-                                               : explain_call(explainer, node, scope, depth - 1);
-    }
-    step->operands = operands;
-    step->operand_count = explainer->failed ? 0 : list.count;
-}
-
-static const char *numbers_of(st_explainer *explainer, const st_formula_view *shown)
-{
-    st_buffer buffer = {0};
-    st_show_numbers(&explainer->session, shown, &buffer);
-    const char *text = buffer.failed || buffer.data == NULL
-                           ? NULL
-                           : st_arena_copy(explainer->arena, buffer.data, buffer.length);
-    st_buffer_free(&buffer);
-    if (text == NULL)
-        (void)fail(explainer);
-    return text == NULL ? "" : text;
-}
-
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static st_explanation *explain_input(st_explainer *explainer, size_t index)
@@ -159,30 +121,36 @@ static void explain_formula(st_explainer *explainer, st_explanation *step,
 {
     step->formula = shown->text;
     step->formula_value = st_session_value(&explainer->session, shown->expr, shown->scope);
-    step->numbers = numbers_of(explainer, shown);
-    explain_operands(explainer, step, shown->expr, shown->scope, depth);
-}
-
-/* Parts that do not sum to the value are of no use, but no reason to hold back the rest. */
-static void check_parts(st_explainer *explainer, const st_provider *provider,
-                        const st_provider_account *account, double value)
-{
-    const double tolerance = 1e-9;
-    double sum = 0;
-    bool any = false;
-    for (size_t i = 0; i < account->count; i++) {
-        any = any || account->terms[i].part;
-        sum += account->terms[i].part ? account->terms[i].value : 0;
-    }
-    if (!any || fabs(sum - value) <= tolerance * fabs(value))
+    st_buffer buffer = {0};
+    st_show_numbers(&explainer->session, shown, &buffer);
+    const char *text = buffer.failed || buffer.data == NULL
+                           ? NULL
+                           : st_arena_copy(explainer->arena, buffer.data, buffer.length);
+    st_buffer_free(&buffer);
+    if (text == NULL)
+        (void)fail(explainer);
+    step->numbers = text == NULL ? "" : text;
+    const st_scope scope = shown->scope;
+    st_references list = {0};
+    collect(explainer, shown->expr, scope, &list);
+    if (depth == 0) {
+        step->cut = list.count > 0;
         return;
-    char is[ST_QUANTITY_TEXT];
-    char should[ST_QUANTITY_TEXT];
-    st_report(explainer->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, (st_place){0},
-              "the parts that provider '%s' gives for '%s' sum to %s, not to %s", provider->source,
-              provider->name,
-              st_quantity_format(sum, &provider->unit, ST_STYLE_UNIT, is, sizeof(is)),
-              st_quantity_format(value, &provider->unit, ST_STYLE_UNIT, should, sizeof(should)));
+    }
+    st_explanation **operands = st_arena_alloc(explainer->arena, list.count + 1, sizeof(*operands));
+    if (operands == NULL) {
+        (void)fail(explainer);
+        return;
+    }
+    for (size_t i = 0; i < list.count && !explainer->failed; i++) {
+        const st_expr *node = list.nodes[i];
+        operands[i] =
+            node->name_kind == ST_NAME_CELL    ? explain_cell(explainer, node->index, depth - 1)
+            : node->name_kind == ST_NAME_INPUT ? explain_input(explainer, node->index)
+                                               : explain_call(explainer, node, scope, depth - 1);
+    }
+    step->operands = operands;
+    step->operand_count = explainer->failed ? 0 : list.count;
 }
 
 /* What the provider says itself. */
@@ -199,7 +167,23 @@ static void add_account(st_explainer *explainer, st_explanation *step,
     }
     step->terms = account.terms;
     step->term_count = account.count;
-    check_parts(explainer, provider, &account, value);
+    /* Parts that do not sum to the value are of no use, but no reason to hold back the rest. */
+    const double tolerance = 1e-9;
+    double sum = 0;
+    bool any = false;
+    for (size_t i = 0; i < account.count; i++) {
+        any = any || account.terms[i].part;
+        sum += account.terms[i].part ? account.terms[i].value : 0;
+    }
+    if (!any || fabs(sum - value) <= tolerance * fabs(value))
+        return;
+    char is[ST_QUANTITY_TEXT];
+    char should[ST_QUANTITY_TEXT];
+    st_report(explainer->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, (st_place){0},
+              "the parts that provider '%s' gives for '%s' sum to %s, not to %s", provider->source,
+              provider->name,
+              st_quantity_format(sum, &provider->unit, ST_STYLE_UNIT, is, sizeof(is)),
+              st_quantity_format(value, &provider->unit, ST_STYLE_UNIT, should, sizeof(should)));
 }
 
 /* What a provider was given: the cells that it reads. */

@@ -38,15 +38,6 @@ static size_t operands_of(const st_program *program, const st_instruction *instr
     return instruction->op == ST_OP_SELECT ? 3 : instruction->op >= ST_OP_ADD ? 2 : 1;
 }
 
-static size_t count_edges(const st_program *program)
-{
-    uint32_t slots[MOST_OPERANDS];
-    size_t count = 0;
-    for (size_t i = 0; i < program->instruction_count; i++)
-        count += operands_of(program, &program->instructions[i], slots);
-    return count;
-}
-
 static void make_ready(st_grouping *grouping, size_t instruction)
 {
     st_op op = grouping->program->instructions[instruction].op;
@@ -105,7 +96,10 @@ static st_op most_ready(const st_grouping *grouping)
 bool st_program_group(st_program *program, st_arena *arena)
 {
     size_t count = program->instruction_count;
-    size_t edges = count_edges(program);
+    uint32_t slots[MOST_OPERANDS];
+    size_t edges = 0;
+    for (size_t i = 0; i < program->instruction_count; i++)
+        edges += operands_of(program, &program->instructions[i], slots);
     st_grouping grouping = {.program = program};
     grouping.waiting = st_arena_alloc(arena, count + 1, sizeof(size_t));
     grouping.first_user = st_arena_alloc(arena, count + 1, sizeof(size_t));

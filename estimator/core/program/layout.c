@@ -7,22 +7,6 @@
 #include "program/scalar.h"
 #include "program/workspace.h"
 
-static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
-{
-    workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .output = output};
-    workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, slot)};
-}
-
-static void add_check(st_workspace *workspace, uint32_t slot, const st_check_codes *codes)
-{
-    workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
-    workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_STEP_CHECK, .a = st_register_of(workspace, slot), .codes = codes};
-}
-
 /* What the failures learn of a check, from its block or once and for all. */
 static void check_output(st_workspace *workspace, uint32_t slot, size_t output,
                          const st_column *column, const st_targets *targets)
@@ -31,7 +15,11 @@ static void check_output(st_workspace *workspace, uint32_t slot, size_t output,
     if (output < count || targets->failures == NULL)
         return;
     if (column == NULL && workspace->varies[slot]) {
-        add_check(workspace, slot, &targets->codes[output - count]);
+        const st_check_codes *codes = &targets->codes[output - count];
+        workspace->copies[workspace->copy_count++] =
+            (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
+        workspace->steps[workspace->step_count++] =
+            (st_step){.op = ST_STEP_CHECK, .a = st_register_of(workspace, slot), .codes = codes};
         return;
     }
     workspace->fills[workspace->fill_count++] =
@@ -49,26 +37,16 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
         if (st_target_of(workspace, targets, next - 1) == NULL)
             continue;
         if (column == NULL && workspace->varies[slot]) {
-            add_copy(workspace, slot, next - 1);
+            const size_t output = next - 1;
+            workspace->copies[workspace->copy_count++] =
+                (st_copy){.step = workspace->step_count, .output = output};
+            workspace->steps[workspace->step_count++] =
+                (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, slot)};
             continue;
         }
         workspace->fills[workspace->fill_count++] =
             (st_fill){.output = next - 1, .slot = slot, .column = column};
     }
-}
-
-static void read_inputs(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
-{
-    const st_program *program = workspace->program;
-    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
-        workspace->varies[slot] = inputs[slot].stride != 0;
-        if (!workspace->varies[slot])
-            workspace->scalars[slot] = inputs[slot].values[0];
-        write_outputs(workspace, slot, &inputs[slot], targets);
-    }
-    for (uint32_t slot = st_program_first_constant(program);
-         slot < st_program_first_result(program); slot++)
-        write_outputs(workspace, slot, NULL, targets);
 }
 
 static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
@@ -191,13 +169,6 @@ static void need(void *context, uint32_t slot)
         self->workspace->last_use[slot] = self->now;
 }
 
-/* What is settled needs nothing any more, but for whoever asks why it has no value. */
-static bool asks_operands(const st_workspace *workspace, uint32_t slot)
-{
-    return workspace->needed[slot] &&
-           (!is_settled(workspace, slot) || !isfinite(workspace->scalars[slot]));
-}
-
 /* Marks what the outputs depend on once the settled conditions have chosen: steps, and scalars that
  * change with the inputs of some level. */
 static void mark_needed(st_workspace *workspace)
@@ -210,14 +181,12 @@ static void mark_needed(st_workspace *workspace)
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
         look self = {workspace, (uint32_t)i + 1};
-        if (asks_operands(workspace, instruction->target))
+        /* What is settled needs nothing any more, but for whoever asks why it has no value. */
+        if (workspace->needed[instruction->target] &&
+            (!is_settled(workspace, instruction->target) ||
+             !isfinite(workspace->scalars[instruction->target])))
             st_layout_visit(workspace, instruction, need, &self);
     }
-}
-
-static bool is_step(const st_workspace *workspace, const st_instruction *instruction)
-{
-    return workspace->needed[instruction->target] && workspace->varies[instruction->target];
 }
 
 static void take_place(st_workspace *workspace, uint32_t slot)
@@ -237,16 +206,6 @@ static void release_place(void *context, uint32_t slot)
     }
 }
 
-/* The fewer registers, the longer they may be. */
-static void choose_rows(st_workspace *workspace)
-{
-    const st_program *program = workspace->program;
-    size_t room = (program->register_count + 1) * program->block_rows;
-    size_t rows = room / (workspace->place_count + 1) / 16 * 16;
-    rows = rows > ST_LAYOUT_MOST_ROWS ? ST_LAYOUT_MOST_ROWS : rows;
-    workspace->block_rows = rows > program->block_rows ? rows : program->block_rows;
-}
-
 /* Registers for what varies, no more than the program has for everything. */
 static void assign_places(st_workspace *workspace, const st_column *inputs)
 {
@@ -261,7 +220,7 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
     }
     for (uint32_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        if (!is_step(workspace, instruction))
+        if (!workspace->needed[instruction->target] || !workspace->varies[instruction->target])
             continue;
         /* The target is taken first: a kernel never writes where it reads. */
         take_place(workspace, instruction->target);
@@ -273,7 +232,12 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
                 workspace->places[instruction->target];
         }
     }
-    choose_rows(workspace);
+    /* The fewer registers, the longer they may be. */
+    const st_program *row_program = workspace->program;
+    size_t room = (row_program->register_count + 1) * row_program->block_rows;
+    size_t rows = room / (workspace->place_count + 1) / 16 * 16;
+    rows = rows > ST_LAYOUT_MOST_ROWS ? ST_LAYOUT_MOST_ROWS : rows;
+    workspace->block_rows = rows > row_program->block_rows ? rows : row_program->block_rows;
     for (size_t i = 0; i < workspace->fetch_count; i++) {
         st_fetch *fetch = &workspace->fetches[i];
         fetch->target = st_register_of(workspace, (uint32_t)(fetch->column - inputs));
@@ -290,7 +254,16 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     workspace->fill_count = 0;
     workspace->scalar_count = 0;
     workspace->scalar_call_count = 0;
-    read_inputs(workspace, inputs, targets);
+    const st_program *input_program = workspace->program;
+    for (uint32_t slot = 0; slot < input_program->sheet->input_count; slot++) {
+        workspace->varies[slot] = inputs[slot].stride != 0;
+        if (!workspace->varies[slot])
+            workspace->scalars[slot] = inputs[slot].values[0];
+        write_outputs(workspace, slot, &inputs[slot], targets);
+    }
+    for (uint32_t slot = st_program_first_constant(input_program);
+         slot < st_program_first_result(input_program); slot++)
+        write_outputs(workspace, slot, NULL, targets);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
         workspace->varies[instruction->target] = result_varies(workspace, instruction);

@@ -104,34 +104,6 @@ static bool is_passed_over(st_lowering *lowering, const st_expr *expr, size_t ch
     return child > 0 && st_absence_denies(&lowering->absence, st_expr_child(expr, child));
 }
 
-static size_t last_of(st_lowering *lowering, const st_expr *expr)
-{
-    size_t last = expr->child_count - 1;
-    while (is_passed_over(lowering, expr, last))
-        last--;
-    return last;
-}
-
-/* The first of the largest (smallest) arguments, from the last one on: its place among them. */
-static uint32_t lower_extreme_place(st_lowering *lowering, const st_expr *expr, st_scope scope)
-{
-    st_dataflow *graph = &lowering->graph;
-    bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
-    size_t i = last_of(lowering, expr);
-    uint32_t best = st_lower(lowering, st_expr_child(expr, i), scope);
-    uint32_t place = st_dataflow_constant(graph, (double)i);
-    while (i-- > 0) {
-        if (is_passed_over(lowering, expr, i))
-            continue;
-        uint32_t value = st_lower(lowering, st_expr_child(expr, i), scope);
-        uint32_t wins = st_dataflow_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
-                                           largest ? value : best);
-        place = st_dataflow_select(graph, wins, st_dataflow_constant(graph, (double)i), place);
-        best = st_dataflow_binary(graph, largest ? ST_OP_MAX : ST_OP_MIN, value, best);
-    }
-    return place;
-}
-
 static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     static const st_op ops[] = {[ST_BUILTIN_MIN] = ST_OP_MIN,     [ST_BUILTIN_MAX] = ST_OP_MAX,
@@ -140,8 +112,28 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
                                 [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
                                 [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
     st_dataflow *graph = &lowering->graph;
-    if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX)
-        return lower_extreme_place(lowering, expr, scope);
+    if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX) {
+        /* The first of the largest (smallest) arguments, from the last one on: its place among
+         * them. */
+        st_dataflow *place_graph = &lowering->graph;
+        bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
+        size_t i = expr->child_count - 1;
+        while (is_passed_over(lowering, expr, i))
+            i--;
+        uint32_t best = st_lower(lowering, st_expr_child(expr, i), scope);
+        uint32_t place = st_dataflow_constant(place_graph, (double)i);
+        while (i-- > 0) {
+            if (is_passed_over(lowering, expr, i))
+                continue;
+            uint32_t value = st_lower(lowering, st_expr_child(expr, i), scope);
+            uint32_t wins = st_dataflow_binary(place_graph, ST_OP_LESS_EQUAL,
+                                               largest ? best : value, largest ? value : best);
+            place = st_dataflow_select(place_graph, wins,
+                                       st_dataflow_constant(place_graph, (double)i), place);
+            best = st_dataflow_binary(place_graph, largest ? ST_OP_MAX : ST_OP_MIN, value, best);
+        }
+        return place;
+    }
     if (st_absence_denies(&lowering->absence, expr))
         return st_lower(lowering, st_expr_child(expr, 2), scope);
     uint32_t first = st_lower(lowering, st_expr_child(expr, 0), scope);
@@ -167,33 +159,6 @@ static uint32_t lower_product(st_dataflow *graph, uint32_t base, double factors)
     if (factors == 2)
         return square;
     return st_dataflow_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
-}
-
-/*
- * Powers: small whole exponents are products, which are exact in the way a reader expects (x^2 is
- * x*x), halves and quarters are roots; all are much faster than the library's pow. What is known
- * only when the program runs gets the same values from ST_SHORT_POWERS.
- */
-static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t exponent)
-{
-    st_dataflow *graph = &lowering->graph;
-    if (base == ST_NO_VALUE || exponent == ST_NO_VALUE)
-        return ST_NO_VALUE;
-    const st_value *value = &graph->values[exponent];
-    double power = value->op == ST_OP_CONSTANT ? value->constant : 0;
-    double size = fabs(power);
-    uint32_t result = base;
-    if (size == 2 || size == 3 || size == 4) {
-        result = lower_product(graph, base, size);
-    } else if (size == 0.5 || power == 0.25) {
-        result = st_dataflow_unary(graph, ST_OP_SQRT, base);
-        result = power == 0.25 ? st_dataflow_unary(graph, ST_OP_SQRT, result) : result;
-    } else if (size != 1) {
-        return st_dataflow_binary(graph, ST_OP_POWER, base, exponent);
-    }
-    return power > 0
-               ? result
-               : st_dataflow_binary(graph, ST_OP_DIVIDE, st_dataflow_constant(graph, 1), result);
 }
 
 static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope);
@@ -235,8 +200,29 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
         return left;
     a = present(lowering, a);
     b = present(lowering, b);
-    if (expr->op == ST_OPERATOR_POWER)
-        return lower_power(lowering, a, b);
+    if (expr->op == ST_OPERATOR_POWER) {
+        /* Powers: small whole exponents are products, which are exact in the way a reader expects
+         * (x^2 is x*x), halves and quarters are roots; all are much faster than the library's pow.
+         * What is known only when the program runs gets the same values from ST_SHORT_POWERS. */
+        st_dataflow *graph = &lowering->graph;
+        if (a == ST_NO_VALUE || b == ST_NO_VALUE)
+            return ST_NO_VALUE;
+        const st_value *value = &graph->values[b];
+        double power = value->op == ST_OP_CONSTANT ? value->constant : 0;
+        double size = fabs(power);
+        uint32_t result = a;
+        if (size == 2 || size == 3 || size == 4) {
+            result = lower_product(graph, a, size);
+        } else if (size == 0.5 || power == 0.25) {
+            result = st_dataflow_unary(graph, ST_OP_SQRT, a);
+            result = power == 0.25 ? st_dataflow_unary(graph, ST_OP_SQRT, result) : result;
+        } else if (size != 1) {
+            return st_dataflow_binary(graph, ST_OP_POWER, a, b);
+        }
+        return power > 0 ? result
+                         : st_dataflow_binary(graph, ST_OP_DIVIDE, st_dataflow_constant(graph, 1),
+                                              result);
+    }
     bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
     return st_dataflow_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
 }
@@ -308,20 +294,6 @@ static void mark_reads(st_lowering *lowering, const st_sheet_function *function,
     }
 }
 
-static void mark_function(st_lowering *lowering, size_t index, bool *needed)
-{
-    const st_sheet_function *function = &lowering->sheet->functions[index];
-    const st_provider *provider = lowering->function_providers[index];
-    /* Once only: functions that call functions twice each would take for ever. */
-    if (!lowering->has_readers || lowering->marked[index])
-        return;
-    lowering->marked[index] = true;
-    if (provider != NULL)
-        mark_reads(lowering, function, provider, needed);
-    if (function->expr != NULL && (provider == NULL || provider->fallback))
-        st_lowering_mark(lowering, function->expr, needed);
-}
-
 /* The operands from which on a tree counts: the last one of a choice that is denied, else all. */
 static size_t first_that_counts(st_lowering *lowering, const st_expr *expr)
 {
@@ -334,19 +306,21 @@ void st_lowering_mark(st_lowering *lowering, const st_expr *expr, bool *needed)
 {
     if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
         needed[expr->index] = true;
-    if (expr->name_kind == ST_NAME_FUNCTION)
-        mark_function(lowering, expr->index, needed);
+    if (expr->name_kind == ST_NAME_FUNCTION) {
+        const size_t index = expr->index;
+        const st_sheet_function *function = &lowering->sheet->functions[index];
+        const st_provider *provider = lowering->function_providers[index];
+        /* Once only: functions that call functions twice each would take for ever. */
+        if (lowering->has_readers && !lowering->marked[index]) {
+            lowering->marked[index] = true;
+            if (provider != NULL)
+                mark_reads(lowering, function, provider, needed);
+            if (function->expr != NULL && (provider == NULL || provider->fallback))
+                st_lowering_mark(lowering, function->expr, needed);
+        }
+    }
     for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++)
         st_lowering_mark(lowering, st_expr_child(expr, i), needed);
-}
-
-static void mark_operands(st_lowering *lowering, size_t cell, bool *needed)
-{
-    const st_provider *provider = lowering->cell_providers[cell];
-    if (provider != NULL)
-        mark_reads(lowering, NULL, provider, needed);
-    if (provider == NULL || provider->fallback)
-        st_lowering_mark(lowering, lowering->sheet->cells[cell].expr, needed);
 }
 
 static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)
@@ -404,8 +378,14 @@ st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *erro
     const st_sheet *sheet = lowering->sheet;
     st_status status = ST_OK;
     for (size_t i = sheet->cell_count; i-- > 0;)
-        if (needed[lowering->order[i]])
-            mark_operands(lowering, lowering->order[i], needed);
+        if (needed[lowering->order[i]]) {
+            const size_t cell = lowering->order[i];
+            const st_provider *provider = lowering->cell_providers[cell];
+            if (provider != NULL)
+                mark_reads(lowering, NULL, provider, needed);
+            if (provider == NULL || provider->fallback)
+                st_lowering_mark(lowering, lowering->sheet->cells[cell].expr, needed);
+        }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         if (needed[i] &&
             (lowering->cell_providers[i] == NULL || lowering->cell_providers[i]->fallback)) {

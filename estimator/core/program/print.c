@@ -53,36 +53,32 @@ static void print_slot(const st_program *program, uint32_t slot, st_buffer *buff
         st_buffer_printf(buffer, "%%%u", slot - results);
 }
 
-static void print_instruction(const st_program *program, const st_instruction *instruction,
-                              st_buffer *buffer)
-{
-    uint32_t results = st_program_first_result(program);
-    const char *name = op_symbols[instruction->op];
-    uint32_t operands[] = {instruction->a, instruction->b, instruction->c};
-    const uint32_t *list = operands;
-    size_t count = instruction->op == ST_OP_SELECT ? 3 : instruction->op >= ST_OP_ADD ? 2 : 1;
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &program->calls[instruction->a];
-        name = call->provider->name;
-        list = call->arguments;
-        count = call->provider->argument_count;
-    }
-    st_buffer_printf(buffer, "%%%u = %s", instruction->target - results, name);
-    for (size_t i = 0; i < count; i++) {
-        st_buffer_text(buffer, i == 0 ? " " : ", ");
-        print_slot(program, list[i], buffer);
-    }
-    st_buffer_printf(buffer, "  ; register %u\n", program->registers[instruction->target]);
-}
-
 void st_program_print(const st_program *program, st_buffer *buffer)
 {
     st_buffer_printf(buffer,
                      "; sheet %s: %zu operations, %zu constants, %zu registers of %zu rows\n",
                      program->sheet->name, program->instruction_count, program->constant_count,
                      program->register_count, program->block_rows);
-    for (size_t i = 0; i < program->instruction_count; i++)
-        print_instruction(program, &program->instructions[i], buffer);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        uint32_t results = st_program_first_result(program);
+        const char *name = op_symbols[instruction->op];
+        uint32_t operands[] = {instruction->a, instruction->b, instruction->c};
+        const uint32_t *list = operands;
+        size_t count = instruction->op == ST_OP_SELECT ? 3 : instruction->op >= ST_OP_ADD ? 2 : 1;
+        if (instruction->op == ST_OP_CALL) {
+            const st_program_call *call = &program->calls[instruction->a];
+            name = call->provider->name;
+            list = call->arguments;
+            count = call->provider->argument_count;
+        }
+        st_buffer_printf(buffer, "%%%u = %s", instruction->target - results, name);
+        for (size_t j = 0; j < count; j++) {
+            st_buffer_text(buffer, j == 0 ? " " : ", ");
+            print_slot(program, list[j], buffer);
+        }
+        st_buffer_printf(buffer, "  ; register %u\n", program->registers[instruction->target]);
+    }
     for (size_t i = 0; i < program->output_count; i++) {
         st_buffer_printf(buffer, "%s = ", program->outputs[i].name);
         print_slot(program, program->outputs[i].slot, buffer);

@@ -204,18 +204,6 @@ static uint32_t operand(st_product_layout *own, const st_workspace *workspace, u
     return found;
 }
 
-static void add_turn(st_product_layout *own, const st_instruction *instruction, int of)
-{
-    const st_program_call *call = &own->program->calls[instruction->a];
-    size_t count = call->provider->argument_count;
-    uint32_t *arguments = st_arena_alloc(own->arena, count + 1, sizeof *arguments);
-    for (size_t i = 0; arguments != NULL && i < count; i++)
-        arguments[i] = value_in(own, call->arguments[i], of);
-    const turn one = {
-        .step = own->step_count, .call = call, .arguments = arguments, .out = instruction->target};
-    (void)ST_APPEND(own->arena, own->turns, own->turn_count, one);
-}
-
 static void add_operation(st_product_layout *own, const st_workspace *workspace,
                           const st_instruction *instruction, int of)
 {
@@ -223,7 +211,16 @@ static void add_operation(st_product_layout *own, const st_workspace *workspace,
     st_step step = {.op = branch != NULL ? ST_STEP_COPY : instruction->op};
     uses its = {NO_VALUE, NO_VALUE, NO_VALUE, instruction->target};
     if (instruction->op == ST_OP_CALL) {
-        add_turn(own, instruction, of);
+        const st_program_call *call = &own->program->calls[instruction->a];
+        size_t count = call->provider->argument_count;
+        uint32_t *arguments = st_arena_alloc(own->arena, count + 1, sizeof *arguments);
+        for (size_t i = 0; arguments != NULL && i < count; i++)
+            arguments[i] = value_in(own, call->arguments[i], of);
+        const turn one = {.step = own->step_count,
+                          .call = call,
+                          .arguments = arguments,
+                          .out = instruction->target};
+        (void)ST_APPEND(own->arena, own->turns, own->turn_count, one);
         return;
     }
     its.a = operand(own, workspace, branch != NULL ? *branch : instruction->a, of, &step.a);
@@ -236,35 +233,6 @@ static void add_operation(st_product_layout *own, const st_workspace *workspace,
     add_step(own, &step, &its);
 }
 
-/* What outputs and failures get, over all rows. */
-static void add_outputs(st_product_layout *own, const st_workspace *workspace,
-                        const st_targets *targets)
-{
-    const size_t count = own->program->output_count;
-    for (size_t i = 0; i < workspace->copy_count; i++) {
-        const st_copy *copy = &workspace->copies[i];
-        const st_step *like = &workspace->steps[copy->step];
-        const st_step step = {.op = like->op, .codes = like->codes};
-        size_t output = copy->output == ST_VERDICTS ? count + (size_t)(like->codes - targets->codes)
-                                                    : copy->output;
-        uint32_t slot = output < count ? own->program->outputs[output].slot
-                                       : own->program->checks[output - count].slot;
-        const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
-        const st_copy one = {.step = own->step_count, .output = copy->output};
-        (void)ST_APPEND(own->arena, own->copies, own->copy_count, one);
-        add_step(own, &step, &its);
-    }
-}
-
-static void add_fetches(st_product_layout *own, const st_workspace *workspace, size_t list)
-{
-    for (uint32_t i = 0; i < own->program->sheet->input_count; i++) {
-        const fetch one = {list, i};
-        if (workspace->varies[i] && own->input_lists[i] == list + 1)
-            (void)ST_APPEND(own->arena, own->fetches, own->fetch_count, one);
-    }
-}
-
 static void add_class(st_product_layout *own, const st_workspace *workspace, size_t first,
                       size_t last, const st_targets *targets)
 {
@@ -272,15 +240,36 @@ static void add_class(st_product_layout *own, const st_workspace *workspace, siz
     row_class *self = &own->classes[of];
     *self = (row_class){
         .first = first, .last = last, .first_step = own->step_count, .first_turn = own->turn_count};
-    if (first == last)
-        add_fetches(own, workspace, first);
+    if (first == last) {
+        for (uint32_t i = 0; i < own->program->sheet->input_count; i++) {
+            const fetch one = {first, i};
+            if (workspace->varies[i] && own->input_lists[i] == first + 1)
+                (void)ST_APPEND(own->arena, own->fetches, own->fetch_count, one);
+        }
+    }
     for (size_t i = 0; i < own->program->instruction_count; i++) {
         const st_instruction *instruction = &own->program->instructions[i];
         if (own->of[instruction->target] == of && workspace->needed[instruction->target])
             add_operation(own, workspace, instruction, of);
     }
-    if (of == whole_class(own))
-        add_outputs(own, workspace, targets);
+    if (of == whole_class(own)) {
+        /* What outputs and failures get, over all rows. */
+        const size_t count = own->program->output_count;
+        for (size_t i = 0; i < workspace->copy_count; i++) {
+            const st_copy *copy = &workspace->copies[i];
+            const st_step *like = &workspace->steps[copy->step];
+            const st_step step = {.op = like->op, .codes = like->codes};
+            size_t output = copy->output == ST_VERDICTS
+                                ? count + (size_t)(like->codes - targets->codes)
+                                : copy->output;
+            uint32_t slot = output < count ? own->program->outputs[output].slot
+                                           : own->program->checks[output - count].slot;
+            const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
+            const st_copy one = {.step = own->step_count, .output = copy->output};
+            (void)ST_APPEND(own->arena, own->copies, own->copy_count, one);
+            add_step(own, &step, &its);
+        }
+    }
     self->end_step = own->step_count;
     self->end_turn = own->turn_count;
 }
@@ -293,12 +282,6 @@ typedef struct pool {
     uint32_t *next; /* per register */
     uint32_t free[CLASSES];
 } pool;
-
-static void note_use(st_product_layout *own, uint32_t number, size_t time)
-{
-    if (number != NO_VALUE)
-        own->values[number].last = time;
-}
 
 static void take(pool *self, uint32_t number)
 {
@@ -315,16 +298,6 @@ static void take(pool *self, uint32_t number)
     own->places[one->place] = (place){one->of, own->classes[one->of].registers++};
 }
 
-static void release(pool *self, uint32_t number, size_t time)
-{
-    value *one = number != NO_VALUE ? &self->own->values[number] : NULL;
-    if (one == NULL || one->last != time)
-        return;
-    one->last = 0; /* once only, even when it is read twice */
-    self->next[one->place] = self->free[one->of];
-    self->free[one->of] = one->place;
-}
-
 /* Goes through what the steps and turns read and write, in their order; the target is taken first:
  * a kernel never writes where it reads. */
 static void live(pool *self, size_t at, bool is_turn, size_t time)
@@ -337,10 +310,20 @@ static void live(pool *self, size_t at, bool is_turn, size_t time)
     bool places = self->next != NULL;
     if (places)
         take(self, its.out);
-    for (size_t i = 0; i < count && !places; i++)
-        note_use(own, reads[i], time);
-    for (size_t i = 0; i < count && places; i++)
-        release(self, reads[i], time);
+    for (size_t i = 0; i < count && !places; i++) {
+        const uint32_t number = reads[i];
+        if (number != NO_VALUE)
+            own->values[number].last = time;
+    }
+    for (size_t i = 0; i < count && places; i++) {
+        const uint32_t number = reads[i];
+        value *one = number != NO_VALUE ? &self->own->values[number] : NULL;
+        if (one == NULL || one->last != time)
+            continue;
+        one->last = 0; /* once only, even when it is read twice */
+        self->next[one->place] = self->free[one->of];
+        self->free[one->of] = one->place;
+    }
 }
 
 static void live_all(pool *self)
@@ -362,24 +345,6 @@ static void settle(const st_product_layout *own, uint32_t *number)
         *number = own->values[*number].place;
 }
 
-/* From now on only places count. */
-static void settle_places(st_product_layout *own)
-{
-    for (size_t i = 0; i < own->fetch_count; i++)
-        settle(own, &own->fetches[i].into);
-    for (size_t i = 0; i < own->step_count; i++) {
-        settle(own, &own->uses[i].a);
-        settle(own, &own->uses[i].b);
-        settle(own, &own->uses[i].c);
-        settle(own, &own->uses[i].out);
-    }
-    for (size_t i = 0; i < own->turn_count; i++) {
-        settle(own, &own->turns[i].out);
-        for (size_t k = 0; k < own->turns[i].call->provider->argument_count; k++)
-            settle(own, &own->turns[i].arguments[k]);
-    }
-}
-
 static bool assign_registers(st_product_layout *own)
 {
     pool self = {.own = own};
@@ -397,7 +362,20 @@ static bool assign_registers(st_product_layout *own)
     own->memory = st_arena_alloc(own->arena, own->place_count + 1, sizeof *own->memory);
     if (own->memory == NULL)
         return false;
-    settle_places(own);
+    /* From now on only places count. */
+    for (size_t i = 0; i < own->fetch_count; i++)
+        settle(own, &own->fetches[i].into);
+    for (size_t i = 0; i < own->step_count; i++) {
+        settle(own, &own->uses[i].a);
+        settle(own, &own->uses[i].b);
+        settle(own, &own->uses[i].c);
+        settle(own, &own->uses[i].out);
+    }
+    for (size_t i = 0; i < own->turn_count; i++) {
+        settle(own, &own->turns[i].out);
+        for (size_t k = 0; k < own->turns[i].call->provider->argument_count; k++)
+            settle(own, &own->turns[i].arguments[k]);
+    }
     size_t blocks = own->place_count + own->program->argument_count + 1;
     size_t bytes = blocks * padded(own->most_rows) * sizeof(double);
     own->registers = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
@@ -476,23 +454,6 @@ void st_product_destroy(st_product_layout *own)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* Which rows of the product those of a class stand for, `rows` of them from now->first on. */
-static void size_class(row_class *self, const st_product *now, size_t list_count, size_t rows)
-{
-    uint64_t period = 1;
-    self->stride = 1;
-    for (size_t i = self->last + 1; i < list_count; i++)
-        self->stride *= now->counts[i];
-    for (size_t i = self->first; i <= self->last; i++)
-        period *= now->counts[i];
-    uint64_t begin = now->first / self->stride;
-    uint64_t end = (now->first + rows - 1) / self->stride + 1;
-    bool is_repeated = self->first > 0 && period * self->stride <= rows;
-    self->period = is_repeated ? period : 0;
-    self->base = is_repeated ? 0 : begin;
-    self->rows = (size_t)(is_repeated ? period : end - begin);
-}
-
 /* A class that the rows repeat has a product of its own, from its first row on; one that reads it
  * may be repeated or not, but what a repeated class reads is. */
 static void aim_spread(const row_class *from, const row_class *to, st_spread *spread)
@@ -512,7 +473,20 @@ static void size_classes(st_product_layout *own, const st_product *now, size_t r
         row_class *self = &own->classes[i];
         if (i / LISTS > i % LISTS || i % LISTS >= own->list_count)
             continue;
-        size_class(self, now, own->list_count, rows);
+        /* Which rows of the product those of a class stand for, `rows` of them from now->first
+         * on. */
+        uint64_t period = 1;
+        self->stride = 1;
+        for (size_t j = self->last + 1; j < own->list_count; j++)
+            self->stride *= now->counts[j];
+        for (size_t j = self->first; j <= self->last; j++)
+            period *= now->counts[j];
+        uint64_t begin = now->first / self->stride;
+        uint64_t end = (now->first + rows - 1) / self->stride + 1;
+        bool is_repeated = self->first > 0 && period * self->stride <= rows;
+        self->period = is_repeated ? period : 0;
+        self->base = is_repeated ? 0 : begin;
+        self->rows = (size_t)(is_repeated ? period : end - begin);
         self->memory = memory;
         memory += self->registers * padded(self->rows);
     }
@@ -520,37 +494,6 @@ static void size_classes(st_product_layout *own, const st_product *now, size_t r
         for (size_t to = 0; to < CLASSES; to++)
             if (own->is_spread[from][to])
                 aim_spread(&own->classes[from], &own->classes[to], &own->spreads[from][to]);
-}
-
-static void aim_steps(st_product_layout *own)
-{
-    for (size_t i = 0; i < own->place_count; i++) {
-        const row_class *its = &own->classes[own->places[i].of];
-        own->memory[i] = its->memory + own->places[i].number * padded(its->rows);
-    }
-    for (size_t i = 0; i < own->step_count; i++) {
-        const uses *its = &own->uses[i];
-        st_step *step = &own->steps[i];
-        step->a = its->a != NO_VALUE ? own->memory[its->a] : step->a;
-        step->b = its->b != NO_VALUE ? own->memory[its->b] : step->b;
-        step->c = its->c != NO_VALUE ? own->memory[its->c] : step->c;
-        step->out = its->out != NO_VALUE ? own->memory[its->out] : step->out;
-    }
-}
-
-static void read_lists(const st_product_layout *own, const st_product *now)
-{
-    for (size_t i = 0; i < own->fetch_count; i++) {
-        const fetch *one = &own->fetches[i];
-        const row_class *its = &own->classes[class_of_lists(one->list, one->list)];
-        const size_t count = now->counts[one->list];
-        size_t digit = (size_t)(its->base % count);
-        double *into = own->memory[one->into];
-        for (size_t row = 0; row < its->rows; row++) {
-            into[row] = now->lists[one->list][digit];
-            digit = digit + 1 == count ? 0 : digit + 1;
-        }
-    }
 }
 
 static void run_turn(const st_product_layout *own, st_workspace *workspace, const turn *now,
@@ -578,24 +521,33 @@ static void run_steps(const st_product_layout *own, const st_workspace *workspac
         workspace->kernels(own->steps + done, end - done, rows);
 }
 
-static void run_class(st_product_layout *own, st_workspace *workspace, const row_class *self)
-{
-    size_t done = self->first_step;
-    for (size_t i = self->first_turn; i < self->end_turn; i++) {
-        const turn *now = &own->turns[i];
-        run_steps(own, workspace, done, now->step, self->rows);
-        run_turn(own, workspace, now, self->rows);
-        done = now->step;
-    }
-    run_steps(own, workspace, done, self->end_step, self->rows);
-}
-
 void st_product_run(st_product_layout *own, st_workspace *workspace, const st_product *product,
                     const st_targets *targets)
 {
     size_classes(own, product, targets->rows);
-    aim_steps(own);
-    read_lists(own, product);
+    for (size_t i = 0; i < own->place_count; i++) {
+        const row_class *its = &own->classes[own->places[i].of];
+        own->memory[i] = its->memory + own->places[i].number * padded(its->rows);
+    }
+    for (size_t i = 0; i < own->step_count; i++) {
+        const uses *its = &own->uses[i];
+        st_step *step = &own->steps[i];
+        step->a = its->a != NO_VALUE ? own->memory[its->a] : step->a;
+        step->b = its->b != NO_VALUE ? own->memory[its->b] : step->b;
+        step->c = its->c != NO_VALUE ? own->memory[its->c] : step->c;
+        step->out = its->out != NO_VALUE ? own->memory[its->out] : step->out;
+    }
+    for (size_t i = 0; i < own->fetch_count; i++) {
+        const fetch *one = &own->fetches[i];
+        const row_class *its = &own->classes[class_of_lists(one->list, one->list)];
+        const size_t count = product->counts[one->list];
+        size_t digit = (size_t)(its->base % count);
+        double *into = own->memory[one->into];
+        for (size_t row = 0; row < its->rows; row++) {
+            into[row] = product->lists[one->list][digit];
+            digit = digit + 1 == count ? 0 : digit + 1;
+        }
+    }
     for (size_t i = 0; i < own->copy_count; i++) {
         const st_copy *copy = &own->copies[i];
         own->steps[copy->step].out = copy->output == ST_VERDICTS
@@ -603,6 +555,15 @@ void st_product_run(st_product_layout *own, st_workspace *workspace, const st_pr
                                          : st_target_of(workspace, targets, copy->output);
     }
     for (size_t length = 0; length < own->list_count; length++)
-        for (size_t first = 0; first + length < own->list_count; first++)
-            run_class(own, workspace, &own->classes[class_of_lists(first, first + length)]);
+        for (size_t first = 0; first + length < own->list_count; first++) {
+            const row_class *self = &own->classes[class_of_lists(first, first + length)];
+            size_t done = self->first_step;
+            for (size_t i = self->first_turn; i < self->end_turn; i++) {
+                const turn *now = &own->turns[i];
+                run_steps(own, workspace, done, now->step, self->rows);
+                run_turn(own, workspace, now, self->rows);
+                done = now->step;
+            }
+            run_steps(own, workspace, done, self->end_step, self->rows);
+        }
 }

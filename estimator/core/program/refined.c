@@ -71,25 +71,21 @@ static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)
             look_into(finder, st_expr_child(expr, i), scope);
 }
 
-static void look_at_cell(st_finder *finder, size_t cell)
-{
-    const st_lowering *lowering = &finder->session->lowering;
-    const st_provider *provider = lowering->cell_providers[cell];
-    finder->cell = cell;
-    finder->first = finder->count;
-    if (provider != NULL)
-        note(finder, NULL, provider, NULL);
-    else
-        look_into(finder, lowering->sheet->cells[cell].expr, NULL);
-}
-
 st_status st_session_refined(st_session *session, st_arena *arena, const st_refined **list,
                              size_t *count)
 {
     st_finder finder = {.session = session, .arena = arena};
     for (size_t i = 0; i < session->lowering.sheet->cell_count && !st_arena_failed(arena); i++)
-        if (session->needed[i])
-            look_at_cell(&finder, i);
+        if (session->needed[i]) {
+            const st_lowering *lowering = &finder.session->lowering;
+            const st_provider *provider = lowering->cell_providers[i];
+            finder.cell = i;
+            finder.first = finder.count;
+            if (provider != NULL)
+                note(&finder, NULL, provider, NULL);
+            else
+                look_into(&finder, lowering->sheet->cells[i].expr, NULL);
+        }
     *list = finder.list;
     *count = finder.count;
     bool failed =

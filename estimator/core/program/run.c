@@ -53,18 +53,6 @@ static double *allocate_blocks(size_t count, size_t rows)
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-static void list_outputs(st_workspace *workspace)
-{
-    const st_program *program = workspace->program;
-    size_t count = program->output_count + program->check_count;
-    for (size_t i = count; i-- > 0;) {
-        uint32_t slot = i < program->output_count ? program->outputs[i].slot
-                                                  : program->checks[i - program->output_count].slot;
-        workspace->next_output[i] = workspace->first_output[slot];
-        workspace->first_output[slot] = (uint32_t)i + 1;
-    }
-}
-
 /* Some of the memory may be missing; what there is belongs to the workspace. */
 static bool is_whole(const st_workspace *workspace)
 {
@@ -117,7 +105,15 @@ st_workspace *st_workspace_create(const st_program *program)
     }
     memcpy(workspace->scalars + st_program_first_constant(program), program->constants,
            program->constant_count * sizeof(double));
-    list_outputs(workspace);
+    const st_program *output_program = workspace->program;
+    size_t count = output_program->output_count + output_program->check_count;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t slot = i < output_program->output_count
+                            ? output_program->outputs[i].slot
+                            : output_program->checks[i - output_program->output_count].slot;
+        workspace->next_output[i] = workspace->first_output[slot];
+        workspace->first_output[slot] = (uint32_t)i + 1;
+    }
     return workspace;
 }
 
@@ -201,24 +197,6 @@ static void fill_failures(const st_workspace *workspace, const st_targets *targe
     }
 }
 
-/* Writes the outputs that need no steps. */
-static void fill_outputs(const st_workspace *workspace, const st_targets *targets)
-{
-    for (size_t i = 0; i < workspace->fill_count; i++) {
-        const st_fill *fill = &workspace->fills[i];
-        if (fill->is_check)
-            continue;
-        double *target = st_target_of(workspace, targets, fill->output);
-        bool check = fill->output >= workspace->program->output_count;
-        if (fill->column != NULL) {
-            read_column(fill->column, 0, targets->rows, target);
-            continue;
-        }
-        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++)
-            target[row] = st_output(workspace->scalars[fill->slot]);
-    }
-}
-
 /* 1 + the number of a provider in the program's options; 0 where it need not answer for a NaN. */
 static uint32_t number_of(const st_program *program, const st_provider *provider)
 {
@@ -226,19 +204,6 @@ static uint32_t number_of(const st_program *program, const st_provider *provider
         if (program->options.providers[i] == provider)
             return (uint32_t)i + 1;
     return 0;
-}
-
-/* Rows without a value although all that was asked has one. */
-static void note_refusals(const st_workspace *workspace, const st_turn *turn, size_t rows,
-                          uint32_t *refused)
-{
-    uint32_t number = number_of(workspace->program, turn->call->provider);
-    for (size_t row = 0; row < rows && number != 0; row++) {
-        bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
-        for (size_t i = 0; refuses && i < turn->call->provider->argument_count; i++)
-            refuses = isfinite(workspace->arguments[i][row]);
-        refused[row] = refuses ? number : refused[row];
-    }
 }
 
 /* The same of calls that are the same in all rows. */
@@ -260,23 +225,6 @@ static void note_scalar_refusals(const st_workspace *workspace, const st_targets
         targets->refused[row] = targets->refused[row] == 0 ? number : targets->refused[row];
 }
 
-static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
-{
-    const st_program_call *call = turn->call;
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
-        uint32_t slot = call->arguments[i];
-        double *block = workspace->broadcast + i * workspace->block_rows;
-        if (workspace->varies[slot]) {
-            workspace->arguments[i] = st_register_of(workspace, slot);
-            continue;
-        }
-        for (size_t row = 0; row < rows; row++)
-            block[row] = workspace->scalars[slot];
-        workspace->arguments[i] = block;
-    }
-    st_provider_call(call->provider, rows, workspace->arguments, turn->target);
-}
-
 static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
                       size_t rows)
 {
@@ -295,9 +243,30 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     for (size_t i = 0; i < workspace->turn_count; i++) {
         const st_turn *turn = &workspace->turns[i];
         workspace->kernels(workspace->steps + done, turn->step - done, rows);
-        run_turn(workspace, turn, rows);
-        if (targets->refused != NULL)
-            note_refusals(workspace, turn, rows, targets->refused + first_row);
+        const st_program_call *call = turn->call;
+        for (size_t j = 0; j < call->provider->argument_count; j++) {
+            uint32_t slot = call->arguments[j];
+            double *block = workspace->broadcast + j * workspace->block_rows;
+            if (workspace->varies[slot]) {
+                workspace->arguments[j] = st_register_of(workspace, slot);
+                continue;
+            }
+            for (size_t row = 0; row < rows; row++)
+                block[row] = workspace->scalars[slot];
+            workspace->arguments[j] = block;
+        }
+        st_provider_call(call->provider, rows, workspace->arguments, turn->target);
+        if (targets->refused != NULL) {
+            /* Rows without a value although all that was asked has one. */
+            uint32_t *refused = targets->refused + first_row;
+            uint32_t number = number_of(workspace->program, turn->call->provider);
+            for (size_t row = 0; row < rows && number != 0; row++) {
+                bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
+                for (size_t j = 0; refuses && j < turn->call->provider->argument_count; j++)
+                    refuses = isfinite(workspace->arguments[j][row]);
+                refused[row] = refuses ? number : refused[row];
+            }
+        }
         done = turn->step;
     }
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
@@ -307,7 +276,20 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
 static void run_rows(st_workspace *workspace, const st_targets *targets, const st_product *product)
 {
     size_t block_rows = workspace->block_rows;
-    fill_outputs(workspace, targets);
+    /* Writes the outputs that need no steps. */
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        if (fill->is_check)
+            continue;
+        double *target = st_target_of(workspace, targets, fill->output);
+        bool check = fill->output >= workspace->program->output_count;
+        if (fill->column != NULL) {
+            read_column(fill->column, 0, targets->rows, target);
+            continue;
+        }
+        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++)
+            target[row] = st_output(workspace->scalars[fill->slot]);
+    }
     if (targets->failures != NULL)
         fill_failures(workspace, targets);
     if (product != NULL) {
@@ -374,20 +356,6 @@ bool st_paced_product(st_workspace *workspace, const uint8_t *input_lists, size_
     return workspace->product != NULL;
 }
 
-/* Scalars of a level that has changed, or of a faster one. */
-static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsigned level)
-{
-    const st_program *program = workspace->program;
-    for (size_t i = 0; i < program->sheet->input_count; i++)
-        if (!workspace->varies[i] && workspace->levels[i] >= level)
-            workspace->scalars[i] = inputs[i].values[0];
-    for (size_t i = 0; i < workspace->scalar_count; i++) {
-        const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
-        if (workspace->levels[instruction->target] >= level)
-            st_layout_settle(workspace, instruction);
-    }
-}
-
 void st_paced_run(st_workspace *workspace, const st_paced *run)
 {
     st_targets targets = {.outputs = run->outputs,
@@ -401,8 +369,20 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
         return;
     if (run->level == 0)
         st_layout_make(workspace, run->inputs, &targets);
-    else
-        renew_scalars(workspace, run->inputs, run->level);
+    else {
+        /* Scalars of a level that has changed, or of a faster one. */
+        const st_column *inputs = run->inputs;
+        const unsigned level = run->level;
+        const st_program *program = workspace->program;
+        for (size_t i = 0; i < program->sheet->input_count; i++)
+            if (!workspace->varies[i] && workspace->levels[i] >= level)
+                workspace->scalars[i] = inputs[i].values[0];
+        for (size_t i = 0; i < workspace->scalar_count; i++) {
+            const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
+            if (workspace->levels[instruction->target] >= level)
+                st_layout_settle(workspace, instruction);
+        }
+    }
     if (run->level == 0 && workspace->product != NULL)
         st_product_make(workspace->product, workspace, &targets);
     if (run->refused != NULL)

@@ -11,15 +11,6 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_value(const st_value *value)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, &value->constant, sizeof(bits));
-    uint64_t hash = mix((uint64_t)value->op, bits);
-    hash = mix(hash, ((uint64_t)value->a << 32) | value->b);
-    return mix(hash, value->c);
-}
-
 static bool same_value(const st_value *a, const st_value *b)
 {
     /* Constants by their bits: 0 and -0 differ. */
@@ -30,7 +21,11 @@ static bool same_value(const st_value *a, const st_value *b)
 /* The value's number: that of an equal one, or a new one. */
 static uint32_t intern(st_dataflow *graph, st_value value)
 {
-    const uint64_t hash = hash_value(&value);
+    uint64_t bits = 0;
+    memcpy(&bits, &value.constant, sizeof(bits));
+    uint64_t value_hash = mix((uint64_t)value.op, bits);
+    value_hash = mix(value_hash, ((uint64_t)value.a << 32) | value.b);
+    const uint64_t hash = mix(value_hash, value.c);
     uint32_t found = 0;
     if (graph->failed)
         return ST_NO_VALUE;
@@ -182,14 +177,6 @@ uint32_t st_dataflow_select(st_dataflow *graph, uint32_t condition, uint32_t a, 
 
 /* --- calls of providers ---------------------------------------------------------------------- */
 
-static uint64_t hash_call(const st_provider *provider, const uint32_t *arguments)
-{
-    uint64_t hash = mix(0, (uint64_t)(uintptr_t)provider);
-    for (size_t i = 0; i < provider->argument_count; i++)
-        hash = mix(hash, arguments[i]);
-    return hash;
-}
-
 static bool same_call(const st_call *call, const st_provider *provider, const uint32_t *arguments)
 {
     return call->provider == provider &&
@@ -203,7 +190,9 @@ uint32_t st_dataflow_call(st_dataflow *graph, const st_provider *provider,
     for (size_t i = 0; i < count; i++)
         if (arguments[i] == ST_NO_VALUE)
             return ST_NO_VALUE;
-    const uint64_t hash = hash_call(provider, arguments);
+    uint64_t hash = mix(0, (uint64_t)(uintptr_t)provider);
+    for (size_t i = 0; i < provider->argument_count; i++)
+        hash = mix(hash, arguments[i]);
     uint32_t found = 0;
     ST_INDEX_FIND(&graph->call_index, hash, found,
                   same_call(&graph->calls[found], provider, arguments));

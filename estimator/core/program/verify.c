@@ -57,24 +57,6 @@ static bool blame_reads(const st_session *session, const st_sheet_function *func
     return false;
 }
 
-/* One cell of the chain: finds the operation that failed in it, or the next cell to look at. */
-static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit)
-{
-    const st_sheet *sheet = session->program->sheet;
-    const st_provider *provider = session->lowering.cell_providers[cell];
-    *culprit =
-        (st_culprit){.name = sheet->cells[cell].name,
-                     .formula = &sheet->cell_formulas[cell],
-                     .shown = {.text = sheet->cells[cell].formula, .expr = sheet->cells[cell].expr},
-                     .expr = sheet->cells[cell].expr,
-                     .provider = provider,
-                     .next_cell = SIZE_MAX};
-    if (provider != NULL && blame_reads(session, NULL, provider, culprit))
-        return;
-    if (provider == NULL)
-        blame_expr(session, sheet->cells[cell].expr, culprit);
-}
-
 /*
  * Follows culprit->next_cell to the end; false where the way meets one that was followed before. A
  * loop and not a recursion: chains of cells may be long.
@@ -86,35 +68,23 @@ static bool blame_cells(st_verifier *verifier, st_culprit *culprit)
         if (verifier->told[cell])
             return false;
         verifier->told[cell] = true;
-        blame_one_cell(&verifier->session, cell, culprit);
+        /* One cell of the chain: finds the operation that failed in it, or the next cell to look
+         * at. */
+        const st_sheet *sheet = verifier->session.program->sheet;
+        const st_provider *provider = verifier->session.lowering.cell_providers[cell];
+        *culprit = (st_culprit){
+            .name = sheet->cells[cell].name,
+            .formula = &sheet->cell_formulas[cell],
+            .shown = {.text = sheet->cells[cell].formula, .expr = sheet->cells[cell].expr},
+            .expr = sheet->cells[cell].expr,
+            .provider = provider,
+            .next_cell = SIZE_MAX};
+        if (provider != NULL && blame_reads(&verifier->session, NULL, provider, culprit))
+            continue;
+        if (provider == NULL)
+            blame_expr(&verifier->session, sheet->cells[cell].expr, culprit);
     }
     return true;
-}
-
-static void blame_function(st_session *session, const st_expr *call, st_culprit *culprit)
-{
-    const st_sheet *sheet = session->program->sheet;
-    const st_sheet_function *function = &sheet->functions[call->index];
-    const st_provider *provider = session->lowering.function_providers[call->index];
-    uint32_t *arguments =
-        st_arena_alloc(session->lowering.graph.arena, call->child_count + 1, sizeof(*arguments));
-    if (provider != NULL && blame_reads(session, function, provider, culprit))
-        return;
-    if (arguments != NULL)
-        st_session_arguments(session, call, culprit->shown.scope, arguments);
-    if (provider != NULL || function->expr == NULL || arguments == NULL) {
-        culprit->provider = provider;
-        culprit->called = function;
-        culprit->arguments = arguments;
-        culprit->expr = call;
-        return;
-    }
-    culprit->shown = (st_formula_view){.text = function->formula,
-                                       .expr = function->expr,
-                                       .scope = arguments,
-                                       .function = function};
-    culprit->formula = &sheet->function_formulas[call->index];
-    blame_expr(session, function->expr, culprit);
 }
 
 /* `expr` is not finite: descends to the operand that is to blame, or stays. */
@@ -129,31 +99,49 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
     }
     if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
         culprit->next_cell = expr->index;
-    else if (expr->name_kind == ST_NAME_FUNCTION)
-        blame_function(session, expr, culprit);
-    else
+    else if (expr->name_kind == ST_NAME_FUNCTION) {
+        const st_sheet *sheet = session->program->sheet;
+        const st_sheet_function *function = &sheet->functions[expr->index];
+        const st_provider *provider = session->lowering.function_providers[expr->index];
+        uint32_t *arguments = st_arena_alloc(session->lowering.graph.arena, expr->child_count + 1,
+                                             sizeof(*arguments));
+        if (provider != NULL && blame_reads(session, function, provider, culprit))
+            return;
+        if (arguments != NULL)
+            st_session_arguments(session, expr, culprit->shown.scope, arguments);
+        if (provider != NULL || function->expr == NULL || arguments == NULL) {
+            culprit->provider = provider;
+            culprit->called = function;
+            culprit->arguments = arguments;
+            culprit->expr = expr;
+            return;
+        }
+        culprit->shown = (st_formula_view){.text = function->formula,
+                                           .expr = function->expr,
+                                           .scope = arguments,
+                                           .function = function};
+        culprit->formula = &sheet->function_formulas[expr->index];
+        blame_expr(session, function->expr, culprit);
+    } else
         culprit->expr = expr;
-}
-
-/* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so. */
-static const char *refusal_of(st_session *session, const st_culprit *culprit, st_errors *errors)
-{
-    st_provider_account account = {0};
-    if (culprit->called == NULL || culprit->arguments != NULL)
-        (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
-                             &account);
-    return account.refusal == NULL
-               ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
-                                culprit->provider->source)
-               : st_errors_text(errors, "provider '%s' refuses: %s", culprit->provider->source,
-                                account.refusal);
 }
 
 static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)
 {
     const st_expr *expr = culprit->expr;
-    if (culprit->provider != NULL)
-        return refusal_of(session, culprit, errors);
+    if (culprit->provider != NULL) {
+        /* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so.
+         */
+        st_provider_account account = {0};
+        if (culprit->called == NULL || culprit->arguments != NULL)
+            (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
+                                 &account);
+        return account.refusal == NULL
+                   ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
+                                    culprit->provider->source)
+                   : st_errors_text(errors, "provider '%s' refuses: %s", culprit->provider->source,
+                                    account.refusal);
+    }
     if (expr->kind == ST_EXPR_NAME)
         return "an input without a value";
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
@@ -232,69 +220,46 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-/* What an operation gives has a dimension and no unit yet: shows it in base units. */
-static void choose_unit(st_type *type)
-{
-    char text[sizeof(type->unit.text)];
-    st_dimension dimension = type->unit.dimension;
-    if (type->kind != ST_TYPE_NUMBER || st_dimension_is_number(dimension) ||
-        strcmp(type->unit.text, "1") != 0)
-        return;
-    (void)st_dimension_text(dimension, text, sizeof(text));
-    if (st_unit_parse(text, strlen(text), (st_place){0}, &type->unit, NULL) != ST_OK)
-        (void)snprintf(type->unit.text, sizeof(type->unit.text), "%s", text); /* B^0.5 */
-}
-
-/* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays
- * as jobs have it. */
-static bool is_answer(const st_expr *expr, const st_type *type)
-{
-    return type->kind == ST_TYPE_ENUM && expr->kind == ST_EXPR_NAME &&
-           expr->name_kind == ST_NAME_CELL;
-}
-
-static void fill_value(st_session *session, const st_formula *formula, st_buffer *text)
-{
-    char number[ST_QUANTITY_TEXT];
-    st_formula_view shown = {.text = formula->text, .expr = formula->expr};
-    const st_type *declared = st_expr_type(formula->expr);
-    double value = formula->expr->kind == ST_EXPR_NAME
-                       ? st_show_name(session, &shown, formula->expr, &declared)
-                       : st_session_value(session, formula->expr, NULL);
-    st_type type = *declared;
-    choose_unit(&type);
-    (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
-    for (char *c = number; is_answer(formula->expr, &type) && *c != '\0'; c++)
-        *c = *c == '_' ? ' ' : *c;
-    st_buffer_text(text, number);
-}
-
 static const char *fill_message(st_session *session, size_t check, st_errors *errors)
 {
     const st_message *message = &session->program->sheet->messages[check];
     st_buffer text = {0};
     for (size_t i = 0; i < message->count; i++) {
         st_buffer_text(&text, message->parts[i].text);
-        if (message->parts[i].formula.expr != NULL)
-            fill_value(session, &message->parts[i].formula, &text);
+        if (message->parts[i].formula.expr != NULL) {
+            const st_formula *formula = &message->parts[i].formula;
+            char number[ST_QUANTITY_TEXT];
+            st_formula_view shown = {.text = formula->text, .expr = formula->expr};
+            const st_type *declared = st_expr_type(formula->expr);
+            double value = formula->expr->kind == ST_EXPR_NAME
+                               ? st_show_name(session, &shown, formula->expr, &declared)
+                               : st_session_value(session, formula->expr, NULL);
+            st_type type = *declared;
+            /* What an operation gives has a dimension and no unit yet: shows it in base units. */
+            char unit_text[sizeof(type.unit.text)];
+            st_dimension dimension = type.unit.dimension;
+            if (type.kind == ST_TYPE_NUMBER && !st_dimension_is_number(dimension) &&
+                strcmp(type.unit.text, "1") == 0) {
+                (void)st_dimension_text(dimension, unit_text, sizeof(unit_text));
+                if (st_unit_parse(unit_text, strlen(unit_text), (st_place){0}, &type.unit, NULL) !=
+                    ST_OK)
+                    (void)snprintf(type.unit.text, sizeof(type.unit.text), "%s",
+                                   unit_text); /* B^0.5 */
+            }
+            (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
+            /* A word that a cell answers, such as full_sharding, is read in a sentence; that of an
+             * input stays as jobs have it. */
+            for (char *c = number;
+                 type.kind == ST_TYPE_ENUM && formula->expr->kind == ST_EXPR_NAME &&
+                 formula->expr->name_kind == ST_NAME_CELL && *c != '\0';
+                 c++)
+                *c = *c == '_' ? ' ' : *c;
+            st_buffer_text(&text, number);
+        }
     }
     const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
     st_buffer_free(&text);
     return result;
-}
-
-/* A check without a value: what in it, or in the cells that it reads, has none. */
-static void verify_condition(st_verifier *verifier, size_t check)
-{
-    const st_sheet *sheet = verifier->session.program->sheet;
-    const st_sheet_check *entry = &sheet->checks[check];
-    st_culprit culprit = {.expr = entry->expr,
-                          .shown = {.text = entry->formula, .expr = entry->expr},
-                          .formula = &sheet->check_formulas[check],
-                          .next_cell = SIZE_MAX};
-    blame_expr(&verifier->session, entry->expr, &culprit);
-    if (blame_cells(verifier, &culprit))
-        report_culprit(verifier, &culprit);
 }
 
 static st_severity severity_of(const st_program *program, const st_sheet_check *check)
@@ -313,7 +278,16 @@ static st_status verify_checks(st_verifier *verifier)
         const st_sheet_check *check = &program->sheet->checks[i];
         double value = st_session_value(&verifier->session, check->expr, NULL);
         if (is_bad(value)) {
-            verify_condition(verifier, i);
+            /* A check without a value: what in it, or in the cells that it reads, has none. */
+            const st_sheet *sheet = verifier->session.program->sheet;
+            const st_sheet_check *entry = &sheet->checks[i];
+            st_culprit culprit = {.expr = entry->expr,
+                                  .shown = {.text = entry->formula, .expr = entry->expr},
+                                  .formula = &sheet->check_formulas[i],
+                                  .next_cell = SIZE_MAX};
+            blame_expr(&verifier->session, entry->expr, &culprit);
+            if (blame_cells(verifier, &culprit))
+                report_culprit(verifier, &culprit);
         } else if (value != 1.0) {
             st_severity severity = severity_of(program, check);
             st_report(verifier->errors, severity, ST_ERR_CHECK, check->place, "%s",
@@ -331,24 +305,6 @@ static void verify_input(st_verifier *verifier, size_t index)
         st_status status = st_fail(verifier->errors, ST_ERR_MATH, input->place,
                                    "input '%s' has no value", input->name);
         st_note(&verifier->value_status, status);
-    }
-}
-
-/* Every output without a value; cells that fail for the same reason are reported once. */
-static void verify_outputs(st_verifier *verifier)
-{
-    const st_program *program = verifier->session.program;
-    for (size_t i = 0; i < program->output_count; i++) {
-        size_t index = 0;
-        const char *name = program->outputs[i].name;
-        if (st_names_get(&program->sheet->cell_names, name, &index)) {
-            st_culprit culprit = {.next_cell = index};
-            if (is_bad(st_session_cell(&verifier->session, index)) &&
-                blame_cells(verifier, &culprit))
-                report_culprit(verifier, &culprit);
-        } else if (st_names_get(&program->sheet->input_names, name, &index)) {
-            verify_input(verifier, index);
-        }
     }
 }
 
@@ -426,7 +382,20 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     if (status != ST_OK)
         goto cleanup;
     status = verify_checks(&verifier);
-    verify_outputs(&verifier);
+    /* Every output without a value; cells that fail for the same reason are reported once. */
+    const st_program *output_program = verifier.session.program;
+    for (size_t i = 0; i < output_program->output_count; i++) {
+        size_t index = 0;
+        const char *name = output_program->outputs[i].name;
+        if (st_names_get(&output_program->sheet->cell_names, name, &index)) {
+            st_culprit culprit = {.next_cell = index};
+            if (is_bad(st_session_cell(&verifier.session, index)) &&
+                blame_cells(&verifier, &culprit))
+                report_culprit(&verifier, &culprit);
+        } else if (st_names_get(&output_program->sheet->input_names, name, &index)) {
+            verify_input(&verifier, index);
+        }
+    }
     warn_of_fallbacks(&verifier, arena);
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;

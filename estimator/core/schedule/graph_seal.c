@@ -64,29 +64,6 @@ static bool sorter_room(st_sorter *sorter)
            sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
 }
 
-static void list_after(st_sorter *sorter)
-{
-    const st_graph *graph = sorter->graph;
-    uint32_t *first = sorter->after_first + 1;
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        first[graph->edge_from[i] + 1]++;
-        sorter->waits[graph->edge_to[i]]++;
-    }
-    for (size_t i = 1; i <= graph->task_count; i++)
-        first[i] += first[i - 1];
-    for (size_t i = 0; i < graph->edge_count; i++)
-        sorter->after[first[graph->edge_from[i]]++] = graph->edge_to[i];
-    for (size_t i = 0; i < graph->task_count; i++) {
-        sorter->next[i] = ST_TASK_NONE;
-        if (graph->previous[i] != ST_TASK_NONE) {
-            sorter->next[graph->previous[i]] = (st_task_id)i;
-            sorter->waits[i]++;
-        }
-    }
-    for (size_t i = 1; i <= graph->instance_count; i++)
-        sorter->missing[i] = graph->instance_size[i];
-}
-
 /* All that `task` waits for is in order: so is it, or its instance has one member less to wait for.
  */
 static void ready(st_sorter *sorter, st_task_id task)
@@ -130,31 +107,6 @@ static void sort(st_sorter *sorter)
     }
 }
 
-static st_status put_in_order(st_graph *graph, st_errors *errors)
-{
-    st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
-    bool has_room = sorter_room(&sorter);
-    st_status status = has_room ? ST_OK : st_out_of_memory(errors);
-    if (has_room) {
-        list_after(&sorter);
-        sort(&sorter);
-        if (sorter.ordered < graph->task_count)
-            status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
-    }
-    st_arena_destroy(sorter.arena);
-    return status;
-}
-
-static void drop_edges(st_graph *graph)
-{
-    free(graph->edge_from);
-    free(graph->edge_to);
-    free(graph->edge_kind);
-    graph->edge_from = graph->edge_to = NULL;
-    graph->edge_kind = NULL;
-    graph->edge_capacity = 0;
-}
-
 st_status st_graph_seal(st_graph *graph, st_errors *errors)
 {
     if (graph->sealed || graph->broken)
@@ -164,9 +116,43 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
         status = st_graph_list_members(graph, errors);
     if (status == ST_OK && !list_before(graph))
         status = st_out_of_memory(errors);
-    if (status == ST_OK)
-        status = put_in_order(graph, errors);
-    drop_edges(graph);
+    if (status == ST_OK) {
+        st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
+        bool has_room = sorter_room(&sorter);
+        st_status order_status = has_room ? ST_OK : st_out_of_memory(errors);
+        if (has_room) {
+            const st_graph *after_graph = sorter.graph;
+            uint32_t *first = sorter.after_first + 1;
+            for (size_t i = 0; i < after_graph->edge_count; i++) {
+                first[after_graph->edge_from[i] + 1]++;
+                sorter.waits[after_graph->edge_to[i]]++;
+            }
+            for (size_t i = 1; i <= after_graph->task_count; i++)
+                first[i] += first[i - 1];
+            for (size_t i = 0; i < after_graph->edge_count; i++)
+                sorter.after[first[after_graph->edge_from[i]]++] = after_graph->edge_to[i];
+            for (size_t i = 0; i < after_graph->task_count; i++) {
+                sorter.next[i] = ST_TASK_NONE;
+                if (after_graph->previous[i] != ST_TASK_NONE) {
+                    sorter.next[after_graph->previous[i]] = (st_task_id)i;
+                    sorter.waits[i]++;
+                }
+            }
+            for (size_t i = 1; i <= after_graph->instance_count; i++)
+                sorter.missing[i] = after_graph->instance_size[i];
+            sort(&sorter);
+            if (sorter.ordered < graph->task_count)
+                order_status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
+        }
+        st_arena_destroy(sorter.arena);
+        status = order_status;
+    }
+    free(graph->edge_from);
+    free(graph->edge_to);
+    free(graph->edge_kind);
+    graph->edge_from = graph->edge_to = NULL;
+    graph->edge_kind = NULL;
+    graph->edge_capacity = 0;
     graph->sealed = status == ST_OK;
     graph->broken = status != ST_OK;
     return status;

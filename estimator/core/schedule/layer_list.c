@@ -80,23 +80,6 @@ static bool add_tensor(st_layers_reader *reader, st_place place, const st_tensor
     return true;
 }
 
-/* What a layer does, added to what its holder does already. */
-static void add_work(st_layers_reader *reader, st_tensor *holder, const st_tensor *layer)
-{
-    st_layers *layers = reader->layers;
-    holder->forward_flop += layer->forward_flop;
-    holder->kept += layer->kept;
-    if (layer->output > 0)
-        holder->output = layer->output;
-    layers->forward_flop += layer->forward_flop;
-    for (int i = 0; i < ST_COMPILATIONS; i++) {
-        holder->moved[i] += layer->moved[i];
-        holder->kernels[i] += layer->kernels[i];
-        layers->moved[i] += layer->moved[i];
-        layers->kernels[i] += layer->kernels[i];
-    }
-}
-
 /* [without a compiler, with one]; zeros where the key is absent. */
 static bool read_pair(st_layers_reader *reader, const st_yaml_node *node, double *pair)
 {
@@ -145,7 +128,20 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
     /* The layer's work stands at its first tensor: the last whose gradient is ready. */
     if (!is_bare)
         reader->holder = layers->count - list->count;
-    add_work(reader, layers->count > 0 ? &layers->tensors[reader->holder] : &reader->first, &layer);
+    /* What a layer does, added to what its holder does already. */
+    st_tensor *holder = layers->count > 0 ? &layers->tensors[reader->holder] : &reader->first;
+    st_layers *work_layers = reader->layers;
+    holder->forward_flop += layer.forward_flop;
+    holder->kept += layer.kept;
+    if (layer.output > 0)
+        holder->output = layer.output;
+    work_layers->forward_flop += layer.forward_flop;
+    for (int i = 0; i < ST_COMPILATIONS; i++) {
+        holder->moved[i] += layer.moved[i];
+        holder->kernels[i] += layer.kernels[i];
+        work_layers->moved[i] += layer.moved[i];
+        work_layers->kernels[i] += layer.kernels[i];
+    }
     return true;
 }
 

@@ -171,30 +171,6 @@ static double run_all(pipeline_clock *clock)
     return end;
 }
 
-static double run_order(const st_layer_pipeline *pipeline, const st_layer_stage *stages,
-                        bool with_transfers, st_arena *arena)
-{
-    st_schedule_order order;
-    pipeline_clock clock = {.pipeline = pipeline,
-                            .stages = stages,
-                            .order = &order,
-                            .sends = with_transfers,
-                            .count = (size_t)pipeline->stages,
-                            .micros = (size_t)pipeline->micros};
-    const st_schedule_shape shape = {.kind = pipeline->gpipe != 0 ? ST_SCHEDULE_GPIPE
-                                                                  : ST_SCHEDULE_1F1B,
-                                     .stages = (uint32_t)clock.count,
-                                     .micros = (uint32_t)clock.micros,
-                                     .chunks = 1};
-    clock.done = st_arena_alloc(arena, clock.count, sizeof *clock.done);
-    clock.free = st_arena_alloc(arena, clock.count, sizeof *clock.free);
-    clock.sent = st_arena_alloc(arena, 2 * clock.count, sizeof *clock.sent);
-    clock.ends = st_arena_alloc(arena, 2 * clock.count * clock.micros, sizeof *clock.ends);
-    bool can = clock.done != NULL && clock.free != NULL && clock.sent != NULL &&
-               clock.ends != NULL && st_schedule_order_make(&shape, arena, &order, NULL) == ST_OK;
-    return can ? run_all(&clock) : (double)NAN;
-}
-
 double st_layer_stages_run(const st_layer_pipeline *pipeline, bool with_transfers)
 {
     st_layer_stage stages[ST_LAYER_STAGES];
@@ -203,8 +179,28 @@ double st_layer_stages_run(const st_layer_pipeline *pipeline, bool with_transfer
                  pipeline->micros * pipeline->stages <= MOST_PASSES &&
                  st_layer_stages_cut(pipeline, stages);
     st_arena *arena = known ? st_arena_create() : NULL;
-    if (arena != NULL)
-        end = run_order(pipeline, stages, with_transfers, arena);
+    if (arena != NULL) {
+        st_schedule_order order;
+        pipeline_clock clock = {.pipeline = pipeline,
+                                .stages = stages,
+                                .order = &order,
+                                .sends = with_transfers,
+                                .count = (size_t)pipeline->stages,
+                                .micros = (size_t)pipeline->micros};
+        const st_schedule_shape shape = {.kind = pipeline->gpipe != 0 ? ST_SCHEDULE_GPIPE
+                                                                      : ST_SCHEDULE_1F1B,
+                                         .stages = (uint32_t)clock.count,
+                                         .micros = (uint32_t)clock.micros,
+                                         .chunks = 1};
+        clock.done = st_arena_alloc(arena, clock.count, sizeof *clock.done);
+        clock.free = st_arena_alloc(arena, clock.count, sizeof *clock.free);
+        clock.sent = st_arena_alloc(arena, 2 * clock.count, sizeof *clock.sent);
+        clock.ends = st_arena_alloc(arena, 2 * clock.count * clock.micros, sizeof *clock.ends);
+        bool can = clock.done != NULL && clock.free != NULL && clock.sent != NULL &&
+                   clock.ends != NULL &&
+                   st_schedule_order_make(&shape, arena, &order, NULL) == ST_OK;
+        end = can ? run_all(&clock) : (double)NAN;
+    }
     st_arena_destroy(arena);
     return end;
 }

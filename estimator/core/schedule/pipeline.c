@@ -7,14 +7,6 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static void order_gpipe(const st_schedule_shape *shape, st_slots *slots)
-{
-    for (uint32_t i = 0; i < shape->micros; i++)
-        st_slots_add(slots, ST_PASS_FORWARD, 0, i, false);
-    for (uint32_t i = 0; i < shape->micros; i++)
-        st_slots_add(slots, ST_PASS_BACKWARD, 0, i, true);
-}
-
 /* A pass of the k-th turn in one direction of an interleaved stage: groups of as many micro-batches
  * as stages go through a chunk before the next chunk's turn (Narayanan et al. 2021, section 2.2.2).
  * Where micro-batches are not a multiple of stages, the last group's places stay empty. */
@@ -109,18 +101,6 @@ static void dual_both(st_dual *dual, uint32_t side, bool together)
     dual_backward(dual, 1 - side, false);
 }
 
-static void dual_middle(st_dual *dual, uint32_t rounds, uint32_t outer)
-{
-    for (uint32_t i = 0; i < rounds; i++) {
-        dual_both(dual, 0, i > 0 || outer > 0); /* the middle stages begin apart */
-        dual_both(dual, 1, true);
-    }
-    for (uint32_t i = 0; i < outer; i++) {
-        dual_backward(dual, 1, false);
-        dual_both(dual, 1, true);
-    }
-}
-
 /* The eight phases of deepseek-ai/DualPipe; `inner` counts stages from the near end. */
 static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint32_t *queue,
                            st_slots *slots)
@@ -142,7 +122,15 @@ static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint3
         dual_weights(&dual);
         dual_forward(&dual, 1);
     }
-    dual_middle(&dual, dual.half - shape->stages + inner + 1, outer);
+    const uint32_t rounds = dual.half - shape->stages + inner + 1;
+    for (uint32_t i = 0; i < rounds; i++) {
+        dual_both(&dual, 0, i > 0 || outer > 0); /* the middle stages begin apart */
+        dual_both(&dual, 1, true);
+    }
+    for (uint32_t i = 0; i < outer; i++) {
+        dual_backward(&dual, 1, false);
+        dual_both(&dual, 1, true);
+    }
     bool later = false;
     for (uint32_t i = 0; i < inner + 1; i++) {
         later = later || (i == (inner + 1) / 2 && inner % 2 == 1);
@@ -156,25 +144,6 @@ static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint3
     }
     while (dual.queue_first < dual.queue_count)
         dual_weights(&dual);
-}
-
-static void order_stage(const st_schedule_shape *shape, uint32_t stage, uint32_t *queue,
-                        st_slots *slots)
-{
-    switch (shape->kind) {
-    case ST_SCHEDULE_GPIPE:
-        order_gpipe(shape, slots);
-        break;
-    case ST_SCHEDULE_ZERO_BUBBLE:
-        order_zero_bubble(shape, stage, slots);
-        break;
-    case ST_SCHEDULE_DUALPIPE:
-        order_dualpipe(shape, stage, queue, slots);
-        break;
-    default: /* 1F1B is the interleaved schedule with one chunk */
-        order_interleaved(shape, stage, slots);
-        break;
-    }
 }
 
 st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
@@ -194,8 +163,26 @@ st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena
         lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
         if (lists[i].items == NULL)
             return st_out_of_memory(errors);
-        if (!st_schedule_looks_at_times(shape->kind))
-            order_stage(shape, i, queue, &lists[i]);
+        if (!st_schedule_looks_at_times(shape->kind)) {
+            st_slots *stage_slots = &lists[i];
+            switch (shape->kind) {
+            case ST_SCHEDULE_GPIPE:
+                for (uint32_t j = 0; j < shape->micros; j++)
+                    st_slots_add(stage_slots, ST_PASS_FORWARD, 0, j, false);
+                for (uint32_t j = 0; j < shape->micros; j++)
+                    st_slots_add(stage_slots, ST_PASS_BACKWARD, 0, j, true);
+                break;
+            case ST_SCHEDULE_ZERO_BUBBLE:
+                order_zero_bubble(shape, i, stage_slots);
+                break;
+            case ST_SCHEDULE_DUALPIPE:
+                order_dualpipe(shape, i, queue, stage_slots);
+                break;
+            default: /* 1F1B is the interleaved schedule with one chunk */
+                order_interleaved(shape, i, stage_slots);
+                break;
+            }
+        }
     }
     if (st_schedule_is_folded(shape->kind))
         status = st_schedule_fold(shape, arena, lists, errors);

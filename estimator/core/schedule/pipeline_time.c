@@ -237,18 +237,6 @@ static size_t run_passes(const pass_replay *own, const st_walk_pass *passes)
     return count;
 }
 
-static void run_all(const pass_replay *own)
-{
-    const st_pipeline_walk *walk = own->walk;
-    walk->sent[0] = (st_moment){0};
-    for (uint32_t i = 0; i < own->shape->stages; i++) {
-        walk->now[i] = (st_moment){.all = own->ends->gather_exposed};
-        walk->busy[i] = 0;
-    }
-    for (size_t i = 0; i < walk->count;)
-        i += run_passes(own, &walk->passes[i]);
-}
-
 typedef enum st_reach { REACH_BARE, REACH_SENDING, REACH_TIED, REACH_ALL } st_reach;
 
 static int64_t part_of(const st_moment *moment, st_reach reach)
@@ -311,7 +299,14 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
     if (!can_count(pipeline))
         return false;
     fill_times(&own);
-    run_all(&own);
+    const st_pipeline_walk *all_walk = own.walk;
+    all_walk->sent[0] = (st_moment){0};
+    for (uint32_t i = 0; i < own.shape->stages; i++) {
+        all_walk->now[i] = (st_moment){.all = own.ends->gather_exposed};
+        all_walk->busy[i] = 0;
+    }
+    for (size_t i = 0; i < all_walk->count;)
+        i += run_passes(&own, &all_walk->passes[i]);
     *times = (st_pipeline_times){.passes = span_of(&own, REACH_BARE),
                                  .with_transfers = span_of(&own, REACH_SENDING),
                                  .with_tied = span_of(&own, REACH_TIED),

@@ -37,19 +37,6 @@ void st_replay_destroy(st_replay *replay)
     free(replay);
 }
 
-static int64_t ready_at(const st_graph *graph, const int64_t *end_ns, st_task_id task)
-{
-    int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
-    st_task_id previous = graph->previous[task];
-    if (previous != ST_TASK_NONE && end_ns[previous] > ready_ns)
-        ready_ns = end_ns[previous];
-    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
-        int64_t end_of_one = end_ns[graph->before[i]];
-        ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
-    }
-    return ready_ns;
-}
-
 /* Ends `task`; false where its end is beyond what an int64_t holds. */
 static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
 {
@@ -82,7 +69,14 @@ st_status st_replay_run(st_replay *replay, st_errors *errors)
             count = graph->member_first[instance + 1] - graph->member_first[instance];
         for (size_t j = i; j < i + count; j++) {
             st_task_id one = graph->order[j];
-            int64_t ready_ns = ready_at(graph, replay->end_ns, one);
+            int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[one];
+            st_task_id previous = graph->previous[one];
+            if (previous != ST_TASK_NONE && replay->end_ns[previous] > ready_ns)
+                ready_ns = replay->end_ns[previous];
+            for (uint32_t k = graph->before_first[one]; k < graph->before_first[one + 1]; k++) {
+                int64_t end_of_one = replay->end_ns[graph->before[k]];
+                ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
+            }
             replay->ready_ns[one] = ready_ns;
             start_ns = ready_ns > start_ns ? ready_ns : start_ns;
         }

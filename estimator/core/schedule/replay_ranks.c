@@ -154,33 +154,30 @@ static void step(st_merger *merger, st_rank_time *time)
         sink(merger, 0);
 }
 
-static void break_down(st_merger *merger, size_t rank, st_rank_time *time)
-{
-    const st_replay *replay = merger->replay;
-    *time = (st_rank_time){0};
-    merger->now_ns = 0;
-    merger->heap_count = 0;
-    for (int i = 0; i < ACTIVITIES; i++)
-        merger->until_ns[i] = 0;
-    for (size_t i = merger->resource_first[rank]; i < merger->resource_first[rank + 1]; i++) {
-        st_task_id task = merger->first[merger->resources[i]];
-        if (task != ST_TASK_NONE)
-            merger->heap[merger->heap_count++] = cursor_at(replay, task);
-    }
-    for (size_t i = merger->heap_count; i > 0; i--)
-        sink(merger, i - 1);
-    while (merger->heap_count > 0)
-        step(merger, time);
-    advance(merger, replay->last_ns, time);
-}
-
 st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_errors *errors)
 {
     st_merger merger = {.arena = st_arena_create(), .replay = replay};
     bool has_room = merger_room(&merger);
     st_status status = has_room ? ST_OK : st_out_of_memory(errors);
-    for (size_t i = 0; has_room && i < replay->graph->rank_table.count; i++)
-        break_down(&merger, i, &times[i]);
+    for (size_t i = 0; has_room && i < replay->graph->rank_table.count; i++) {
+        st_rank_time *time = &times[i];
+        const st_replay *down_replay = merger.replay;
+        *time = (st_rank_time){0};
+        merger.now_ns = 0;
+        merger.heap_count = 0;
+        for (int j = 0; j < ACTIVITIES; j++)
+            merger.until_ns[j] = 0;
+        for (size_t j = merger.resource_first[i]; j < merger.resource_first[i + 1]; j++) {
+            st_task_id task = merger.first[merger.resources[j]];
+            if (task != ST_TASK_NONE)
+                merger.heap[merger.heap_count++] = cursor_at(down_replay, task);
+        }
+        for (size_t j = merger.heap_count; j > 0; j--)
+            sink(&merger, j - 1);
+        while (merger.heap_count > 0)
+            step(&merger, time);
+        advance(&merger, down_replay->last_ns, time);
+    }
     st_arena_destroy(merger.arena);
     return status;
 }

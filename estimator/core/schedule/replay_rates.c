@@ -232,51 +232,6 @@ static bool make_room(st_rates *rates)
     return !st_arena_failed(arena);
 }
 
-/* Successors from the predecessors that a sealed graph keeps. */
-static void list_after(st_rates *rates)
-{
-    const st_graph *graph = rates->graph;
-    uint32_t *first = rates->after_first + 1;
-    for (size_t i = 0; i < graph->edge_count; i++)
-        first[graph->before[i] + 1]++;
-    for (size_t i = 1; i <= graph->task_count; i++)
-        first[i] += first[i - 1];
-    for (size_t i = 0; i < graph->task_count; i++) {
-        rates->next[i] = ST_TASK_NONE;
-        rates->waits[i] = graph->before_first[i + 1] - graph->before_first[i];
-        for (uint32_t j = graph->before_first[i]; j < graph->before_first[i + 1]; j++)
-            rates->after[first[graph->before[j]]++] = (st_task_id)i;
-        if (graph->previous[i] != ST_TASK_NONE) {
-            rates->next[graph->previous[i]] = (st_task_id)i;
-            rates->waits[i]++;
-        }
-    }
-    for (size_t i = 1; i <= graph->instance_count; i++)
-        rates->missing[i] = graph->instance_size[i];
-    for (size_t i = 0; i < graph->resource_count; i++)
-        rates->set_first[graph->resources[i].rank_index + 1]++;
-    for (size_t i = 0; i < graph->rank_table.count; i++)
-        rates->set_first[i + 1] += rates->set_first[i];
-}
-
-static void simulate(st_rates *rates)
-{
-    /* Tasks that wait for nothing are noted before any runs: what runs lets others start. */
-    for (size_t i = 0; i < rates->graph->task_count && rates->status == ST_OK; i++) {
-        if (rates->waits[i] == 0) {
-            int64_t at_ns = rates->graph->earliest_ns == NULL ? 0 : rates->graph->earliest_ns[i];
-            push(rates, at_ns, (st_task_id)i, 0);
-        }
-    }
-    while (rates->heap_count > 0 && rates->status == ST_OK) {
-        st_event event = pop(rates);
-        if (event.version == 0)
-            arrive(rates, event.task, event.at_ns);
-        else if (event.version == rates->running[event.task].version)
-            finish(rates, event.task, event.at_ns);
-    }
-}
-
 st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_errors *errors)
 {
     st_rates rates = {.arena = st_arena_create(),
@@ -286,8 +241,43 @@ st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_er
                       .errors = errors};
     replay->last_ns = 0;
     if (make_room(&rates)) {
-        list_after(&rates);
-        simulate(&rates);
+        /* Successors from the predecessors that a sealed graph keeps. */
+        const st_graph *graph = rates.graph;
+        uint32_t *first = rates.after_first + 1;
+        for (size_t i = 0; i < graph->edge_count; i++)
+            first[graph->before[i] + 1]++;
+        for (size_t i = 1; i <= graph->task_count; i++)
+            first[i] += first[i - 1];
+        for (size_t i = 0; i < graph->task_count; i++) {
+            rates.next[i] = ST_TASK_NONE;
+            rates.waits[i] = graph->before_first[i + 1] - graph->before_first[i];
+            for (uint32_t j = graph->before_first[i]; j < graph->before_first[i + 1]; j++)
+                rates.after[first[graph->before[j]]++] = (st_task_id)i;
+            if (graph->previous[i] != ST_TASK_NONE) {
+                rates.next[graph->previous[i]] = (st_task_id)i;
+                rates.waits[i]++;
+            }
+        }
+        for (size_t i = 1; i <= graph->instance_count; i++)
+            rates.missing[i] = graph->instance_size[i];
+        for (size_t i = 0; i < graph->resource_count; i++)
+            rates.set_first[graph->resources[i].rank_index + 1]++;
+        for (size_t i = 0; i < graph->rank_table.count; i++)
+            rates.set_first[i + 1] += rates.set_first[i];
+        /* Tasks that wait for nothing are noted before any runs: what runs lets others start. */
+        for (size_t i = 0; i < rates.graph->task_count && rates.status == ST_OK; i++) {
+            if (rates.waits[i] == 0) {
+                int64_t at_ns = rates.graph->earliest_ns == NULL ? 0 : rates.graph->earliest_ns[i];
+                push(&rates, at_ns, (st_task_id)i, 0);
+            }
+        }
+        while (rates.heap_count > 0 && rates.status == ST_OK) {
+            st_event event = pop(&rates);
+            if (event.version == 0)
+                arrive(&rates, event.task, event.at_ns);
+            else if (event.version == rates.running[event.task].version)
+                finish(&rates, event.task, event.at_ns);
+        }
     } else {
         rates.status = st_out_of_memory(errors);
     }

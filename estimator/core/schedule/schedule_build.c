@@ -258,27 +258,6 @@ static uint32_t name_of(st_builder *builder, const char *text)
     return name;
 }
 
-/* "F 3", or with chunks "F 3.1"; from 1, as people count. */
-static uint32_t slot_name(st_builder *builder, const st_slot *slot)
-{
-    static const char letters[ST_PASSES] = {'F', 'B', 'W'};
-    char text[48];
-    if (builder->shape->chunks > 1)
-        (void)snprintf(text, sizeof(text), "%c %lu.%u", letters[slot->pass],
-                       (unsigned long)slot->micro + 1, slot->chunk + 1U);
-    else
-        (void)snprintf(text, sizeof(text), "%c %lu", letters[slot->pass],
-                       (unsigned long)slot->micro + 1);
-    return name_of(builder, text);
-}
-
-/* The i-th of `count` parts of a time, so that all of them add up to it. */
-static int64_t share(int64_t time, uint32_t count, uint32_t i)
-{
-    int64_t each = time / count;
-    return each + (i < (uint32_t)(time % count) ? 1 : 0);
-}
-
 /* --- pieces -------------------------------------------------------------------------------------
  */
 
@@ -374,8 +353,11 @@ static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piec
 /* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
 static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_t count, uint32_t i)
 {
-    if (pieces == NULL)
-        return share(time, count, i);
+    if (pieces == NULL) {
+        /* The i-th of `count` parts of a time, so that all of them add up to it. */
+        int64_t each = time / count;
+        return each + (i < (uint32_t)(time % count) ? 1 : 0);
+    }
     double from = i == 0 ? 0 : pieces[i - 1].until;
     return llround((double)time * pieces[i].until) - llround((double)time * from);
 }
@@ -407,7 +389,16 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
         {STREAM_COMMUNICATION, LABEL_EP},
     };
     st_builder *builder = rank->builder;
-    uint32_t name = slot_name(builder, slot);
+    /* "F 3", or with chunks "F 3.1"; from 1, as people count. */
+    static const char letters[ST_PASSES] = {'F', 'B', 'W'};
+    char text[48];
+    if (builder->shape->chunks > 1)
+        (void)snprintf(text, sizeof(text), "%c %lu.%u", letters[slot->pass],
+                       (unsigned long)slot->micro + 1, slot->chunk + 1U);
+    else
+        (void)snprintf(text, sizeof(text), "%c %lu", letters[slot->pass],
+                       (unsigned long)slot->micro + 1);
+    uint32_t name = name_of(builder, text);
     size_t count = 0;
     const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
     uint32_t layers = builder->plan->layers == 0 ? 1 : builder->plan->layers;
@@ -466,20 +457,6 @@ static st_task_id send(st_rank *rank, const st_slot *slot, uint32_t place)
     return transfer;
 }
 
-/* Sends what a pass has made, once it and what runs with it have ended. */
-static void hand_on(st_rank *rank, const st_slot *slot)
-{
-    st_builder *builder = rank->builder;
-    uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
-    int64_t data = builder->plan->ends.data_per_micro;
-    if (slot->pass == ST_PASS_WEIGHTS)
-        return;
-    builder->sent[cell_of(builder, place, slot->micro, (st_pass)slot->pass) + rank->index] =
-        send(rank, slot, place);
-    if (slot->pass == ST_PASS_BACKWARD && data > 0)
-        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "data"), data);
-}
-
 /* A slot, or several that run as one; returns how many. */
 static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
 {
@@ -498,23 +475,21 @@ static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
                 first;
         together++;
     } while (together < count && slots[together - 1].with_next);
-    for (size_t i = 0; i < together; i++)
-        hand_on(rank, &slots[i]);
-    return together;
-}
-
-/* Weights are gathered before the first pass; the hidden rest only before the second. */
-static void begin(st_rank *rank)
-{
-    st_builder *builder = rank->builder;
-    const st_schedule_ends *ends = &builder->plan->ends;
-    uint32_t name = name_of(builder, "gather weights");
-    if (ends->gather_exposed > 0)
-        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
-    if (ends->gather_hidden > 0) {
-        rank->hidden = add(rank, STREAM_DATA, LABEL_DP, name, ends->gather_hidden);
-        join(builder, rank->tail, rank->hidden, ST_EDGE_STREAM);
+    for (size_t i = 0; i < together; i++) {
+        /* Sends what a pass has made, once it and what runs with it have ended. */
+        const st_slot *slot = &slots[i];
+        st_builder *hand_builder = rank->builder;
+        uint32_t place = st_schedule_place(hand_builder->shape, rank->stage, slot->chunk);
+        int64_t data = hand_builder->plan->ends.data_per_micro;
+        if (slot->pass == ST_PASS_WEIGHTS)
+            continue;
+        hand_builder
+            ->sent[cell_of(hand_builder, place, slot->micro, (st_pass)slot->pass) + rank->index] =
+            send(rank, slot, place);
+        if (slot->pass == ST_PASS_BACKWARD && data > 0)
+            (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(hand_builder, "data"), data);
     }
+    return together;
 }
 
 static void end(st_rank *rank, st_task_id reduce)
@@ -538,14 +513,6 @@ static void end(st_rank *rank, st_task_id reduce)
                     ends->optimizer);
 }
 
-static size_t last_backward(const st_slot *slots, size_t count)
-{
-    size_t last = count;
-    while (last > 0 && slots[last - 1].pass != ST_PASS_BACKWARD)
-        last--;
-    return last - (last > 0 ? 1 : 0);
-}
-
 /* The reduction that hides beside the last backward pass and starts with it. */
 static st_task_id add_beside(st_rank *rank, const st_slot *slot)
 {
@@ -563,10 +530,22 @@ static void add_rank(st_rank *rank)
     st_builder *builder = rank->builder;
     const st_slot *slots = builder->order->slots[rank->stage];
     size_t count = builder->order->counts[rank->stage];
-    size_t last = last_backward(slots, count);
+    size_t backward_last = count;
+    while (backward_last > 0 && slots[backward_last - 1].pass != ST_PASS_BACKWARD)
+        backward_last--;
+    size_t last = backward_last - (backward_last > 0 ? 1 : 0);
     st_task_id reduce = ST_TASK_NONE;
     (void)stream_of(rank, STREAM_COMPUTE);
-    begin(rank);
+    /* Weights are gathered before the first pass; the hidden rest only before the second. */
+    st_builder *begin_builder = rank->builder;
+    const st_schedule_ends *ends = &begin_builder->plan->ends;
+    uint32_t name = name_of(begin_builder, "gather weights");
+    if (ends->gather_exposed > 0)
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
+    if (ends->gather_hidden > 0) {
+        rank->hidden = add(rank, STREAM_DATA, LABEL_DP, name, ends->gather_hidden);
+        join(begin_builder, rank->tail, rank->hidden, ST_EDGE_STREAM);
+    }
     for (size_t i = 0; i < count && builder->status == ST_OK;) {
         st_task_id waiting = i > 0 ? rank->hidden : ST_TASK_NONE;
         size_t next = st_graph_task_count(builder->graph);
@@ -658,27 +637,6 @@ static void join_stages(st_builder *builder)
     }
 }
 
-static void add_pipeline(st_builder *builder, uint32_t pipeline)
-{
-    for (uint32_t stage = 0; stage < builder->shape->stages; stage++) {
-        uint32_t width = width_of(builder->plan, builder->pipelines, stage);
-        for (uint32_t i = 0; i < width && builder->status == ST_OK; i++) {
-            st_rank rank = {.builder = builder,
-                            .stage = stage,
-                            .index = i,
-                            .tail = ST_TASK_NONE,
-                            .tail_stream = STREAMS,
-                            .hidden = ST_TASK_NONE,
-                            .computed_last = ST_TASK_NONE,
-                            .reduced = ST_TASK_NONE};
-            place_rank(&rank, pipeline, width);
-            add_rank(&rank);
-        }
-    }
-    if (builder->status == ST_OK)
-        join_stages(builder);
-}
-
 /* --- what is asked for -------------------------------------------------------------------------
  */
 
@@ -703,16 +661,6 @@ static st_status make_groups(st_builder *builder)
             return st_out_of_memory(builder->errors);
     }
     return ST_OK;
-}
-
-static void free_groups(st_builder *builder)
-{
-    for (int i = 0; i < CIRCLES; i++) {
-        size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
-        for (size_t j = 0; builder->instances[i] != NULL && j < stages * builder->most_groups; j++)
-            free(builder->instances[i][j].numbers);
-        free(builder->instances[i]);
-    }
 }
 
 static st_status prepare(st_builder *builder)
@@ -755,9 +703,31 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                           .errors = errors,
                           .places = st_schedule_places(&plan->shape)};
     builder.status = prepare(&builder);
-    for (uint32_t i = 0; i < builder.pipelines && builder.status == ST_OK; i++)
-        add_pipeline(&builder, i);
-    free_groups(&builder);
+    for (uint32_t i = 0; i < builder.pipelines && builder.status == ST_OK; i++) {
+        for (uint32_t stage = 0; stage < builder.shape->stages; stage++) {
+            uint32_t width = width_of(builder.plan, builder.pipelines, stage);
+            for (uint32_t j = 0; j < width && builder.status == ST_OK; j++) {
+                st_rank rank = {.builder = &builder,
+                                .stage = stage,
+                                .index = j,
+                                .tail = ST_TASK_NONE,
+                                .tail_stream = STREAMS,
+                                .hidden = ST_TASK_NONE,
+                                .computed_last = ST_TASK_NONE,
+                                .reduced = ST_TASK_NONE};
+                place_rank(&rank, i, width);
+                add_rank(&rank);
+            }
+        }
+        if (builder.status == ST_OK)
+            join_stages(&builder);
+    }
+    for (int i = 0; i < CIRCLES; i++) {
+        size_t stages = i == CIRCLE_TIED ? 1 : builder.shape->stages;
+        for (size_t j = 0; builder.instances[i] != NULL && j < stages * builder.most_groups; j++)
+            free(builder.instances[i][j].numbers);
+        free(builder.instances[i]);
+    }
     free(builder.first);
     free(builder.sent);
     free(builder.beside);

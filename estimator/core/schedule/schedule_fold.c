@@ -24,16 +24,13 @@ typedef enum st_fold_pass {
     FOLD_PASSES
 } st_fold_pass;
 
-static bool is_forward(st_fold_pass pass)
-{
-    return pass == FOLD_FORWARD || pass == FOLD_FORWARD_BACK;
-}
-
 static void add_pass(st_slots *slots, st_fold_pass pass, uint32_t micro)
 {
     bool back = pass == FOLD_FORWARD_BACK || pass == FOLD_BACKWARD_BACK;
-    st_slots_add(slots, is_forward(pass) ? ST_PASS_FORWARD : ST_PASS_BACKWARD, back ? 1 : 0, micro,
-                 false);
+    st_slots_add(slots,
+                 pass == FOLD_FORWARD || pass == FOLD_FORWARD_BACK ? ST_PASS_FORWARD
+                                                                   : ST_PASS_BACKWARD,
+                 back ? 1 : 0, micro, false);
 }
 
 /* --- blocks that repeat -------------------------------------------------------------------------
@@ -127,24 +124,6 @@ static void fill_first(st_turns *turns)
     }
 }
 
-/* Later stages go on with both chunks in turn until none has fewer than the one before it. */
-static void fill_rest(st_turns *turns)
-{
-    bool back = false;
-    for (uint32_t i = 1; i < turns->shape->stages; i++) {
-        const uint32_t *before = turns->stages[i - 1].done;
-        const uint32_t *own = turns->stages[i].done;
-        while ((uint64_t)own[FOLD_FORWARD] + own[FOLD_FORWARD_BACK] <
-                   (uint64_t)before[FOLD_FORWARD] + before[FOLD_FORWARD_BACK] ||
-               (own[FOLD_FORWARD_BACK] <= before[FOLD_FORWARD_BACK] &&
-                before[FOLD_FORWARD_BACK] < turns->shape->micros)) {
-            for (uint32_t j = turns->shape->stages; j-- > i;)
-                put(turns, j, back ? FOLD_FORWARD_BACK : FOLD_FORWARD);
-            back = !back;
-        }
-    }
-}
-
 /* Whether the second of a direction's two passes is next, which a later stage has done. */
 static bool is_second_next(const st_turns *turns, uint32_t stage, st_fold_pass second)
 {
@@ -156,27 +135,6 @@ static bool is_second_next(const st_turns *turns, uint32_t stage, st_fold_pass s
            (second == FOLD_BACKWARD && own[second - 1] == turns->shape->micros);
 }
 
-/* A backward pass of every stage: which one is seen before any of them is added. */
-static void turn_backward(st_turns *turns, bool *second)
-{
-    uint32_t stages = turns->shape->stages;
-    for (uint32_t i = 0; i < stages; i++)
-        second[i] = is_second_next(turns, i, FOLD_BACKWARD);
-    for (uint32_t i = 0; i < stages; i++)
-        put(turns, i, second[i] ? FOLD_BACKWARD : FOLD_BACKWARD_BACK);
-}
-
-static void turn_forward(st_turns *turns)
-{
-    for (uint32_t i = 0; i < turns->shape->stages; i++) {
-        const uint32_t *own = turns->stages[i].done;
-        if (is_second_next(turns, i, FOLD_FORWARD_BACK))
-            put(turns, i, FOLD_FORWARD_BACK);
-        else if (i == 0 || turns->stages[i - 1].done[FOLD_FORWARD] > own[FOLD_FORWARD])
-            put(turns, i, FOLD_FORWARD);
-    }
-}
-
 static bool order_turns(const st_schedule_shape *shape, st_arena *arena, st_slots *lists)
 {
     st_turns turns = {.shape = shape,
@@ -186,10 +144,34 @@ static bool order_turns(const st_schedule_shape *shape, st_arena *arena, st_slot
     if (turns.stages == NULL || second == NULL)
         return false;
     fill_first(&turns);
-    fill_rest(&turns);
+    /* Later stages go on with both chunks in turn until none has fewer than the one before it. */
+    bool back = false;
+    for (uint32_t i = 1; i < turns.shape->stages; i++) {
+        const uint32_t *before = turns.stages[i - 1].done;
+        const uint32_t *own = turns.stages[i].done;
+        while ((uint64_t)own[FOLD_FORWARD] + own[FOLD_FORWARD_BACK] <
+                   (uint64_t)before[FOLD_FORWARD] + before[FOLD_FORWARD_BACK] ||
+               (own[FOLD_FORWARD_BACK] <= before[FOLD_FORWARD_BACK] &&
+                before[FOLD_FORWARD_BACK] < turns.shape->micros)) {
+            for (uint32_t j = turns.shape->stages; j-- > i;)
+                put(&turns, j, back ? FOLD_FORWARD_BACK : FOLD_FORWARD);
+            back = !back;
+        }
+    }
     for (uint64_t i = 0; i < 2 * (uint64_t)shape->micros; i++) {
-        turn_backward(&turns, second);
-        turn_forward(&turns);
+        /* A backward pass of every stage: which one is seen before any of them is added. */
+        uint32_t stages = turns.shape->stages;
+        for (uint32_t j = 0; j < stages; j++)
+            second[j] = is_second_next(&turns, j, FOLD_BACKWARD);
+        for (uint32_t j = 0; j < stages; j++)
+            put(&turns, j, second[j] ? FOLD_BACKWARD : FOLD_BACKWARD_BACK);
+        for (uint32_t j = 0; j < turns.shape->stages; j++) {
+            const uint32_t *own = turns.stages[j].done;
+            if (is_second_next(&turns, j, FOLD_FORWARD_BACK))
+                put(&turns, j, FOLD_FORWARD_BACK);
+            else if (j == 0 || turns.stages[j - 1].done[FOLD_FORWARD] > own[FOLD_FORWARD])
+                put(&turns, j, FOLD_FORWARD);
+        }
     }
     return true;
 }
@@ -326,8 +308,10 @@ static bool step(st_fill *fill, uint32_t stage)
     return !full;
 }
 
-static void begin(st_fill *fill)
+/* The longest span of a stage from its first to its last task; NEVER where the rule gets stuck. */
+static int64_t simulate(st_fill *fill)
 {
+    int64_t longest = 0;
     size_t cells = 2 * (size_t)fill->shape->stages * fill->shape->micros;
     for (size_t i = 0; i < cells; i++) {
         fill->ready[ST_PASS_FORWARD][i] = i < fill->shape->micros ? 0 : NEVER;
@@ -339,13 +323,6 @@ static void begin(st_fill *fill)
         fill->stages[i] = (st_fill_stage){.first = NEVER};
         st_stage_heap_push(&fill->awake, i, 0);
     }
-}
-
-/* The longest span of a stage from its first to its last task; NEVER where the rule gets stuck. */
-static int64_t simulate(st_fill *fill)
-{
-    int64_t longest = 0;
-    begin(fill);
     while (fill->awake.count > 0) {
         uint32_t stage = st_stage_heap_pop(&fill->awake);
         const st_fill_stage *self = &fill->stages[stage];

@@ -63,16 +63,6 @@ static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
     return search->times[(size_t)stage * ST_PASSES + (size_t)pass];
 }
 
-/* The parts of a pass together. */
-static int64_t whole_pass(const st_schedule_shape *shape, uint32_t stage, int pass)
-{
-    const int64_t *part = shape->times[stage].part[pass];
-    int64_t sum = 0;
-    for (int i = 0; i < ST_PARTS; i++)
-        sum += part[i];
-    return sum;
-}
-
 static int64_t *ready_at(const st_search *search, st_pass pass, uint32_t stage, uint32_t micro)
 {
     return &search->ready[pass][(size_t)stage * search->shape->micros + micro];
@@ -144,7 +134,11 @@ static void measure(st_search *search)
     int64_t time = 0;
     for (uint32_t i = 0; i < stages; i++) {
         for (int pass = 0; pass < ST_PASSES; pass++) {
-            int64_t whole = whole_pass(search->shape, i, pass);
+            /* The parts of a pass together. */
+            const int64_t *part = search->shape->times[i].part[pass];
+            int64_t whole = 0;
+            for (int j = 0; j < ST_PARTS; j++)
+                whole += part[j];
             search->times[(size_t)i * ST_PASSES + (size_t)pass] = whole;
             search->work[i] += search->shape->micros * whole;
         }
@@ -171,18 +165,6 @@ static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
     return gap >= wanted || (search->rule.balanced && self->idle + gap > search->most_idle);
 }
 
-/* Sleeps, or waits till a later time. */
-static void wait_until(st_search *search, uint32_t stage, int64_t next)
-{
-    st_search_stage *self = &search->stages[stage];
-    self->asleep = next == NEVER;
-    if (next != NEVER) {
-        self->idle += self->first == NEVER ? 0 : next - self->now;
-        search->most_idle = self->idle > search->most_idle ? self->idle : search->most_idle;
-        self->now = next;
-    }
-}
-
 /* What the stage does next, at its time; false where it sleeps or waits. */
 static bool decide(st_search *search, uint32_t stage, st_pass *pass)
 {
@@ -199,7 +181,15 @@ static bool decide(st_search *search, uint32_t stage, st_pass *pass)
     } else if (fills_gap(search, stage, next)) {
         *pass = ST_PASS_WEIGHTS;
     } else {
-        wait_until(search, stage, next);
+        /* Sleeps, or waits till a later time. */
+        st_search_stage *until_self = &search->stages[stage];
+        until_self->asleep = next == NEVER;
+        if (next != NEVER) {
+            until_self->idle += until_self->first == NEVER ? 0 : next - until_self->now;
+            search->most_idle =
+                until_self->idle > search->most_idle ? until_self->idle : search->most_idle;
+            until_self->now = next;
+        }
         return false;
     }
     return true;
@@ -248,24 +238,6 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     return (int64_t)held * MEMORY_PARTS;
 }
 
-/* The rule with the least span, which `search` holds then; NEVER: none gets through. */
-static st_search_rule best_rule(st_search *search)
-{
-    static const int64_t gaps[] = {0, 50, 100};
-    st_search_rule best = {0};
-    search->least = NEVER;
-    for (int i = 0; i < 12 * WARM_UPS && search->least > search->floor; i++) {
-        search->rule =
-            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
-        int64_t span = simulate(search);
-        if (span < search->least) {
-            search->least = span;
-            best = search->rule;
-        }
-    }
-    return best;
-}
-
 st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
                              st_errors *errors)
 {
@@ -290,7 +262,19 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         search.ready[1] == NULL)
         return st_out_of_memory(errors);
     measure(&search);
-    st_search_rule best = best_rule(&search);
+    /* The rule with the least span, which `search` holds then; NEVER: none gets through. */
+    static const int64_t gaps[] = {0, 50, 100};
+    st_search_rule best = {0};
+    search.least = NEVER;
+    for (int i = 0; i < 12 * WARM_UPS && search.least > search.floor; i++) {
+        search.rule =
+            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
+        int64_t span = simulate(&search);
+        if (span < search.least) {
+            search.least = span;
+            best = search.rule;
+        }
+    }
     if (search.least == NEVER)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");

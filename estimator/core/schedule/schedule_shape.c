@@ -76,19 +76,6 @@ static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *error
 /* What makes an order of a folded schedule grows with the square of its stages. */
 enum { MOST_FOLDED = 4096 };
 
-static bool wants_one_chunk(const st_schedule_shape *shape)
-{
-    return shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED;
-}
-
-static bool is_too_large(const st_schedule_shape *shape)
-{
-    uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
-    uint64_t most_stages = st_schedule_is_folded(shape->kind) ? MOST_FOLDED : MOST_SLOTS;
-    return shape->stages > most_stages || shape->chunks > MOST_CHUNKS ||
-           slots > MOST_SLOTS / shape->chunks;
-}
-
 st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
 {
     if ((unsigned)shape->kind >= ST_SCHEDULES)
@@ -102,14 +89,19 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "schedule %s has no %s" ST_FOUND "0" ST_EXPECTED "at least 1", name, what);
     }
-    if (st_schedule_is_folded(shape->kind) ? shape->chunks != 2 : wants_one_chunk(shape)) {
+    if (st_schedule_is_folded(shape->kind)
+            ? shape->chunks != 2
+            : shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED) {
         bool folded = st_schedule_is_folded(shape->kind);
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "schedule %s has %s a stage" ST_FOUND "%s" ST_EXPECTED "%s", name,
                        folded ? "two chunks" : "one chunk", number(errors, shape->chunks),
                        folded ? "2" : "1, or the interleaved schedule");
     }
-    if (is_too_large(shape))
+    uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
+    uint64_t most_stages = st_schedule_is_folded(shape->kind) ? MOST_FOLDED : MOST_SLOTS;
+    if (shape->stages > most_stages || shape->chunks > MOST_CHUNKS ||
+        slots > MOST_SLOTS / shape->chunks)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%lu stages with %lu chunks and %lu micro-batches are too many" ST_EXPECTED
                        "at most 2^24 passes",

@@ -14,16 +14,6 @@
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static bool find_argument(const st_checker *checker, const char *name, uint32_t *index)
-{
-    const st_sheet_function *function = checker->function;
-    size_t i = function == NULL
-                   ? SIZE_MAX
-                   : ST_FIND(function->arguments, function->argument_count, name, name);
-    *index = (uint32_t)i;
-    return i != SIZE_MAX;
-}
-
 /* A value of an enumeration, where no other name is near. */
 static const char *nearest_value(const st_checker *checker, const char *name)
 {
@@ -76,7 +66,13 @@ static bool check_name(st_checker *checker, st_expr *expr)
 {
     st_sheet *sheet = checker->sheet;
     size_t index = 0;
-    if (find_argument(checker, st_expr_name(expr), &expr->index)) {
+    const char *name = st_expr_name(expr);
+    const st_sheet_function *function = checker->function;
+    size_t i = function == NULL
+                   ? SIZE_MAX
+                   : ST_FIND(function->arguments, function->argument_count, name, name);
+    expr->index = (uint32_t)i;
+    if (i != SIZE_MAX) {
         expr->name_kind = ST_NAME_ARGUMENT;
         st_relative_set(&expr->type_at, &checker->function->arguments[expr->index].type);
         return true;

@@ -106,26 +106,22 @@ static const char *nearest_function(const st_checker *checker, const char *name)
     return nearest;
 }
 
-static bool unknown_function(st_checker *checker, const st_expr *expr)
-{
-    const st_sheet *sheet = checker->sheet;
-    bool cell = st_sheet_find_cell(sheet, st_expr_name(expr)) != NULL ||
-                st_sheet_find_input(sheet, st_expr_name(expr)) != NULL;
-    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
-            "%s" ST_EXPECTED "%s" ST_HINT "%s",
-            st_errors_text(checker->errors,
-                           cell ? "'%.60s' is no function" : "unknown function '%.60s'",
-                           st_expr_name(expr)),
-            cell ? "'*' between a value and a parenthesis" : "",
-            cell ? "" : st_or_none(nearest_function(checker, st_expr_name(expr))));
-    return false;
-}
-
 static bool check_sheet_call(st_checker *checker, st_expr *expr)
 {
     size_t index = 0;
-    if (!st_names_get(&checker->sheet->function_names, st_expr_name(expr), &index))
-        return unknown_function(checker, expr);
+    if (!st_names_get(&checker->sheet->function_names, st_expr_name(expr), &index)) {
+        const st_sheet *sheet = checker->sheet;
+        bool cell = st_sheet_find_cell(sheet, st_expr_name(expr)) != NULL ||
+                    st_sheet_find_input(sheet, st_expr_name(expr)) != NULL;
+        st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+                "%s" ST_EXPECTED "%s" ST_HINT "%s",
+                st_errors_text(checker->errors,
+                               cell ? "'%.60s' is no function" : "unknown function '%.60s'",
+                               st_expr_name(expr)),
+                cell ? "'*' between a value and a parenthesis" : "",
+                cell ? "" : st_or_none(nearest_function(checker, st_expr_name(expr))));
+        return false;
+    }
     const st_sheet_function *function = &checker->sheet->functions[index];
     expr->index = (uint32_t)index;
     expr->name_kind = ST_NAME_FUNCTION;

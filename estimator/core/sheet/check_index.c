@@ -14,14 +14,6 @@ static const char *pattern_of(st_checker *checker, const st_family *family)
     return st_errors_text(checker->errors, "%s]", text);
 }
 
-static bool refuse_missing(st_checker *checker, const st_expr *expr, const st_family *family)
-{
-    return st_checker_fail(checker, expr->operator_offset, ST_ERR_NAME,
-                           "'%s' is a family of cells and needs an index" ST_EXPECTED
-                           "%s, a value such as %s in its place, or '*' in a reduction",
-                           family->name, pattern_of(checker, family), family->axes[0]->values[0]);
-}
-
 static bool refuse_base(st_checker *checker, const st_expr *expr)
 {
     const char *base = st_errors_text(checker->errors, "%.*s",
@@ -37,25 +29,6 @@ static bool refuse_base(st_checker *checker, const st_expr *expr)
     return false;
 }
 
-static bool refuse_value(st_checker *checker, const st_expr *expr, const st_enum *axis,
-                         const char *item, size_t length)
-{
-    const char *value = st_errors_text(checker->errors, "%.*s", (int)length, item);
-    bool open = strcmp(value, axis->name) == 0;
-    st_place place = st_checker_place(checker, expr->operator_offset);
-    if (open)
-        st_fail(checker->errors, ST_ERR_NAME, place,
-                "nothing tells which '%s' '%.60s' is of" ST_EXPECTED
-                "a value of it, or a cell that is 'per: %s'",
-                value, st_expr_name(expr), axis->name);
-    else
-        st_fail(checker->errors, ST_ERR_NAME, place,
-                "'%.60s' is no value of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
-                st_expr_name(expr),
-                st_errors_nearest(checker->errors, value, axis->values, axis->count));
-    return false;
-}
-
 bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
 {
     const st_family *family = st_sheet_family(checker->sheet, st_expr_name(expr));
@@ -64,7 +37,11 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
     if (family == NULL)
         return refuse_base(checker, expr);
     if (item == NULL)
-        return refuse_missing(checker, expr, family);
+        return st_checker_fail(checker, expr->operator_offset, ST_ERR_NAME,
+                               "'%s' is a family of cells and needs an index" ST_EXPECTED
+                               "%s, a value such as %s in its place, or '*' in a reduction",
+                               family->name, pattern_of(checker, family),
+                               family->axes[0]->values[0]);
     for (const char *c = item; *c != '\0'; c++)
         count += *c == ',' || *c == ']';
     if (count != family->axis_count)
@@ -79,8 +56,23 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
             const char *value = family->axes[i]->values[k];
             known = known || (strlen(value) == length && memcmp(value, item, length) == 0);
         }
-        if (!known)
-            return refuse_value(checker, expr, family->axes[i], item, length);
+        if (!known) {
+            const st_enum *axis = family->axes[i];
+            const char *value = st_errors_text(checker->errors, "%.*s", (int)length, item);
+            bool open = strcmp(value, axis->name) == 0;
+            st_place place = st_checker_place(checker, expr->operator_offset);
+            if (open)
+                st_fail(checker->errors, ST_ERR_NAME, place,
+                        "nothing tells which '%s' '%.60s' is of" ST_EXPECTED
+                        "a value of it, or a cell that is 'per: %s'",
+                        value, st_expr_name(expr), axis->name);
+            else
+                st_fail(checker->errors, ST_ERR_NAME, place,
+                        "'%.60s' is no value of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
+                        st_expr_name(expr),
+                        st_errors_nearest(checker->errors, value, axis->values, axis->count));
+            return false;
+        }
         item += length;
     }
     return refuse_base(checker, expr); /* a member that could not be read: reported there */

@@ -17,48 +17,6 @@ static bool check_formula(st_checker *checker, const st_formula *formula, const 
     return st_checker_expect(checker, formula->expr, type, what);
 }
 
-static void check_functions(st_checker *checker)
-{
-    st_sheet *sheet = checker->sheet;
-    for (size_t i = 0; i < sheet->function_count; i++) {
-        checker->function = &sheet->functions[i];
-        (void)check_formula(checker, &sheet->function_formulas[i], &sheet->functions[i].type,
-                            "function", sheet->functions[i].name);
-    }
-    checker->function = NULL;
-}
-
-static void check_cells(st_checker *checker)
-{
-    st_sheet *sheet = checker->sheet;
-    const st_formula *refused = NULL; /* one report for all members that a text has made */
-    for (size_t i = 0; i < sheet->cell_count; i++) {
-        const st_formula *formula = &sheet->cell_formulas[i];
-        if ((formula->origin == NULL || formula->origin != refused) &&
-            !check_formula(checker, formula, &sheet->cells[i].type, "cell", sheet->cells[i].name))
-            refused = formula->origin;
-    }
-}
-
-static void check_checks(st_checker *checker)
-{
-    static const st_type truth = {.kind = ST_TYPE_BOOL};
-    st_sheet *sheet = checker->sheet;
-    for (size_t i = 0; i < sheet->check_count; i++) {
-        (void)check_formula(checker, &sheet->check_formulas[i], &truth, "the check", NULL);
-        for (size_t j = 0; j < sheet->messages[i].count; j++) {
-            const st_formula *shown = &sheet->messages[i].parts[j].formula;
-            if (shown->expr == NULL)
-                continue;
-            /* Any type may be shown, once it is known which: a bare enumeration value is not. */
-            checker->formula = shown;
-            if (st_checker_expr(checker, shown->expr))
-                (void)st_checker_expect(checker, shown->expr, st_expr_type(shown->expr),
-                                        "the message");
-        }
-    }
-}
-
 /* The height of a tree once the bodies of the functions stand in their places. */
 static size_t inlined_height(const st_expr *expr, const size_t *functions)
 {
@@ -118,9 +76,38 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors
 {
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     st_checker checker = {.sheet = sheet, .errors = errors, .arena = arena};
-    check_functions(&checker);
-    check_cells(&checker);
-    check_checks(&checker);
+    st_sheet *function_sheet = checker.sheet;
+    for (size_t i = 0; i < function_sheet->function_count; i++) {
+        checker.function = &function_sheet->functions[i];
+        (void)check_formula(&checker, &function_sheet->function_formulas[i],
+                            &function_sheet->functions[i].type, "function",
+                            function_sheet->functions[i].name);
+    }
+    checker.function = NULL;
+    st_sheet *cell_sheet = checker.sheet;
+    const st_formula *refused = NULL; /* one report for all members that a text has made */
+    for (size_t i = 0; i < cell_sheet->cell_count; i++) {
+        const st_formula *formula = &cell_sheet->cell_formulas[i];
+        if ((formula->origin == NULL || formula->origin != refused) &&
+            !check_formula(&checker, formula, &cell_sheet->cells[i].type, "cell",
+                           cell_sheet->cells[i].name))
+            refused = formula->origin;
+    }
+    static const st_type truth = {.kind = ST_TYPE_BOOL};
+    st_sheet *check_sheet = checker.sheet;
+    for (size_t i = 0; i < check_sheet->check_count; i++) {
+        (void)check_formula(&checker, &check_sheet->check_formulas[i], &truth, "the check", NULL);
+        for (size_t j = 0; j < check_sheet->messages[i].count; j++) {
+            const st_formula *shown = &check_sheet->messages[i].parts[j].formula;
+            if (shown->expr == NULL)
+                continue;
+            /* Any type may be shown, once it is known which: a bare enumeration value is not. */
+            checker.formula = shown;
+            if (st_checker_expr(&checker, shown->expr))
+                (void)st_checker_expect(&checker, shown->expr, st_expr_type(shown->expr),
+                                        "the message");
+        }
+    }
     size_t *functions = NULL;
     if (st_order_functions(sheet, arena, &functions, errors) == ST_OK)
         check_heights(&checker, functions, arena);

@@ -122,28 +122,25 @@ bool st_family_has_places(const st_expr *expr)
     return found;
 }
 
-/* In a member's formula the name of an enumeration is its index and can be nothing else. */
-static void check_axes(const st_sheet *sheet, const st_family *family, st_errors *errors)
-{
-    size_t index = 0;
-    for (size_t i = 0; i < family->axis_count; i++) {
-        const char *name = family->axes[i]->name;
-        if (st_names_get(&sheet->input_names, name, &index) ||
-            st_names_get(&sheet->cell_names, name, &index))
-            (void)st_fail(errors, ST_ERR_NAME, family->place,
-                          "the index '%s' of '%s' is an input or a cell, too" ST_EXPECTED
-                          "another name for one of them",
-                          name, family->name);
-    }
-}
-
 void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
 {
     const st_family_member none = {0};
     st_expansion expansion = {.sheet = sheet, .arena = arena, .errors = errors};
     const st_formula *refused = NULL; /* one report for all members that a text has made */
-    for (size_t i = 0; i < sheet->family_count; i++)
-        check_axes(sheet, sheet->families[i], errors);
+    for (size_t i = 0; i < sheet->family_count; i++) {
+        /* In a member's formula the name of an enumeration is its index and can be nothing else. */
+        const st_family *family = sheet->families[i];
+        size_t index = 0;
+        for (size_t j = 0; j < family->axis_count; j++) {
+            const char *name = family->axes[j]->name;
+            if (st_names_get(&sheet->input_names, name, &index) ||
+                st_names_get(&sheet->cell_names, name, &index))
+                (void)st_fail(errors, ST_ERR_NAME, family->place,
+                              "the index '%s' of '%s' is an input or a cell, too" ST_EXPECTED
+                              "another name for one of them",
+                              name, family->name);
+        }
+    }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         st_formula *formula = &sheet->cell_formulas[i];
         bool again = formula->origin != NULL && formula->origin == refused;

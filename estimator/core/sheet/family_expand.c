@@ -151,13 +151,6 @@ static const char *resolve_name(st_expander *own, const st_expr *name)
     return own->name.failed ? out_of_memory(own) : own->name.data;
 }
 
-/* The same for good. */
-static const char *resolve_index(st_expander *own, const st_expr *name)
-{
-    const char *text = resolve_name(own, name);
-    return text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
-}
-
 static const st_type *type_of(st_expander *own, const st_enum *axis)
 {
     st_type *type = st_arena_alloc(own->arena, 1, sizeof *type);
@@ -176,7 +169,9 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
     size_t value = 0;
     const char *name = st_expr_name(node);
     if (strchr(name, '[') != NULL) {
-        name = resolve_index(own, node);
+        /* The same for good. */
+        const char *text = resolve_name(own, node);
+        name = text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
     } else {
         const st_enum *axis = own_axis(own, name, strlen(name), &value);
         if (axis != NULL) {
@@ -199,24 +194,6 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
 
 /* --- what the own index decides -------------------------------------------------------------- */
 
-/* 1 or 0 where a comparison of the own index with a value is decided, -1 where it is none. */
-static int decide_comparison(const st_expander *own, const st_expr *expr)
-{
-    for (size_t i = 0; i < 2; i++) {
-        const st_expr *side = st_expr_child(expr, i);
-        const st_expr *other = st_expr_child(expr, 1 - i);
-        size_t value = 0;
-        if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
-            return -1;
-        const st_enum *axis = own_axis(own, st_expr_name(side), strlen(st_expr_name(side)), &value);
-        size_t k =
-            axis != NULL ? st_text_at(axis->values, axis->count, st_expr_name(other)) : SIZE_MAX;
-        if (k != SIZE_MAX)
-            return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
-    }
-    return -1;
-}
-
 static int decide(const st_expander *own, const st_expr *expr)
 {
     if (expr->kind == ST_EXPR_UNARY && expr->op == ST_OPERATOR_NOT) {
@@ -225,8 +202,24 @@ static int decide(const st_expander *own, const st_expr *expr)
     }
     if (expr->kind != ST_EXPR_BINARY)
         return -1;
-    if (expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL)
-        return decide_comparison(own, expr);
+    if (expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL) {
+        /* 1 or 0 where a comparison of the own index with a value is decided, -1 where it is none.
+         */
+        for (size_t i = 0; i < 2; i++) {
+            const st_expr *side = st_expr_child(expr, i);
+            const st_expr *other = st_expr_child(expr, 1 - i);
+            size_t value = 0;
+            if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
+                return -1;
+            const st_enum *axis =
+                own_axis(own, st_expr_name(side), strlen(st_expr_name(side)), &value);
+            size_t k = axis != NULL ? st_text_at(axis->values, axis->count, st_expr_name(other))
+                                    : SIZE_MAX;
+            if (k != SIZE_MAX)
+                return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
+        }
+        return -1;
+    }
     if (expr->op != ST_OPERATOR_AND && expr->op != ST_OPERATOR_OR)
         return -1;
     int weak = expr->op == ST_OPERATOR_OR; /* either side alone makes the result */
@@ -382,14 +375,6 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
     list->items[list->count++] = noted;
 }
 
-static void conditions_of(st_expander *own, const st_expr *argument, size_t value,
-                          st_conditions_of *list)
-{
-    *list = (st_conditions_of){.count = 0};
-    own->view.star_value = value;
-    visit_stars(own, argument, note_condition, list);
-}
-
 static st_expr *copy_where(st_expander *own, st_family_member member)
 {
     st_view saved = own->view;
@@ -451,7 +436,9 @@ static st_expr *begin_choice(st_expander *own, size_t offset)
 static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
 {
     st_conditions_of conditions;
-    conditions_of(own, argument, value, &conditions);
+    conditions = (st_conditions_of){.count = 0};
+    own->view.star_value = value;
+    visit_stars(own, argument, note_condition, &conditions);
     if (conditions.count == 0 || own->failed)
         return copy_term(own, argument, value, strength);
     if (value == 0) {
@@ -520,38 +507,6 @@ static const st_enum *axis_of(st_expander *own, const st_expr *node)
     return axis;
 }
 
-static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_enum *axis)
-{
-    const st_enum *outer = own->view.star;
-    size_t outer_value = own->view.star_value;
-    const st_expr *argument = st_expr_child(node, 0);
-    bool sum = node->builtin == ST_BUILTIN_SUM;
-    bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
-    bool root = node == own->root;
-    st_expr *made = NULL;
-    own->view.star = axis;
-    if (sum && (root || axis->count == 1)) {
-        made = copy_sum(own, argument, axis->count);
-    } else if (sum) {
-        size_t start = own->text.length;
-        put_text(own, node->offset, "(");
-        made = copy_sum(own, argument, axis->count);
-        put_text(own, st_expr_stop(node) - 1, ")");
-        if (made != NULL) {
-            made->offset = (uint32_t)start;
-            made->length = (uint32_t)(own->text.length - start);
-        }
-    } else if (extreme && axis->count == 1) {
-        made = copy_guarded(own, argument, 0, BINDS_ATOM);
-    } else {
-        made = copy_extreme(own, node, axis);
-    }
-    own->view.star = outer;
-    own->view.star_value = outer_value;
-    own->view.from = st_expr_stop(node);
-    return made;
-}
-
 /* --- trees ----------------------------------------------------------------------------------- */
 
 static st_expr *copy_whole(st_expander *own, const st_expr *node)
@@ -588,8 +543,36 @@ static st_expr *copy_node(st_expander *own, const st_expr *node)
         return NULL;
     copy_text(own, node->offset);
     const st_enum *axis = st_family_is_reduction(node) ? axis_of(own, node) : NULL;
-    if (axis != NULL && !own->failed)
-        return copy_reduction(own, node, axis);
+    if (axis != NULL && !own->failed) {
+        const st_enum *outer = own->view.star;
+        size_t outer_value = own->view.star_value;
+        const st_expr *argument = st_expr_child(node, 0);
+        bool sum = node->builtin == ST_BUILTIN_SUM;
+        bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
+        bool root = node == own->root;
+        st_expr *made = NULL;
+        own->view.star = axis;
+        if (sum && (root || axis->count == 1)) {
+            made = copy_sum(own, argument, axis->count);
+        } else if (sum) {
+            size_t start = own->text.length;
+            put_text(own, node->offset, "(");
+            made = copy_sum(own, argument, axis->count);
+            put_text(own, st_expr_stop(node) - 1, ")");
+            if (made != NULL) {
+                made->offset = (uint32_t)start;
+                made->length = (uint32_t)(own->text.length - start);
+            }
+        } else if (extreme && axis->count == 1) {
+            made = copy_guarded(own, argument, 0, BINDS_ATOM);
+        } else {
+            made = copy_extreme(own, node, axis);
+        }
+        own->view.star = outer;
+        own->view.star_value = outer_value;
+        own->view.from = st_expr_stop(node);
+        return made;
+    }
     const st_expr *left = what_is_left(own, node);
     return left != NULL ? copy_choice(own, node, left) : copy_whole(own, node);
 }

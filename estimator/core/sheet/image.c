@@ -22,24 +22,6 @@ static bool is_current(const st_sheet_image *image, const st_sheet_reader *reade
     return true;
 }
 
-static const st_sheet *copy(const st_sheet_image *image, const st_source *files, st_arena *arena)
-{
-    const size_t bytes = image->copied * sizeof(uintptr_t);
-    uintptr_t *words = st_arena_alloc(arena, image->copied, sizeof *words);
-    if (words == NULL)
-        return NULL;
-    memcpy(words, image->words, bytes);
-    const uintptr_t first = image->fixed_count * sizeof(uintptr_t);
-    uintptr_t *word = words;
-    for (size_t i = 0; i < image->step_count; i++) {
-        word += image->steps[i];
-        *word += *word - first < bytes ? (uintptr_t)words - first : (uintptr_t)image->fixed;
-    }
-    for (size_t i = 0; i < image->text_count; i++)
-        words[image->texts[i].word] = (uintptr_t)files[image->texts[i].file].text;
-    return (const st_sheet *)(const void *)words;
-}
-
 const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_source *root,
                                     st_arena *arena)
 {
@@ -47,8 +29,22 @@ const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_sour
     for (size_t i = 0; i < st_sheet_image_count && root->tree != NULL; i++) {
         const st_sheet_image *image = &st_sheet_images[i];
         if (image->file_count <= ST_SHEET_MAX_INCLUDES &&
-            is_current(image, reader, root, arena, files))
-            return copy(image, files, arena);
+            is_current(image, reader, root, arena, files)) {
+            const size_t bytes = image->copied * sizeof(uintptr_t);
+            uintptr_t *words = st_arena_alloc(arena, image->copied, sizeof *words);
+            if (words == NULL)
+                return NULL;
+            memcpy(words, image->words, bytes);
+            const uintptr_t first = image->fixed_count * sizeof(uintptr_t);
+            uintptr_t *word = words;
+            for (size_t j = 0; j < image->step_count; j++) {
+                word += image->steps[j];
+                *word += *word - first < bytes ? (uintptr_t)words - first : (uintptr_t)image->fixed;
+            }
+            for (size_t j = 0; j < image->text_count; j++)
+                words[image->texts[j].word] = (uintptr_t)files[image->texts[j].file].text;
+            return (const st_sheet *)(const void *)words;
+        }
     }
     return NULL;
 }

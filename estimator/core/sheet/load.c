@@ -13,26 +13,6 @@
 
 static void read_file(st_loader *loader, const char *name, st_place place);
 
-static void read_includes(st_loader *loader, const st_yaml_node *root)
-{
-    const st_yaml_node *include = st_yaml_get(root, "include");
-    if (include == NULL)
-        return;
-    bool list = include->kind == ST_YAML_LIST;
-    size_t count = list ? include->count : 1;
-    for (size_t i = 0; i < count; i++) {
-        const st_yaml_node *item = list ? include->items[i] : include;
-        if (item->kind != ST_YAML_SCALAR || item->length == 0) {
-            (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
-                                 "'include' lists sheets" ST_EXPECTED
-                                 "names of sheets, or paths relative to this file");
-            loader->include_failed = true;
-            continue;
-        }
-        read_file(loader, item->text, item->place);
-    }
-}
-
 static void read_parts(st_loader *loader, const st_yaml_node *root)
 {
     static const struct {
@@ -98,21 +78,23 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
         sheet->title = st_loader_text(loader, root, "title", "the sheet");
         sheet->doc = st_loader_text(loader, root, "doc", "the sheet");
     }
-    read_includes(loader, root);
+    const st_yaml_node *include = st_yaml_get(root, "include");
+    if (include != NULL) {
+        bool list = include->kind == ST_YAML_LIST;
+        size_t count = list ? include->count : 1;
+        for (size_t i = 0; i < count; i++) {
+            const st_yaml_node *item = list ? include->items[i] : include;
+            if (item->kind != ST_YAML_SCALAR || item->length == 0) {
+                (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
+                                     "'include' lists sheets" ST_EXPECTED
+                                     "names of sheets, or paths relative to this file");
+                loader->include_failed = true;
+                continue;
+            }
+            read_file(loader, item->text, item->place);
+        }
+    }
     read_parts(loader, root);
-}
-
-static void report_include_cycle(st_loader *loader, size_t first, st_place place)
-{
-    st_buffer path = {0};
-    for (size_t i = first; i < loader->depth; i++)
-        st_buffer_printf(&path, "%s -> ", loader->stack[i]);
-    st_buffer_text(&path, loader->stack[first]);
-    const char *message =
-        loader->depth - first == 1 ? "the sheet includes itself" : "sheets include each other";
-    (void)st_loader_fail(loader, place, ST_ERR_CYCLE, "%s: %s", message,
-                         path.data == NULL ? "" : path.data);
-    st_buffer_free(&path);
 }
 
 /* True when the file is new; marks it as being read. */
@@ -121,7 +103,15 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
     size_t index = 0;
     size_t open = st_text_at(loader->stack, loader->depth, file);
     if (open < loader->depth) {
-        report_include_cycle(loader, open, place);
+        st_buffer path = {0};
+        for (size_t i = open; i < loader->depth; i++)
+            st_buffer_printf(&path, "%s -> ", loader->stack[i]);
+        st_buffer_text(&path, loader->stack[open]);
+        const char *message =
+            loader->depth - open == 1 ? "the sheet includes itself" : "sheets include each other";
+        (void)st_loader_fail(loader, place, ST_ERR_CYCLE, "%s: %s", message,
+                             path.data == NULL ? "" : path.data);
+        st_buffer_free(&path);
         loader->include_failed = true;
         return false;
     }

@@ -6,26 +6,6 @@
 
 enum { MAX_CHECKS = 1000, MAX_PARTS = 64 };
 
-/* Text of a template from `start` up to a single brace, with {{ and }} made one. */
-static char *read_text(st_loader *loader, const st_yaml_node *node, size_t start, size_t *end)
-{
-    char *text = st_arena_copy(loader->arena, node->text + start, node->length - start);
-    size_t length = 0;
-    size_t i = start;
-    while (text != NULL && i < node->length) {
-        char c = node->text[i];
-        bool brace = c == '{' || c == '}';
-        if (brace && node->text[i + 1] != c)
-            break;
-        text[length++] = c;
-        i += brace ? 2 : 1;
-    }
-    if (text != NULL)
-        text[length] = '\0';
-    *end = i;
-    return text;
-}
-
 /* The expression between braces; `open` is where '{' stands, *end is set behind '}'. */
 static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open, size_t *end,
                        st_formula *formula)
@@ -68,7 +48,23 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
             return st_loader_fail(loader, node->place, ST_ERR_LIMIT,
                                   "the message has too many values" ST_EXPECTED "at most 31");
         st_message_part *part = &message->parts[message->count++];
-        part->text = read_text(loader, node, position, &position);
+        /* Text of a template from `start` up to a single brace, with {{ and }} made one. */
+        const size_t start = position;
+        char *text = st_arena_copy(loader->arena, node->text + start, node->length - start);
+        size_t length = 0;
+        size_t i = start;
+        while (text != NULL && i < node->length) {
+            char c = node->text[i];
+            bool brace = c == '{' || c == '}';
+            if (brace && node->text[i + 1] != c)
+                break;
+            text[length++] = c;
+            i += brace ? 2 : 1;
+        }
+        if (text != NULL)
+            text[length] = '\0';
+        position = i;
+        part->text = text;
         if (part->text == NULL)
             return st_loader_out_of_memory(loader);
         if (position == node->length)
@@ -83,19 +79,6 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
             return false;
     }
     return true;
-}
-
-/* Which of its levels a check has; the first where it names none. */
-static void read_level(st_loader *loader, const st_yaml_node *node, const char *what,
-                       st_sheet_check *check)
-{
-    const char *level = st_loader_text(loader, node, "level", what);
-    check->warning = strcmp(level, "warning") == 0;
-    check->limit = strcmp(level, "limit") == 0;
-    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check->warning && !check->limit)
-        (void)st_loader_fail(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-                             "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning",
-                             level);
 }
 
 const char *st_check_level(const st_sheet_check *check)
@@ -118,7 +101,14 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
     const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
     st_sheet_check check = {.place = node->place};
-    read_level(loader, node, what, &check);
+    /* Which of its levels a check has; the first where it names none. */
+    const char *level = st_loader_text(loader, node, "level", what);
+    check.warning = strcmp(level, "warning") == 0;
+    check.limit = strcmp(level, "limit") == 0;
+    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check.warning && !check.limit)
+        (void)st_loader_fail(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+                             "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning",
+                             level);
     if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
         (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
                              "a check needs 'that' and 'else'" ST_EXPECTED

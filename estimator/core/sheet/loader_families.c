@@ -32,23 +32,6 @@ static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
     return false;
 }
 
-/* In a formula the name of an enumeration is the member's value: no value may be called so. */
-static bool has_clear_names(st_loader *loader, const st_family *family, st_place place)
-{
-    for (size_t i = 0; i < family->axis_count; i++) {
-        for (size_t k = 0; k < family->axis_count; k++) {
-            const char *name = family->axes[k]->name;
-            if ((i < k && family->axes[i] == family->axes[k]) ||
-                st_has_text(family->axes[i]->values, family->axes[i]->count, name))
-                return st_loader_fail(loader, place, ST_ERR_NAME,
-                                      "an index '%s' would mean two things" ST_EXPECTED
-                                      "every enumeration once, and none called like a value",
-                                      name);
-        }
-    }
-    return true;
-}
-
 static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *family)
 {
     bool list = per->kind == ST_YAML_LIST;
@@ -69,7 +52,20 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
     if (family->member_count > ST_SHEET_MAX_SYMBOLS)
         return st_loader_fail(loader, per->place, ST_ERR_LIMIT,
                               "the family has too many members" ST_EXPECTED "at most 20000");
-    return has_clear_names(loader, family, per->place);
+    /* In a formula the name of an enumeration is the member's value: no value may be called so. */
+    const st_place place = per->place;
+    for (size_t i = 0; i < family->axis_count; i++) {
+        for (size_t k = 0; k < family->axis_count; k++) {
+            const char *name = family->axes[k]->name;
+            if ((i < k && family->axes[i] == family->axes[k]) ||
+                st_has_text(family->axes[i]->values, family->axes[i]->count, name))
+                return st_loader_fail(loader, place, ST_ERR_NAME,
+                                      "an index '%s' would mean two things" ST_EXPECTED
+                                      "every enumeration once, and none called like a value",
+                                      name);
+        }
+    }
+    return true;
 }
 
 /* --- texts for members ----------------------------------------------------------------------- */
@@ -97,18 +93,6 @@ static size_t axis_of_key(const st_family *family, const char *key, size_t *valu
     return family->axis_count;
 }
 
-static bool refuse_key(st_loader *loader, const st_family *family, const st_yaml_node *map,
-                       size_t key)
-{
-    const st_enum *axis = family->axes[0];
-    st_fail(loader->errors, ST_ERR_NAME, map->key_places[key],
-            "'%.60s' is no value of what '%s' is over" ST_EXPECTED
-            "values of one of its enumerations" ST_HINT "%s",
-            map->keys[key], family->name,
-            st_errors_nearest(loader->errors, map->keys[key], axis->values, axis->count));
-    return false;
-}
-
 /* {first: A, last: B}: the keys are values of one of the family's enumerations. */
 static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family *family,
                      st_formula **items)
@@ -117,8 +101,16 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
     for (size_t i = 0; i < map->count; i++) {
         size_t value = 0;
         size_t found = axis_of_key(family, map->keys[i], &value);
-        if (found == family->axis_count || (i > 0 && found != axis))
-            return refuse_key(loader, family, map, i);
+        if (found == family->axis_count || (i > 0 && found != axis)) {
+            const st_enum *key_axis = family->axes[0];
+            st_fail(
+                loader->errors, ST_ERR_NAME, map->key_places[i],
+                "'%.60s' is no value of what '%s' is over" ST_EXPECTED
+                "values of one of its enumerations" ST_HINT "%s",
+                map->keys[i], family->name,
+                st_errors_nearest(loader->errors, map->keys[i], key_axis->values, key_axis->count));
+            return false;
+        }
         axis = found;
         if (map->items[i]->kind != ST_YAML_SCALAR)
             return st_loader_fail(loader, map->items[i]->place, ST_ERR_VALUE,
@@ -155,40 +147,7 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
     return items;
 }
 
-/* The text with {stage} replaced by the member's value. */
-static const char *text_for(st_loader *loader, const char *text, const st_family *family,
-                            size_t member)
-{
-    st_buffer made = {0};
-    const char *from = text;
-    for (const char *open = strchr(text, '{'); open != NULL; open = strchr(open + 1, '{')) {
-        for (size_t i = 0; i < family->axis_count; i++) {
-            size_t length = strlen(family->axes[i]->name);
-            if (strncmp(open + 1, family->axes[i]->name, length) == 0 && open[length + 1] == '}') {
-                st_buffer_append(&made, from, (size_t)(open - from));
-                st_buffer_text(&made, family->axes[i]->values[st_family_value(family, member, i)]);
-                from = open + length + 2;
-            }
-        }
-    }
-    const char *copy = text;
-    if (from != text) {
-        st_buffer_text(&made, from);
-        copy = made.failed ? NULL : st_arena_copy(loader->arena, made.data, made.length);
-    }
-    st_buffer_free(&made);
-    if (copy == NULL)
-        (void)st_loader_out_of_memory(loader);
-    return copy == NULL ? "" : copy;
-}
-
 /* --- families -------------------------------------------------------------------------------- */
-
-static bool has_same_axes(const st_family *a, const st_family *b)
-{
-    return a->axis_count == b->axis_count &&
-           memcmp(a->axes, b->axes, a->axis_count * sizeof a->axes[0]) == 0;
-}
 
 /* Whether a family may be called so: a new one, or one that overrides a family of the same kind. */
 static bool may_stand(st_loader *loader, const st_family *family, bool override)
@@ -217,7 +176,8 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
             same_file ? "another name"
                       : "another name, or 'override: true' to replace what an included sheet "
                         "defines");
-    return has_same_axes(known, family) ||
+    return (known->axis_count == family->axis_count &&
+            memcmp(known->axes, family->axes, known->axis_count * sizeof known->axes[0]) == 0) ||
            st_loader_fail(loader, family->place, ST_ERR_NAME,
                           "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
                           family->name, known->place.file, known->place.line);
@@ -273,7 +233,30 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
                                    .formula = *formula,
                                    .member = {.family = family, .index = i}};
         entry->cell.name = name;
-        entry->cell.doc = text_for(loader, texts->doc, family, i);
+        /* The text with {stage} replaced by the member's value. */
+        const char *text = texts->doc;
+        st_buffer made = {0};
+        const char *from = text;
+        for (const char *open = strchr(text, '{'); open != NULL; open = strchr(open + 1, '{')) {
+            for (size_t j = 0; j < family->axis_count; j++) {
+                size_t length = strlen(family->axes[j]->name);
+                if (strncmp(open + 1, family->axes[j]->name, length) == 0 &&
+                    open[length + 1] == '}') {
+                    st_buffer_append(&made, from, (size_t)(open - from));
+                    st_buffer_text(&made, family->axes[j]->values[st_family_value(family, i, j)]);
+                    from = open + length + 2;
+                }
+            }
+        }
+        const char *copy = text;
+        if (from != text) {
+            st_buffer_text(&made, from);
+            copy = made.failed ? NULL : st_arena_copy(loader->arena, made.data, made.length);
+        }
+        st_buffer_free(&made);
+        if (copy == NULL)
+            (void)st_loader_out_of_memory(loader);
+        entry->cell.doc = copy == NULL ? "" : copy;
         entry->cell.formula = formula->text;
         entry->cell.formula_place = st_formula_place_at(formula, 0);
         entry->formula.origin = formula;

@@ -112,26 +112,6 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
 
 /* --- inputs and cells ------------------------------------------------------------------------ */
 
-static st_place entry_place(const st_symbol_entry *entry)
-{
-    return entry->is_cell ? entry->cell.place : entry->input.place;
-}
-
-/* A new entry at the end; NULL where there is no room. */
-static st_symbol_entry *append_entry(st_loader *loader, const char *name)
-{
-    if (loader->entries == NULL)
-        loader->entry_capacity = FIRST_ENTRIES / 2;
-    static const st_symbol_entry none;
-    if (!st_arena_append(loader->arena, &loader->entries, &loader->entry_count,
-                         &loader->entry_capacity, &none, sizeof none) ||
-        !st_names_put(&loader->entry_names, name, loader->entry_count - 1)) {
-        (void)st_loader_out_of_memory(loader);
-        return NULL;
-    }
-    return &loader->entries[loader->entry_count - 1];
-}
-
 st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place, bool override)
 {
     size_t index = 0;
@@ -150,7 +130,8 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         return NULL;
     }
     if (st_names_get(&loader->entry_names, name, &index)) {
-        st_place first = entry_place(&loader->entries[index]);
+        const st_symbol_entry *entry = &loader->entries[index];
+        st_place first = entry->is_cell ? entry->cell.place : entry->input.place;
         bool same_file = strcmp(first.file, place.file) == 0;
         if (!override || same_file) {
             (void)st_loader_fail(
@@ -179,7 +160,17 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         loader->too_many_told = true;
         return NULL;
     }
-    return append_entry(loader, name);
+    /* A new entry at the end; NULL where there is no room. */
+    if (loader->entries == NULL)
+        loader->entry_capacity = FIRST_ENTRIES / 2;
+    static const st_symbol_entry none;
+    if (!st_arena_append(loader->arena, &loader->entries, &loader->entry_count,
+                         &loader->entry_capacity, &none, sizeof none) ||
+        !st_names_put(&loader->entry_names, name, loader->entry_count - 1)) {
+        (void)st_loader_out_of_memory(loader);
+        return NULL;
+    }
+    return &loader->entries[loader->entry_count - 1];
 }
 
 /* "10 us" of an input without `unit`, which is a pure number: the unit belongs beside it, too. */
@@ -377,25 +368,6 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
     return sheet->function_count - 1;
 }
 
-static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
-                      st_sheet_function *function, st_formula *formula)
-{
-    const char *what = st_loader_describe(loader, "function", function->name);
-    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
-    if (is != NULL) {
-        bool parsed = st_loader_formula(loader, is, formula);
-        function->formula = formula->text;
-        function->formula_place = st_formula_place_at(formula, 0);
-        formula->expr = parsed && typed ? formula->expr : NULL;
-        function->expr = formula->expr;
-    } else if (!function->open && st_yaml_get(node, "is") == NULL) {
-        (void)st_loader_fail(loader, function->place, ST_ERR_NAME,
-                             "%s has no key 'is'" ST_EXPECTED
-                             "its formula, or 'open: true' where a provider gives the value",
-                             what);
-    }
-}
-
 static void read_function(st_loader *loader, const char *name, st_place place,
                           const st_yaml_node *node)
 {
@@ -414,7 +386,20 @@ static void read_function(st_loader *loader, const char *name, st_place place,
     typed =
         read_arguments(loader, st_loader_get(loader, node, "args", ST_YAML_MAP, what), &function) &&
         typed;
-    read_body(loader, node, typed, &function, &formula);
+    const char *body_what = st_loader_describe(loader, "function", function.name);
+    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, body_what);
+    if (is != NULL) {
+        bool parsed = st_loader_formula(loader, is, &formula);
+        function.formula = formula.text;
+        function.formula_place = st_formula_place_at(&formula, 0);
+        formula.expr = parsed && typed ? formula.expr : NULL;
+        function.expr = formula.expr;
+    } else if (!function.open && st_yaml_get(node, "is") == NULL) {
+        (void)st_loader_fail(loader, function.place, ST_ERR_NAME,
+                             "%s has no key 'is'" ST_EXPECTED
+                             "its formula, or 'open: true' where a provider gives the value",
+                             body_what);
+    }
     bool override = st_loader_flag(loader, node, "override", what);
     size_t index = place_function(loader, name, place, override);
     if (index != SIZE_MAX) {
@@ -448,22 +433,6 @@ static st_sheet_section *section_titled(st_loader *loader, const char *title)
                : NULL;
 }
 
-static void fail_section(st_loader *loader, const st_yaml_node *item)
-{
-    if (loader->include_failed)
-        return;
-    const char *nearest = NULL;
-    for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
-        const st_symbol_entry *entry = &loader->entries[i];
-        const char *pair[2] = {nearest, entry->is_cell ? entry->cell.name : entry->input.name};
-        nearest =
-            nearest == NULL ? st_nearest(item->text, pair + 1, 1) : st_nearest(item->text, pair, 2);
-    }
-    st_fail(loader->errors, ST_ERR_NAME, item->place,
-            "the report names '%.60s', which is no cell or input" ST_HINT "%s", item->text,
-            st_or_none(nearest));
-}
-
 /*
  * Adds what an item names: a cell, an input, all members of a family. Names are checked here:
  * everything that they may name was read before.
@@ -484,7 +453,19 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
     }
     const st_family *family = st_sheet_family(loader->sheet, item->text);
     if (family == NULL || strchr(item->text, '[') != NULL) {
-        fail_section(loader, item);
+        if (!loader->include_failed) {
+            const char *nearest = NULL;
+            for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
+                const st_symbol_entry *entry = &loader->entries[i];
+                const char *pair[2] = {nearest,
+                                       entry->is_cell ? entry->cell.name : entry->input.name};
+                nearest = nearest == NULL ? st_nearest(item->text, pair + 1, 1)
+                                          : st_nearest(item->text, pair, 2);
+            }
+            st_fail(loader->errors, ST_ERR_NAME, item->place,
+                    "the report names '%.60s', which is no cell or input" ST_HINT "%s", item->text,
+                    st_or_none(nearest));
+        }
         return;
     }
     for (size_t i = 0; i < family->member_count; i++)

@@ -14,17 +14,6 @@ static st_role find_role(const char *name)
     return (st_role)role;
 }
 
-static void refuse_role(st_loader *loader, const char *name, st_place place)
-{
-    const char *names[ST_ROLES];
-    for (int i = 0; i < ST_ROLES; i++)
-        names[i] = st_role_describe((st_role)i)->name;
-    (void)st_fail(loader->errors, ST_ERR_NAME, place,
-                  "unknown role '%.60s'" ST_EXPECTED "a role of docs/sheet-language.md" ST_HINT
-                  "%s",
-                  name, st_errors_nearest(loader->errors, name, names, ST_ROLES));
-}
-
 /* The sheet that fills a role keeps it, unless one that includes that sheet overrides it. */
 static bool may_fill(st_loader *loader, const st_role_entry *known, const char *name,
                      st_place place, bool override)
@@ -81,7 +70,14 @@ void st_loader_roles(st_loader *loader, const st_yaml_node *map)
         st_role role = find_role(name);
         st_role_entry entry = {.place = map->key_places[i]};
         if (role == ST_ROLES) {
-            refuse_role(loader, name, entry.place);
+            const st_place place = entry.place;
+            const char *names[ST_ROLES];
+            for (int j = 0; j < ST_ROLES; j++)
+                names[j] = st_role_describe((st_role)j)->name;
+            (void)st_fail(loader->errors, ST_ERR_NAME, place,
+                          "unknown role '%.60s'" ST_EXPECTED
+                          "a role of docs/sheet-language.md" ST_HINT "%s",
+                          name, st_errors_nearest(loader->errors, name, names, ST_ROLES));
             continue;
         }
         bool override =

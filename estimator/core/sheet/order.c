@@ -48,16 +48,11 @@ static bool is_reference(const st_walk *walk, const st_expr *expr)
     return expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
 }
 
-static void out_of_memory(st_walk *walk)
-{
-    st_status status = st_out_of_memory(walk->errors);
-    st_note(&walk->status, status);
-}
-
 static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
 {
     if (!ST_APPEND(walk->arena, frame->references, frame->count, reference)) {
-        out_of_memory(walk);
+        st_status status = st_out_of_memory(walk->errors);
+        st_note(&walk->status, status);
         return;
     }
 }
@@ -123,32 +118,28 @@ static void push(st_walk *walk, size_t node)
         list_references(walk, expr, frame);
 }
 
-/* "a -> b -> c -> a"; of a very long way round only both ends. */
-static void print_path(const st_walk *walk, size_t target, st_buffer *path)
-{
-    static const size_t shown_at_an_end = 12;
-    size_t first = walk->depth - 1;
-    while (walk->frames[first].node != target)
-        first--;
-    size_t left_out = 0;
-    if (walk->depth - first > 2 * shown_at_an_end + 1)
-        left_out = walk->depth - first - 2 * shown_at_an_end;
-    for (size_t i = first; i < walk->depth; i++) {
-        if (left_out > 0 && i == first + shown_at_an_end) {
-            st_buffer_printf(path, "... %zu more ... -> ", left_out);
-            i += left_out;
-        }
-        st_buffer_printf(path, "%.100s -> ", node_name(walk, walk->frames[i].node));
-    }
-    st_buffer_printf(path, "%.100s", node_name(walk, target));
-}
-
 static void report_cycle(st_walk *walk, size_t target)
 {
     st_note(&walk->status, ST_ERR_CYCLE);
     st_buffer path = {0};
-    if (!st_errors_full(walk->errors))
-        print_path(walk, target, &path);
+    if (!st_errors_full(walk->errors)) {
+        /* "a -> b -> c -> a"; of a very long way round only both ends. */
+        static const size_t shown_at_an_end = 12;
+        size_t first = walk->depth - 1;
+        while (walk->frames[first].node != target)
+            first--;
+        size_t left_out = 0;
+        if (walk->depth - first > 2 * shown_at_an_end + 1)
+            left_out = walk->depth - first - 2 * shown_at_an_end;
+        for (size_t i = first; i < walk->depth; i++) {
+            if (left_out > 0 && i == first + shown_at_an_end) {
+                st_buffer_printf(&path, "... %zu more ... -> ", left_out);
+                i += left_out;
+            }
+            st_buffer_printf(&path, "%.100s -> ", node_name(walk, walk->frames[i].node));
+        }
+        st_buffer_printf(&path, "%.100s", node_name(walk, target));
+    }
     const st_frame *last = &walk->frames[walk->depth - 1];
     const st_expr *expr = last->references[last->next - 1].expr;
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
@@ -165,27 +156,6 @@ static void report_cycle(st_walk *walk, size_t target)
     st_buffer_free(&path);
 }
 
-static void visit(st_walk *walk, size_t root)
-{
-    if (walk->states[root] != UNSEEN)
-        return;
-    push(walk, root);
-    while (walk->depth > 0) {
-        st_frame *frame = &walk->frames[walk->depth - 1];
-        if (frame->next == frame->count) {
-            walk->states[frame->node] = DONE;
-            walk->order[walk->order_count++] = frame->node;
-            walk->depth--;
-            continue;
-        }
-        size_t target = frame->references[frame->next++].node;
-        if (walk->states[target] == OPEN)
-            report_cycle(walk, target);
-        else if (walk->states[target] == UNSEEN)
-            push(walk, target);
-    }
-}
-
 static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
 {
     walk->states = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->states));
@@ -195,8 +165,25 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
         st_arena_alloc(walk->arena, walk->sheet->function_count + 1, sizeof(*walk->walked));
     if (walk->states == NULL || walk->frames == NULL || walk->order == NULL || walk->walked == NULL)
         return st_out_of_memory(walk->errors);
-    for (size_t i = 0; i < count; i++)
-        visit(walk, i);
+    for (size_t i = 0; i < count; i++) {
+        if (walk->states[i] != UNSEEN)
+            continue;
+        push(walk, i);
+        while (walk->depth > 0) {
+            st_frame *frame = &walk->frames[walk->depth - 1];
+            if (frame->next == frame->count) {
+                walk->states[frame->node] = DONE;
+                walk->order[walk->order_count++] = frame->node;
+                walk->depth--;
+                continue;
+            }
+            size_t target = frame->references[frame->next++].node;
+            if (walk->states[target] == OPEN)
+                report_cycle(walk, target);
+            else if (walk->states[target] == UNSEEN)
+                push(walk, target);
+        }
+    }
     *order = walk->status == ST_OK ? walk->order : NULL;
     return walk->status;
 }

@@ -525,29 +525,7 @@ static size_t pack_text(packer *own, const char *object)
     return word;
 }
 
-static void pack_source(packer *own, spot at, const char *text_of_file)
-{
-    st_image_text one = {.word = (uint32_t)at.word, .file = 0};
-    while (one.file < own->file_count && own->sources[one.file].text != text_of_file)
-        one.file++;
-    own->failed = own->failed || at.where != COPIED || one.file == own->file_count ||
-                  !ST_APPEND(own->arena, own->texts, own->text_count, one);
-}
-
 static void pack_fields(packer *own, const void *object, const record *of, spot at);
-
-/* Objects without pointers, which may be smaller than words. */
-static void copy_plain(const packer *own, const void *first, const record *of, size_t count,
-                       size_t word)
-{
-    char *to = (char *)&own->regions[KEPT].items[word];
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < of->count; k++) {
-            size_t at = i * of->size + of->fields[k].at;
-            memcpy(to + at, (const char *)first + at, of->fields[k].size);
-        }
-    }
-}
 
 /* The children of an expression. */
 static size_t bytes_behind(const void *object, const record *of)
@@ -570,7 +548,14 @@ static size_t pack_objects(packer *own, const void *first, const record *of, siz
     for (size_t i = 0; i < count && of->size % WORD == 0; i++)
         note(own, (const char *)first + i * of->size, of, word + i * of->size / WORD);
     if (where == KEPT && of != &expr && !own->failed) {
-        copy_plain(own, first, of, count, word);
+        /* Objects without pointers, which may be smaller than words. */
+        char *to = (char *)&own->regions[KEPT].items[word];
+        for (size_t i = 0; i < count; i++) {
+            for (size_t k = 0; k < of->count; k++) {
+                size_t at = i * of->size + of->fields[k].at;
+                memcpy(to + at, (const char *)first + at, of->fields[k].size);
+            }
+        }
         return word;
     }
     for (size_t i = 0; i < count; i++)
@@ -610,55 +595,46 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
     size_t count = count_of(object, one);
     if (one->kind == TEXT || one->kind == NEAR_TEXT)
         point(own, at, (spot){KEPT, pack_text(own, target)});
-    else if (one->kind == SOURCE)
-        pack_source(own, at, target);
-    else if (count > 0)
+    else if (one->kind == SOURCE) {
+        const char *text_of_file = target;
+        st_image_text source_one = {.word = (uint32_t)at.word, .file = 0};
+        while (source_one.file < own->file_count &&
+               own->sources[source_one.file].text != text_of_file)
+            source_one.file++;
+        own->failed = own->failed || at.where != COPIED || source_one.file == own->file_count ||
+                      !ST_APPEND(own->arena, own->texts, own->text_count, source_one);
+    } else if (count > 0)
         point(own, at, (spot){region_of(one->of), pack_objects(own, target, one->of, count)});
-}
-
-static void pack_field(packer *own, const void *object, const field *one, spot at)
-{
-    const char *from = (const char *)object + one->at;
-    char *to = (char *)&own->regions[at.where].items[at.word] + one->at;
-    const spot inside = {at.where, at.word + one->at / WORD};
-    size_t items = one->kind == INSIDE ? one->size / one->of->size : 0;
-    switch (one->kind) {
-    case PLAIN:
-        memcpy(to, from, one->size);
-        break;
-    case CHARACTERS:
-        memcpy(to, from, strnlen(from, one->size));
-        break;
-    case INSIDE:
-        for (size_t i = 0; i < items; i++)
-            pack_fields(own, from + i * one->of->size, one->of,
-                        (spot){at.where, inside.word + i * one->of->size / WORD});
-        break;
-    case TEXT:
-    case SOURCE:
-    case POINTER:
-    case NEAR:
-    case NEAR_TEXT:
-        pack_pointer(own, object, one, inside);
-        break;
-    }
 }
 
 static void pack_fields(packer *own, const void *object, const record *of, spot at)
 {
-    for (size_t i = 0; i < of->count && !own->failed; i++)
-        pack_field(own, object, &of->fields[i], at);
-}
-
-/* What a word that points holds in the image: its target's offset, or, where the image is used as
- * it is, the distance to it. */
-static void settle_words(const packer *own, const size_t *starts, region where, uintptr_t *items)
-{
-    for (size_t i = 0; i < own->regions[where].count; i++) {
-        if (own->targets[where][i] == 0)
-            continue;
-        items[i] += starts[own->targets[where][i] - 1] * WORD;
-        items[i] -= where == KEPT ? (starts[KEPT] + i) * WORD : 0;
+    for (size_t i = 0; i < of->count && !own->failed; i++) {
+        const field *one = &of->fields[i];
+        const char *from = (const char *)object + one->at;
+        char *to = (char *)&own->regions[at.where].items[at.word] + one->at;
+        const spot inside = {at.where, at.word + one->at / WORD};
+        size_t items = one->kind == INSIDE ? one->size / one->of->size : 0;
+        switch (one->kind) {
+        case PLAIN:
+            memcpy(to, from, one->size);
+            break;
+        case CHARACTERS:
+            memcpy(to, from, strnlen(from, one->size));
+            break;
+        case INSIDE:
+            for (size_t j = 0; j < items; j++)
+                pack_fields(own, from + j * one->of->size, one->of,
+                            (spot){at.where, inside.word + j * one->of->size / WORD});
+            break;
+        case TEXT:
+        case SOURCE:
+        case POINTER:
+        case NEAR:
+        case NEAR_TEXT:
+            pack_pointer(own, object, one, inside);
+            break;
+        }
     }
 }
 
@@ -696,7 +672,15 @@ static bool join(const packer *own, st_packed *packed)
     for (region where = FIXED; where < REGIONS; where++) {
         memcpy(items + starts[where], own->regions[where].items,
                own->regions[where].count * sizeof *items);
-        settle_words(own, starts, where, items + starts[where]);
+        /* What a word that points holds in the image: its target's offset, or, where the image
+         * is used as it is, the distance to it. */
+        uintptr_t *word_items = items + starts[where];
+        for (size_t i = 0; i < own->regions[where].count; i++) {
+            if (own->targets[where][i] == 0)
+                continue;
+            word_items[i] += starts[own->targets[where][i] - 1] * WORD;
+            word_items[i] -= where == KEPT ? (starts[KEPT] + i) * WORD : 0;
+        }
     }
     for (size_t i = 0; i < starts[COPIED]; i++) {
         fixed[i].number = items[i];

@@ -196,18 +196,6 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
     return expr;
 }
 
-static bool enter(st_parser *parser)
-{
-    if (parser->nesting >= ST_EXPR_MAX_NESTING) {
-        (void)fail(parser, parser->token.offset, ST_ERR_LIMIT,
-                   "the formula is nested too deep" ST_EXPECTED
-                   "at most 200 levels: split it into several cells");
-        return false;
-    }
-    parser->nesting++;
-    return true;
-}
-
 static st_expr *parse_binary(st_parser *parser, int weakest);
 
 /* False when out of memory. */
@@ -417,8 +405,13 @@ static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_ex
 /* Parses operands joined by operators of at least strength `weakest`. */
 static st_expr *parse_binary(st_parser *parser, int weakest)
 {
-    if (!enter(parser))
+    if (parser->nesting >= ST_EXPR_MAX_NESTING) {
+        (void)fail(parser, parser->token.offset, ST_ERR_LIMIT,
+                   "the formula is nested too deep" ST_EXPECTED
+                   "at most 200 levels: split it into several cells");
         return NULL;
+    }
+    parser->nesting++;
     st_expr *left = parse_operand(parser);
     while (left != NULL && parser->token.kind == ST_TOKEN_OPERATOR) {
         st_token op = parser->token;

@@ -24,8 +24,16 @@ typedef struct visit {
 
 /* ---- the child's side ---- */
 
-static void put_faults(st_buffer *answer, const st_errors *errors)
+static void work(void *context, st_buffer *answer)
 {
+    const visit *own = context;
+    const st_plugin_module *module = NULL;
+    st_arena *arena = st_arena_create();
+    st_errors *errors = st_errors_create();
+    if (arena == NULL || errors == NULL)
+        return; /* no answer is one */
+    st_status status =
+        st_plugin_load_here(own->paths, own->name, (st_place){0}, arena, &module, errors);
     st_wire_put_number(answer, (double)st_errors_size(errors));
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
@@ -38,19 +46,6 @@ static void put_faults(st_buffer *answer, const st_errors *errors)
         st_wire_put(answer, error->expected);
         st_wire_put(answer, error->suggestion);
     }
-}
-
-static void work(void *context, st_buffer *answer)
-{
-    const visit *own = context;
-    const st_plugin_module *module = NULL;
-    st_arena *arena = st_arena_create();
-    st_errors *errors = st_errors_create();
-    if (arena == NULL || errors == NULL)
-        return; /* no answer is one */
-    st_status status =
-        st_plugin_load_here(own->paths, own->name, (st_place){0}, arena, &module, errors);
-    put_faults(answer, errors);
     if (status == ST_OK)
         own->viewer->show(own->viewer->context, module, answer);
     st_arena_destroy(arena);
@@ -83,20 +78,6 @@ static st_status refuse(const visit *own, const char *reason, st_errors *errors)
                    own->name, reason);
 }
 
-static st_status read_answer(const visit *own, const st_child_result *result, st_buffer *text,
-                             st_errors *errors)
-{
-    st_wire from = {.at = result->text, .end = result->text + result->length};
-    size_t faults = st_wire_take_count(&from, ST_ERRORS_KEPT);
-    st_status status = ST_OK;
-    for (size_t i = 0; i < faults && !from.broken; i++)
-        st_note(&status, take_fault(&from, errors));
-    if (from.broken)
-        return refuse(own, st_child_forged, errors);
-    st_buffer_append(text, from.at, (size_t)(from.end - from.at));
-    return status;
-}
-
 st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
                           st_arena *arena, st_buffer *text, st_errors *errors)
 {
@@ -110,5 +91,13 @@ st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plug
         const char *reason = st_child_end_text(&result, LIMIT_MS, arena);
         return reason != NULL ? refuse(&own, reason, errors) : st_out_of_memory(errors);
     }
-    return read_answer(&own, &result, text, errors);
+    st_wire from = {.at = result.text, .end = result.text + result.length};
+    size_t faults = st_wire_take_count(&from, ST_ERRORS_KEPT);
+    st_status answer_status = ST_OK;
+    for (size_t i = 0; i < faults && !from.broken; i++)
+        st_note(&answer_status, take_fault(&from, errors));
+    if (from.broken)
+        return refuse(&own, st_child_forged, errors);
+    st_buffer_append(text, from.at, (size_t)(from.end - from.at));
+    return answer_status;
 }

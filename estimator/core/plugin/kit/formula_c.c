@@ -14,12 +14,6 @@ typedef struct frame {
 
 static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer);
 
-static const st_sheet_function *function_at(const st_sheet *sheet, uint32_t index)
-{
-    size_t count = 0;
-    return &st_sheet_functions(sheet, &count)[index];
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 void st_formula_write_name(const char *name, st_buffer *buffer)
@@ -62,21 +56,6 @@ static void write_number(double value, st_buffer *buffer)
     st_buffer_printf(buffer, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
 }
 
-static void write_list(const frame *own, const st_expr *expr, const char *name, st_buffer *buffer)
-{
-    /* fmin and fmax take two: fmin(a, fmin(b, c)). */
-    uint32_t count = expr->child_count;
-    for (uint32_t i = 0; i < count; i++) {
-        bool last = i + 1 == count;
-        st_buffer_printf(buffer, "%s", i > 0 ? ", " : "");
-        if (!last || count == 1)
-            st_buffer_printf(buffer, "%s(", name);
-        write_expr(own, st_expr_child(expr, i), buffer);
-    }
-    for (uint32_t i = 0; i < (count > 1 ? count - 1 : count); i++)
-        st_buffer_text(buffer, ")");
-}
-
 static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
 {
     static const char *const names[] = {
@@ -85,7 +64,8 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
         [ST_BUILTIN_LOG2] = "log2", [ST_BUILTIN_LOG] = "log",     [ST_BUILTIN_EXP] = "exp",
         [ST_BUILTIN_ABS] = "fabs"};
     if (expr->builtin == ST_BUILTIN_NONE) {
-        const st_sheet_function *called = function_at(own->sheet, expr->index);
+        size_t count = 0;
+        const st_sheet_function *called = &st_sheet_functions(own->sheet, &count)[expr->index];
         const frame inner = {own->sheet, expr, own};
         if (called->expr == NULL)
             st_buffer_text(buffer, "NAN");
@@ -103,25 +83,32 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
         st_buffer_text(buffer, ")");
         return;
     }
-    write_list(own, expr, names[expr->builtin], buffer);
-}
-
-/* What stands for an argument of a call is an operand as it was written there. */
-static const st_expr *behind(const frame **own, const st_expr *expr)
-{
-    while (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_ARGUMENT &&
-           (*own)->call != NULL) {
-        expr = st_expr_child((*own)->call, expr->index);
-        *own = (*own)->outer;
+    const char *name = names[expr->builtin];
+    /* fmin and fmax take two: fmin(a, fmin(b, c)). */
+    uint32_t count = expr->child_count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        st_buffer_printf(buffer, "%s", i > 0 ? ", " : "");
+        if (!last || count == 1)
+            st_buffer_printf(buffer, "%s(", name);
+        write_expr(own, st_expr_child(expr, i), buffer);
     }
-    return expr;
+    for (uint32_t i = 0; i < (count > 1 ? count - 1 : count); i++)
+        st_buffer_text(buffer, ")");
 }
 
 /* In parentheses wherever C or its warnings want them. */
 static void write_operand(const frame *own, const st_expr *expr, uint32_t side, st_buffer *buffer)
 {
     const frame *from = own;
-    const st_expr *operand = behind(&from, st_expr_child(expr, side));
+    /* What stands for an argument of a call is an operand as it was written there. */
+    const st_expr *behind_expr = st_expr_child(expr, side);
+    while (behind_expr->kind == ST_EXPR_NAME && behind_expr->name_kind == ST_NAME_ARGUMENT &&
+           (from)->call != NULL) {
+        behind_expr = st_expr_child((from)->call, behind_expr->index);
+        from = (from)->outer;
+    }
+    const st_expr *operand = behind_expr;
     bool arithmetic = expr->op == ST_OPERATOR_PLUS || expr->op == ST_OPERATOR_MINUS ||
                       expr->op == ST_OPERATOR_TIMES || expr->op == ST_OPERATOR_DIVIDE;
     int least = st_operator_strength(expr) + (side == 0 && arithmetic ? 0 : 1);

@@ -48,20 +48,6 @@ static bool refused(double value)
     return value != value;
 }
 
-/* The first message of the list, for a finding. */
-static st_finding_kind fail_with_error(const trial *own, st_buffer *text)
-{
-    for (size_t i = 0; i < st_errors_size(own->errors); i++) {
-        const st_error *error = st_errors_at(own->errors, i);
-        if (error->severity == ST_SEVERITY_ERROR) {
-            st_buffer_text(text, error->message);
-            return ST_FINDING_FAIL;
-        }
-    }
-    st_buffer_text(text, "no memory");
-    return ST_FINDING_FAIL;
-}
-
 /* All rows of a provider in one block; what the rows are stays the caller's. */
 typedef struct block {
     st_kit_rows rows;
@@ -481,8 +467,18 @@ static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
                                            &own->module, own->errors);
     if (status == ST_OK)
         status = st_plugin_open(own->module, NULL, 0, (st_place){0}, &own->instance, own->errors);
-    if (status != ST_OK)
-        return fail_with_error(own, text);
+    if (status != ST_OK) {
+        /* The first message of the list, for a finding. */
+        for (size_t i = 0; i < st_errors_size(own->errors); i++) {
+            const st_error *error = st_errors_at(own->errors, i);
+            if (error->severity == ST_SEVERITY_ERROR) {
+                st_buffer_text(text, error->message);
+                return ST_FINDING_FAIL;
+            }
+        }
+        st_buffer_text(text, "no memory");
+        return ST_FINDING_FAIL;
+    }
     bool applies = !own->of_providers || own->module->shown.provider_count > 0;
     st_finding_kind kind = applies ? own->check(own, text) : ST_FINDING_SKIP;
     st_plugin_close(own->instance);
@@ -530,17 +526,6 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
-/* What stood around the checks before it; less than a filter is nothing to rely on. */
-static st_status report_walls(unsigned walls, st_arena *arena, st_findings *findings)
-{
-    const char *text = st_walls_text(walls, arena);
-    findings->items[findings->count++] =
-        (st_finding){.check = "the system keeps it from the rest of the machine",
-                     .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
-                     .text = text};
-    return text != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
 /* The last one, behind those that run code of the plugin. */
 static st_status check_manifest(const st_paths *paths, const char *name, st_arena *arena,
                                 st_findings *findings, st_errors *errors)
@@ -575,7 +560,14 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
         if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
             return ST_OK;
     }
-    if (status == ST_OK)
-        status = report_walls(walls, arena, findings);
+    if (status == ST_OK) {
+        /* What stood around the checks before it; less than a filter is nothing to rely on. */
+        const char *text = st_walls_text(walls, arena);
+        findings->items[findings->count++] =
+            (st_finding){.check = "the system keeps it from the rest of the machine",
+                         .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
+                         .text = text};
+        status = text != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
     return status == ST_OK ? check_manifest(paths, name, arena, findings, errors) : status;
 }

@@ -40,8 +40,10 @@ static double other_value(const char *name, const st_unit *unit, double ranks)
     return is_of(unit, "FLOP") ? 7.5e12 : is_of(unit, "B") ? 2.5e8 : 2;
 }
 
-static void find_columns(const st_module_provider *provider, st_kit_rows *rows)
+bool st_kit_fill(const st_module_provider *provider, bool with_optional, st_arena *arena,
+                 st_kit_rows *rows)
 {
+    *rows = (st_kit_rows){.count = ST_KIT_ROWS, .columns = provider->shown.argument_count};
     rows->size = SIZE_MAX;
     rows->ranks = SIZE_MAX;
     rows->bandwidth = SIZE_MAX;
@@ -57,13 +59,6 @@ static void find_columns(const st_module_provider *provider, st_kit_rows *rows)
     }
     for (size_t i = 0; i < rows->columns && rows->size == SIZE_MAX; i++)
         rows->size = is_of(&provider->argument_units[i], "B") ? i : SIZE_MAX;
-}
-
-bool st_kit_fill(const st_module_provider *provider, bool with_optional, st_arena *arena,
-                 st_kit_rows *rows)
-{
-    *rows = (st_kit_rows){.count = ST_KIT_ROWS, .columns = provider->shown.argument_count};
-    find_columns(provider, rows);
     for (size_t i = 0; i < rows->columns; i++) {
         const st_plugin_argument *argument = &provider->arguments[i];
         rows->values[i] = st_arena_alloc(arena, ST_KIT_ROWS, sizeof(double));

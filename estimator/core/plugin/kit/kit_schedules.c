@@ -18,18 +18,6 @@ enum {
     MOST_CHUNKS = 15
 };
 
-/* Uneven times, so that a schedule that looks at them has something to see. */
-static void fill_times(st_chunk_times *times, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        times[i] = (st_chunk_times){0};
-        times[i].part[ST_PASS_FORWARD][ST_PART_WORK] = 2385 + 17 * (int64_t)i;
-        times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] = 2911;
-        times[i].part[ST_PASS_WEIGHTS][ST_PART_WORK] = 1234;
-        times[i].part[ST_PASS_BACKWARD][ST_PART_TP] = 71;
-    }
-}
-
 static bool same_order(const st_schedule_order *one, const st_schedule_order *other)
 {
     for (size_t i = 0; i < one->stages; i++) {
@@ -102,7 +90,15 @@ static st_finding_kind try_schedule(const st_plugin_instance *instance, size_t s
                                    .chunks = chunk_count,
                                    .times = times,
                                    .transfer = 37};
-        fill_times(times, shape.stages * chunk_count);
+        /* Uneven times, so that a schedule that looks at them has something to see. */
+        const uint32_t count = shape.stages * chunk_count;
+        for (uint32_t j = 0; j < count; j++) {
+            times[j] = (st_chunk_times){0};
+            times[j].part[ST_PASS_FORWARD][ST_PART_WORK] = 2385 + 17 * (int64_t)j;
+            times[j].part[ST_PASS_BACKWARD][ST_PART_WORK] = 2911;
+            times[j].part[ST_PASS_WEIGHTS][ST_PART_WORK] = 1234;
+            times[j].part[ST_PASS_BACKWARD][ST_PART_TP] = 71;
+        }
         kind = try_shape(instance, schedule, &shape, &known, errors, text);
     }
     if (kind == ST_FINDING_PASS && known == 0) {

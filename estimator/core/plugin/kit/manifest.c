@@ -226,19 +226,6 @@ cleanup:
     return status;
 }
 
-/* The first error without the file, which stands beside it. */
-static const char *reason_of(const st_errors *errors, st_arena *arena)
-{
-    static const char mark[] = " cannot be used: ";
-    const char *text = "no memory";
-    for (size_t i = st_errors_size(errors); i-- > 0;)
-        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
-            text = st_errors_at(errors, i)->message;
-    const char *found = strstr(text, mark);
-    text = found == NULL ? text : found + sizeof mark - 1;
-    return st_arena_copy(arena, text, strlen(text));
-}
-
 st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
                          st_plugin_state *state)
 {
@@ -256,7 +243,15 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
     }
     if (status != ST_OK && status != ST_ERR_MEMORY) {
         state->use = ST_PLUGIN_UNUSABLE;
-        state->reason = reason_of(errors, arena);
+        /* The first error without the file, which stands beside it. */
+        static const char mark[] = " cannot be used: ";
+        const char *reason_text = "no memory";
+        for (size_t i = st_errors_size(errors); i-- > 0;)
+            if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
+                reason_text = st_errors_at(errors, i)->message;
+        const char *found = strstr(reason_text, mark);
+        reason_text = found == NULL ? reason_text : found + sizeof mark - 1;
+        state->reason = st_arena_copy(arena, reason_text, strlen(reason_text));
         status = state->reason != NULL ? ST_OK : ST_ERR_MEMORY;
     }
     st_buffer_free(&text);

@@ -111,37 +111,6 @@ static st_status write_file(const project *own, size_t index)
     return status == ST_OK ? st_output_write(path, text, strlen(text), own->errors) : status;
 }
 
-/* Takes away what was written of a project that failed; errors change nothing. */
-static void remove_all(const project *own)
-{
-    const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime", "include"};
-    for (size_t i = 0; i < FILES; i++) {
-        const char *target = renamed(own, files[i].target);
-        const char *path =
-            target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
-        if (path != NULL)
-            (void)unlink(path);
-    }
-    for (size_t i = 0; i < ST_COUNT(folders); i++) {
-        const char *target = renamed(own, folders[i]);
-        const char *path =
-            target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
-        if (path != NULL)
-            (void)rmdir(path);
-    }
-    (void)rmdir(own->work);
-}
-
-/* Targets of every project of meson; a plugin's module could not have such a name. */
-static bool is_taken_by_meson(const char *name)
-{
-    static const char *const names[] = {
-        "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
-        "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
-        "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
-    return st_has_text(names, ST_COUNT(names), name);
-}
-
 static st_status check(const project *own)
 {
     struct stat status;
@@ -150,7 +119,13 @@ static st_status check(const project *own)
                        "wrong name of a plugin" ST_FOUND "'%.80s'" ST_EXPECTED
                        "a small letter, then small letters, digits and '-', at most 64",
                        own->name);
-    if (is_taken_by_meson(own->name))
+    /* Targets of every project of meson; a plugin's module could not have such a name. */
+    const char *name = own->name;
+    static const char *const names[] = {
+        "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
+        "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
+        "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
+    if (st_has_text(names, ST_COUNT(names), name))
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "a plugin cannot be called '%s', as meson keeps that name for itself",
                        own->name);
@@ -172,8 +147,26 @@ static st_status make_project(const project *own)
         status = cannot(own, "open to others", own->folder);
     if (status == ST_OK && rename(own->work, own->folder) != 0)
         status = cannot(own, "make the folder", own->folder);
-    if (status != ST_OK)
-        remove_all(own);
+    if (status != ST_OK) {
+        /* Takes away what was written of a project that failed; errors change nothing. */
+        const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime",
+                                 "include"};
+        for (size_t i = 0; i < FILES; i++) {
+            const char *target = renamed(own, files[i].target);
+            const char *path =
+                target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+            if (path != NULL)
+                (void)unlink(path);
+        }
+        for (size_t i = 0; i < ST_COUNT(folders); i++) {
+            const char *target = renamed(own, folders[i]);
+            const char *path =
+                target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+            if (path != NULL)
+                (void)rmdir(path);
+        }
+        (void)rmdir(own->work);
+    }
     return status;
 }
 

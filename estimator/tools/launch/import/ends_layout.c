@@ -11,16 +11,6 @@ static size_t others_of(const st_ends *own)
     return own->stages > ends ? own->stages - ends : 0;
 }
 
-static bool needs_layout(const st_ends *own)
-{
-    size_t others = others_of(own);
-    bool given = own->first > 0 || own->last > 0;
-    if (!given || own->stages < 2 || own->first + own->last > own->layers)
-        return false;
-    return own->first % own->chunks != 0 || own->last % own->chunks != 0 ||
-           (others > 0 && (own->layers - own->first - own->last) % others != 0);
-}
-
 /* Stages between the ends share what these leave as evenly as can be. */
 static size_t layers_of_stage(const st_ends *own, size_t stage)
 {
@@ -34,29 +24,28 @@ static size_t layers_of_stage(const st_ends *own, size_t stage)
     return others > 0 ? (place + 1) * rest / others - place * rest / others : 0;
 }
 
-/* Of the first stage the last chunks have one more than others, else the first ones. */
-static size_t layers_of_chunk(const st_ends *own, size_t stage, size_t chunk)
-{
-    size_t layers = layers_of_stage(own, stage);
-    size_t place = stage == 0 ? own->chunks - 1 - chunk : chunk;
-    return layers / own->chunks + (place < layers % own->chunks ? 1 : 0);
-}
-
-static void write_layers(size_t layers, st_buffer *text)
-{
-    if (layers > 0)
-        st_buffer_printf(text, layers > 1 ? "t*%zu" : "t", layers);
-}
-
 const char *st_ends_layout(const st_ends *ends, st_arena *arena)
 {
     st_buffer text = {0};
-    if (!needs_layout(ends))
+    size_t others = others_of(ends);
+    bool given = ends->first > 0 || ends->last > 0;
+    if (!given || ends->stages < 2 || ends->first + ends->last > ends->layers)
+        return NULL;
+    if (ends->first % ends->chunks == 0 && ends->last % ends->chunks == 0 &&
+        (others <= 0 || (ends->layers - ends->first - ends->last) % others == 0))
         return NULL;
     st_buffer_text(&text, "E");
     for (size_t i = 0; i < ends->stages * ends->chunks; i++) {
         st_buffer_text(&text, i > 0 ? "|" : "");
-        write_layers(layers_of_chunk(ends, i % ends->stages, i / ends->stages), &text);
+        /* Of the first stage the last chunks have one more than others, else the first ones. */
+        const size_t stage = i % ends->stages;
+        const size_t chunk = i / ends->stages;
+        size_t chunk_layers = layers_of_stage(ends, stage);
+        size_t place = stage == 0 ? ends->chunks - 1 - chunk : chunk;
+        const size_t layers =
+            chunk_layers / ends->chunks + (place < chunk_layers % ends->chunks ? 1 : 0);
+        if (layers > 0)
+            st_buffer_printf(&text, layers > 1 ? "t*%zu" : "t", layers);
     }
     for (size_t i = 0; i < ends->mtp; i++)
         st_buffer_text(&text, "m");
