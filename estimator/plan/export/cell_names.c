@@ -45,18 +45,13 @@ char *st_cell_name_lower(st_arena *arena, const char *name)
     return lower;
 }
 
-/* M[first,moe] becomes M_first_moe. */
-static const char *without_brackets(st_arena *arena, const char *name)
+static const char *make_legal(st_arena *arena, const char *name)
 {
+    /* M[first,moe] becomes M_first_moe. */
     char *plain = strchr(name, '[') == NULL ? NULL : st_arena_copy(arena, name, strlen(name));
     for (char *c = plain; c != NULL && *c != '\0'; c++)
         *c = (char)(*c == '[' || *c == ',' ? '_' : *c == ']' ? '\0' : *c);
-    return strchr(name, '[') == NULL ? name : plain;
-}
-
-static const char *make_legal(st_arena *arena, const char *name)
-{
-    const char *wanted = without_brackets(arena, name);
+    const char *wanted = strchr(name, '[') == NULL ? name : plain;
     if (wanted == NULL)
         return NULL;
     const char *lower = st_cell_name_lower(arena, wanted);

@@ -42,18 +42,6 @@ static bool is_greek(const char *name, size_t length)
     return false;
 }
 
-/* What stands below the letter: the rest of a name, its index set apart. */
-static void write_subscript(const char *text, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "_{\\mathrm{");
-    for (const char *c = text; *c != '\0'; c++) {
-        const char *sign = *c == '_' || *c == ',' ? "," : *c == '[' && c > text ? "," : "";
-        bool letter = strchr("_,[]", *c) == NULL;
-        st_buffer_append(buffer, letter ? c : sign, letter ? 1 : strlen(sign));
-    }
-    st_buffer_text(buffer, "}}");
-}
-
 /* Whether a name begins with a word and not with a symbol: then words follow, no subscript. */
 static bool is_phrase(const char *name, size_t length)
 {
@@ -62,23 +50,18 @@ static bool is_phrase(const char *name, size_t length)
     return length >= WORD && goes_on && !is_greek(name, length);
 }
 
-/* "step time" of "step_time"; returns how much of the name that is. */
-static size_t write_phrase(const char *name, st_buffer *buffer)
-{
-    size_t length = strcspn(name, "[");
-    st_buffer_text(buffer, "\\mathrm{");
-    for (size_t i = 0; i < length; i++)
-        st_buffer_append(buffer, name[i] == '_' ? "\\;" : name + i, name[i] == '_' ? 2 : 1);
-    st_buffer_text(buffer, "}");
-    return length;
-}
-
 void st_name_latex(const char *name, st_buffer *buffer)
 {
     size_t bar = strcspn(name, "_[");
     size_t length = bar == 0 ? strcspn(name, "[") : bar;
     if (is_phrase(name, length)) {
-        length = write_phrase(name, buffer);
+        /* "step time" of "step_time"; returns how much of the name that is. */
+        size_t phrase_length = strcspn(name, "[");
+        st_buffer_text(buffer, "\\mathrm{");
+        for (size_t i = 0; i < phrase_length; i++)
+            st_buffer_append(buffer, name[i] == '_' ? "\\;" : name + i, name[i] == '_' ? 2 : 1);
+        st_buffer_text(buffer, "}");
+        length = phrase_length;
     } else if (length == 1 && bar > 0) {
         st_buffer_append(buffer, name, 1);
     } else if (is_greek(name, length)) {
@@ -88,8 +71,17 @@ void st_name_latex(const char *name, st_buffer *buffer)
         write_escaped(name, length, buffer);
         st_buffer_text(buffer, "}");
     }
-    if (name[length] != '\0')
-        write_subscript(name + length + (name[length] == '_'), buffer);
+    if (name[length] != '\0') {
+        /* What stands below the letter: the rest of a name, its index set apart. */
+        const char *text = name + length + (name[length] == '_');
+        st_buffer_text(buffer, "_{\\mathrm{");
+        for (const char *c = text; *c != '\0'; c++) {
+            const char *sign = *c == '_' || *c == ',' ? "," : *c == '[' && c > text ? "," : "";
+            bool letter = strchr("_,[]", *c) == NULL;
+            st_buffer_append(buffer, letter ? c : sign, letter ? 1 : strlen(sign));
+        }
+        st_buffer_text(buffer, "}}");
+    }
 }
 
 void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)
@@ -131,11 +123,6 @@ static void write_operand(const st_expr *expr, int strength, st_buffer *buffer)
     st_buffer_text(buffer, group ? "\\right)" : "");
 }
 
-static bool is_comparison(st_operator op)
-{
-    return op >= ST_OPERATOR_EQUAL && op <= ST_OPERATOR_GREATER_EQUAL;
-}
-
 static void write_binary(const st_expr *expr, st_buffer *buffer)
 {
     static const char *const signs[] = {
@@ -165,19 +152,12 @@ static void write_binary(const st_expr *expr, st_buffer *buffer)
         st_buffer_text(buffer, "}");
     } else {
         /* Comparisons are never chained, and a sign never follows another. */
-        bool chained = st_operator_strength(a) == strength && is_comparison(expr->op);
+        bool chained = st_operator_strength(a) == strength && expr->op >= ST_OPERATOR_EQUAL &&
+                       expr->op <= ST_OPERATOR_GREATER_EQUAL;
         bool sign = b->kind == ST_EXPR_UNARY && b->op == ST_OPERATOR_MINUS;
         write_operand(a, chained ? strength + 1 : strength, buffer);
         st_buffer_text(buffer, signs[expr->op]);
         write_operand(b, sign ? st_operator_strength(b) + 1 : strength + 1, buffer);
-    }
-}
-
-static void write_list(const st_expr *call, st_buffer *buffer)
-{
-    for (uint32_t i = 0; i < call->child_count; i++) {
-        st_buffer_text(buffer, i == 0 ? "" : ",\\, ");
-        write_expr(st_expr_child(call, i), buffer);
     }
 }
 
@@ -236,13 +216,6 @@ static void write_lines(const st_expr *expr, const condition *outer, st_buffer *
     st_buffer_text(buffer, " \\\\ ");
 }
 
-static void write_choice(const st_expr *call, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "\\begin{cases} ");
-    write_lines(call, NULL, buffer);
-    st_buffer_text(buffer, " \\end{cases}");
-}
-
 static void write_call(const st_expr *call, st_buffer *buffer)
 {
     static const char *const opening[] = {[ST_BUILTIN_MIN] = "\\min\\left(",
@@ -259,7 +232,9 @@ static void write_call(const st_expr *call, st_buffer *buffer)
                                           [ST_BUILTIN_ARGMIN] = "\\arg\\min\\left(",
                                           [ST_BUILTIN_ARGMAX] = "\\arg\\max\\left("};
     if (call->builtin == ST_BUILTIN_IF) {
-        write_choice(call, buffer);
+        st_buffer_text(buffer, "\\begin{cases} ");
+        write_lines(call, NULL, buffer);
+        st_buffer_text(buffer, " \\end{cases}");
         return;
     }
     if (call->builtin == ST_BUILTIN_NONE) {
@@ -268,7 +243,10 @@ static void write_call(const st_expr *call, st_buffer *buffer)
     } else {
         st_buffer_text(buffer, opening[call->builtin]);
     }
-    write_list(call, buffer);
+    for (uint32_t i = 0; i < call->child_count; i++) {
+        st_buffer_text(buffer, i == 0 ? "" : ",\\, ");
+        write_expr(st_expr_child(call, i), buffer);
+    }
     st_buffer_text(buffer, call->builtin == ST_BUILTIN_FLOOR  ? "\\right\\rfloor"
                            : call->builtin == ST_BUILTIN_CEIL ? "\\right\\rceil"
                            : call->builtin == ST_BUILTIN_SQRT ? "}"

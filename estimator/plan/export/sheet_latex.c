@@ -84,35 +84,6 @@ static void write_definition(const st_buffer *name, const st_sheet_cell *cell, s
     st_buffer_text(buffer, "$\\par\n");
 }
 
-static void write_functions(const st_sheet *sheet, st_buffer *buffer)
-{
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    if (count > 0)
-        write_heading("Functions", buffer);
-    for (size_t i = 0; i < count; i++) {
-        st_buffer name = {0};
-        st_signature_latex(&functions[i], &name);
-        st_sheet_cell shown = {.doc = functions[i].doc,
-                               .cite = functions[i].cite,
-                               .type = functions[i].type,
-                               .expr = functions[i].expr};
-        write_definition(&name, &shown, buffer);
-        st_buffer_end(&name, &buffer->failed);
-    }
-}
-
-static void write_group(const st_cell_group *group, const char *title, st_buffer *buffer)
-{
-    write_heading(title, buffer);
-    for (size_t i = 0; i < group->count; i++) {
-        st_buffer name = {0};
-        st_name_latex(group->cells[i]->name, &name);
-        write_definition(&name, group->cells[i], buffer);
-        st_buffer_end(&name, &buffer->failed);
-    }
-}
-
 static void write_checks(const st_sheet *sheet, st_buffer *buffer)
 {
     size_t count = 0;
@@ -151,10 +122,30 @@ void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buf
     st_latex_text(st_sheet_doc(sheet), buffer);
     st_buffer_text(buffer, "\n");
     write_inputs(sheet, buffer);
-    write_functions(sheet, buffer);
+    size_t function_count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &function_count);
+    if (function_count > 0)
+        write_heading("Functions", buffer);
+    for (size_t i = 0; i < function_count; i++) {
+        st_buffer name = {0};
+        st_signature_latex(&functions[i], &name);
+        st_sheet_cell shown = {.doc = functions[i].doc,
+                               .cite = functions[i].cite,
+                               .type = functions[i].type,
+                               .expr = functions[i].expr};
+        write_definition(&name, &shown, buffer);
+        st_buffer_end(&name, &buffer->failed);
+    }
     for (size_t i = 0; i < count; i++) {
         const char *rest = count > 1 ? "Other cells" : "Cells";
-        write_group(&groups[i], groups[i].title[0] != '\0' ? groups[i].title : rest, buffer);
+        const st_cell_group *group = &groups[i];
+        write_heading(groups[i].title[0] != '\0' ? groups[i].title : rest, buffer);
+        for (size_t j = 0; j < group->count; j++) {
+            st_buffer name = {0};
+            st_name_latex(group->cells[j]->name, &name);
+            write_definition(&name, group->cells[j], buffer);
+            st_buffer_end(&name, &buffer->failed);
+        }
     }
     write_checks(sheet, buffer);
     st_buffer_text(buffer, "\n\\end{document}\n");

@@ -169,16 +169,6 @@ static void write_function_equations(const st_sheet *sheet, int level, st_buffer
     }
 }
 
-static void write_group_equations(const st_cell_group *group, st_buffer *buffer)
-{
-    for (size_t i = 0; i < group->count; i++) {
-        st_buffer left = {0};
-        st_name_latex(group->cells[i]->name, &left);
-        write_equation(group->cells[i]->name, &left, group->cells[i], buffer);
-        st_buffer_free(&left);
-    }
-}
-
 static void write_check_equations(const st_sheet *sheet, int level, st_buffer *buffer)
 {
     size_t count = 0;
@@ -235,8 +225,16 @@ static void write_checks(const st_sheet *sheet, int level, st_buffer *buffer)
     }
 }
 
-static void write_title(const st_sheet *sheet, int level, st_buffer *buffer)
+void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,
+                             st_arena *arena, st_buffer *buffer)
 {
+    size_t count = 0;
+    const st_cell_group *groups = st_sheet_groups(sheet, arena, &count);
+    bool math = formulas == ST_MARKDOWN_MATH;
+    if (groups == NULL) {
+        buffer->failed = true;
+        return;
+    }
     const char *title = st_sheet_title(sheet);
     st_buffer heading = {0};
     st_buffer_printf(&heading, "%s%s%s", st_sheet_name(sheet), title[0] != '\0' ? ": " : "", title);
@@ -253,26 +251,19 @@ static void write_title(const st_sheet *sheet, int level, st_buffer *buffer)
             st_buffer_text(buffer, "\n");
     }
     st_buffer_end(&heading, &buffer->failed);
-}
-
-void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,
-                             st_arena *arena, st_buffer *buffer)
-{
-    size_t count = 0;
-    const st_cell_group *groups = st_sheet_groups(sheet, arena, &count);
-    bool math = formulas == ST_MARKDOWN_MATH;
-    if (groups == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    write_title(sheet, level, buffer);
     write_inputs(sheet, level + 1, math, buffer);
     (math ? write_function_equations : write_functions)(sheet, level + 1, buffer);
     for (size_t i = 0; i < count; i++) {
         const char *rest = count > 1 ? "Other cells" : "Cells";
         write_heading(level + 1, groups[i].title[0] != '\0' ? groups[i].title : rest, buffer);
         if (math) {
-            write_group_equations(&groups[i], buffer);
+            const st_cell_group *group = &groups[i];
+            for (size_t j = 0; j < group->count; j++) {
+                st_buffer left = {0};
+                st_name_latex(group->cells[j]->name, &left);
+                write_equation(group->cells[j]->name, &left, group->cells[j], buffer);
+                st_buffer_free(&left);
+            }
             continue;
         }
         st_buffer_text(buffer, "| cell | unit | formula | meaning | source |\n"

@@ -22,17 +22,6 @@ static bool differs_in_case_alone(const st_enum *enumeration, st_arena *arena, b
     return false;
 }
 
-static void look_at_enums(st_translator *own)
-{
-    const st_sheet *sheet = own->sheet;
-    bool *exact = st_arena_alloc(own->arena, sheet->enum_count + 1, sizeof(*exact));
-    own->failed = own->failed || exact == NULL;
-    for (size_t i = 0; i < sheet->enum_count && !own->failed; i++)
-        exact[i] = differs_in_case_alone(&sheet->enums[i], own->arena, &own->failed);
-    own->live->enums = sheet->enums;
-    own->live->exact = exact;
-}
-
 /* Inputs come first: of names that differ in case alone, theirs stay as they are. */
 static void name_everything(st_translator *own)
 {
@@ -71,27 +60,6 @@ static void begin_owner(st_translator *own, st_live *live)
     memset(own->recent, 0, sizeof(own->recent));
 }
 
-static void take_cell_value(st_translator *own, st_live *cell, const st_provider *provider)
-{
-    const st_sheet *sheet = own->sheet;
-    st_call_columns columns;
-    st_live_call *made = st_live_call_make(own, provider, &columns);
-    for (size_t i = 0; made != NULL && i < provider->argument_count; i++) {
-        size_t index = 0;
-        bool is_cell = st_names_get(&sheet->cell_names, provider->argument_names[i], &index);
-        bool known =
-            is_cell || st_names_get(&sheet->input_names, provider->argument_names[i], &index);
-        columns.labels[i] = provider->argument_names[i];
-        columns.formulas[i] = !known    ? "NA()"
-                              : is_cell ? own->live->cells[index].name
-                                        : own->live->input_names[index];
-        columns.types[i] = is_cell ? &sheet->cells[index].type : &sheet->inputs[index].type;
-        columns.values[i] =
-            is_cell ? st_session_cell(&own->session, index) : own->session.inputs[index];
-    }
-    cell->call = made;
-}
-
 static void translate_cell(st_translator *own, size_t index)
 {
     const st_provider *provider = own->session.lowering.cell_providers[index];
@@ -99,7 +67,25 @@ static void translate_cell(st_translator *own, size_t index)
     st_live *live = &own->live->cells[index];
     live->value = st_session_cell(&own->session, index);
     if (provider != NULL) {
-        take_cell_value(own, live, provider);
+        const st_sheet *sheet = own->sheet;
+        st_call_columns columns;
+        st_live_call *made = st_live_call_make(own, provider, &columns);
+        for (size_t i = 0; made != NULL && i < provider->argument_count; i++) {
+            size_t value_index = 0;
+            bool is_cell =
+                st_names_get(&sheet->cell_names, provider->argument_names[i], &value_index);
+            bool known = is_cell || st_names_get(&sheet->input_names, provider->argument_names[i],
+                                                 &value_index);
+            columns.labels[i] = provider->argument_names[i];
+            columns.formulas[i] = !known    ? "NA()"
+                                  : is_cell ? own->live->cells[value_index].name
+                                            : own->live->input_names[value_index];
+            columns.types[i] =
+                is_cell ? &sheet->cells[value_index].type : &sheet->inputs[value_index].type;
+            columns.values[i] = is_cell ? st_session_cell(&own->session, value_index)
+                                        : own->session.inputs[value_index];
+        }
+        live->call = made;
         own->may_fail[index] = !isfinite(live->value);
         return;
     }
@@ -112,16 +98,6 @@ static void translate_cell(st_translator *own, size_t index)
     st_piece whole = st_translate(own, cell->expr, &where);
     live->formula = whole.text;
     own->may_fail[index] = whole.may_fail;
-}
-
-static void translate_check(st_translator *own, size_t index)
-{
-    const st_sheet_check *check = &own->sheet->checks[index];
-    st_live *live = &own->live->checks[index];
-    st_piece_context where = {.formula = check->formula};
-    begin_owner(own, live);
-    live->value = st_session_value(&own->session, check->expr, NULL);
-    live->formula = st_translate(own, check->expr, &where).text;
 }
 
 static st_status outcome(const st_translator *own, st_errors *errors)
@@ -147,11 +123,23 @@ st_status st_live_translate(const st_program *program, const double *inputs, st_
     st_lowering_rest(&own.session.lowering);
     own.too_large = own.session.lowering.too_large;
     st_session_catch_up(&own.session);
-    look_at_enums(&own);
+    const st_sheet *sheet = own.sheet;
+    bool *exact = st_arena_alloc(own.arena, sheet->enum_count + 1, sizeof(*exact));
+    own.failed = own.failed || exact == NULL;
+    for (size_t i = 0; i < sheet->enum_count && !own.failed; i++)
+        exact[i] = differs_in_case_alone(&sheet->enums[i], own.arena, &own.failed);
+    own.live->enums = sheet->enums;
+    own.live->exact = exact;
     name_everything(&own);
     for (size_t i = 0; i < own.sheet->cell_count && outcome(&own, NULL) == ST_OK; i++)
         translate_cell(&own, own.session.lowering.order[i]);
-    for (size_t i = 0; i < own.sheet->check_count && outcome(&own, NULL) == ST_OK; i++)
-        translate_check(&own, i);
+    for (size_t i = 0; i < own.sheet->check_count && outcome(&own, NULL) == ST_OK; i++) {
+        const st_sheet_check *check = &own.sheet->checks[i];
+        st_live *check_live = &own.live->checks[i];
+        st_piece_context where = {.formula = check->formula};
+        begin_owner(&own, check_live);
+        check_live->value = st_session_value(&own.session, check->expr, NULL);
+        check_live->formula = st_translate(&own, check->expr, &where).text;
+    }
     return outcome(&own, errors);
 }

@@ -180,16 +180,6 @@ st_live_call *st_live_call_make(st_translator *own, const st_provider *provider,
     return made;
 }
 
-/* What a provider reads of the sheet itself. */
-static void take_read(st_translator *own, const st_read *read, st_call_columns *columns, size_t i)
-{
-    bool is_cell = read->kind == ST_READ_CELL;
-    columns->formulas[i] =
-        is_cell ? own->live->cells[read->index].name : own->live->input_names[read->index];
-    columns->values[i] =
-        is_cell ? st_session_cell(&own->session, read->index) : own->session.inputs[read->index];
-}
-
 /* A call that a provider answers: its value, with what it was computed from. */
 static st_piece take_value(st_translator *own, const st_expr *expr, const st_piece_context *where,
                            const st_piece *arguments)
@@ -218,7 +208,12 @@ static st_piece take_value(st_translator *own, const st_expr *expr, const st_pie
             columns.formulas[i] = arguments[read.index].text;
             columns.values[i] = st_session_value_of(&own->session, value_number(own, child, where));
         } else {
-            take_read(own, &read, &columns, i);
+            /* What a provider reads of the sheet itself. */
+            bool is_cell = read.kind == ST_READ_CELL;
+            columns.formulas[i] =
+                is_cell ? own->live->cells[read.index].name : own->live->input_names[read.index];
+            columns.values[i] = is_cell ? st_session_cell(&own->session, read.index)
+                                        : own->session.inputs[read.index];
         }
     }
     part->text = text_of(own, expr, where);

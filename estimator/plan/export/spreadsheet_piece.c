@@ -107,22 +107,6 @@ static st_piece infix(st_translator *own, const char *sign, st_strength binds,
                              .may_fail = any_may_fail(operands, 2)});
 }
 
-/* What does not fail goes to AND and OR, which take any number of operands. */
-static st_piece plain_join(st_translator *own, const char *name, const st_piece *operands)
-{
-    const st_piece *first = &operands[0];
-    st_piece joined;
-    if (first->joins != NULL && strcmp(first->joins, name) == 0)
-        joined = finish(own,
-                        st_arena_printf(own->arena, "%.*s,%s)", (int)first->length - 1, first->text,
-                                        operands[1].text),
-                        (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
-    else
-        joined = st_piece_call(own, name, operands, 2);
-    joined.joins = name;
-    return joined;
-}
-
 /* "IF(condition,first,second)", where `decided` is what `and` and `or` are once they are. */
 static st_piece choose(st_translator *own, const st_piece *condition, bool both,
                        const st_piece *rest)
@@ -138,8 +122,22 @@ static st_piece join(st_translator *own, st_operator op, const st_piece *operand
     bool both = op == ST_OPERATOR_AND;
     const st_piece *a = &operands[0];
     const st_piece *b = &operands[1];
-    if (!a->may_fail && !b->may_fail)
-        return plain_join(own, both ? "AND" : "OR", operands);
+    if (!a->may_fail && !b->may_fail) {
+        /* What does not fail goes to AND and OR, which take any number of operands. */
+        const char *name = both ? "AND" : "OR";
+        const st_piece *join_first = &operands[0];
+        st_piece joined;
+        if (join_first->joins != NULL && strcmp(join_first->joins, name) == 0)
+            joined =
+                finish(own,
+                       st_arena_printf(own->arena, "%.*s,%s)", (int)join_first->length - 1,
+                                       join_first->text, operands[1].text),
+                       (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
+        else
+            joined = st_piece_call(own, name, operands, 2);
+        joined.joins = name;
+        return joined;
+    }
     if (!a->may_fail || !b->may_fail)
         return a->may_fail ? choose(own, b, both, a) : choose(own, a, both, b);
     const st_piece safe[] = {*a, st_piece_single(own, both ? "TRUE" : "FALSE")};
@@ -209,27 +207,6 @@ st_piece st_piece_negate(st_translator *own, const st_piece *operand)
                    .may_fail = operand->may_fail});
 }
 
-/* IF(a>=MAX(b,c),"first",IF(b>=c,"middle","last")): the first of the largest. */
-static st_piece extreme_place(st_translator *own, const st_expr *expr, const st_piece *operands)
-{
-    bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
-    size_t i = expr->child_count - 1;
-    const char *const *values = st_expr_type(expr)->enumeration->values;
-    st_piece place = st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i]));
-    while (i-- > 0 && !own->failed) {
-        size_t rest = expr->child_count - i - 1;
-        const st_piece pair[] = {
-            operands[i], rest == 1
-                             ? operands[i + 1]
-                             : st_piece_call(own, largest ? "MAX" : "MIN", operands + i + 1, rest)};
-        const st_piece parts[] = {
-            infix(own, largest ? ">=" : "<=", ST_BINDS_COMPARISON, pair),
-            st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i])), place};
-        place = st_piece_call(own, "IF", parts, 3);
-    }
-    return place;
-}
-
 st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piece *operands)
 {
     static const char *const names[] = {
@@ -237,8 +214,25 @@ st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piec
         [ST_BUILTIN_MAX] = "MAX",     [ST_BUILTIN_FLOOR] = "INT", [ST_BUILTIN_CEIL] = "INT",
         [ST_BUILTIN_ROUND] = "ROUND", [ST_BUILTIN_SQRT] = "SQRT", [ST_BUILTIN_LOG2] = "LOG",
         [ST_BUILTIN_LOG] = "LN",      [ST_BUILTIN_EXP] = "EXP",   [ST_BUILTIN_ABS] = "ABS"};
-    if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN)
-        return extreme_place(own, expr, operands);
+    if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN) {
+        /* IF(a>=MAX(b,c),"first",IF(b>=c,"middle","last")): the first of the largest. */
+        bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
+        size_t i = expr->child_count - 1;
+        const char *const *values = st_expr_type(expr)->enumeration->values;
+        st_piece place = st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i]));
+        while (i-- > 0 && !own->failed) {
+            size_t rest = expr->child_count - i - 1;
+            const st_piece pair[] = {operands[i], rest == 1
+                                                      ? operands[i + 1]
+                                                      : st_piece_call(own, largest ? "MAX" : "MIN",
+                                                                      operands + i + 1, rest)};
+            const st_piece parts[] = {
+                infix(own, largest ? ">=" : "<=", ST_BINDS_COMPARISON, pair),
+                st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i])), place};
+            place = st_piece_call(own, "IF", parts, 3);
+        }
+        return place;
+    }
     bool fails = expr->builtin == ST_BUILTIN_SQRT || expr->builtin == ST_BUILTIN_LOG2 ||
                  expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_EXP;
     st_piece whole;

@@ -55,31 +55,6 @@ static bool has_calls(const st_book *book, bool wanted)
     return any;
 }
 
-/* Sheets in the order of their tabs; those that would be empty are left out. */
-static void add_sheets(st_book *book)
-{
-    size_t functions = 0;
-    (void)st_sheet_functions(book->estimate->sheet, &functions);
-    book->cells = st_xlsx_sheet(book->file, "Estimate");
-    book->inputs = st_xlsx_sheet(book->file, "Inputs");
-    book->checks = st_xlsx_sheet(book->file, "Checks");
-    book->provided = has_calls(book, true) ? st_xlsx_sheet(book->file, "Provided") : NULL;
-    book->parts = has_calls(book, false) ? st_xlsx_sheet(book->file, "Parts") : NULL;
-    book->functions = functions > 0 ? st_xlsx_sheet(book->file, "Functions") : NULL;
-    book->lists = st_xlsx_sheet(book->file, "Lists");
-}
-
-static void write_sheets(st_book *book)
-{
-    static void (*const writers[])(st_book *) = {
-        st_book_write_inputs, st_book_write_cells,     st_book_write_checks, st_book_write_provided,
-        st_book_write_parts,  st_book_write_functions, st_book_write_lists,
-    };
-    add_sheets(book);
-    for (size_t i = 0; i < ST_COUNT(writers) && !book->file->failed; i++)
-        writers[i](book);
-}
-
 /* A workbook with all its sheets, ready to be written. */
 static st_status fill(st_book *book, const char *target, st_arena *arena, st_errors *errors)
 {
@@ -97,8 +72,25 @@ static st_status fill(st_book *book, const char *target, st_arena *arena, st_err
     if (status != ST_OK)
         return status;
     make_formats(book);
-    if (!book->file->failed)
-        write_sheets(book);
+    if (!book->file->failed) {
+        static void (*const writers[])(st_book *) = {
+            st_book_write_inputs,   st_book_write_cells, st_book_write_checks,
+            st_book_write_provided, st_book_write_parts, st_book_write_functions,
+            st_book_write_lists,
+        };
+        /* Sheets in the order of their tabs; those that would be empty are left out. */
+        size_t functions = 0;
+        (void)st_sheet_functions(book->estimate->sheet, &functions);
+        book->cells = st_xlsx_sheet(book->file, "Estimate");
+        book->inputs = st_xlsx_sheet(book->file, "Inputs");
+        book->checks = st_xlsx_sheet(book->file, "Checks");
+        book->provided = has_calls(book, true) ? st_xlsx_sheet(book->file, "Provided") : NULL;
+        book->parts = has_calls(book, false) ? st_xlsx_sheet(book->file, "Parts") : NULL;
+        book->functions = functions > 0 ? st_xlsx_sheet(book->file, "Functions") : NULL;
+        book->lists = st_xlsx_sheet(book->file, "Lists");
+        for (size_t i = 0; i < ST_COUNT(writers) && !book->file->failed; i++)
+            writers[i](book);
+    }
     return ST_OK;
 }
 

@@ -84,20 +84,15 @@ static const char *job_of(st_book *book)
                            st_text_or_empty(st_job_file(job)));
 }
 
-/* How far estimates like this have been off, of an estimate that knows it. */
-static void write_error(st_book *book)
+void st_book_write_cells(st_book *book)
 {
-    const st_error_band *band = &book->estimate->band;
-    if (book->estimate->job == NULL || band->sources == NULL)
+    size_t count = 0;
+    const st_cell_group *groups = st_sheet_groups(book->estimate->sheet, book->file->arena, &count);
+    lxw_row_t row = TITLE_ROWS;
+    if (groups == NULL) {
+        book->file->failed = true;
         return;
-    const char *text = st_error_band_text(band, book->file->arena);
-    book->file->failed = book->file->failed || text == NULL;
-    st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_NAME}, "Error", NULL);
-    st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_VALUE}, text, NULL);
-}
-
-static void write_titles(st_book *book)
-{
+    }
     const char *const lines[] = {
         title_of(book),
         st_sheet_title(book->estimate->sheet),
@@ -111,19 +106,14 @@ static void write_titles(st_book *book)
         st_book_text(book, (st_spot){book->cells, (lxw_row_t)i, 0}, lines[i],
                      i == 0 ? book->formats.title : NULL);
     }
-}
-
-void st_book_write_cells(st_book *book)
-{
-    size_t count = 0;
-    const st_cell_group *groups = st_sheet_groups(book->estimate->sheet, book->file->arena, &count);
-    lxw_row_t row = TITLE_ROWS;
-    if (groups == NULL) {
-        book->file->failed = true;
-        return;
+    /* How far estimates like this have been off, of an estimate that knows it. */
+    const st_error_band *band = &book->estimate->band;
+    if (book->estimate->job != NULL && band->sources != NULL) {
+        const char *text = st_error_band_text(band, book->file->arena);
+        book->file->failed = book->file->failed || text == NULL;
+        st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_NAME}, "Error", NULL);
+        st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_VALUE}, text, NULL);
     }
-    write_titles(book);
-    write_error(book);
     st_book_headings(book, (st_spot){book->cells, row, 0}, headings, ST_BOOK_COLUMNS);
     row++;
     for (size_t i = 0; i < count && !book->file->failed; i++) {

@@ -81,8 +81,23 @@ static bool fits_in_rule(const st_enum *list)
     return length <= MOST_LISTED;
 }
 
-static void limit_to_list(st_book *book, st_spot spot, const st_enum *list)
+static void write_value(st_book *book, st_spot spot, const st_bound_input *input)
 {
+    const st_type *type = &input->input->type;
+    char text[ST_QUANTITY_TEXT];
+    lxw_format *format = book->formats.input;
+    if (type->kind == ST_TYPE_NUMBER) {
+        st_xlsx_number(book->file, spot.sheet, spot.row, spot.column,
+                       shown_value(type, input->value), format);
+        limit_number(book, spot, input);
+        return;
+    }
+    if (isfinite(input->value))
+        st_book_text(book, spot,
+                     st_type_format(type, input->value, ST_STYLE_EXACT, text, sizeof text), format);
+    else
+        st_xlsx_number(book->file, spot.sheet, spot.row, spot.column, input->value, format);
+    const st_enum *list = type->kind == ST_TYPE_BOOL ? &st_book_answers : type->enumeration;
     lxw_data_validation rule = {.ignore_blank = LXW_VALIDATION_OFF};
     char **values = st_arena_alloc(book->file->arena, list->count + 1, sizeof *values);
     char *range = st_arena_printf(book->file->arena, "=%s", st_book_list(book, list));
@@ -106,25 +121,6 @@ static void limit_to_list(st_book *book, st_spot spot, const st_enum *list)
     lxw_error fault =
         book->file->lxw.worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
-}
-
-static void write_value(st_book *book, st_spot spot, const st_bound_input *input)
-{
-    const st_type *type = &input->input->type;
-    char text[ST_QUANTITY_TEXT];
-    lxw_format *format = book->formats.input;
-    if (type->kind == ST_TYPE_NUMBER) {
-        st_xlsx_number(book->file, spot.sheet, spot.row, spot.column,
-                       shown_value(type, input->value), format);
-        limit_number(book, spot, input);
-        return;
-    }
-    if (isfinite(input->value))
-        st_book_text(book, spot,
-                     st_type_format(type, input->value, ST_STYLE_EXACT, text, sizeof text), format);
-    else
-        st_xlsx_number(book->file, spot.sheet, spot.row, spot.column, input->value, format);
-    limit_to_list(book, spot, type->kind == ST_TYPE_BOOL ? &st_book_answers : type->enumeration);
 }
 
 /* What stands in the value's cell, as formulas read it. */

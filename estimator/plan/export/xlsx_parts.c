@@ -82,18 +82,6 @@ static void write_state(st_book *book, const st_live_call *call, lxw_row_t row)
     st_book_said(book, (st_spot){book->provided, row, STATE}, formula, current);
 }
 
-static void write_arguments(st_book *book, const st_live_call *call, lxw_row_t row)
-{
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
-        lxw_col_t column = (lxw_col_t)(ARGUMENTS + ARGUMENT_COLUMNS * i);
-        st_spot now = {book->provided, row, (lxw_col_t)(column + 2)};
-        st_book_text(book, (st_spot){book->provided, row, column}, call->labels[i], NULL);
-        st_book_value(book, (st_spot){book->provided, row, (lxw_col_t)(column + 1)}, call->types[i],
-                      call->values[i], NULL);
-        st_book_formula(book, now, call->formulas[i], call->types[i], call->values[i]);
-    }
-}
-
 static void write_provided(st_book *book, const st_live *value, const char *what, lxw_row_t row)
 {
     st_spot base = {book->provided, row, PROVIDED_BASE};
@@ -112,23 +100,16 @@ static void write_provided(st_book *book, const st_live *value, const char *what
     }
     st_book_shown(book, (st_spot){book->provided, row, PROVIDED_VALUE}, value->name, value->type,
                   value->value);
-    write_arguments(book, value->call, row);
+    const st_live_call *call = value->call;
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        lxw_col_t column = (lxw_col_t)(ARGUMENTS + ARGUMENT_COLUMNS * i);
+        st_spot now = {book->provided, row, (lxw_col_t)(column + 2)};
+        st_book_text(book, (st_spot){book->provided, row, column}, call->labels[i], NULL);
+        st_book_value(book, (st_spot){book->provided, row, (lxw_col_t)(column + 1)}, call->types[i],
+                      call->values[i], NULL);
+        st_book_formula(book, now, call->formulas[i], call->types[i], call->values[i]);
+    }
     write_state(book, value->call, row);
-}
-
-static void write_summary(st_book *book, lxw_row_t last)
-{
-    const char *range =
-        st_arena_printf(book->file->arena, "%s:%s", st_book_address(book, "Provided", 1, STATE),
-                        st_book_address(book, NULL, last, STATE));
-    const char *formula =
-        st_arena_printf(book->file->arena, "IF(COUNTIF(%s,\"%s\")=%u,\"%s\",\"%s\")", range,
-                        current, (unsigned)last, current, stale);
-    st_spot spot = {book->cells, SUMMARY_ROW, ST_BOOK_VALUE};
-    st_book_text(book, (st_spot){book->cells, SUMMARY_ROW, ST_BOOK_NAME}, "Provided values", NULL);
-    st_book_said(book, spot, formula, current);
-    st_book_color(book, spot, spot.row, "stale", book->formats.bad);
-    st_book_color(book, (st_spot){book->provided, 1, STATE}, last, "stale", book->formats.bad);
 }
 
 void st_book_write_provided(st_book *book)
@@ -146,7 +127,17 @@ void st_book_write_provided(st_book *book)
     for (size_t i = 0; i < book->live.part_count && !book->file->failed; i++)
         if (book->live.parts[i].call != NULL)
             write_provided(book, &book->live.parts[i], book->live.parts[i].text, ++row);
-    write_summary(book, row);
+    const char *range =
+        st_arena_printf(book->file->arena, "%s:%s", st_book_address(book, "Provided", 1, STATE),
+                        st_book_address(book, NULL, row, STATE));
+    const char *formula =
+        st_arena_printf(book->file->arena, "IF(COUNTIF(%s,\"%s\")=%u,\"%s\",\"%s\")", range,
+                        current, (unsigned)row, current, stale);
+    st_spot spot = {book->cells, SUMMARY_ROW, ST_BOOK_VALUE};
+    st_book_text(book, (st_spot){book->cells, SUMMARY_ROW, ST_BOOK_NAME}, "Provided values", NULL);
+    st_book_said(book, spot, formula, current);
+    st_book_color(book, spot, spot.row, "stale", book->formats.bad);
+    st_book_color(book, (st_spot){book->provided, 1, STATE}, row, "stale", book->formats.bad);
 }
 
 /* --- functions ------------------------------------------------------------------------------- */

@@ -89,25 +89,6 @@ st_status st_xlsx_table_begin(const char *path, const st_xlsx_layout *layout, st
     return status;
 }
 
-static void write_field(const st_xlsx_table *table, copy *own, size_t column,
-                        const st_xlsx_field *field)
-{
-    const st_type *type = table->layout.columns[column].type;
-    lxw_row_t row = (lxw_row_t)(table->rows + HEADINGS);
-    lxw_col_t at = (lxw_col_t)column;
-    if (type != NULL && type->kind == ST_TYPE_NUMBER) {
-        st_xlsx_number(&own->file, own->sheet, row, at,
-                       st_unit_from_base(&type->unit, field->number), NULL);
-        return;
-    }
-    char text[ST_QUANTITY_TEXT];
-    if (type != NULL && isfinite(field->number))
-        st_xlsx_text(&own->file, own->sheet, row, at,
-                     st_type_format(type, field->number, ST_STYLE_EXACT, text, sizeof text), NULL);
-    else if (type == NULL && field->text != NULL)
-        st_xlsx_text(&own->file, own->sheet, row, at, field->text, NULL);
-}
-
 st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, st_errors *errors)
 {
     if (table->rows >= ST_XLSX_MAX_ROWS)
@@ -118,8 +99,24 @@ st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, s
     for (size_t k = 0; k < COPIES; k++) {
         copy *own = &table->copies[k];
         st_xlsx_enter(&own->file);
-        for (size_t i = 0; i < table->layout.count && !own->file.failed; i++)
-            write_field(table, own, i, &fields[i]);
+        for (size_t i = 0; i < table->layout.count && !own->file.failed; i++) {
+            const st_xlsx_field *field = &fields[i];
+            const st_type *type = table->layout.columns[i].type;
+            lxw_row_t row = (lxw_row_t)(table->rows + HEADINGS);
+            lxw_col_t at = (lxw_col_t)i;
+            if (type != NULL && type->kind == ST_TYPE_NUMBER) {
+                st_xlsx_number(&own->file, own->sheet, row, at,
+                               st_unit_from_base(&type->unit, field->number), NULL);
+                continue;
+            }
+            char text[ST_QUANTITY_TEXT];
+            if (type != NULL && isfinite(field->number))
+                st_xlsx_text(&own->file, own->sheet, row, at,
+                             st_type_format(type, field->number, ST_STYLE_EXACT, text, sizeof text),
+                             NULL);
+            else if (type == NULL && field->text != NULL)
+                st_xlsx_text(&own->file, own->sheet, row, at, field->text, NULL);
+        }
         st_xlsx_leave(&own->file);
         failed = failed || own->file.failed;
     }
@@ -189,22 +186,18 @@ static void draw(const st_xlsx_table *table, copy *own, const st_xlsx_chart *cha
     (void)lxw->chartsheet_set_chart(sheet, drawn);
 }
 
-static st_status pack(const st_xlsx_table *table, copy *own, const st_xlsx_chart *chart,
-                      st_buffer *bytes, st_errors *errors)
-{
-    st_xlsx_enter(&own->file);
-    if (chart != NULL && chart->line_count > 0 && !own->file.failed)
-        draw(table, own, chart);
-    return st_xlsx_pack(&own->file, bytes, errors);
-}
-
 st_status st_xlsx_table_end(st_xlsx_table *table, const st_xlsx_chart *chart, st_errors *errors)
 {
     const char *target = table->copies[0].file.target;
     st_buffer bytes[COPIES] = {{0}};
     st_status status = ST_OK;
-    for (size_t i = 0; i < COPIES && status == ST_OK; i++)
-        status = pack(table, &table->copies[i], chart, &bytes[i], errors);
+    for (size_t i = 0; i < COPIES && status == ST_OK; i++) {
+        copy *own = &table->copies[i];
+        st_xlsx_enter(&own->file);
+        if (chart != NULL && chart->line_count > 0 && !own->file.failed)
+            draw(table, own, chart);
+        status = st_xlsx_pack(&own->file, &bytes[i], errors);
+    }
     if (status == ST_OK)
         status = st_xlsx_compare(bytes[0].data, bytes[0].length, &bytes[1], errors);
     if (status == ST_OK)

@@ -107,17 +107,6 @@ static void XMLCALL note_declaration(void *context, const XML_Char *version,
     ((reading *)context)->declared = true;
 }
 
-static bool begin_reading(reading *own)
-{
-    *own = (reading){.parser = XML_ParserCreate(NULL)};
-    if (own->parser == NULL)
-        return false;
-    XML_SetUserData(own->parser, own);
-    XML_SetElementHandler(own->parser, begin_element, end_element);
-    XML_SetXmlDeclHandler(own->parser, note_declaration);
-    return true;
-}
-
 /* A part as the central directory describes it. */
 typedef struct part {
     size_t at;
@@ -165,8 +154,12 @@ static bool is_whole_part(const archive *zip, size_t at)
     entry.at = local + LOCAL_BYTES + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
     if (entry.at > zip->length || entry.packed > zip->length - entry.at)
         return false;
-    if (!begin_reading(&text))
+    text = (reading){.parser = XML_ParserCreate(NULL)};
+    if (text.parser == NULL)
         return false;
+    XML_SetUserData(text.parser, &text);
+    XML_SetElementHandler(text.parser, begin_element, end_element);
+    XML_SetXmlDeclHandler(text.parser, note_declaration);
     bool whole = unpack(zip, &entry, &text) && text.declared && !text.wrong;
     XML_ParserFree(text.parser);
     return whole;

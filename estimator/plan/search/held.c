@@ -62,17 +62,6 @@ static void put(writer *self, const char *key, const char *value, const char *by
     }
 }
 
-static void put_sections(writer *self)
-{
-    static const char *const sections[] = {"model", "cluster", "stack"};
-    for (size_t i = 0; i < ST_COUNT(sections); i++) {
-        const char *name = st_job_section_name(self->search->space->base.job, sections[i]);
-        if (name != NULL && strcmp(name, "inline") != 0 &&
-            !st_search_is_set(self->search, sections[i]) && !is_axis(self->search, sections[i]))
-            put(self, sections[i], name, "", true);
-    }
-}
-
 /* The last one for a key wins. */
 static void put_sets(writer *self)
 {
@@ -134,23 +123,6 @@ static void put_job(writer *self)
     for (size_t i = 0; i < job->constant_count; i++)
         if (job->constants[i].origin == ST_ORIGIN_FILE)
             put_file_value(self, &job->constants[i]);
-}
-
-/* Plan parameters that nobody gave and that do not vary either. */
-static void put_assumed(writer *self)
-{
-    const st_search *search = self->search;
-    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
-        const char *key = st_plan_param_key(param);
-        const st_job_value *value = st_job_value_of(search->space->base.job, key);
-        if (!is_held(search, param) || value->origin == ST_ORIGIN_FILE ||
-            st_search_is_set(search, key))
-            continue;
-        const char *by = value->origin == ST_ORIGIN_DEFAULT ? "default"
-                         : value->origin == ST_ORIGIN_STACK ? "stack"
-                                                            : "assumed";
-        put(self, key, value->text != NULL ? value->text : "1", by, true);
-    }
 }
 
 static void put_varied(const st_search *search, size_t width, st_node *root)
@@ -222,15 +194,6 @@ static bool has_value(const st_plans *plans, st_plan_param param, double value)
     return false;
 }
 
-static void add_unused(st_arena *arena, const char **text, st_plan_param param, double value)
-{
-    const char *key = st_plan_param_key(param);
-    if (param == ST_PARAM_SEQUENCE)
-        st_text_add(arena, text, ", ", "%s=%s", key, value > 0 ? "true" : "false");
-    else
-        st_text_add(arena, text, ", ", "%s=%.10g", key, value);
-}
-
 /* Values that were asked for and that divide nothing in any plan: whoever gave a list must not take
  * the others for all of it. Recomputation divides nothing, and suits every plan. */
 static void put_unused(const st_search *search, size_t width, st_node *root)
@@ -241,8 +204,14 @@ static void put_unused(const st_search *search, size_t width, st_node *root)
         const st_plan_choice *choice = &search->wanted.choices[param];
         bool asked = choice->read && !choice->free && !choice->held && param != ST_PARAM_RECOMPUTE;
         for (size_t i = 0; asked && i < choice->count; i++)
-            if (!has_value(&search->plans, param, choice->values[i]))
-                add_unused(arena, &text, param, choice->values[i]);
+            if (!has_value(&search->plans, param, choice->values[i])) {
+                const double value = choice->values[i];
+                const char *key = st_plan_param_key(param);
+                if (param == ST_PARAM_SEQUENCE)
+                    st_text_add(arena, &text, ", ", "%s=%s", key, value > 0 ? "true" : "false");
+                else
+                    st_text_add(arena, &text, ", ", "%s=%.10g", key, value);
+            }
     }
     if (text == NULL || text[0] == '\0')
         return;
@@ -258,10 +227,28 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
                    .list = st_put_list(root, "held"),
                    .text = "",
                    .by = ""};
-    put_sections(&self);
+    static const char *const sections[] = {"model", "cluster", "stack"};
+    for (size_t i = 0; i < ST_COUNT(sections); i++) {
+        const char *name = st_job_section_name(self.search->space->base.job, sections[i]);
+        if (name != NULL && strcmp(name, "inline") != 0 &&
+            !st_search_is_set(self.search, sections[i]) && !is_axis(self.search, sections[i]))
+            put(&self, sections[i], name, "", true);
+    }
     put_sets(&self);
     put_job(&self);
-    put_assumed(&self);
+    /* Plan parameters that nobody gave and that do not vary either. */
+    const st_search *assumed_search = self.search;
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
+        const char *key = st_plan_param_key(param);
+        const st_job_value *value = st_job_value_of(assumed_search->space->base.job, key);
+        if (!is_held(assumed_search, param) || value->origin == ST_ORIGIN_FILE ||
+            st_search_is_set(assumed_search, key))
+            continue;
+        const char *by = value->origin == ST_ORIGIN_DEFAULT ? "default"
+                         : value->origin == ST_ORIGIN_STACK ? "stack"
+                                                            : "assumed";
+        put(&self, key, value->text != NULL ? value->text : "1", by, true);
+    }
     name_source(&self);
     if (self.more > 0)
         st_text_add(search->space->arena, &self.text, ", ", "%zu more of %s", self.more,

@@ -26,19 +26,6 @@ static const char **list_sets(const st_search *search, uint64_t row, size_t *cou
     return sets;
 }
 
-static st_status find_plugins(const st_paths *paths, const st_search *search, st_job_writing *file,
-                              st_errors *errors)
-{
-    const st_space_request *space = &search->request.space;
-    const st_words words = {space->refine, space->refine_count};
-    st_refinements plugins = {0};
-    st_status status =
-        st_refine_for(paths, file->job, &words, search->space->arena, &plugins, errors);
-    file->refinements = plugins.items;
-    file->refinement_count = plugins.count;
-    return status;
-}
-
 static const char *comment_of(const st_search_view *view, size_t rank)
 {
     const st_space *space = view->detail.space;
@@ -67,7 +54,15 @@ st_status st_search_write_plan(const st_paths *paths, const st_search_view *view
     st_status status =
         st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, errors);
     st_errors_leave(errors, &quiet);
-    if (status == ST_OK)
-        status = find_plugins(paths, search, &made, errors);
+    if (status == ST_OK) {
+        const st_space_request *space = &search->request.space;
+        const st_words words = {space->refine, space->refine_count};
+        st_refinements plugins = {0};
+        st_status plugin_status =
+            st_refine_for(paths, made.job, &words, search->space->arena, &plugins, errors);
+        made.refinements = plugins.items;
+        made.refinement_count = plugins.count;
+        status = plugin_status;
+    }
     return status == ST_OK ? st_job_write(&made, arena, file, errors) : status;
 }

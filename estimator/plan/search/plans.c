@@ -286,42 +286,34 @@ static bool add_chunks(void *context, double layers)
     return false;
 }
 
-/* Chunks of a balanced layout: as few as leave each at most 1, 2, ... layers. */
-static list balanced_chunks(const maker *self)
-{
-    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
-    double stages = self->sizes[ST_PARAM_PP];
-    list found = {0};
-    add(self, &found, 1);
-    for (size_t i = 0; stages > 1 && i < layers->count; i++)
-        for (size_t each = 1; (double)each * stages < layers->values[i]; each++)
-            add(self, &found, ceil(layers->values[i] / (stages * (double)each)));
-    order(&found);
-    return found;
-}
-
-/* Chunks per stage that some number of layers allows. */
-static list chunks_of(const maker *self)
-{
-    chunk_finder finder = {.maker = self};
-    if (self->request->balanced > 0)
-        return balanced_chunks(self);
-    add(self, &finder.found, 1);
-    if (self->sizes[ST_PARAM_PP] > 1)
-        (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
-    order(&finder.found);
-    while (finder.found.count > 1 &&
-           !fills_ends(self->sizes, finder.found.values[finder.found.count - 1]))
-        finder.found.count--;
-    return finder.found;
-}
-
 static list values_of(const maker *self, st_plan_param param)
 {
     const st_plan_choice *choice = &self->request->choices[param];
     bool open = choice->free && choice->count == 0;
-    if (open && param == ST_PARAM_VIRTUAL)
-        return chunks_of(self);
+    if (open && param == ST_PARAM_VIRTUAL) {
+        /* Chunks per stage that some number of layers allows. */
+        chunk_finder finder = {.maker = self};
+        if (self->request->balanced > 0) {
+            /* Chunks of a balanced layout: as few as leave each at most 1, 2, ... layers. */
+            const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
+            double stages = self->sizes[ST_PARAM_PP];
+            list found = {0};
+            add(self, &found, 1);
+            for (size_t i = 0; stages > 1 && i < layers->count; i++)
+                for (size_t each = 1; (double)each * stages < layers->values[i]; each++)
+                    add(self, &found, ceil(layers->values[i] / (stages * (double)each)));
+            order(&found);
+            return found;
+        }
+        add(self, &finder.found, 1);
+        if (self->sizes[ST_PARAM_PP] > 1)
+            (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
+        order(&finder.found);
+        while (finder.found.count > 1 &&
+               !fills_ends(self->sizes, finder.found.values[finder.found.count - 1]))
+            finder.found.count--;
+        return finder.found;
+    }
     const list *candidates = &self->candidates[param - ST_PARAM_VIRTUAL];
     const double *from = open ? candidates->values : choice->values;
     size_t count = open ? candidates->count : choice->count;
@@ -474,26 +466,22 @@ static st_status add_shapes(maker *self)
 
 /* --- factorizations -------------------------------------------------------------------------- */
 
-/* Data ranks are what is left, and must be among those that are wanted. */
-static st_status close_shape(maker *self, double left)
-{
-    const st_plan_choice *choice = &self->request->choices[ST_PARAM_DP];
-    bool wanted = choice->free;
-    for (size_t i = 0; i < choice->count && !wanted; i++)
-        wanted = choice->values[i] == left;
-    self->sizes[ST_PARAM_DP] = left;
-    if (!wanted) {
-        note_miss(self, ST_PARAM_DP, left);
-        return ST_OK;
-    }
-    return add_shapes(self);
-}
-
 static st_status split(maker *self, size_t depth, double left)
 {
     static const st_plan_param groups[] = {ST_PARAM_TP, ST_PARAM_PP, ST_PARAM_CP};
-    if (depth == ST_COUNT(groups))
-        return close_shape(self, left);
+    if (depth == ST_COUNT(groups)) {
+        /* Data ranks are what is left, and must be among those that are wanted. */
+        const st_plan_choice *choice = &self->request->choices[ST_PARAM_DP];
+        bool wanted = choice->free;
+        for (size_t i = 0; i < choice->count && !wanted; i++)
+            wanted = choice->values[i] == left;
+        self->sizes[ST_PARAM_DP] = left;
+        if (!wanted) {
+            note_miss(self, ST_PARAM_DP, left);
+            return ST_OK;
+        }
+        return add_shapes(self);
+    }
     list sizes = sizes_of(self, groups[depth], left);
     st_status status = st_arena_failed(self->arena) ? st_out_of_memory(self->errors) : ST_OK;
     if (sizes.count == 0)
@@ -652,40 +640,31 @@ static uint64_t shape_end(const st_plans *plans, const st_shape *shape)
     return next < plans->shape_count ? plans->shapes[next].first : plans->count;
 }
 
-static void move_to(st_plan_cursor *cursor, uint64_t plan)
-{
-    const st_shape *shape = st_plan_shape(cursor->plans, plan);
-    uint64_t rest = plan - shape->first;
-    cursor->shape = shape;
-    cursor->end = shape_end(cursor->plans, shape);
-    memcpy(cursor->values, shape->sizes, sizeof shape->sizes);
-    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        cursor->digits[i] = (size_t)(rest % shape->counts[i]);
-        cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
-        rest /= shape->counts[i];
-    }
-}
-
-/* To the plan behind, of the same shape. */
-static void advance(st_plan_cursor *cursor)
-{
-    const st_shape *shape = cursor->shape;
-    bool carries = true;
-    for (size_t i = ST_SHAPE_LISTS; i-- > 0 && carries;) {
-        carries = ++cursor->digits[i] == shape->counts[i];
-        if (carries)
-            cursor->digits[i] = 0;
-        cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
-    }
-}
-
 const double *st_plan_cursor_at(st_plan_cursor *cursor, uint64_t plan)
 {
     bool begun = cursor->shape != NULL;
-    if (begun && plan == cursor->plan + 1 && plan < cursor->end)
-        advance(cursor);
-    else if (!begun || plan != cursor->plan)
-        move_to(cursor, plan);
+    if (begun && plan == cursor->plan + 1 && plan < cursor->end) {
+        /* To the plan behind, of the same shape. */
+        const st_shape *shape = cursor->shape;
+        bool carries = true;
+        for (size_t i = ST_SHAPE_LISTS; i-- > 0 && carries;) {
+            carries = ++cursor->digits[i] == shape->counts[i];
+            if (carries)
+                cursor->digits[i] = 0;
+            cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
+        }
+    } else if (!begun || plan != cursor->plan) {
+        const st_shape *shape = st_plan_shape(cursor->plans, plan);
+        uint64_t rest = plan - shape->first;
+        cursor->shape = shape;
+        cursor->end = shape_end(cursor->plans, shape);
+        memcpy(cursor->values, shape->sizes, sizeof shape->sizes);
+        for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
+            cursor->digits[i] = (size_t)(rest % shape->counts[i]);
+            cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
+            rest /= shape->counts[i];
+        }
+    }
     cursor->plan = plan;
     return cursor->values;
 }
@@ -726,29 +705,25 @@ static void fill_list(const double *values, size_t count, uint64_t stride, uint6
     }
 }
 
-/* Rows of one shape, from its row `first` on, into columns from row `at` on. */
-static void fill_shape(const st_shape *shape, uint64_t repeat, uint64_t first, size_t at,
-                       size_t rows, double *const columns[ST_PARAMS])
-{
-    for (size_t param = 0; param < ST_PARAM_VIRTUAL; param++)
-        if (columns[param] != NULL)
-            fill_list(&shape->sizes[param], 1, rows, 0, rows, columns[param] + at);
-    uint64_t stride = repeat;
-    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        double *column = columns[ST_PARAM_VIRTUAL + i];
-        if (column != NULL)
-            fill_list(shape->lists[i], shape->counts[i], stride, first, rows, column + at);
-        stride *= shape->counts[i];
-    }
-}
-
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,
                    double *const columns[ST_PARAMS])
 {
     for (size_t row = 0; row < rows;) {
         size_t run = st_plans_run(plans, repeat, first + row, rows - row);
         const st_shape *shape = st_plan_shape(plans, (first + row) / repeat);
-        fill_shape(shape, repeat, first + row - shape->first * repeat, row, run, columns);
+        /* Rows of one shape, from its row `first` on, into columns from row `at` on. */
+        const uint64_t shape_first = first + row - shape->first * repeat;
+        for (size_t param = 0; param < ST_PARAM_VIRTUAL; param++)
+            if (columns[param] != NULL)
+                fill_list(&shape->sizes[param], 1, run, 0, run, columns[param] + row);
+        uint64_t stride = repeat;
+        for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
+            double *column = columns[ST_PARAM_VIRTUAL + i];
+            if (column != NULL)
+                fill_list(shape->lists[i], shape->counts[i], stride, shape_first, run,
+                          column + row);
+            stride *= shape->counts[i];
+        }
         row += run;
     }
 }

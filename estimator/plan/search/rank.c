@@ -60,14 +60,6 @@ const st_found *st_rank_worst(const st_results *results)
 
 /* --- Pareto front ---------------------------------------------------------------------------- */
 
-/* The first point whose first cell is not below that of `one`. */
-static size_t find_place(const st_results *results, const st_found *one)
-{
-    size_t low = 0;
-    ST_BISECT(low, results->front_count, results->front[middle].front[0] < one->front[0]);
-    return low;
-}
-
 static bool is_dominated(const st_results *results, const st_found *one, size_t place)
 {
     if (place > 0 && results->front[place - 1].front[1] <= one->front[1])
@@ -81,7 +73,9 @@ static bool is_dominated(const st_results *results, const st_found *one, size_t 
 
 void st_rank_add_front(st_results *results, const st_found *one)
 {
-    size_t place = find_place(results, one);
+    /* The first point whose first cell is not below that of `one`. */
+    size_t place = 0;
+    ST_BISECT(place, results->front_count, results->front[middle].front[0] < one->front[0]);
     if (is_dominated(results, one, place))
         return;
     st_found *front = results->front;

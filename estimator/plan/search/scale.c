@@ -29,13 +29,6 @@ typedef struct study {
 
 /* --- one number of GPUs ---------------------------------------------------------------------- */
 
-/* The batch that goes with the GPUs: the job's, or as many sequences per GPU as in the job. */
-static double batch_for(const study *self, double gpus)
-{
-    double batch = self->job_batch;
-    return self->request->weak && batch > 0 ? floor(batch * gpus / self->job_gpus + 0.5) : batch;
-}
-
 static void hold_plan(const st_scale_request *request, st_search_request *search)
 {
     static const char *const only_dp[] = {"parallel.dp"};
@@ -79,16 +72,6 @@ static const char *join(st_arena *arena, const char *const *sets, size_t count)
     return sets != NULL ? text : NULL;
 }
 
-/* Sequences in a step of a plan whose job says only how many a rank takes; 0: unknown. */
-static double sequences_of(const st_search *search, uint64_t row)
-{
-    const st_plan_choice *choices = search->wanted.choices;
-    double values[ST_PARAMS];
-    st_plan_at(&search->plans, row / search->space->total, values);
-    bool known = choices[ST_PARAM_MICRO].read && choices[ST_PARAM_DP].read;
-    return known ? values[ST_PARAM_MICRO] * values[ST_PARAM_DP] : 0;
-}
-
 /* Values of the best plan, or what the nearest one lacks. */
 static st_status take_values(study *self, const st_search *search, const st_search_view *view,
                              st_scale_row *row)
@@ -101,8 +84,14 @@ static st_status take_values(study *self, const st_search *search, const st_sear
         row->miss = view->miss != NULL ? view->miss : "sizes, layers and batch do not divide";
         return ST_OK;
     }
-    if (row->batch == 0)
-        row->batch = sequences_of(search, result->found.ranking[0].row);
+    if (row->batch == 0) {
+        /* Sequences in a step of a plan whose job says only how many a rank takes; 0: unknown. */
+        const st_plan_choice *choices = search->wanted.choices;
+        double values[ST_PARAMS];
+        st_plan_at(&search->plans, result->found.ranking[0].row / search->space->total, values);
+        bool known = choices[ST_PARAM_MICRO].read && choices[ST_PARAM_DP].read;
+        row->batch = known ? values[ST_PARAM_MICRO] * values[ST_PARAM_DP] : 0;
+    }
     row->time = view->ranking[0];
     row->gap = st_search_gap(search, result);
     for (size_t i = 0; i < space->cell_count; i++) {
@@ -126,7 +115,10 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
     st_search *search = NULL;
     st_search_result result;
     st_search_view view;
-    row->batch = batch_for(self, row->gpus);
+    /* The batch that goes with the GPUs: the job's, or as many sequences per GPU as in the job. */
+    double batch = self->job_batch;
+    row->batch =
+        self->request->weak && batch > 0 ? floor(batch * row->gpus / self->job_gpus + 0.5) : batch;
     st_status status = make_request(self, row, &request);
     if (status == ST_OK)
         status = st_search_create(self->paths, &request, self->arena, &search, errors);
@@ -139,16 +131,6 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
     if (status == ST_OK)
         status = st_search_view_make(self->paths, search, &result, &view, errors);
     return status == ST_OK ? take_values(self, search, &view, row) : status;
-}
-
-/* Warnings were reported when the job was read. */
-static st_status run_row(study *self, st_scale_row *row)
-{
-    st_error_scope quiet = {.edit = st_error_is_severe};
-    st_errors_enter(self->errors, &quiet);
-    st_status status = search_row(self, row, self->errors);
-    st_errors_leave(self->errors, &quiet);
-    return status;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -188,20 +170,6 @@ static st_status read_job(study *self)
     return ST_OK;
 }
 
-static void compare_rows(st_scale *scale)
-{
-    double first = 0;
-    for (size_t i = 0; i < scale->count; i++) {
-        st_scale_row *row = &scale->rows[i];
-        if (!row->found)
-            continue;
-        double rate = (row->batch > 0 ? row->batch : 1) / row->time / row->gpus;
-        first = first == 0 ? rate : first;
-        row->efficiency = rate / first;
-        scale->found++;
-    }
-}
-
 st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
                        const st_search_watch *watch, st_arena *arena, st_scale *scale,
                        st_errors *errors)
@@ -217,11 +185,27 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
     st_status status = read_job(&self);
     scale->asked = scale->count;
     for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
-        status = run_row(&self, &scale->rows[i]);
+        /* Warnings were reported when the job was read. */
+        st_scale_row *row = &scale->rows[i];
+        st_error_scope quiet = {.edit = st_error_is_severe};
+        st_errors_enter(self.errors, &quiet);
+        st_status row_status = search_row(&self, row, self.errors);
+        st_errors_leave(self.errors, &quiet);
+        status = row_status;
         if (scale->interrupted)
             scale->count = i;
     }
-    if (status == ST_OK)
-        compare_rows(scale);
+    if (status == ST_OK) {
+        double first = 0;
+        for (size_t i = 0; i < scale->count; i++) {
+            st_scale_row *row = &scale->rows[i];
+            if (!row->found)
+                continue;
+            double rate = (row->batch > 0 ? row->batch : 1) / row->time / row->gpus;
+            first = first == 0 ? rate : first;
+            row->efficiency = rate / first;
+            scale->found++;
+        }
+    }
     return status;
 }

@@ -25,38 +25,10 @@ static double cost_of(const st_scale_row *row)
     return cost > 0 ? cost / row->values[ST_SCALE_TOKENS] * million : (double)NAN;
 }
 
-/* The time of communication that nothing hides, over that of the step. */
-static double exposed_share(const st_scale_row *row)
-{
-    return row->values[ST_SCALE_EXPOSED] / row->time;
-}
-
 static void put_share(st_node *row, const char *key, const char *shown, double share)
 {
     st_put_number(row, key, share);
     st_put_format(row, shown, "%.4g %%", 100 * share);
-}
-
-/* What programs read in base units, and what people and CSV read in the units of the cells. */
-static void put_values(const st_scale *scale, const st_scale_row *own, st_node *row)
-{
-    static const char *const cells[] = {".exposed", ".mfu", ".memory"};
-    st_put_number(row, "seconds", own->time);
-    st_put_quantity(row, ".time", own->time, &scale->time_type->unit);
-    put_share(row, "efficiency", ".efficiency", own->efficiency);
-    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++)
-        if (scale->types[k] != NULL)
-            st_put_quantity(row, cells[k], own->values[k], &scale->types[k]->unit);
-    if (scale->types[ST_SCALE_EXPOSED] != NULL)
-        put_share(row, "exposed_share", ".exposed_share", exposed_share(own));
-    if (scale->types[ST_SCALE_MFU] != NULL)
-        st_put_number(row, "mfu_share", own->values[ST_SCALE_MFU]);
-    if (scale->types[ST_SCALE_MEMORY] != NULL)
-        st_put_number(row, "memory_bytes", own->values[ST_SCALE_MEMORY]);
-    if (has_cost(scale))
-        st_put_number(row, "dollars_per_million_tokens", cost_of(own));
-    if (is_guided(scale))
-        st_put_number(row, "gap", own->gap);
 }
 
 static void fill_row(const void *context, size_t index, st_node *row)
@@ -65,8 +37,29 @@ static void fill_row(const void *context, size_t index, st_node *row)
     const st_scale_row *own = &scale->rows[index];
     st_put_number(row, "gpus", own->gpus);
     st_put_number(row, "batch", own->batch);
-    if (own->found)
-        put_values(scale, own, row);
+    if (own->found) {
+        /* What programs read in base units, and what people and CSV read in the units of the cells.
+         */
+        static const char *const cells[] = {".exposed", ".mfu", ".memory"};
+        st_put_number(row, "seconds", own->time);
+        st_put_quantity(row, ".time", own->time, &scale->time_type->unit);
+        put_share(row, "efficiency", ".efficiency", own->efficiency);
+        for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++)
+            if (scale->types[k] != NULL)
+                st_put_quantity(row, cells[k], own->values[k], &scale->types[k]->unit);
+        /* The time of communication that nothing hides, over that of the step. */
+        if (scale->types[ST_SCALE_EXPOSED] != NULL)
+            put_share(row, "exposed_share", ".exposed_share",
+                      own->values[ST_SCALE_EXPOSED] / own->time);
+        if (scale->types[ST_SCALE_MFU] != NULL)
+            st_put_number(row, "mfu_share", own->values[ST_SCALE_MFU]);
+        if (scale->types[ST_SCALE_MEMORY] != NULL)
+            st_put_number(row, "memory_bytes", own->values[ST_SCALE_MEMORY]);
+        if (has_cost(scale))
+            st_put_number(row, "dollars_per_million_tokens", cost_of(own));
+        if (is_guided(scale))
+            st_put_number(row, "gap", own->gap);
+    }
     st_put_text(row, "plan", own->found ? own->plan : NULL);
     st_put_text(row, "lacks", own->found ? NULL : own->miss);
 }
@@ -130,34 +123,6 @@ static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
     st_table_show(st_say_table(root, shown, count, 2), rows, fields);
 }
 
-static void name_columns(const st_scale *scale, st_result *result)
-{
-    scale_column columns[COLUMNS];
-    choose_columns(scale, columns);
-    st_result_csv(result, "rows", "");
-    for (size_t i = 0; i < COLUMNS; i++) {
-        char heading[ST_QUANTITY_TEXT];
-        const scale_column *one = &columns[i];
-        bool has_unit = one->type != NULL && scale->found > 0;
-        (void)snprintf(heading, sizeof heading, has_unit ? "%s [%s]" : "%s", one->heading,
-                       has_unit ? one->type->unit.text : "");
-        if (one->is_there)
-            st_result_csv_column(result, one->csv_field, heading);
-    }
-}
-
-static void say_plan(const st_scale_row *row, st_node *root)
-{
-    st_say(root, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
-           row->found ? row->plan : row->miss);
-    /* Only what was left out says anything. */
-    if (row->found && row->gap != row->gap)
-        st_say(root, " (how much better another plan may be is not known)");
-    else if (row->found && row->gap > 0)
-        st_say(root, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
-    st_say(root, "\n");
-}
-
 static void say_head(const st_scale *scale, st_node *root)
 {
     st_say(root, "job      %s\nsheet    %s\nscaling  %s, %s\n", scale->job, scale->sheet,
@@ -189,11 +154,31 @@ void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena)
     st_put_text(root, "method", st_method_name(scale->guide.method));
     say_head(scale, root);
     const st_node *rows = st_put_rows(root, "rows", fill_row, scale, scale->count);
-    name_columns(scale, result);
+    scale_column columns[COLUMNS];
+    choose_columns(scale, columns);
+    st_result_csv(result, "rows", "");
+    for (size_t i = 0; i < COLUMNS; i++) {
+        char heading[ST_QUANTITY_TEXT];
+        const scale_column *one = &columns[i];
+        bool has_unit = one->type != NULL && scale->found > 0;
+        (void)snprintf(heading, sizeof heading, has_unit ? "%s [%s]" : "%s", one->heading,
+                       has_unit ? one->type->unit.text : "");
+        if (one->is_there)
+            st_result_csv_column(result, one->csv_field, heading);
+    }
     if (scale->found > 0) {
         say_table(scale, root, rows);
         st_say(root, "\nPlans\n");
     }
-    for (size_t i = 0; i < scale->count; i++)
-        say_plan(&scale->rows[i], root);
+    for (size_t i = 0; i < scale->count; i++) {
+        const st_scale_row *row = &scale->rows[i];
+        st_say(root, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
+               row->found ? row->plan : row->miss);
+        /* Only what was left out says anything. */
+        if (row->found && row->gap != row->gap)
+            st_say(root, " (how much better another plan may be is not known)");
+        else if (row->found && row->gap > 0)
+            st_say(root, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
+        st_say(root, "\n");
+    }
 }

@@ -23,14 +23,6 @@ typedef struct search_map {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* "tp" is "parallel.tp". */
-static st_plan_param find_param(const char *name, st_arena *arena)
-{
-    st_plan_param param = st_plan_param_find(name);
-    const char *whole = st_arena_printf(arena, "parallel.%s", name);
-    return param == ST_PARAMS && whole != NULL ? st_plan_param_find(whole) : param;
-}
-
 static st_status read_keys(const char *const keys[2], st_arena *arena, search_map *map,
                            st_errors *errors)
 {
@@ -39,7 +31,11 @@ static st_status read_keys(const char *const keys[2], st_arena *arena, search_ma
         const char *names[ST_PARAMS];
         for (int k = 0; k < ST_PARAMS; k++)
             names[k] = st_plan_param_key((st_plan_param)k);
-        map->params[i] = find_param(keys[i], arena);
+        /* "tp" is "parallel.tp". */
+        const char *name = keys[i];
+        st_plan_param param = st_plan_param_find(name);
+        const char *whole = st_arena_printf(arena, "parallel.%s", name);
+        map->params[i] = param == ST_PARAMS && whole != NULL ? st_plan_param_find(whole) : param;
         if (map->params[i] == ST_PARAMS)
             return st_fail(errors, ST_ERR_USAGE, place,
                            "'%.80s' is no key of plans" ST_EXPECTED
@@ -70,46 +66,30 @@ static size_t place_of(search_map *map, int side, double value)
     return at;
 }
 
-/* How often a plan is repeated, for the rows of further axes. */
-static uint64_t repeat_of(const st_search *search)
-{
-    return search->plans.count > 0 ? search->total / search->plans.count : 1;
-}
-
-static void find_values(search_map *map)
-{
-    const st_search *search = &map->search;
-    double values[ST_PARAMS];
-    for (uint64_t plan = 0; plan < search->plans.count; plan++) {
-        st_plan_at(&search->plans, plan, values);
-        for (int side = 0; side < 2; side++)
-            (void)place_of(map, side, values[map->params[side]]);
-    }
-}
-
-static void take_row(search_map *map, const st_space_worker *space, uint64_t pick, size_t row)
-{
-    const st_search *search = &map->search;
-    double values[ST_PARAMS];
-    bool over = st_search_is_over(search->space, space, row);
-    if (over && !st_search_exceeds(search->space, space, row))
-        return; /* no plan */
-    st_plan_at(&search->plans, pick / repeat_of(search), values);
-    const double missing_bytes = space->outputs[MEMORY][row] - space->outputs[LIMIT][row];
-    st_fit_map_take(map->map, place_of(map, 0, values[map->params[0]]),
-                    place_of(map, 1, values[map->params[1]]),
-                    &(st_map_cell){.tried = true,
-                                   .fits = !over,
-                                   .goal = space->outputs[GOAL][row],
-                                   .memory_bytes = space->outputs[MEMORY][row],
-                                   .missing_bytes = over ? missing_bytes : 0});
-}
-
 static void take_block(void *context, const st_space_worker *space, const uint64_t *picks,
                        size_t rows)
 {
-    for (size_t i = 0; i < rows; i++)
-        take_row(context, space, picks[i], i);
+    for (size_t i = 0; i < rows; i++) {
+        search_map *map = context;
+        const uint64_t pick = picks[i];
+        const st_search *search = &map->search;
+        double values[ST_PARAMS];
+        bool over = st_search_is_over(search->space, space, i);
+        if (over && !st_search_exceeds(search->space, space, i))
+            continue; /* no plan */
+        /* How often a plan is repeated, for the rows of further axes. */
+        st_plan_at(&search->plans,
+                   pick / (search->plans.count > 0 ? search->total / search->plans.count : 1),
+                   values);
+        const double missing_bytes = space->outputs[MEMORY][i] - space->outputs[LIMIT][i];
+        st_fit_map_take(map->map, place_of(map, 0, values[map->params[0]]),
+                        place_of(map, 1, values[map->params[1]]),
+                        &(st_map_cell){.tried = true,
+                                       .fits = !over,
+                                       .goal = space->outputs[GOAL][i],
+                                       .memory_bytes = space->outputs[MEMORY][i],
+                                       .missing_bytes = over ? missing_bytes : 0});
+    }
 }
 
 /* The same space with the goal, memory and its limit as cells. */
@@ -145,7 +125,13 @@ static const char *value_text(const search_map *map, int side, size_t index)
 static st_status make_sides(search_map *map, st_errors *errors)
 {
     st_fit_map *made = map->map;
-    find_values(map);
+    const st_search *search = &map->search;
+    double values[ST_PARAMS];
+    for (uint64_t plan = 0; plan < search->plans.count; plan++) {
+        st_plan_at(&search->plans, plan, values);
+        for (int side = 0; side < 2; side++)
+            (void)place_of(map, side, values[map->params[side]]);
+    }
     if (map->count[0] == MOST_VALUES || map->count[1] == MOST_VALUES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--map"},
                        "%s and %s have too many values for a map" ST_EXPECTED "fewer than 64",

@@ -185,37 +185,6 @@ static st_status find_groups(st_search *search, st_errors *errors)
     return status;
 }
 
-static st_status choose_listed(st_search *search, const st_varied *given, st_plan_choice *choice,
-                               st_errors *errors)
-{
-    st_axis axis;
-    st_status status =
-        st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
-    if (status == ST_OK)
-        status = list_values(search->space->arena, &axis,
-                             st_sheet_reading(search->space->sheet, given->key), choice, errors);
-    if (status != ST_OK)
-        return status;
-    size_t group = group_of(search, given->key);
-    return group != SIZE_MAX ? add_zipped(search, group, &axis, choice, errors)
-                             : check_once(search, &axis, choice->values, errors);
-}
-
-/* Every value of the enumeration that the sheet reads. */
-static st_status choose_all_names(const st_search *search, const st_sheet_input *input,
-                                  st_plan_choice *choice, st_errors *errors)
-{
-    size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
-    double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
-    if (values == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (double)i;
-    choice->values = values;
-    choice->count = count;
-    return ST_OK;
-}
-
 /* What the job itself has, as the sheet numbers it; 1 where it says nothing. */
 static double own_value(const st_search *search, st_plan_param param)
 {
@@ -271,8 +240,18 @@ static st_status refuse_open(const st_varied *given, st_errors *errors)
 static st_status choose_all(const st_search *search, st_plan_param param,
                             const st_sheet_input *input, st_plan_choice *choice, st_errors *errors)
 {
-    if (param == ST_PARAM_RECOMPUTE)
-        return choose_all_names(search, input, choice, errors);
+    if (param == ST_PARAM_RECOMPUTE) {
+        /* Every value of the enumeration that the sheet reads. */
+        size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
+        double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
+        if (values == NULL)
+            return st_out_of_memory(errors);
+        for (size_t i = 0; i < count; i++)
+            values[i] = (double)i;
+        choice->values = values;
+        choice->count = count;
+        return ST_OK;
+    }
     choice->free = true;
     return ST_OK;
 }
@@ -282,8 +261,20 @@ static st_status choose_given(st_search *search, const st_varied *given,
                               const st_sheet_input *input, st_plan_choice *choice,
                               st_errors *errors)
 {
-    if (given->text != NULL)
-        return choose_listed(search, given, choice, errors);
+    if (given->text != NULL) {
+        st_axis axis;
+        st_status status =
+            st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
+        if (status == ST_OK)
+            status =
+                list_values(search->space->arena, &axis,
+                            st_sheet_reading(search->space->sheet, given->key), choice, errors);
+        if (status != ST_OK)
+            return status;
+        size_t group = group_of(search, given->key);
+        return group != SIZE_MAX ? add_zipped(search, group, &axis, choice, errors)
+                                 : check_once(search, &axis, choice->values, errors);
+    }
     if (group_of(search, given->key) != SIZE_MAX)
         return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
                        "%s is zipped without values" ST_EXPECTED
@@ -574,18 +565,6 @@ static void limit_to_stack(st_search *search)
                         choices[ST_PARAM_LAST].free;
 }
 
-/* Why rows are no plans, where the stack's software is among the reasons. */
-static void name_infeasible(st_search *search)
-{
-    if (!search->wanted.whole_groups && !search->wanted.near_ends)
-        return;
-    search->space->infeasible =
-        search->bases_differ || search->zipped_count > 0
-            ? "sizes do not divide, zipped keys are at different places, or the stack does not run "
-              "it (see limits)"
-            : "the stack does not run it (see limits)";
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static void note_varying(st_search *search)
@@ -673,7 +652,13 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     status = find_bases(search, errors);
     if (status == ST_OK)
         status = find_groups(search, errors);
-    name_infeasible(search);
+    /* Why rows are no plans, where the stack's software is among the reasons. */
+    if (search->wanted.whole_groups || search->wanted.near_ends)
+        search->space->infeasible = search->bases_differ || search->zipped_count > 0
+                                        ? "sizes do not divide, zipped keys are at different "
+                                          "places, or the stack does not run "
+                                          "it (see limits)"
+                                        : "the stack does not run it (see limits)";
     if (status == ST_OK)
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {

@@ -205,20 +205,6 @@ static st_status compute_nearest(const st_paths *paths, st_search_view *view)
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-/* A ranking by a cost that nobody knows is none. */
-static st_status check_goal_known(const st_search_view *view, st_errors *errors)
-{
-    const st_search *search = view->search;
-    bool is_known = view->result->found.ranking_count == 0 ||
-                    !isnan(st_sheet_known(search->space->sheet, search->goal, view->ranking[0]));
-    return is_known
-               ? ST_OK
-               : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
-                         "%s is not known: neither the cluster nor its GPU has a price" ST_EXPECTED
-                         "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
-                         search->goal);
-}
-
 st_status st_search_view_make(const st_paths *paths, const st_search *search,
                               const st_search_result *result, st_search_view *view,
                               st_errors *errors)
@@ -233,8 +219,20 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         st_search_keep_own(view->detail.space);
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
     }
-    if (status == ST_OK)
-        status = check_goal_known(view, errors);
+    if (status == ST_OK) {
+        /* A ranking by a cost that nobody knows is none. */
+        const st_search *known_search = view->search;
+        bool is_known = view->result->found.ranking_count == 0 ||
+                        !isnan(st_sheet_known(known_search->space->sheet, known_search->goal,
+                                              view->ranking[0]));
+        status =
+            is_known
+                ? ST_OK
+                : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
+                          "%s is not known: neither the cluster nor its GPU has a price" ST_EXPECTED
+                          "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
+                          known_search->goal);
+    }
     if (status == ST_OK && !st_search_merge(view))
         status = ST_ERR_MEMORY;
     if (status == ST_OK)
@@ -309,9 +307,13 @@ static void say_settings_of(st_node *root, const char *label, const char *const 
     st_buffer_end(&line, &root->result->failed);
 }
 
-/* What makes an estimate of the job one of this plan; of the ranking also what equals it. */
-static void put_settings(const found_rows *rows, size_t index, st_node *row)
+static void fill_found(const void *context, size_t index, st_node *row)
 {
+    const found_rows *rows = context;
+    const st_space *space = rows->view->detail.space;
+    const double *values = rows->values + index * space->cell_count;
+    put_plan(rows->view, rows->found[index].row, rows->keys, st_put_map(row, "plan"));
+    /* What makes an estimate of the job one of this plan; of the ranking also what equals it. */
     size_t count = 0;
     const char *const *sets =
         st_search_settings(rows->view->search, rows->found[index].row, &count);
@@ -328,15 +330,6 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
         st_error_band_put(band, row);
         st_put_text(row, ".error", st_error_band_short(band, rows->view->search->space->arena));
     }
-}
-
-static void fill_found(const void *context, size_t index, st_node *row)
-{
-    const found_rows *rows = context;
-    const st_space *space = rows->view->detail.space;
-    const double *values = rows->values + index * space->cell_count;
-    put_plan(rows->view, rows->found[index].row, rows->keys, st_put_map(row, "plan"));
-    put_settings(rows, index, row);
     st_node *cells = st_put_map(row, "cells");
     for (size_t i = 0; i < shown_cells(rows->view); i++) {
         double value = st_sheet_known(space->sheet, space->cells[i], values[i]);
@@ -393,36 +386,10 @@ static void show_column(shown_columns *shown, const char *title, const char *fie
     st_text_add(shown->arena, &shown->fields, ",", "%s", field);
 }
 
-/* The keys that plans differ by, or that are not as in the job. */
-static void show_plan_columns(const found_rows *rows, shown_columns *shown)
-{
-    size_t count = 0;
-    const char *const *sets = st_search_sets(rows->view->search, rows->found[0].row, false, &count);
-    for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
-        size_t length = strlen(rows->keys[key]);
-        if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
-            show_column(shown, st_last_part(rows->keys[key], '.'), rows->key_fields[key]);
-            i++;
-        }
-    }
-}
-
 typedef struct cell_span {
     size_t from;
     size_t to;
 } cell_span;
-
-/* What a ranking says of each plan as a whole. */
-static void show_rank_columns(const st_search_view *view, shown_columns *shown, bool plans)
-{
-    show_column(shown, "rank", ".rank");
-    if (view->search->request.all)
-        show_column(shown, "fits", ".fits");
-    if (plans && view->merged > 0)
-        show_column(shown, "ties", "equal");
-    if (plans && view->bands != NULL)
-        show_column(shown, "error", ".error");
-}
 
 /* A table of some cells, and of the plans where it is no table of parts. */
 static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
@@ -430,21 +397,46 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
 {
     const st_space *space = rows->view->detail.space;
     shown_columns shown = {.arena = node->result->arena, .fields = ""};
-    if (ranked)
-        show_rank_columns(rows->view, &shown, plans);
+    if (ranked) {
+        /* What a ranking says of each plan as a whole. */
+        const st_search_view *view = rows->view;
+        show_column(&shown, "rank", ".rank");
+        if (view->search->request.all)
+            show_column(&shown, "fits", ".fits");
+        if (plans && view->merged > 0)
+            show_column(&shown, "ties", "equal");
+        if (plans && view->bands != NULL)
+            show_column(&shown, "error", ".error");
+    }
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
         if (!isnan(st_sheet_known(space->sheet, space->cells[i], first)))
             show_column(&shown, space->cells[i], rows->cell_fields[i]);
     }
-    if (plans)
-        show_plan_columns(rows, &shown);
+    if (plans) {
+        /* The keys that plans differ by, or that are not as in the job. */
+        size_t count = 0;
+        const char *const *sets =
+            st_search_sets(rows->view->search, rows->found[0].row, false, &count);
+        for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
+            size_t length = strlen(rows->keys[key]);
+            if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
+                show_column(&shown, st_last_part(rows->keys[key], '.'), rows->key_fields[key]);
+                i++;
+            }
+        }
+    }
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
                   st_or_none(shown.fields));
 }
 
-static void say_merged(const st_search_view *view, st_node *root)
+static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
 {
+    const st_search_view *view = rows->view;
+    size_t parts = view->part_from;
+    size_t own = parts + view->own_parts;
+    st_say(root, "\nRanking\n");
+    say_found(root, rows, list, (cell_span){0, parts}, true, true);
     const char *keys = "";
     for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++)
         if (view->tied_by[param])
@@ -459,16 +451,6 @@ static void say_merged(const st_search_view *view, st_node *root)
                view->merged == 1 ? " that ties" : "s that tie",
                st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
                st_or_none(keys));
-}
-
-static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
-{
-    const st_search_view *view = rows->view;
-    size_t parts = view->part_from;
-    size_t own = parts + view->own_parts;
-    st_say(root, "\nRanking\n");
-    say_found(root, rows, list, (cell_span){0, parts}, true, true);
-    say_merged(view, root);
     if (view->own_parts > 0) {
         st_say(root, "\nParts of %s\n", view->search->goal);
         say_found(root, rows, list, (cell_span){parts, own}, true, false);
@@ -499,44 +481,7 @@ static void say_settings(const st_search_view *view, st_node *root)
     }
 }
 
-/* The heading of CSV; its rows are those of the ranking. */
-static void name_columns(const found_rows *rows, st_result *result)
-{
-    const st_space *space = rows->view->detail.space;
-    st_result_csv(result, "ranking", ".rank=rank");
-    if (rows->view->search->request.all)
-        st_result_csv_column(result, "fits", "fits");
-    for (size_t i = 0; i < rows->key_count; i++)
-        st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
-    for (size_t i = 0; i < shown_cells(rows->view); i++) {
-        const st_type *type = space->types[i];
-        bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
-        const char *name =
-            unit ? st_arena_printf(space->arena, "%s [%s]", space->cells[i], type->unit.text)
-                 : space->cells[i];
-        st_result_csv_column(result, rows->cell_fields[i], st_or_none(name));
-    }
-}
-
 /* --- the second plan ------------------------------------------------------------------------- */
-
-/* The index of the part that differs most and was not named yet; SIZE_MAX: none is left but
- * what is rounding. */
-static size_t next_part(const st_search_view *view, const bool *named)
-{
-    const st_space *space = view->detail.space;
-    size_t best = SIZE_MAX;
-    double most = 0;
-    double least = 1e-9 * fabs(view->ranking[space->cell_count] - view->ranking[0]);
-    for (size_t i = view->part_from; i < view->part_from + view->own_parts; i++) {
-        double gap = fabs(view->ranking[space->cell_count + i] - view->ranking[i]);
-        if (!named[i - view->part_from] && gap > most && gap > least) {
-            most = gap;
-            best = i;
-        }
-    }
-    return best;
-}
 
 static void say_gap(const st_search_view *view, size_t cell, st_node *root)
 {
@@ -561,7 +506,19 @@ static void say_runner_up(const st_search_view *view, st_node *root)
     st_say(root, "\nThe second plan: ");
     say_gap(view, 0, root);
     for (size_t i = 0; i < PARTS_NAMED; i++) {
-        size_t part = next_part(view, named);
+        /* The index of the part that differs most and was not named yet; SIZE_MAX: none is left
+         * but what is rounding. */
+        const st_space *space = view->detail.space;
+        size_t part = SIZE_MAX;
+        double most = 0;
+        double least = 1e-9 * fabs(view->ranking[space->cell_count] - view->ranking[0]);
+        for (size_t j = view->part_from; j < view->part_from + view->own_parts; j++) {
+            double gap = fabs(view->ranking[space->cell_count + j] - view->ranking[j]);
+            if (!named[j - view->part_from] && gap > most && gap > least) {
+                most = gap;
+                part = j;
+            }
+        }
         if (part == SIZE_MAX)
             break;
         named[part - view->part_from] = true;
@@ -590,19 +547,6 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
     st_put_bool(node, "fits", !view->too_large);
     say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
     say_settings_of(node, "", sets, count);
-}
-
-static void put_nearest(const st_search_view *view, st_node *root)
-{
-    if (view->miss == NULL)
-        return;
-    st_node *node = st_put_map(root, "nearest");
-    if (!view->result->found.has_nearest)
-        st_say(node, "\nNothing divides\n");
-    else
-        put_nearest_plan(view, node);
-    st_put_text(node, "lacks", view->miss);
-    st_say(node, "  lacks: %s\n", view->miss);
 }
 
 static void put_rejected(const st_search_view *view, st_node *root)
@@ -734,7 +678,21 @@ void st_search_put(const st_search_view *view, st_result *result)
     put_head(view, root);
     st_node *list = st_put_rows(root, "ranking", fill_found, ranking, ranking->count);
     if (ranking->count > 0) {
-        name_columns(ranking, result);
+        /* The heading of CSV; its rows are those of the ranking. */
+        const st_space *space = ranking->view->detail.space;
+        st_result_csv(result, "ranking", ".rank=rank");
+        if (ranking->view->search->request.all)
+            st_result_csv_column(result, "fits", "fits");
+        for (size_t i = 0; i < ranking->key_count; i++)
+            st_result_csv_column(result, ranking->key_fields[i], ranking->keys[i]);
+        for (size_t i = 0; i < shown_cells(ranking->view); i++) {
+            const st_type *type = space->types[i];
+            bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
+            const char *name =
+                unit ? st_arena_printf(space->arena, "%s [%s]", space->cells[i], type->unit.text)
+                     : space->cells[i];
+            st_result_csv_column(result, ranking->cell_fields[i], st_or_none(name));
+        }
         say_ranking(root, ranking, list);
         say_runner_up(view, root);
         say_settings(view, root);
@@ -747,6 +705,14 @@ void st_search_put(const st_search_view *view, st_result *result)
     }
     if (view->result->guided.used)
         view->search->request.guide.methods->put(view, root);
-    put_nearest(view, root);
+    if (view->miss != NULL) {
+        st_node *node = st_put_map(root, "nearest");
+        if (!view->result->found.has_nearest)
+            st_say(node, "\nNothing divides\n");
+        else
+            put_nearest_plan(view, node);
+        st_put_text(node, "lacks", view->miss);
+        st_say(node, "  lacks: %s\n", view->miss);
+    }
     put_rejected(view, root);
 }

@@ -37,21 +37,6 @@ static bool make_results(const st_search *search, st_results *results)
 
 /* --- blocks ---------------------------------------------------------------------------------- */
 
-static void add_plan(const st_search *search, const st_space_worker *space, uint64_t first,
-                     size_t row, st_results *found)
-{
-    st_found one = {.row = first + row,
-                    .goal = search->sign * space->outputs[0][row],
-                    .too_large = st_search_is_over(search->space, space, row)};
-    found->kept += one.too_large ? 0 : 1;
-    st_rank_add(found, &one);
-    if (has_front(search) && !one.too_large) {
-        one.front[0] = search->front_signs[0] * space->outputs[1][row];
-        one.front[1] = search->front_signs[1] * space->outputs[2][row];
-        st_rank_add_front(found, &one);
-    }
-}
-
 static void run_block(runner *self, int thread, uint64_t first)
 {
     const st_search *search = self->search;
@@ -71,8 +56,18 @@ static void run_block(runner *self, int thread, uint64_t first)
         }
         found->reasons[reason]++;
         if (reason == ST_REASON_NONE ||
-            (search->request.all && st_search_exceeds(search->space, space, row)))
-            add_plan(search, space, first, row, found);
+            (search->request.all && st_search_exceeds(search->space, space, row))) {
+            st_found one = {.row = first + row,
+                            .goal = search->sign * space->outputs[0][row],
+                            .too_large = st_search_is_over(search->space, space, row)};
+            found->kept += one.too_large ? 0 : 1;
+            st_rank_add(found, &one);
+            if (has_front(search) && !one.too_large) {
+                one.front[0] = search->front_signs[0] * space->outputs[1][row];
+                one.front[1] = search->front_signs[1] * space->outputs[2][row];
+                st_rank_add_front(found, &one);
+            }
+        }
     }
     found->done += self->near ? 0 : rows;
 }
@@ -122,40 +117,7 @@ static bool make_workers(runner *self)
     return good;
 }
 
-static void free_workers(runner *self)
-{
-    for (int i = 0; self->workers != NULL && i < self->threads; i++)
-        st_search_worker_destroy(self->workers[i]);
-    free(self->workers);
-    free(self->found);
-}
-
 /* --- processes ------------------------------------------------------------------------------- */
-
-/* Every process learns what all have found. */
-static st_status exchange(runner *self, const st_results *own, st_results *all)
-{
-    const st_processes *processes = self->processes;
-    uint64_t interrupted = atomic_load(&self->interrupted) ? 1 : 0;
-    size_t bytes = sizeof interrupted + st_results_bytes(own);
-    size_t count = (size_t)processes->count;
-    unsigned char *messages = calloc(count + 1, bytes);
-    if (messages == NULL)
-        return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
-    unsigned char *mine = messages + count * bytes;
-    memcpy(mine, &interrupted, sizeof interrupted);
-    st_results_pack(own, mine + sizeof interrupted);
-    st_status status =
-        processes->gather(processes->context, mine, bytes, messages) == 0 ? ST_OK : ST_ERR_IO;
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        memcpy(&interrupted, messages + i * bytes, sizeof interrupted);
-        st_results_merge_packed(all, messages + i * bytes + sizeof interrupted);
-        if (interrupted != 0)
-            atomic_store(&self->interrupted, true);
-    }
-    free(messages);
-    return status;
-}
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
@@ -171,21 +133,31 @@ static st_status run_pass(runner *self, st_results *all)
         st_results_clear(&self->found[i]);
     }
     self->own_done += own.done;
-    if (self->processes->count > 1)
-        return exchange(self, &own, all);
+    if (self->processes->count > 1) {
+        /* Every process learns what all have found. */
+        const st_processes *processes = self->processes;
+        uint64_t interrupted = atomic_load(&self->interrupted) ? 1 : 0;
+        size_t bytes = sizeof interrupted + st_results_bytes(&own);
+        size_t count = (size_t)processes->count;
+        unsigned char *messages = calloc(count + 1, bytes);
+        if (messages == NULL)
+            return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
+        unsigned char *mine = messages + count * bytes;
+        memcpy(mine, &interrupted, sizeof interrupted);
+        st_results_pack(&own, mine + sizeof interrupted);
+        st_status status =
+            processes->gather(processes->context, mine, bytes, messages) == 0 ? ST_OK : ST_ERR_IO;
+        for (size_t i = 0; i < count && status == ST_OK; i++) {
+            memcpy(&interrupted, messages + i * bytes, sizeof interrupted);
+            st_results_merge_packed(all, messages + i * bytes + sizeof interrupted);
+            if (interrupted != 0)
+                atomic_store(&self->interrupted, true);
+        }
+        free(messages);
+        return status;
+    }
     st_results_merge(all, &own);
     return ST_OK;
-}
-
-/* Numbers of rows become those of the whole space. */
-static void number_plans(const st_search *search, st_results *found)
-{
-    for (size_t i = 0; i < found->ranking_count; i++)
-        found->ranking[i].row = st_search_pick(search, found->ranking[i].row);
-    for (size_t i = 0; i < found->front_count; i++)
-        found->front[i].row = st_search_pick(search, found->front[i].row);
-    if (found->has_nearest)
-        found->nearest.row = st_search_pick(search, found->nearest.row);
 }
 
 /* Every plan; where none passes a second time, for the one that is nearest to fitting. */
@@ -204,7 +176,13 @@ static st_status run_exhaustive(runner *self, st_search_result *result)
         status = run_pass(self, found);
     }
     result->interrupted = atomic_load(&self->interrupted);
-    number_plans(search, found);
+    /* Numbers of rows become those of the whole space. */
+    for (size_t i = 0; i < found->ranking_count; i++)
+        found->ranking[i].row = st_search_pick(search, found->ranking[i].row);
+    for (size_t i = 0; i < found->front_count; i++)
+        found->front[i].row = st_search_pick(search, found->front[i].row);
+    if (found->has_nearest)
+        found->nearest.row = st_search_pick(search, found->nearest.row);
     return status;
 }
 
@@ -217,7 +195,10 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
     if (st_guide_is_given(guide))
         return guide->methods->run(search, processes, watch, result, errors);
     st_status status = run_exhaustive(&self, result);
-    free_workers(&self);
+    for (int i = 0; self.workers != NULL && i < self.threads; i++)
+        st_search_worker_destroy(self.workers[i]);
+    free(self.workers);
+    free(self.found);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
                 status == ST_ERR_MEMORY ? "out of memory" : "the processes lost touch");

@@ -55,19 +55,6 @@ static bool names_key(const char *part, size_t length)
     return assigned != NULL || st_key_find(name) != NULL || st_section_find(name) != NULL;
 }
 
-/* The length of "KEY" or "KEY=VALUES" at the start of a list of them. */
-static size_t item_length(const char *text)
-{
-    size_t length = strcspn(text, ",");
-    while (text[length] == ',') {
-        size_t next = strcspn(text + length + 1, ",");
-        if (names_key(text + length + 1, next))
-            break;
-        length += 1 + next;
-    }
-    return length;
-}
-
 /* "KEY" and whether values stand behind it. */
 static bool split(const char *text, st_arena *arena, st_varied *into)
 {
@@ -105,7 +92,14 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
     st_status status = ST_OK;
     for (bool more = true; more;) {
         st_varied one = {.option = option};
-        size_t length = item_length(text);
+        /* The length of "KEY" or "KEY=VALUES" at the start of a list of them. */
+        size_t length = strcspn(text, ",");
+        while (text[length] == ',') {
+            size_t next = strcspn(text + length + 1, ",");
+            if (names_key(text + length + 1, next))
+                break;
+            length += 1 + next;
+        }
         const char *item = st_arena_copy(arena, text, length);
         if (item == NULL || !split(item, arena, &one) ||
             !ST_APPEND(arena, list->items, list->count, one))
@@ -115,50 +109,6 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
         text += length + (more ? 1 : 0);
     }
     return status;
-}
-
-static st_status read_varies(st_search *search, st_arena *arena, st_errors *errors)
-{
-    const st_search_request *request = &search->request;
-    varied_list list = {0};
-    st_status status = ST_OK;
-    for (size_t i = 0; i < request->only_count; i++)
-        st_note(&status, add_varied("--only", request->only[i], arena, &list, errors));
-    for (size_t i = 0; i < request->vary_count; i++)
-        st_note(&status, add_varied("--vary", request->varies[i], arena, &list, errors));
-    search->varied = list.items;
-    search->varied_count = list.count;
-    return status;
-}
-
-/* Axes of a group advance with the first axis in it; plan parameters are put beside them plan by
- * plan. */
-static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors)
-{
-    const st_space_request *space = &search->request.space;
-    st_joined *joined = st_arena_alloc(arena, space->joined_count + 1, sizeof *joined);
-    const char *group = NULL; /* its first key */
-    const char *leader = NULL;
-    size_t count = 0;
-    if (joined == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < space->joined_count; i++) {
-        const st_joined *one = &space->joined[i];
-        if (group == NULL || strcmp(group, one->with) != 0) {
-            group = one->with;
-            leader = st_plan_param_find(group) == ST_PARAMS ? group : NULL;
-        }
-        if (st_plan_param_find(one->key) != ST_PARAMS)
-            continue;
-        if (leader != NULL)
-            joined[count++] = (st_joined){.key = one->key, .with = leader};
-        leader = leader != NULL ? leader : one->key;
-    }
-    search->joined = space->joined;
-    search->joined_count = space->joined_count;
-    search->request.space.joined = joined;
-    search->request.space.joined_count = count;
-    return ST_OK;
 }
 
 static const char layout_key[] = "parallel.layout";
@@ -192,7 +142,32 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
     search->request.space.overs = axes;
     search->request.space.over_options = options;
     search->request.space.over_count = count;
-    return join_axes(search, arena, errors);
+    /* Axes of a group advance with the first axis in it; plan parameters are put beside them
+     * plan by plan. */
+    const st_space_request *space = &search->request.space;
+    st_joined *joined = st_arena_alloc(arena, space->joined_count + 1, sizeof *joined);
+    const char *group = NULL; /* its first key */
+    const char *leader = NULL;
+    size_t axe_count = 0;
+    if (joined == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < space->joined_count; i++) {
+        const st_joined *one = &space->joined[i];
+        if (group == NULL || strcmp(group, one->with) != 0) {
+            group = one->with;
+            leader = st_plan_param_find(group) == ST_PARAMS ? group : NULL;
+        }
+        if (st_plan_param_find(one->key) != ST_PARAMS)
+            continue;
+        if (leader != NULL)
+            joined[axe_count++] = (st_joined){.key = one->key, .with = leader};
+        leader = leader != NULL ? leader : one->key;
+    }
+    search->joined = space->joined;
+    search->joined_count = space->joined_count;
+    search->request.space.joined = joined;
+    search->request.space.joined_count = axe_count;
+    return ST_OK;
 }
 
 /* Whether nobody gives a key, or only a stack does, beside which others are tried that may not. */
@@ -218,58 +193,47 @@ static bool varies_nodes(const st_search *search)
     return false;
 }
 
-/* Tensor-parallel ranks that --set gives; 0: they vary. */
-static double given_group(const st_search *search, const st_job *job)
-{
-    return st_search_is_set(search, "parallel.tp") ? st_job_number(job, "parallel.tp") : 0;
-}
-
-/* Of one number that suits no node there is a nearest that does; several are told in the head. */
-static st_status refuse_count(const st_search *search, const st_node_counts *counts,
-                              st_errors *errors)
-{
-    if (counts->count > 1)
-        return ST_OK;
-    st_place place = {.file = st_errors_text(errors, "--gpus %.200s", search->request.gpus)};
-    return st_fail(
-        errors, ST_ERR_USAGE, place,
-        "%.10g GPUs are not equally many on nodes of %.10g, of which at least half is "
-        "used" ST_EXPECTED "such as %.10g" ST_HINT "--set %s=%.10g leaves a node with fewer ranks",
-        counts->gpus[0], counts->node, st_node_fill_nearest(counts), used_key, counts->node);
-}
-
-/* Nodes of 72 filled have a 9 among their divisors, which few models and batches have: as many of
- * each as the power of two below, where that leaves no more than an eighth of a node unused. */
-static double offer_fewer(const st_node_counts *counts)
-{
-    double share = exp2(floor(log2(counts->node)));
-    bool whole = counts->count == 1 && counts->gpus[0] >= counts->node;
-    return whole && share < counts->node && share >= 0.875 * counts->node
-               ? counts->gpus[0] / counts->node * share
-               : 0;
-}
-
 /* What the user gave stays. */
 static st_status fill_nodes(st_search *search, const st_job *job, const char **set, st_arena *arena,
                             st_errors *errors)
 {
-    const st_node_counts counts = {.gpus = search->wanted.gpus,
-                                   .count = search->wanted.gpus_count,
-                                   .node = st_job_number(job, "cluster.gpus_per_node"),
-                                   .group = given_group(search, job)};
+    /* Tensor-parallel ranks that --set gives; 0: they vary. */
+    const st_node_counts counts = {
+        .gpus = search->wanted.gpus,
+        .count = search->wanted.gpus_count,
+        .node = st_job_number(job, "cluster.gpus_per_node"),
+        .group = st_search_is_set(search, "parallel.tp") ? st_job_number(job, "parallel.tp") : 0};
     st_origin origin = st_job_value_of(job, used_key)->origin;
     bool given = origin != ST_ORIGIN_NONE && origin != ST_ORIGIN_DEFAULT;
     if (counts.count == 0 || counts.node < 1 || given || varies_nodes(search))
         return ST_OK;
     double used = st_node_fill(&counts);
     if (used == counts.node) {
-        search->fewer_gpus = offer_fewer(&counts);
+        /* Nodes of 72 filled have a 9 among their divisors, which few models and batches have:
+         * as many of each as the power of two below, where that leaves no more than an eighth of
+         * a node unused. */
+        double share = exp2(floor(log2(counts.node)));
+        bool whole = counts.count == 1 && counts.gpus[0] >= counts.node;
+        search->fewer_gpus = whole && share < counts.node && share >= 0.875 * counts.node
+                                 ? counts.gpus[0] / counts.node * share
+                                 : 0;
         return ST_OK;
     }
     search->node_gpus = counts.node;
     search->used_gpus = used;
-    if (used == 0)
-        return refuse_count(search, &counts, errors);
+    if (used == 0) {
+        /* Of one number that suits no node there is a nearest that does; several are told in the
+         * head. */
+        if (counts.count > 1)
+            return ST_OK;
+        st_place place = {.file = st_errors_text(errors, "--gpus %.200s", search->request.gpus)};
+        return st_fail(
+            errors, ST_ERR_USAGE, place,
+            "%.10g GPUs are not equally many on nodes of %.10g, of which at least half is "
+            "used" ST_EXPECTED "such as %.10g" ST_HINT
+            "--set %s=%.10g leaves a node with fewer ranks",
+            counts.gpus[0], counts.node, st_node_fill_nearest(&counts), used_key, counts.node);
+    }
     *set = st_arena_printf(arena, "%s=%.10g", used_key, used);
     return *set != NULL ? ST_OK : st_out_of_memory(errors);
 }
@@ -395,21 +359,6 @@ static st_status check_goal(const st_search *search, const st_sheet *sheet, st_e
     return ST_OK;
 }
 
-/* Columns that a user asks for; the goal and the front are looked up when the space is made. */
-static st_status check_cells(const st_search_request *request, const st_sheet *sheet,
-                             st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < request->cell_count; i++) {
-        const char *name = request->cells[i];
-        if (st_sheet_find_cell(sheet, name) == NULL && st_sheet_find_input(sheet, name) == NULL)
-            status = st_fail(errors, ST_ERR_NAME, (st_place){0},
-                             "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
-                             st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
-    }
-    return status;
-}
-
 /* A picture shows the step time over the memory where no front of other cells is asked for. */
 static st_status choose_picture(st_search *search, const st_sheet *sheet, st_errors *errors)
 {
@@ -443,7 +392,15 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
         return st_sheet_need_roles(sheet, &wanted, &search->goal, errors);
     }
     st_status status = check_goal(search, sheet, errors);
-    st_status checked = check_cells(request, sheet, errors);
+    /* Columns that a user asks for; the goal and the front are looked up when the space is made. */
+    st_status checked = ST_OK;
+    for (size_t i = 0; i < request->cell_count; i++) {
+        const char *name = request->cells[i];
+        if (st_sheet_find_cell(sheet, name) == NULL && st_sheet_find_input(sheet, name) == NULL)
+            checked = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                              "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
+                              st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
+    }
     if (status != ST_OK || checked != ST_OK)
         return status != ST_OK ? status : checked;
     checked = choose_picture(search, sheet, errors);
@@ -518,7 +475,15 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         return st_out_of_memory(errors);
     *made->found_layouts = (st_found_layouts){.count = 0};
     const st_sheet *sheet = NULL;
-    st_status status = read_varies(made, arena, errors);
+    const st_search_request *varie_request = &made->request;
+    varied_list list = {0};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < varie_request->only_count; i++)
+        st_note(&status, add_varied("--only", varie_request->only[i], arena, &list, errors));
+    for (size_t i = 0; i < varie_request->vary_count; i++)
+        st_note(&status, add_varied("--vary", varie_request->varies[i], arena, &list, errors));
+    made->varied = list.items;
+    made->varied_count = list.count;
     if (status == ST_OK && request->gpus != NULL)
         status = st_search_read_gpus(made, arena, errors);
     if (status == ST_OK)
@@ -675,26 +640,22 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
     return st_arena_failed(sets.arena) ? NULL : sets.items;
 }
 
-/* In the place of the user's own of a layout: that of the plan. */
-static void set_layout(const st_search *search, uint64_t row, set_list *sets)
-{
-    size_t kept = 0;
-    const char *found = find_layout(search, row, sets->items, sets->count);
-    for (size_t i = 0; i < sets->count; i++)
-        if (strncmp(sets->items[i], layout_key, sizeof layout_key - 1) != 0)
-            sets->items[kept++] = sets->items[i];
-    sets->count = kept;
-    add_set(sets, found);
-}
-
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
 {
     set_list sets = no_sets(search);
     for (size_t i = 0; i < search->own_set_count; i++)
         add_set(&sets, search->request.space.sets[i]);
     add_plan_sets(search, row, SETS_OTHER, &sets);
-    if (search->wanted.balanced != 0 && !st_arena_failed(sets.arena))
-        set_layout(search, row, &sets);
+    if (search->wanted.balanced != 0 && !st_arena_failed(sets.arena)) {
+        /* In the place of the user's own of a layout: that of the plan. */
+        size_t kept = 0;
+        const char *found = find_layout(search, row, sets.items, sets.count);
+        for (size_t i = 0; i < sets.count; i++)
+            if (strncmp(sets.items[i], layout_key, sizeof layout_key - 1) != 0)
+                sets.items[kept++] = sets.items[i];
+        sets.count = kept;
+        add_set(&sets, found);
+    }
     *count = sets.count;
     return st_arena_failed(sets.arena) ? NULL : sets.items;
 }

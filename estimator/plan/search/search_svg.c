@@ -71,14 +71,10 @@ static st_status make_space(picture *self, const st_paths *paths, st_errors *err
                                 &self->search, errors);
 }
 
-static bool is_drawable(const double at[SIDES])
-{
-    return isfinite(at[UP]) && isfinite(at[ACROSS]) && at[UP] > 0 && at[ACROSS] > 0;
-}
-
 static void add_point(picture *self, const point *one)
 {
-    if (!is_drawable(one->at))
+    if (!isfinite(one->at[UP]) || !isfinite(one->at[ACROSS]) || !(one->at[UP] > 0) ||
+        !(one->at[ACROSS] > 0))
         return;
     for (int side = 0; side < SIDES; side++) {
         bool first = self->count == 0;
@@ -101,18 +97,6 @@ static void take_block(void *context, const st_space_worker *space, const uint64
         if (self->has_limit)
             self->limit = space->outputs[SIDES][row];
     }
-}
-
-/* Of all plans of the space, or as many as the picture takes. */
-static st_status collect(picture *self)
-{
-    const st_search *search = &self->search;
-    uint64_t drawn = search->rows < MOST_POINTS ? search->rows : MOST_POINTS;
-    size_t extra = self->view->result->found.front_count;
-    self->points =
-        st_arena_alloc(search->space->arena, (size_t)drawn + extra + 1, sizeof *self->points);
-    return self->points != NULL ? st_search_each_block(search, MOST_POINTS, take_block, self)
-                                : ST_ERR_MEMORY;
 }
 
 static void front_at(const picture *self, size_t index, double at[SIDES])
@@ -139,20 +123,6 @@ static void mark(const picture *self, st_svg_point at, double size, const char *
 {
     const st_svg_box box = {at.x - size / 2, at.y - size / 2, size, size};
     st_svg_box_write(self->svg, box, color);
-}
-
-/* A little room around the plans, and the limit in sight. */
-static void widen(picture *self)
-{
-    if (self->has_limit && isfinite(self->limit) && self->limit > 0) {
-        self->least[ACROSS] = fmin(self->least[ACROSS], self->limit);
-        self->most[ACROSS] = fmax(self->most[ACROSS], self->limit);
-    }
-    for (int side = 0; side < SIDES; side++) {
-        double room = fmax(pow(self->most[side] / self->least[side], 0.04), 1.02);
-        self->least[side] /= room;
-        self->most[side] *= room;
-    }
 }
 
 /* The shorter of a value in the cell's own unit and one of a magnitude that suits it: "10 M$". */
@@ -223,19 +193,6 @@ static size_t draw_plans(const picture *self, bool too_large, unsigned char *tak
     return plans;
 }
 
-static void draw_front(const picture *self, st_svg_point *places)
-{
-    const st_results *found = &self->view->result->found;
-    for (size_t i = 0; i < found->front_count; i++) {
-        double at[SIDES];
-        front_at(self, i, at);
-        places[i] = place_of(self, at);
-    }
-    st_svg_curve(self->svg, places, found->front_count, st_svg_color(ST_SVG_VERMILION));
-    for (size_t i = 0; i < found->front_count; i++)
-        mark(self, places[i], 6, st_svg_color(ST_SVG_VERMILION));
-}
-
 static void draw_limit(const picture *self)
 {
     char value[ST_QUANTITY_TEXT];
@@ -300,7 +257,16 @@ static st_status draw(picture *self)
         self->search.space->cells[ACROSS], self->count, st_job_name(self->search.space->base.job));
     if (taken == NULL || places == NULL || title == NULL)
         return ST_ERR_MEMORY;
-    widen(self);
+    /* A little room around the plans, and the limit in sight. */
+    if (self->has_limit && isfinite(self->limit) && self->limit > 0) {
+        self->least[ACROSS] = fmin(self->least[ACROSS], self->limit);
+        self->most[ACROSS] = fmax(self->most[ACROSS], self->limit);
+    }
+    for (int side = 0; side < SIDES; side++) {
+        double room = fmax(pow(self->most[side] / self->least[side], 0.04), 1.02);
+        self->least[side] /= room;
+        self->most[side] *= room;
+    }
     st_svg_begin(self->svg, WIDTH, HEIGHT, title);
     st_svg_text(self->svg, (st_svg_point){LEFT, 26}, "large", title);
     const st_svg_box ground = {LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM};
@@ -309,7 +275,15 @@ static st_status draw(picture *self)
     draw_axis(self, UP);
     size_t too_large = draw_plans(self, true, taken);
     size_t fitting = draw_plans(self, false, taken);
-    draw_front(self, places);
+    const st_results *found = &self->view->result->found;
+    for (size_t i = 0; i < found->front_count; i++) {
+        double at[SIDES];
+        front_at(self, i, at);
+        places[i] = place_of(self, at);
+    }
+    st_svg_curve(self->svg, places, found->front_count, st_svg_color(ST_SVG_VERMILION));
+    for (size_t i = 0; i < found->front_count; i++)
+        mark(self, places[i], 6, st_svg_color(ST_SVG_VERMILION));
     draw_limit(self);
     draw_legend(self, fitting, too_large);
     st_svg_end(self->svg);
@@ -323,7 +297,14 @@ st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_bu
     st_status status = make_space(&self, paths, errors);
     if (status != ST_OK)
         return status;
-    status = collect(&self);
+    /* Of all plans of the space, or as many as the picture takes. */
+    const st_search *search = &self.search;
+    uint64_t drawn = search->rows < MOST_POINTS ? search->rows : MOST_POINTS;
+    size_t extra = self.view->result->found.front_count;
+    self.points =
+        st_arena_alloc(search->space->arena, (size_t)drawn + extra + 1, sizeof *self.points);
+    status = self.points != NULL ? st_search_each_block(search, MOST_POINTS, take_block, &self)
+                                 : ST_ERR_MEMORY;
     for (size_t i = 0; status == ST_OK && i < view->result->found.front_count; i++) {
         point one = {.too_large = false};
         front_at(&self, i, one.at);

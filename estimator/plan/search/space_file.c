@@ -149,30 +149,6 @@ static void read_group(reader *self, const st_yaml_node *group)
     }
 }
 
-static void read_conditions(reader *self, const st_yaml_node *list)
-{
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        const st_yaml_node *item = list->items[i];
-        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text"))
-            continue;
-        const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
-        add_option(self, &self->space->wheres, item->text,
-                   &(st_space_place){.option = option, .place = item->place, .condition = item});
-    }
-}
-
-static void read_gpus(reader *self, const st_yaml_node *node)
-{
-    const char *values = node != NULL ? join_values(self, node) : NULL;
-    if (values == NULL)
-        return;
-    self->space->gpus = values;
-    self->space->gpus_place = node->place;
-    add_place(self, &(st_space_place){
-                        .option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values),
-                        .place = node->place});
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static void read_space(reader *self, const st_yaml_node *root)
@@ -185,14 +161,30 @@ static void read_space(reader *self, const st_yaml_node *root)
     st_read_keys(yaml, root, "a space", known, ST_COUNT(known), 1);
     self->space->title = st_read_text(yaml, root, "space", "");
     (void)st_read_text(yaml, root, "doc", "");
-    read_gpus(self, st_yaml_get(root, "gpus"));
+    const st_yaml_node *node = st_yaml_get(root, "gpus");
+    const char *values = node != NULL ? join_values(self, node) : NULL;
+    if (values != NULL) {
+        self->space->gpus = values;
+        self->space->gpus_place = node->place;
+        add_place(self, &(st_space_place){
+                            .option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values),
+                            .place = node->place});
+    }
     read_assignments(self, st_read_map(yaml, root, "set"), "--set", &self->space->sets);
     read_assignments(self, st_read_map(yaml, root, "only"), "--only", &self->space->only);
     read_assignments(self, st_read_map(yaml, root, "vary"), "--vary", &self->space->varies);
     const st_yaml_node *groups = st_read_list(yaml, root, "zip", ST_SPACE_FILE_MAX_ITEMS);
     for (size_t i = 0; groups != NULL && i < groups->count; i++)
         read_group(self, groups->items[i]);
-    read_conditions(self, st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS));
+    const st_yaml_node *list = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        const st_yaml_node *item = list->items[i];
+        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text"))
+            continue;
+        const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
+        add_option(self, &self->space->wheres, item->text,
+                   &(st_space_place){.option = option, .place = item->place, .condition = item});
+    }
     /* what concerns all axes together */
     add_place(self, &(st_space_place){.option = "--vary", .place = root->place});
 }

@@ -48,17 +48,6 @@ static void fill_picks(st_search_worker *self, size_t rows)
     st_space_fill_rows(self->space, self->picks, rows);
 }
 
-/* Where nodes differ from row to row, what stands for them is GPUs until now. */
-static void fill_nodes(st_search_worker *self, size_t rows)
-{
-    const st_search_driven *size = &self->search->node_size;
-    double *nodes = self->columns[ST_PARAM_NODES];
-    for (size_t row = 0; size->given && nodes != NULL && row < rows; row++) {
-        uint64_t digit = self->space->digits[size->axis][row];
-        nodes[row] = ceil(nodes[row] / st_search_driven_value(self->search, size, digit));
-    }
-}
-
 /* Whether plan parameters of a group are all at one place of it: that of its axes, where it has
  * some. */
 static bool is_group_at(const st_search *search, size_t group, size_t place,
@@ -91,36 +80,6 @@ static bool is_zipped(const st_search_worker *self, const double values[ST_PARAM
         good = found;
     }
     return good;
-}
-
-/* A plan that is one for some row need not be one for this row. */
-static void find_infeasible(st_search_worker *self, size_t rows)
-{
-    const st_search *search = self->search;
-    st_plan_cursor cursor = {.plans = &search->plans};
-    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
-        const double *values = st_plan_cursor_at(&cursor, self->plans[row]);
-        double bases[ST_PLAN_BASES];
-        for (size_t i = 0; i < ST_PLAN_BASES; i++) {
-            const st_search_driven *driven = &search->bases[i];
-            uint64_t digit = driven->given ? self->space->digits[driven->axis][row] : 0;
-            bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
-                                     : search->wanted.bases[i].values[0];
-        }
-        self->infeasible[row] =
-            (search->bases_differ && !st_plan_divides(&search->wanted, bases, values)) ||
-            !st_plan_runs(&search->wanted, bases, values) || !is_zipped(self, values, row);
-    }
-}
-
-/* What depends on the columns of a plan. */
-static void finish_columns(st_search_worker *self, size_t rows)
-{
-    fill_nodes(self, rows);
-    find_infeasible(self, rows);
-    for (size_t i = 0; i < self->alias_count; i++)
-        memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
-               rows * sizeof(double));
 }
 
 /* Rows of one shape have the same sizes; of a few it is not worth it to compute these apart. */
@@ -170,7 +129,33 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
         memcpy(self->picks, picks, rows * sizeof *picks);
         fill_picks(self, rows);
     }
-    finish_columns(self, rows);
+    /* What depends on the columns of a plan. Where nodes differ from row to row, what stands for
+     * them is GPUs until now. */
+    const st_search_driven *size = &self->search->node_size;
+    double *nodes = self->columns[ST_PARAM_NODES];
+    for (size_t row = 0; size->given && nodes != NULL && row < rows; row++) {
+        uint64_t digit = self->space->digits[size->axis][row];
+        nodes[row] = ceil(nodes[row] / st_search_driven_value(self->search, size, digit));
+    }
+    /* A plan that is one for some row need not be one for this row. */
+    const st_search *search = self->search;
+    st_plan_cursor cursor = {.plans = &search->plans};
+    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+        const double *values = st_plan_cursor_at(&cursor, self->plans[row]);
+        double bases[ST_PLAN_BASES];
+        for (size_t i = 0; i < ST_PLAN_BASES; i++) {
+            const st_search_driven *driven = &search->bases[i];
+            uint64_t digit = driven->given ? self->space->digits[driven->axis][row] : 0;
+            bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
+                                     : search->wanted.bases[i].values[0];
+        }
+        self->infeasible[row] =
+            (search->bases_differ && !st_plan_divides(&search->wanted, bases, values)) ||
+            !st_plan_runs(&search->wanted, bases, values) || !is_zipped(self, values, row);
+    }
+    for (size_t i = 0; i < self->alias_count; i++)
+        memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
+               rows * sizeof(double));
     return self->space;
 }
 

@@ -197,25 +197,6 @@ static st_status add_value(reader *self, double value, const char *unit)
         self, st_arena_printf(self->arena, "%s%s%s", number, unit[0] != '\0' ? " " : "", unit));
 }
 
-static st_status add_range(reader *self, const range *from)
-{
-    st_status status = ST_OK;
-    double value = from->start;
-    if (from->kind == RANGE_FACTORS) {
-        double slack = from->end * (1 + 1e-12);
-        while (value <= slack && status == ST_OK) {
-            status = add_value(self, value, from->unit);
-            value *= from->step;
-        }
-        return status;
-    }
-    double count = steps_of(from);
-    status = make_room(self, count);
-    for (size_t i = 0; (double)i < count && status == ST_OK; i++)
-        status = add_value(self, from->start + (double)i * from->step, from->unit);
-    return status;
-}
-
 /* --- lists ----------------------------------------------------------------------------------- */
 
 static bool is_numeric(const st_axis *axis)
@@ -224,13 +205,6 @@ static bool is_numeric(const st_axis *axis)
         return axis->key->kind == ST_KEY_COUNT || axis->key->kind == ST_KEY_NUMBER ||
                axis->key->kind == ST_KEY_QUANTITY;
     return axis->section == NULL;
-}
-
-/* The only item of an axis, and whole numbers: computed when asked for, however many. */
-static bool is_counted(const range *from)
-{
-    return from->kind == RANGE_STEPS && from->unit[0] == '\0' && is_whole(from->start) &&
-           is_whole(from->end) && is_whole(from->step);
 }
 
 static st_status add_item(reader *self, const char *item, size_t length, bool alone)
@@ -242,13 +216,29 @@ static st_status add_item(reader *self, const char *item, size_t length, bool al
     st_status status = read_range(self, item, length, dots, &read);
     if (status != ST_OK)
         return status;
-    if (alone && is_counted(&read)) {
+    /* The only item of an axis, and whole numbers: computed when asked for, however many. */
+    if (alone && read.kind == RANGE_STEPS && read.unit[0] == '\0' && is_whole(read.start) &&
+        is_whole(read.end) && is_whole(read.step)) {
         self->axis->start = read.start;
         self->axis->step = read.step;
         self->axis->count = (size_t)steps_of(&read);
         return ST_OK;
     }
-    return add_range(self, &read);
+    st_status range_status = ST_OK;
+    double value = read.start;
+    if (read.kind == RANGE_FACTORS) {
+        double slack = read.end * (1 + 1e-12);
+        while (value <= slack && range_status == ST_OK) {
+            range_status = add_value(self, value, read.unit);
+            value *= read.step;
+        }
+        return range_status;
+    }
+    double count = steps_of(&read);
+    range_status = make_room(self, count);
+    for (size_t i = 0; (double)i < count && range_status == ST_OK; i++)
+        range_status = add_value(self, read.start + (double)i * read.step, read.unit);
+    return range_status;
 }
 
 st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axis,

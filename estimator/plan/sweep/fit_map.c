@@ -156,25 +156,6 @@ static double share_of(const st_fit_map *map, double value)
     return most > least && least > 0 ? log(value / least) / log(most / least) : 0;
 }
 
-static void draw_cell(const st_fit_map *map, size_t row, size_t column, st_buffer *svg)
-{
-    const st_map_cell *cell = &map->cells[row * map->count[1] + column];
-    const st_svg_box box = {LEFT + (double)column * WIDE, TOP + (double)row * HIGH, WIDE - 2,
-                            HIGH - 2};
-    char color[8];
-    char text[ST_QUANTITY_TEXT + 16];
-    char number[ST_QUANTITY_TEXT];
-    if (!cell->tried)
-        return;
-    const char *ground = cell->fits ? st_svg_heat(0.6 * share_of(map, cell->goal), color)
-                                    : st_svg_color(ST_SVG_GREY);
-    st_svg_box_write(svg, box, ground);
-    st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 18}, "middle inside",
-                cell_text(map, cell, text, sizeof text));
-    st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 34}, "middle inside",
-                st_quantity_text(cell->memory_bytes, "GiB", number));
-}
-
 void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)
 {
     char text[128];
@@ -191,8 +172,23 @@ void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)
         (void)snprintf(text, sizeof text, "%.10s", map->texts[0][row]);
         st_svg_text(svg, (st_svg_point){LEFT - 8, TOP + HIGH * ((double)row + 0.5) + 4}, "end",
                     text);
-        for (size_t column = 0; column < map->count[1]; column++)
-            draw_cell(map, row, column, svg);
+        for (size_t column = 0; column < map->count[1]; column++) {
+            const st_map_cell *cell = &map->cells[row * map->count[1] + column];
+            const st_svg_box box = {LEFT + (double)column * WIDE, TOP + (double)row * HIGH,
+                                    WIDE - 2, HIGH - 2};
+            char color[8];
+            char draw_text[ST_QUANTITY_TEXT + 16];
+            char number[ST_QUANTITY_TEXT];
+            if (!cell->tried)
+                continue;
+            const char *ground = cell->fits ? st_svg_heat(0.6 * share_of(map, cell->goal), color)
+                                            : st_svg_color(ST_SVG_GREY);
+            st_svg_box_write(svg, box, ground);
+            st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 18}, "middle inside",
+                        cell_text(map, cell, draw_text, sizeof draw_text));
+            st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 34}, "middle inside",
+                        st_quantity_text(cell->memory_bytes, "GiB", number));
+        }
     }
     for (size_t column = 0; column < map->count[1]; column++) {
         (void)snprintf(text, sizeof text, "%.14s", map->texts[1][column]);

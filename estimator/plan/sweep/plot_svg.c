@@ -38,26 +38,6 @@ static void label(const drawing *self, double x, double y, const char *style, co
     st_svg_text(self->buffer, (st_svg_point){x, y}, style, text);
 }
 
-static void find_range(drawing *self)
-{
-    size_t count = self->plot->columns * self->plot->rows;
-    self->least = HUGE_VAL;
-    self->most = -HUGE_VAL;
-    for (size_t i = 0; i < count; i++) {
-        double value = self->plot->values[i];
-        if (isfinite(value)) {
-            self->least = fmin(self->least, value);
-            self->most = fmax(self->most, value);
-        }
-    }
-    bool lines = self->plot->y == SIZE_MAX;
-    if (lines && self->least > 0)
-        self->least = 0; /* a line's height is compared with nothing */
-    self->logarithmic = !lines && !self->plot->linear && self->least > 0;
-    if (lines && !(self->most > self->least))
-        self->most = self->least + 1;
-}
-
 static double x_of(const drawing *self, size_t column)
 {
     return LEFT + self->width * self->places[column];
@@ -136,20 +116,15 @@ static void label_values(const drawing *self, size_t axis, bool across)
     st_svg_labels_across(self->buffer, labels, made, TOP + self->height + 18);
 }
 
-/* Whole numbers label themselves, where they are few; between others round ones are. */
-static bool are_own_ticks(const drawing *self)
+static void label_across(const drawing *self)
 {
+    /* Whole numbers label themselves, where they are few; between others round ones are. */
     bool own = self->plot->columns <= ST_SVG_TICKS;
     for (size_t i = 0; own && i < self->plot->columns; i++) {
         double number = x_number(self, i);
         own = number == floor(number);
     }
-    return own || isnan(self->x_least);
-}
-
-static void label_across(const drawing *self)
-{
-    if (are_own_ticks(self)) {
+    if (own || isnan(self->x_least)) {
         label_values(self, self->plot->x, true);
         return;
     }
@@ -173,20 +148,6 @@ static const char *axis_title(const drawing *self, size_t axis, char *text, size
     (void)snprintf(text, size, unit[0] != '\0' ? "%s [%s]" : "%s",
                    self->plot->space->axes[axis].axis.path, unit);
     return text;
-}
-
-/* "step_time: time of one training step" */
-static void draw_title(const drawing *self)
-{
-    const st_space *space = self->plot->space;
-    const char *name = space->cells[self->plot->cell];
-    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
-    st_buffer text = {0};
-    bool has_doc = cell != NULL && cell->doc != NULL;
-    st_buffer_printf(&text, "%s of %s", name, st_job_name(space->base.job));
-    label(self, LEFT, 24, "large", st_buffer_read(&text));
-    st_buffer_end(&text, &self->buffer->failed);
-    label(self, LEFT, 42, "faint", has_doc ? cell->doc : "");
 }
 
 static void draw_frame(const drawing *self)
@@ -258,39 +219,6 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     memmove(text, text + used, size - used);
 }
 
-/* "batch.micro recompute": what the names of lines are values of. */
-static void draw_legend_title(const drawing *self)
-{
-    const st_space *space = self->plot->space;
-    st_buffer text = {0};
-    for (size_t i = 0; i < space->axis_count; i++)
-        if (st_plot_has_lines(self->plot, i))
-            st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
-    if (text.length > 0)
-        label(self, LEFT + self->width + 12, TOP - 16, "", text.data);
-    st_buffer_end(&text, &self->buffer->failed);
-}
-
-static void draw_line(const drawing *self, size_t row, st_svg_point *points)
-{
-    const st_plot *plot = self->plot;
-    char text[128];
-    const char *color = st_svg_color(row);
-    for (size_t i = 0; i < plot->columns; i++) { /* a rejected row breaks the line */
-        points[i] =
-            (st_svg_point){x_of(self, i), y_of(self, plot->values[row * plot->columns + i])};
-    }
-    st_svg_curve(self->buffer, points, plot->columns, color);
-    if (plot->rows > 1) {
-        double y = TOP + 16.0 * (double)row + 8;
-        const st_svg_point from = {LEFT + self->width + 12, y};
-        const st_svg_point to = {LEFT + self->width + 32, y};
-        st_svg_line(self->buffer, from, to, color);
-        line_name(self, row, text, sizeof text);
-        label(self, to.x + 6, y + 4, "", text);
-    }
-}
-
 static void draw_lines(const drawing *self)
 {
     char text[ST_QUANTITY_TEXT];
@@ -302,35 +230,42 @@ static void draw_lines(const drawing *self)
                     "grid");
         label(self, LEFT - 8, y + 4, "end", value_text(self, ticks[i], text, sizeof text));
     }
-    if (self->plot->rows > 1)
-        draw_legend_title(self);
+    if (self->plot->rows > 1) {
+        /* "batch.micro recompute": what the names of lines are values of. */
+        const st_space *space = self->plot->space;
+        st_buffer title_text = {0};
+        for (size_t i = 0; i < space->axis_count; i++)
+            if (st_plot_has_lines(self->plot, i))
+                st_buffer_printf(&title_text, "%s%s", title_text.length > 0 ? " " : "",
+                                 space->axes[i].axis.path);
+        if (title_text.length > 0)
+            label(self, LEFT + self->width + 12, TOP - 16, "", title_text.data);
+        st_buffer_end(&title_text, &self->buffer->failed);
+    }
     st_svg_point *points = calloc(self->plot->columns, sizeof *points);
-    for (size_t row = 0; points != NULL && row < self->plot->rows; row++)
-        draw_line(self, row, points);
+    for (size_t row = 0; points != NULL && row < self->plot->rows; row++) {
+        const st_plot *plot = self->plot;
+        char line_text[128];
+        const char *color = st_svg_color(row);
+        for (size_t i = 0; i < plot->columns; i++) { /* a rejected row breaks the line */
+            points[i] =
+                (st_svg_point){x_of(self, i), y_of(self, plot->values[row * plot->columns + i])};
+        }
+        st_svg_curve(self->buffer, points, plot->columns, color);
+        if (plot->rows > 1) {
+            double y = TOP + 16.0 * (double)row + 8;
+            const st_svg_point from = {LEFT + self->width + 12, y};
+            const st_svg_point to = {LEFT + self->width + 32, y};
+            st_svg_line(self->buffer, from, to, color);
+            line_name(self, row, line_text, sizeof line_text);
+            label(self, to.x + 6, y + 4, "", line_text);
+        }
+    }
     self->buffer->failed = self->buffer->failed || points == NULL;
     free(points);
 }
 
 /* --- heat map -------------------------------------------------------------------------------- */
-
-static void draw_scale(const drawing *self)
-{
-    char text[ST_QUANTITY_TEXT];
-    double x = LEFT + self->width + 16;
-    double height = self->height;
-    if (!isfinite(self->least))
-        return; /* every row is rejected */
-    label(self, x, TOP - 16, "", self->plot->space->cells[self->plot->cell]);
-    st_svg_heat_bar(self->buffer, (st_svg_box){x, TOP, 18, height});
-    double ticks[ST_SVG_TICKS];
-    size_t count = round_numbers(self, ticks);
-    if (count == 0)
-        ticks[count++] = self->most; /* all are as great */
-    for (size_t i = 0; i < count; i++) {
-        double y = TOP + (1 - share_of(self, ticks[i])) * height;
-        label(self, x + 26, y + 4, "", value_text(self, ticks[i], text, sizeof text));
-    }
-}
 
 static void draw_map(const drawing *self)
 {
@@ -350,7 +285,21 @@ static void draw_map(const drawing *self)
         }
     }
     label_values(self, plot->y, false);
-    draw_scale(self);
+    char text[ST_QUANTITY_TEXT];
+    double x = LEFT + self->width + 16;
+    double scale_height = self->height;
+    if (!isfinite(self->least))
+        return; /* every row is rejected */
+    label(self, x, TOP - 16, "", self->plot->space->cells[self->plot->cell]);
+    st_svg_heat_bar(self->buffer, (st_svg_box){x, TOP, 18, scale_height});
+    double ticks[ST_SVG_TICKS];
+    size_t count = round_numbers(self, ticks);
+    if (count == 0)
+        ticks[count++] = self->most; /* all are as great */
+    for (size_t i = 0; i < count; i++) {
+        double y = TOP + (1 - share_of(self, ticks[i])) * scale_height;
+        label(self, x + 26, y + 4, "", value_text(self, ticks[i], text, sizeof text));
+    }
 }
 
 void st_plot_write(const st_plot *plot, st_buffer *buffer)
@@ -364,8 +313,32 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
                      st_job_name(plot->space->base.job));
     st_svg_begin(buffer, WIDTH, HEIGHT, st_buffer_read(&title));
     st_buffer_end(&title, &buffer->failed);
-    find_range(&self);
-    draw_title(&self);
+    size_t count = self.plot->columns * self.plot->rows;
+    self.least = HUGE_VAL;
+    self.most = -HUGE_VAL;
+    for (size_t i = 0; i < count; i++) {
+        double value = self.plot->values[i];
+        if (isfinite(value)) {
+            self.least = fmin(self.least, value);
+            self.most = fmax(self.most, value);
+        }
+    }
+    bool lines = self.plot->y == SIZE_MAX;
+    if (lines && self.least > 0)
+        self.least = 0; /* a line's height is compared with nothing */
+    self.logarithmic = !lines && !self.plot->linear && self.least > 0;
+    if (lines && !(self.most > self.least))
+        self.most = self.least + 1;
+    /* "step_time: time of one training step" */
+    const st_space *space = self.plot->space;
+    const char *name = space->cells[self.plot->cell];
+    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
+    st_buffer text = {0};
+    bool has_doc = cell != NULL && cell->doc != NULL;
+    st_buffer_printf(&text, "%s of %s", name, st_job_name(space->base.job));
+    label(&self, LEFT, 24, "large", st_buffer_read(&text));
+    st_buffer_end(&text, &self.buffer->failed);
+    label(&self, LEFT, 42, "faint", has_doc ? cell->doc : "");
     if (!place_columns(&self))
         buffer->failed = true;
     else if (plot->y == SIZE_MAX)

@@ -143,22 +143,6 @@ static st_status check_length(const st_axis *first, const st_axis *axis, st_erro
                    first->path, first->count, axis->path, axis->count);
 }
 
-/* Finds the axes that advance with another. */
-static st_status join_axes(st_space *space, st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t k = 0; k < space->request.joined_count; k++) {
-        const st_joined *joined = &space->request.joined[k];
-        size_t first = st_space_axis_of(space, joined->with);
-        size_t own = st_space_axis_of(space, joined->key);
-        if (first >= own || own == SIZE_MAX)
-            continue; /* an axis that is no axis is reported elsewhere */
-        st_note(&status, check_length(&space->axes[first].axis, &space->axes[own].axis, errors));
-        space->axes[own].follows = first + 1;
-    }
-    return status;
-}
-
 static st_status count_zip(st_space *space, st_errors *errors)
 {
     space->total = space->axis_count > 0 ? space->axes[0].axis.count : 1;
@@ -172,14 +156,6 @@ static st_status count_zip(st_space *space, st_errors *errors)
         space->total > st_space_most_rows)
         return refuse_count(space, (double)space->total, errors);
     return ST_OK;
-}
-
-static st_status count_rows(st_space *space, st_errors *errors)
-{
-    st_status status = space->request.zip ? count_zip(space, errors) : count_cross(space, errors);
-    uint64_t sample = space->request.sample;
-    space->rows = sample > 0 && sample < space->total ? sample : space->total;
-    return status;
 }
 
 static uint64_t mix(uint64_t value)
@@ -252,36 +228,6 @@ static st_status choose_cells(st_space *space, st_errors *errors)
     return ST_OK;
 }
 
-static st_status find_types(st_space *space, st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < space->cell_count; i++) {
-        const char *name = space->cells[i];
-        const st_sheet_cell *cell = st_sheet_find_cell(space->base.sheet, name);
-        const st_sheet_input *input = st_sheet_find_input(space->base.sheet, name);
-        if (cell == NULL && input == NULL) {
-            status = st_fail(errors, ST_ERR_NAME, (st_place){0},
-                             "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
-                             st_sheet_name(space->base.sheet),
-                             st_or_none(st_sheet_nearest(space->base.sheet, name)));
-            continue;
-        }
-        space->types[i] = cell != NULL ? &cell->type : &input->type;
-    }
-    return status;
-}
-
-static st_type type_of_axis(const st_space_axis *axis)
-{
-    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    const st_key *key = axis->axis.key;
-    if (key != NULL && key->unit != NULL)
-        (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
-    else if (axis->type != NULL)
-        type = *axis->type;
-    return type;
-}
-
 static bool is_number(const st_space_axis *axis)
 {
     const st_key *key = axis->axis.key;
@@ -321,12 +267,34 @@ static st_status prepare(st_space *space, st_errors *errors)
         (void)st_sheet_checks(space->sheet, &space->check_count);
         status = choose_cells(space, errors);
     }
-    if (status == ST_OK)
-        status = find_types(space, errors);
+    if (status == ST_OK) {
+        st_status type_status = ST_OK;
+        for (size_t i = 0; i < space->cell_count; i++) {
+            const char *name = space->cells[i];
+            const st_sheet_cell *cell = st_sheet_find_cell(space->base.sheet, name);
+            const st_sheet_input *input = st_sheet_find_input(space->base.sheet, name);
+            if (cell == NULL && input == NULL) {
+                type_status = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                                      "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
+                                      st_sheet_name(space->base.sheet),
+                                      st_or_none(st_sheet_nearest(space->base.sheet, name)));
+                continue;
+            }
+            space->types[i] = cell != NULL ? &cell->type : &input->type;
+        }
+        status = type_status;
+    }
     if (status == ST_OK)
         status = st_space_bind_axes(space, errors);
     for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
-        space->axes[i].shown = type_of_axis(&space->axes[i]);
+        const st_space_axis *axis = &space->axes[i];
+        st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+        const st_key *key = axis->axis.key;
+        if (key != NULL && key->unit != NULL)
+            (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
+        else if (axis->type != NULL)
+            type = *axis->type;
+        space->axes[i].shown = type;
         space->axes[i].text_width = width_of_texts(&space->axes[i]);
     }
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
@@ -360,15 +328,6 @@ static bool move_to_axis(const void *context, st_errors *errors, st_error *error
     return true;
 }
 
-static st_status prepare_aloud(st_space *space, st_errors *errors)
-{
-    st_error_scope scope = {.edit = move_to_axis, .context = space};
-    st_errors_enter(errors, &scope);
-    st_status status = prepare(space, errors);
-    st_errors_leave(errors, &scope);
-    return status;
-}
-
 st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
                           st_space **space, st_errors *errors)
 {
@@ -382,12 +341,35 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--cells"},
                        "there are too many cells" ST_EXPECTED "at most 1000");
     st_status status = read_axes(made, errors);
-    if (status == ST_OK)
-        status = join_axes(made, errors);
-    if (status == ST_OK)
-        status = count_rows(made, errors);
-    if (status == ST_OK)
-        status = prepare_aloud(made, errors);
+    if (status == ST_OK) {
+        /* Finds the axes that advance with another. */
+        st_status axe_status = ST_OK;
+        for (size_t k = 0; k < made->request.joined_count; k++) {
+            const st_joined *joined = &made->request.joined[k];
+            size_t first = st_space_axis_of(made, joined->with);
+            size_t own = st_space_axis_of(made, joined->key);
+            if (first >= own || own == SIZE_MAX)
+                continue; /* an axis that is no axis is reported elsewhere */
+            st_note(&axe_status,
+                    check_length(&made->axes[first].axis, &made->axes[own].axis, errors));
+            made->axes[own].follows = first + 1;
+        }
+        status = axe_status;
+    }
+    if (status == ST_OK) {
+        st_status row_status =
+            made->request.zip ? count_zip(made, errors) : count_cross(made, errors);
+        uint64_t sample = made->request.sample;
+        made->rows = sample > 0 && sample < made->total ? sample : made->total;
+        status = row_status;
+    }
+    if (status == ST_OK) {
+        st_error_scope scope = {.edit = move_to_axis, .context = made};
+        st_errors_enter(errors, &scope);
+        st_status aloud_status = prepare(made, errors);
+        st_errors_leave(errors, &scope);
+        status = aloud_status;
+    }
     if (status == ST_OK)
         *space = made;
     return status;

@@ -116,32 +116,11 @@ static const char *const program_texts[] = {
     "collectives.all_gather", "collectives.reduce_scatter", "collectives.all_to_all"};
 enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
-static bool is_program_text(const st_key *key)
-{
-    return st_has_text(program_texts, PROGRAM_TEXTS, key->path);
-}
-
 /* An axis that is no column: its values are texts, or options that plugins read. */
 static bool is_for_program(const st_axis *axis)
 {
     bool text = axis->key != NULL && axis->key->kind == ST_KEY_TEXT;
     return text || st_option_plugin(axis->path) > 0;
-}
-
-static st_status refuse_text(const binder *self, const st_axis *axis)
-{
-    bool sheet = strcmp(axis->path, "sheet") == 0;
-    bool refine = strcmp(axis->path, ST_REFINE) == 0;
-    return st_fail(self->errors, ST_ERR_USAGE, axis->place, "%s cannot be an axis: %s" ST_HINT "%s",
-                   axis->path,
-                   sheet    ? "rows of different sheets have different "
-                              "cells"
-                   : refine ? "plugins are the same in all rows"
-                            : "no formula reads it",
-                   sheet    ? "'steptime compare' shows two sheets side by side"
-                   : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
-                              "'steptime compare --refine A|B' shows plugins side by side"
-                            : "");
 }
 
 /* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
@@ -202,9 +181,23 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
         const st_key *key = space->axes[i].axis.key;
         const double *unused = NULL;
         st_status checked = ST_OK;
-        if (key != NULL && key->kind == ST_KEY_TEXT && !is_program_text(key))
-            checked = refuse_text(&self, &space->axes[i].axis);
-        else if (key != NULL && key->kind != ST_KEY_TEXT)
+        if (key != NULL && key->kind == ST_KEY_TEXT &&
+            !st_has_text(program_texts, PROGRAM_TEXTS, key->path)) {
+            const st_axis *axis = &space->axes[i].axis;
+            bool sheet = strcmp(axis->path, "sheet") == 0;
+            bool refine = strcmp(axis->path, ST_REFINE) == 0;
+            checked =
+                st_fail(self.errors, ST_ERR_USAGE, axis->place,
+                        "%s cannot be an axis: %s" ST_HINT "%s", axis->path,
+                        sheet    ? "rows of different sheets have different "
+                                   "cells"
+                        : refine ? "plugins are the same in all rows"
+                                 : "no formula reads it",
+                        sheet    ? "'steptime compare' shows two sheets side by side"
+                        : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
+                                   "'steptime compare --refine A|B' shows plugins side by side"
+                                 : "");
+        } else if (key != NULL && key->kind != ST_KEY_TEXT)
             checked = st_axis_numbers(&space->axes[i].axis, NULL, space->arena, &unused, errors);
         status = status == ST_OK ? checked : status;
     }
@@ -228,46 +221,11 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
     return st_job_load_for(space->paths, &parts, space->arena, job, errors);
 }
 
-/* Loads the job of one value, quietly unless it fails. */
-static st_status bind_file(binder *self, const size_t *digits, const st_bound_input **bound,
-                           const st_job **job)
-{
-    st_error_scope quiet = {.edit = st_error_is_severe};
-    st_errors_enter(self->errors, &quiet);
-    st_status status = load_job(self->space, digits, false, job, self->errors);
-    if (status == ST_OK)
-        status = st_job_bind(*job, self->space->sheet, self->space->arena, bound, self->errors);
-    st_errors_leave(self->errors, &quiet);
-    return status;
-}
-
-static bool changes_program(const st_job *one, const st_job *other)
-{
-    bool changes = false;
-    for (size_t i = 0; i < PROGRAM_TEXTS; i++)
-        changes = changes || strcmp(st_job_text(one, program_texts[i]),
-                                    st_job_text(other, program_texts[i])) != 0;
-    return changes;
-}
-
 /* What the files of an axis do to every input. */
 typedef struct file_values {
     double **values; /* per input: per file */
     bool *differs;   /* per input: from the job with the first file of every axis */
 } file_values;
-
-static bool make_values(const st_space *space, size_t files, file_values *made)
-{
-    size_t count = space->base.input_count;
-    made->values = st_arena_alloc(space->arena, count + 1, sizeof *made->values);
-    made->differs = st_arena_alloc(space->arena, count + 1, sizeof *made->differs);
-    bool good = made->values != NULL && made->differs != NULL;
-    for (size_t i = 0; good && i < count; i++) {
-        made->values[i] = st_arena_alloc(space->arena, files, sizeof **made->values);
-        good = made->values[i] != NULL;
-    }
-    return good;
-}
 
 /* Loads one file of an axis and notes what it changes. */
 static st_status read_file(binder *self, size_t index, size_t file, file_values *into)
@@ -277,14 +235,25 @@ static st_status read_file(binder *self, size_t index, size_t file, file_values 
     const st_bound_input *bound = NULL;
     const st_job *job = NULL;
     digits[index] = file;
-    st_status status = bind_file(self, digits, &bound, &job);
+    /* Loads the job of one value, quietly unless it fails. */
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    st_errors_enter(self->errors, &quiet);
+    st_status status = load_job(self->space, digits, false, &job, self->errors);
+    if (status == ST_OK)
+        status = st_job_bind(job, self->space->sheet, self->space->arena, &bound, self->errors);
+    st_errors_leave(self->errors, &quiet);
     if (status != ST_OK || bound == NULL)
         return status;
     for (size_t i = 0; i < space->base.input_count; i++) {
         into->values[i][file] = bound[i].value;
         into->differs[i] = into->differs[i] || bound[i].value != space->base.input_values[i];
     }
-    if (changes_program(job, space->base.job))
+    const st_job *one = job;
+    bool changes = false;
+    for (size_t i = 0; i < PROGRAM_TEXTS; i++)
+        changes = changes || strcmp(st_job_text(one, program_texts[i]),
+                                    st_job_text(space->base.job, program_texts[i])) != 0;
+    if (changes)
         space->axes[index].variant_stride = 1;
     return ST_OK;
 }
@@ -298,7 +267,16 @@ static st_status bind_file_axis(binder *self, size_t index)
     if (axis->count > MAX_FILES)
         return st_fail(self->errors, ST_ERR_LIMIT, axis->place,
                        "too many files for an axis" ST_EXPECTED "at most 1000");
-    if (!make_values(space, axis->count, &files))
+    const size_t value_files = axis->count;
+    size_t value_count = space->base.input_count;
+    files.values = st_arena_alloc(space->arena, value_count + 1, sizeof *files.values);
+    files.differs = st_arena_alloc(space->arena, value_count + 1, sizeof *files.differs);
+    bool good = files.values != NULL && files.differs != NULL;
+    for (size_t i = 0; good && i < value_count; i++) {
+        files.values[i] = st_arena_alloc(space->arena, value_files, sizeof **files.values);
+        good = files.values[i] != NULL;
+    }
+    if (!good)
         return st_out_of_memory(self->errors);
     for (size_t k = 0; k < axis->count && status == ST_OK; k++)
         status = read_file(self, index, k, &files);
@@ -333,27 +311,6 @@ static st_status list_driven(binder *self)
     return ST_OK;
 }
 
-/* What a stack does goes by the GPU, so that each of the two would need to know the other's value.
- */
-static st_status check_stacks(const st_space *space, st_errors *errors)
-{
-    const st_axis *stack = NULL;
-    const st_axis *cluster = NULL;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        const st_axis *axis = &space->axes[i].axis;
-        if (strcmp(axis->path, ST_STACK) == 0)
-            stack = axis;
-        else if (axis->section != NULL && strncmp(axis->path, "cluster", 7) == 0)
-            cluster = axis;
-    }
-    return stack == NULL || cluster == NULL
-               ? ST_OK
-               : st_fail(errors, ST_ERR_USAGE, cluster->place,
-                         "%s and stack cannot both be axes: what a stack reaches goes by the "
-                         "GPU" ST_HINT "one sweep for each stack, with --stack",
-                         cluster->path);
-}
-
 st_status st_space_bind_axes(st_space *space, st_errors *errors)
 {
     enum { DEEPEST = 4 };
@@ -364,7 +321,24 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
                    .values = st_arena_alloc(space->arena, count, sizeof(double *))};
     if (self.owner == NULL || self.values == NULL)
         return st_out_of_memory(errors);
-    st_status status = check_stacks(space, errors);
+    /* What a stack does goes by the GPU, so that each of the two would need to know the other's
+     * value. */
+    const st_axis *stack = NULL;
+    const st_axis *cluster = NULL;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        if (strcmp(axis->path, ST_STACK) == 0)
+            stack = axis;
+        else if (axis->section != NULL && strncmp(axis->path, "cluster", 7) == 0)
+            cluster = axis;
+    }
+    st_status status =
+        stack == NULL || cluster == NULL
+            ? ST_OK
+            : st_fail(errors, ST_ERR_USAGE, cluster->place,
+                      "%s and stack cannot both be axes: what a stack reaches goes by the "
+                      "GPU" ST_HINT "one sweep for each stack, with --stack",
+                      cluster->path);
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
         for (size_t i = 0; i < space->axis_count; i++) {
             const st_axis *axis = &space->axes[i].axis;
@@ -380,19 +354,6 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
 }
 
 /* --- programs -------------------------------------------------------------------------------- */
-
-static void read_order(const char *order, st_variant *variant)
-{
-    static const char *const names[ST_SPACE_ORDER_GROUPS] = {"tp", "cp", "dp", "pp"};
-    variant->order = order[0] != '\0' ? order : NULL;
-    for (const char *word = order; *word != '\0';) {
-        size_t length = strcspn(word, "-");
-        for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++)
-            if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
-                variant->named[i] = true;
-        word += length + (word[length] == '-' ? 1 : 0);
-    }
-}
 
 /* The library's providers look at a few texts alone; sizes come with the rows. */
 static st_status gather(const st_space *space, const size_t *digits, st_estimate *estimate,
@@ -451,15 +412,6 @@ static st_status compile(const st_space *space, const st_estimate *estimate,
                : st_program_compile(space->sheet, &options, space->arena, program, errors);
 }
 
-/* The first check that depends on a replay. */
-static size_t first_replayed_check(const st_space *space, const st_program *whole)
-{
-    const char *given = st_replays_given(space->sheet);
-    size_t check = st_program_first_dependent(whole, given, space->arena);
-    size_t replayed = st_program_first_dependent(whole, ST_REPLAY_FUNCTION, space->arena);
-    return check < replayed ? check : replayed;
-}
-
 static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
                               st_errors *errors)
 {
@@ -467,13 +419,27 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
     st_status status = gather(space, digits, &estimate, errors);
     if (status != ST_OK)
         return status;
-    read_order(st_job_text(estimate.job, "parallel.order"), variant);
+    const char *order = st_job_text(estimate.job, "parallel.order");
+    static const char *const names[ST_SPACE_ORDER_GROUPS] = {"tp", "cp", "dp", "pp"};
+    variant->order = order[0] != '\0' ? order : NULL;
+    for (const char *word = order; *word != '\0';) {
+        size_t length = strcspn(word, "-");
+        for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++)
+            if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
+                variant->named[i] = true;
+        word += length + (word[length] == '-' ? 1 : 0);
+    }
     variant->plugin_count = estimate.plugin_count;
     if (space->replayed != NULL) {
         status = compile(space, &estimate, &variant->whole, errors);
         if (status != ST_OK)
             return status;
-        variant->settled_checks = first_replayed_check(space, variant->whole);
+        /* The first check that depends on a replay. */
+        const st_program *whole = variant->whole;
+        const char *given = st_replays_given(space->sheet);
+        size_t check = st_program_first_dependent(whole, given, space->arena);
+        size_t replayed = st_program_first_dependent(whole, ST_REPLAY_FUNCTION, space->arena);
+        variant->settled_checks = check < replayed ? check : replayed;
         if (!st_estimate_drop_replays(&estimate, space->arena))
             return st_out_of_memory(errors);
     }
@@ -563,22 +529,6 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     return ST_OK;
 }
 
-/* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
-static st_status find_plugins(st_space *space, st_errors *errors)
-{
-    size_t count = space->request.refine_count;
-    st_estimate estimate;
-    st_status status = ST_OK;
-    if (count == 0)
-        (void)st_job_refinements(space->base.job, &count);
-    if (count > 0 && gather(space, NULL, &estimate, NULL) == ST_OK) {
-        status = take_plugins(space, &estimate, errors);
-        if (status == ST_OK)
-            status = name_plugins(space, &estimate, errors);
-    }
-    return status;
-}
-
 static st_status count_variants(st_space *space, st_errors *errors)
 {
     space->variant_count = 1;
@@ -596,8 +546,23 @@ static st_status count_variants(st_space *space, st_errors *errors)
     return ST_OK;
 }
 
-static void find_group_sizes(st_space *space)
+st_status st_space_make_variants(st_space *space, st_errors *errors)
 {
+    /* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
+    size_t count = space->request.refine_count;
+    st_estimate estimate;
+    st_status status = ST_OK;
+    if (count == 0)
+        (void)st_job_refinements(space->base.job, &count);
+    if (count > 0 && gather(space, NULL, &estimate, NULL) == ST_OK) {
+        status = take_plugins(space, &estimate, errors);
+        if (status == ST_OK)
+            status = name_plugins(space, &estimate, errors);
+    }
+    if (status == ST_OK)
+        status = count_variants(space, errors);
+    if (status != ST_OK)
+        return status;
     static const char *const keys[ST_SPACE_ORDER_GROUPS] = {"parallel.tp", "parallel.cp",
                                                             "parallel.dp", "parallel.pp"};
     for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
@@ -605,16 +570,6 @@ static void find_group_sizes(st_space *space)
             (st_group_size){.axis = st_space_axis_of(space, keys[i]),
                             .fixed = st_job_value_of(space->base.job, keys[i])->number};
     }
-}
-
-st_status st_space_make_variants(st_space *space, st_errors *errors)
-{
-    st_status status = find_plugins(space, errors);
-    if (status == ST_OK)
-        status = count_variants(space, errors);
-    if (status != ST_OK)
-        return status;
-    find_group_sizes(space);
     space->replayed = st_replayed_plan(space->sheet);
     space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
     if (space->variants == NULL)

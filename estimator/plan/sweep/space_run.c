@@ -45,15 +45,6 @@ static size_t workspace_count(const st_space *space)
     return space->variant_count * (space->replayed != NULL ? 2 : 1);
 }
 
-static void begin_pace(const st_space_worker *worker, uint8_t *levels)
-{
-    const st_space *space = worker->space;
-    for (size_t i = 0; i < space->driven_count; i++)
-        levels[space->driven[i].input] = (uint8_t)(space->driven[i].axis + 1);
-    for (size_t i = 0; i < workspace_count(space); i++)
-        st_paced_begin(worker->workspaces[i], levels);
-}
-
 static void release_workspace(void *context)
 {
     st_workspace_destroy(context);
@@ -85,18 +76,12 @@ static bool make_workspaces(st_space_worker *worker)
         if (worker->workspaces[i] == NULL)
             return false;
     }
-    begin_pace(worker, levels);
+    const st_space *pace_space = worker->space;
+    for (size_t i = 0; i < pace_space->driven_count; i++)
+        levels[pace_space->driven[i].input] = (uint8_t)(pace_space->driven[i].axis + 1);
+    for (size_t i = 0; i < workspace_count(pace_space); i++)
+        st_paced_begin(worker->workspaces[i], levels);
     return true;
-}
-
-/* What nothing drives stays at its value for good. */
-static void fill_columns(st_space_worker *worker)
-{
-    const st_space *space = worker->space;
-    for (size_t i = 0; i < space->base.input_count; i++) {
-        worker->base[i] = space->base.input_values[i];
-        worker->columns[i] = (st_column){.values = &worker->base[i], .stride = 0};
-    }
 }
 
 double *st_space_worker_add(st_space_worker *worker, size_t input)
@@ -154,29 +139,26 @@ bool st_space_worker_listed(st_space_worker *worker, size_t input, size_t list)
     return true;
 }
 
-/* The columns as they are now, and the levels of all inputs. */
-static void lay_out_slow(st_space_worker *worker)
-{
-    st_slow *slow = worker->slow;
-    for (size_t i = 0; i < worker->space->base.input_count; i++) {
-        slow->columns[i] = worker->columns[i];
-        if (slow->levels[i] == 1)
-            slow->columns[i] = (st_column){.values = &slow->values[i], .stride = 0};
-        else
-            slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
-    }
-    st_paced_begin(slow->workspace, slow->levels);
-    /* Without memory for it rows are computed one by one. */
-    (void)st_paced_product(slow->workspace, slow->lists, ST_PRODUCT_LISTS, ST_SPACE_BLOCK);
-}
-
 /* Where the columns of a run begin; returns its level. */
 static unsigned move_slow(st_space_worker *worker, size_t first)
 {
     st_slow *slow = worker->slow;
     unsigned level = slow->laid_out ? 1 : 0;
-    if (!slow->laid_out)
-        lay_out_slow(worker);
+    if (!slow->laid_out) {
+        /* The columns as they are now, and the levels of all inputs. */
+        st_slow *out_slow = worker->slow;
+        for (size_t i = 0; i < worker->space->base.input_count; i++) {
+            out_slow->columns[i] = worker->columns[i];
+            if (out_slow->levels[i] == 1)
+                out_slow->columns[i] = (st_column){.values = &out_slow->values[i], .stride = 0};
+            else
+                out_slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
+        }
+        st_paced_begin(out_slow->workspace, out_slow->levels);
+        /* Without memory for it rows are computed one by one. */
+        (void)st_paced_product(out_slow->workspace, out_slow->lists, ST_PRODUCT_LISTS,
+                               ST_SPACE_BLOCK);
+    }
     for (size_t i = 0; i < worker->varying_count; i++) {
         size_t input = worker->varying[i];
         if (slow->levels[input] == 1)
@@ -220,33 +202,37 @@ static void make_rows(st_space_worker *worker)
     }
 }
 
-/* What holds inputs and where results go. */
-static void make_lists(st_space_worker *worker)
+static bool make_all(st_space_worker *worker)
 {
-    const st_space *space = worker->space;
+    choose_pace(worker);
+    /* What holds inputs and where results go. */
+    const st_space *list_space = worker->space;
     st_arena *arena = worker->arena;
-    size_t inputs = space->base.input_count + 1;
-    size_t outputs = st_space_outputs(space) + space->check_count + 1;
-    worker->digits = st_arena_alloc(arena, space->axis_count + 1, sizeof *worker->digits);
-    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++)
+    size_t inputs = list_space->base.input_count + 1;
+    size_t outputs = st_space_outputs(list_space) + list_space->check_count + 1;
+    worker->digits = st_arena_alloc(arena, list_space->axis_count + 1, sizeof *worker->digits);
+    for (size_t i = 0; worker->digits != NULL && i < list_space->axis_count; i++)
         worker->digits[i] = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof **worker->digits);
     worker->columns = st_arena_alloc(arena, inputs, sizeof *worker->columns);
     worker->base = st_arena_alloc(arena, inputs, sizeof *worker->base);
     worker->inputs = st_arena_alloc(arena, inputs, sizeof *worker->inputs);
     worker->spare_inputs = st_arena_alloc(arena, inputs, sizeof *worker->spare_inputs);
     worker->varying = st_arena_alloc(arena, inputs, sizeof *worker->varying);
-    worker->laid_out = st_arena_alloc(arena, workspace_count(space), sizeof *worker->laid_out);
+    worker->laid_out = st_arena_alloc(arena, workspace_count(list_space), sizeof *worker->laid_out);
     worker->outputs_at = st_arena_alloc(arena, outputs, sizeof *worker->outputs_at);
-}
-
-/*
- * The failure of a row is the number of its reason, as a double, or infinity: the least of what its
- * checks and cells say. A row is so rejected for the first check that fails; where none does, for
- * a value that is none. Warnings reject nothing, but a check without a value does. Conditions of
- * who asks stand behind the checks of the sheet.
- */
-static void make_codes(st_space_worker *worker)
-{
+    make_rows(worker);
+    if (!make_workspaces(worker))
+        return false;
+    /* What nothing drives stays at its value for good. */
+    const st_space *space = worker->space;
+    for (size_t i = 0; i < space->base.input_count; i++) {
+        worker->base[i] = space->base.input_values[i];
+        worker->columns[i] = (st_column){.values = &worker->base[i], .stride = 0};
+    }
+    /* The failure of a row is the number of its reason, as a double, or infinity: the least of
+     * what its checks and cells say. A row is so rejected for the first check that fails; where
+     * none does, for a value that is none. Warnings reject nothing, but a check without a value
+     * does. Conditions of who asks stand behind the checks of the sheet. */
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     const st_space_request *request = &worker->space->request;
@@ -256,17 +242,6 @@ static void make_codes(st_space_worker *worker)
             .failed = checks[i].warning || i < silent ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
-}
-
-static bool make_all(st_space_worker *worker)
-{
-    choose_pace(worker);
-    make_lists(worker);
-    make_rows(worker);
-    if (!make_workspaces(worker))
-        return false;
-    fill_columns(worker);
-    make_codes(worker);
     return add_driven(worker);
 }
 
@@ -292,34 +267,6 @@ void st_space_worker_destroy(st_space_worker *worker)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The digits of one axis, each of which stands for `stride` rows: whole runs at a time. */
-static void count_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t stride,
-                       uint64_t count)
-{
-    uint64_t digit = first / stride % count;
-    uint64_t left = stride - first % stride;
-    for (size_t row = 0; row < rows;) {
-        size_t end = left < rows - row ? row + (size_t)left : rows;
-        for (; row < end; row++)
-            digits[row] = digit;
-        left = stride;
-        digit = digit + 1 == count ? 0 : digit + 1;
-    }
-}
-
-/* Those of an axis that moves with every row. */
-static void count_last_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t count)
-{
-    uint64_t digit = first % count;
-    for (size_t row = 0; row < rows;) {
-        size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
-        for (size_t i = 0; i < run; i++)
-            digits[row + i] = digit + i;
-        row += run;
-        digit = 0;
-    }
-}
-
 /* The digits of every row, from the last axis to the first, without a division per row. */
 static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
 {
@@ -329,10 +276,31 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
         if (space->axes[axis].follows != 0)
             continue;
         uint64_t count = space->axes[axis].axis.count;
-        if (stride == 1)
-            count_last_axis(worker->digits[axis], first, rows, count);
-        else
-            count_axis(worker->digits[axis], first, rows, stride, count);
+        if (stride == 1) {
+            /* Those of an axis that moves with every row. */
+            uint64_t *digits = worker->digits[axis];
+            uint64_t digit = first % count;
+            for (size_t row = 0; row < rows;) {
+                size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
+                for (size_t i = 0; i < run; i++)
+                    digits[row + i] = digit + i;
+                row += run;
+                digit = 0;
+            }
+        } else {
+            /* The digits of one axis, each of which stands for `stride` rows: whole runs at a time.
+             */
+            uint64_t *digits = worker->digits[axis];
+            uint64_t digit = first / stride % count;
+            uint64_t left = stride - first % stride;
+            for (size_t row = 0; row < rows;) {
+                size_t end = left < rows - row ? row + (size_t)left : rows;
+                for (; row < end; row++)
+                    digits[row] = digit;
+                left = stride;
+                digit = digit + 1 == count ? 0 : digit + 1;
+            }
+        }
         stride *= count;
     }
     for (size_t axis = 0; axis < space->axis_count; axis++) {
@@ -378,42 +346,7 @@ static void fill_inputs(st_space_worker *worker, size_t rows)
     }
 }
 
-static void find_variants(st_space_worker *worker, size_t rows)
-{
-    const st_space *space = worker->space;
-    memset(worker->variants, 0, rows * sizeof *worker->variants);
-    for (size_t axis = 0; axis < space->axis_count; axis++) {
-        size_t stride = space->axes[axis].variant_stride;
-        for (size_t row = 0; stride != 0 && row < rows; row++)
-            worker->variants[row] += (uint32_t)(worker->digits[axis][row] * stride);
-    }
-}
-
 /* --- one program among several --------------------------------------------------------------- */
-
-static size_t pick_rows(st_space_worker *worker, size_t variant, size_t rows)
-{
-    size_t count = 0;
-    for (size_t row = 0; row < rows; row++)
-        if (worker->variants[row] == variant)
-            worker->picked[count++] = (uint32_t)row;
-    return count;
-}
-
-/* Of rows from `first` on of a variant that has run, those that are for its whole program. What
- * is rejected for a check that says the same in both is left as it is where nobody looks at it. */
-static size_t pick_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
-{
-    const st_space *space = worker->space;
-    const double *replayed = space->replayed != NULL ? worker->outputs[space->cell_count] : NULL;
-    double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
-    size_t count = 0;
-    for (size_t row = first; replayed != NULL && row < first + rows; row++)
-        if (replayed[row] == 1 && worker->failures[row] > settled &&
-            (space->variant_count == 1 || worker->variants[row] == variant))
-            worker->picked[count++] = (uint32_t)row;
-    return count;
-}
 
 static void scatter(const st_space_worker *worker, double *const *from, double *const *to,
                     size_t columns, size_t rows)
@@ -474,7 +407,17 @@ static void run_picked(st_space_worker *worker, size_t number, size_t rows)
 /* What has run by a variant's program, again where it is for the whole one. */
 static void run_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
 {
-    size_t picked = pick_whole(worker, variant, first, rows);
+    /* Of rows from `first` on of a variant that has run, those that are for its whole program.
+     * What is rejected for a check that says the same in both is left as it is where nobody
+     * looks at it. */
+    const st_space *space = worker->space;
+    const double *replayed = space->replayed != NULL ? worker->outputs[space->cell_count] : NULL;
+    double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
+    size_t picked = 0;
+    for (size_t row = first; replayed != NULL && row < first + rows; row++)
+        if (replayed[row] == 1 && worker->failures[row] > settled &&
+            (space->variant_count == 1 || worker->variants[row] == variant))
+            worker->picked[picked++] = (uint32_t)row;
     if (picked > 0)
         run_picked(worker, worker->space->variant_count + variant, picked);
 }
@@ -493,27 +436,6 @@ static void check_cells(st_space_worker *worker, size_t rows)
             double found = values[row] - values[row] == 0.0 ? (double)INFINITY : no_value;
             failures[row] = found < failures[row] ? found : failures[row];
         }
-    }
-}
-
-static void give_reasons(st_space_worker *worker, size_t rows)
-{
-    double most = (double)st_reason_no_value(worker->space);
-    for (size_t row = 0; row < rows; row++) {
-        double failure = worker->failures[row];
-        worker->reasons[row] = failure > most ? ST_REASON_NONE : (uint32_t)failure;
-    }
-}
-
-/* What has no value for want of a plugin's is its refusal. */
-static void note_refusals(st_space_worker *worker, size_t rows)
-{
-    const st_space *space = worker->space;
-    uint32_t no_value = (uint32_t)st_reason_no_value(space);
-    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
-        uint32_t provider = worker->refused[row];
-        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count)
-            worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
     }
 }
 
@@ -593,9 +515,18 @@ static void run_pieces(st_space_worker *worker, size_t rows)
 static void run_variants(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
-    find_variants(worker, rows);
+    const st_space *variant_space = worker->space;
+    memset(worker->variants, 0, rows * sizeof *worker->variants);
+    for (size_t axis = 0; axis < variant_space->axis_count; axis++) {
+        size_t stride = variant_space->axes[axis].variant_stride;
+        for (size_t row = 0; stride != 0 && row < rows; row++)
+            worker->variants[row] += (uint32_t)(worker->digits[axis][row] * stride);
+    }
     for (size_t i = 0; i < space->variant_count; i++) {
-        size_t picked = pick_rows(worker, i, rows);
+        size_t picked = 0;
+        for (size_t row = 0; row < rows; row++)
+            if (worker->variants[row] == i)
+                worker->picked[picked++] = (uint32_t)row;
         if (picked > 0)
             run_picked(worker, i, picked);
         run_whole(worker, i, 0, rows);
@@ -627,24 +558,6 @@ bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t 
     return one->order != NULL && order_lacks(worker, one, row);
 }
 
-static void check_orders(st_space_worker *worker, size_t rows)
-{
-    const st_space *space = worker->space;
-    for (size_t row = 0; row < rows; row++) {
-        const st_variant *variant =
-            &space->variants[space->variant_count > 1 ? worker->variants[row] : 0];
-        if (variant->order != NULL && order_lacks(worker, variant, row))
-            worker->reasons[row] = (uint32_t)st_reason_order(space);
-    }
-}
-
-static void mark_infeasible(st_space_worker *worker, size_t rows)
-{
-    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++)
-        if (worker->infeasible[row])
-            worker->reasons[row] = (uint32_t)st_reason_infeasible(worker->space);
-}
-
 static bool has_orders(const st_space *space)
 {
     for (size_t i = 0; i < space->variant_count; i++)
@@ -673,15 +586,6 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
     fill_inputs(worker, rows);
 }
 
-/* Whether checks are wanted in columns of their own is laid out in the workspaces. */
-static void begin_layout(st_space_worker *worker)
-{
-    if (worker->checks_laid_out != worker->all_checks) {
-        memset(worker->laid_out, 0, workspace_count(worker->space) * sizeof *worker->laid_out);
-        worker->checks_laid_out = worker->all_checks;
-    }
-}
-
 size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
 {
     const st_space *space = worker->space;
@@ -701,17 +605,41 @@ size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *in
 void st_space_compute(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
-    begin_layout(worker);
+    if (worker->checks_laid_out != worker->all_checks) {
+        memset(worker->laid_out, 0, workspace_count(worker->space) * sizeof *worker->laid_out);
+        worker->checks_laid_out = worker->all_checks;
+    }
     if (space->variant_count > 1)
         run_variants(worker, rows);
     else
         run_pieces(worker, rows);
     check_cells(worker, rows);
-    give_reasons(worker, rows);
-    note_refusals(worker, rows);
-    if (has_orders(space))
-        check_orders(worker, rows);
-    mark_infeasible(worker, rows);
+    double most = (double)st_reason_no_value(worker->space);
+    for (size_t row = 0; row < rows; row++) {
+        double failure = worker->failures[row];
+        worker->reasons[row] = failure > most ? ST_REASON_NONE : (uint32_t)failure;
+    }
+    /* What has no value for want of a plugin's is its refusal. */
+    const st_space *refusal_space = worker->space;
+    uint32_t no_value = (uint32_t)st_reason_no_value(refusal_space);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        uint32_t provider = worker->refused[row];
+        if (worker->reasons[row] == no_value && provider > 0 &&
+            provider <= refusal_space->plugin_count)
+            worker->reasons[row] = (uint32_t)st_reason_refused(refusal_space, provider - 1);
+    }
+    if (has_orders(space)) {
+        const st_space *order_space = worker->space;
+        for (size_t row = 0; row < rows; row++) {
+            const st_variant *variant =
+                &order_space->variants[order_space->variant_count > 1 ? worker->variants[row] : 0];
+            if (variant->order != NULL && order_lacks(worker, variant, row))
+                worker->reasons[row] = (uint32_t)st_reason_order(order_space);
+        }
+    }
+    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++)
+        if (worker->infeasible[row])
+            worker->reasons[row] = (uint32_t)st_reason_infeasible(worker->space);
 }
 
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows)

@@ -21,18 +21,6 @@ typedef struct sweep {
     st_status status; /* of the first error; written by the thread whose turn it is */
 } sweep;
 
-static void free_workers(sweep *self)
-{
-    for (int i = 0; i < self->threads; i++) {
-        if (self->workers != NULL)
-            st_space_worker_destroy(self->workers[i]);
-        if (self->buffers != NULL)
-            st_buffer_free(&self->buffers[i]);
-    }
-    free(self->workers);
-    free(self->buffers);
-}
-
 static bool make_workers(sweep *self)
 {
     uint64_t blocks = (self->space->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK;
@@ -53,38 +41,6 @@ static bool make_workers(sweep *self)
     return true;
 }
 
-static void count_reasons(const st_space_worker *worker, st_sweep_result *result)
-{
-    for (size_t row = 0; row < worker->rows; row++) {
-        uint32_t reason = worker->reasons[row];
-        result->reasons[reason]++;
-        result->kept += reason == ST_REASON_NONE ? 1 : 0;
-    }
-    result->done += worker->rows;
-}
-
-static bool is_interrupted(const sweep *self)
-{
-    return self->sink->interrupted != NULL && *self->sink->interrupted != 0;
-}
-
-/* The block's turn to be written. */
-static st_status hand_over(sweep *self, int thread, uint64_t first)
-{
-    const st_space_worker *worker = self->workers[thread];
-    const st_buffer *buffer = &self->buffers[thread];
-    st_status status = buffer->failed ? ST_ERR_MEMORY : ST_OK;
-    if (status == ST_OK && buffer->length > 0)
-        status = self->sink->write(self->sink->context, buffer->data, buffer->length);
-    if (status == ST_OK && self->sink->look != NULL)
-        status = self->sink->look(self->sink->context, worker, first);
-    if (status == ST_OK)
-        count_reasons(worker, self->result);
-    if (self->sink->progress != NULL)
-        self->sink->progress(self->sink->context, self->result->done, self->space->rows);
-    return status;
-}
-
 static void compute(sweep *self, int thread, uint64_t first)
 {
     uint64_t left = self->space->rows - first;
@@ -98,11 +54,30 @@ static void compute(sweep *self, int thread, uint64_t first)
 /* What happens in the order of the blocks; true where no further block is wanted. */
 static bool take_turn(sweep *self, int thread, uint64_t first)
 {
-    if (is_interrupted(self)) {
+    if (self->sink->interrupted != NULL && *self->sink->interrupted != 0) {
         self->result->interrupted = true;
         return true;
     }
-    self->status = hand_over(self, thread, first);
+    /* The block's turn to be written. */
+    const st_space_worker *worker = self->workers[thread];
+    const st_buffer *buffer = &self->buffers[thread];
+    st_status status = buffer->failed ? ST_ERR_MEMORY : ST_OK;
+    if (status == ST_OK && buffer->length > 0)
+        status = self->sink->write(self->sink->context, buffer->data, buffer->length);
+    if (status == ST_OK && self->sink->look != NULL)
+        status = self->sink->look(self->sink->context, worker, first);
+    if (status == ST_OK) {
+        st_sweep_result *result = self->result;
+        for (size_t row = 0; row < worker->rows; row++) {
+            uint32_t reason = worker->reasons[row];
+            result->reasons[reason]++;
+            result->kept += reason == ST_REASON_NONE ? 1 : 0;
+        }
+        result->done += worker->rows;
+    }
+    if (self->sink->progress != NULL)
+        self->sink->progress(self->sink->context, self->result->done, self->space->rows);
+    self->status = status;
     return self->status != ST_OK;
 }
 
@@ -145,20 +120,17 @@ st_status st_sweep_run(const st_space *space, const st_sweep_options *options,
         run_blocks(&self);
 cleanup:
     st_buffer_free(&head);
-    free_workers(&self);
+    for (int i = 0; i < self.threads; i++) {
+        if (self.workers != NULL)
+            st_space_worker_destroy(self.workers[i]);
+        if (self.buffers != NULL)
+            st_buffer_free(&self.buffers[i]);
+    }
+    free(self.workers);
+    free(self.buffers);
     if (self.status == ST_ERR_MEMORY)
         (void)st_out_of_memory(errors);
     return self.status;
-}
-
-/* The message of a check, as it stands in the sheet; "" for other reasons. */
-static const char *message_of(const st_space *space, size_t reason)
-{
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-    size_t own = 0;
-    (void)st_sheet_checks(space->base.sheet, &own);
-    return reason >= 1 && reason <= own ? checks[reason - 1].message : "";
 }
 
 void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result, st_buffer *buffer)
@@ -170,7 +142,12 @@ void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (result->reasons[i] == 0)
             continue;
-        const char *message = message_of(space, i);
+        /* The message of a check, as it stands in the sheet; "" for other reasons. */
+        size_t count = 0;
+        const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+        size_t own = 0;
+        (void)st_sheet_checks(space->base.sheet, &own);
+        const char *message = i >= 1 && i <= own ? checks[i - 1].message : "";
         st_buffer_printf(buffer, "%10" PRIu64 "  %s%s%s%.*s\n", result->reasons[i],
                          i <= space->check_count ? "not: " : "", st_reason_text(space, i),
                          message[0] != '\0' ? " - " : "", (int)strcspn(message, ";."), message);

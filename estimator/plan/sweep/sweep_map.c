@@ -8,21 +8,17 @@
 
 enum { GOAL, MEMORY, LIMIT, CELLS };
 
-/* "tp" is "parallel.tp". */
-static size_t find_axis(const st_space *space, const char *name)
-{
-    const char *whole = st_arena_printf(space->arena, "parallel.%s", name);
-    size_t own = st_space_axis_of(space, name);
-    size_t short_for = whole != NULL ? st_space_axis_of(space, whole) : SIZE_MAX;
-    return own < short_for ? own : short_for;
-}
-
 static st_status find_axes(const st_space *space, const char *const keys[2], st_sweep_map *map,
                            st_errors *errors)
 {
     const st_place place = {.file = "--map"};
     for (int side = 0; side < 2; side++) {
-        map->axes[side] = find_axis(space, keys[side]);
+        /* "tp" is "parallel.tp". */
+        const char *name = keys[side];
+        const char *whole = st_arena_printf(space->arena, "parallel.%s", name);
+        size_t own = st_space_axis_of(space, name);
+        size_t short_for = whole != NULL ? st_space_axis_of(space, whole) : SIZE_MAX;
+        map->axes[side] = own < short_for ? own : short_for;
         if (map->axes[side] == SIZE_MAX)
             return st_fail(errors, ST_ERR_USAGE, place,
                            "'%.80s' is no axis of the sweep" ST_EXPECTED "a key that --over names",
@@ -34,34 +30,30 @@ static st_status find_axes(const st_space *space, const char *const keys[2], st_
     return ST_OK;
 }
 
-/* The same space with the cells of a map, whose rows no check rejects. */
-static st_status make_space(const st_paths *paths, const st_space *space, st_sweep_map *map,
-                            st_errors *errors)
-{
-    static const st_role_part wanted[CELLS] = {[GOAL] = {ST_ROLE_STEP, 0},
-                                               [MEMORY] = {ST_ROLE_MEMORY, 0},
-                                               [LIMIT] = {ST_ROLE_GPU_MEMORY, 0}};
-    const st_role_list list = {wanted, CELLS, "a map of what fits needs"};
-    const char **cells = st_arena_alloc(space->arena, CELLS, sizeof *cells);
-    st_space_request request = space->request;
-    st_status status = cells == NULL ? st_out_of_memory(errors)
-                                     : st_sheet_need_roles(space->sheet, &list, cells, errors);
-    request.cells = cells;
-    request.cell_count = CELLS;
-    request.checks_warn = true;
-    return status == ST_OK
-               ? st_space_create_again(paths, &request, space->arena, &map->space, errors)
-               : status;
-}
-
 st_status st_sweep_map_create(const st_paths *paths, const st_space *space,
                               const char *const keys[2], st_sweep_map *map, st_errors *errors)
 {
     st_fit_map *made = &map->map;
     *map = (st_sweep_map){0};
     st_status status = find_axes(space, keys, map, errors);
-    if (status == ST_OK)
-        status = make_space(paths, space, map, errors);
+    if (status == ST_OK) {
+        /* The same space with the cells of a map, whose rows no check rejects. */
+        static const st_role_part wanted[CELLS] = {[GOAL] = {ST_ROLE_STEP, 0},
+                                                   [MEMORY] = {ST_ROLE_MEMORY, 0},
+                                                   [LIMIT] = {ST_ROLE_GPU_MEMORY, 0}};
+        const st_role_list list = {wanted, CELLS, "a map of what fits needs"};
+        const char **cells = st_arena_alloc(space->arena, CELLS, sizeof *cells);
+        st_space_request request = space->request;
+        st_status space_status = cells == NULL
+                                     ? st_out_of_memory(errors)
+                                     : st_sheet_need_roles(space->sheet, &list, cells, errors);
+        request.cells = cells;
+        request.cell_count = CELLS;
+        request.checks_warn = true;
+        status = space_status == ST_OK
+                     ? st_space_create_again(paths, &request, space->arena, &map->space, errors)
+                     : space_status;
+    }
     if (status != ST_OK)
         return status;
     *made = (st_fit_map){.job = st_job_name(space->base.job),

@@ -213,13 +213,6 @@ static void write_csv_row(const row_view *view, st_buffer *buffer)
     st_buffer_text(buffer, "\n");
 }
 
-static bool is_json_word(const st_space_axis *axis)
-{
-    const st_key *key = axis->axis.key;
-    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_TEXT);
-    return axis->has_numbers && !named && (axis->type == NULL || axis->type->kind != ST_TYPE_ENUM);
-}
-
 static void write_json_row(const row_view *view, st_buffer *buffer)
 {
     const st_space *space = view->space;
@@ -230,7 +223,10 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
         st_buffer_json_string(buffer, space->axes[i].axis.path);
         st_buffer_text(buffer, ": ");
         const char *value = axis_text(view, i, text);
-        if (is_json_word(&space->axes[i]))
+        const st_space_axis *axis = &space->axes[i];
+        const st_key *key = axis->axis.key;
+        bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_TEXT);
+        if (axis->has_numbers && !named && (axis->type == NULL || axis->type->kind != ST_TYPE_ENUM))
             st_buffer_text(buffer, value);
         else
             st_buffer_json_string(buffer, value);

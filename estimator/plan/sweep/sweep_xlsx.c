@@ -54,31 +54,28 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
     return status;
 }
 
-static void fill_fields(st_sweep_book *book, const st_space_worker *worker, size_t row)
-{
-    const st_space *space = book->space;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        uint64_t digit = worker->digits[i][row];
-        bool text = book->columns[i].type == NULL;
-        book->fields[i] = (st_xlsx_field){
-            .number = text ? 0 : st_space_axis_number(space, i, digit),
-            .text = text ? st_space_value_text(space, i, digit, book->texts[i], TEXT_BYTES) : NULL};
-    }
-    for (size_t i = 0; i < space->cell_count; i++)
-        book->fields[space->axis_count + i] = (st_xlsx_field){.number = worker->outputs[i][row]};
-    book->failed.length = 0;
-    if (st_sweep_marks(space))
-        (void)st_sweep_failed(worker, row, &book->failed);
-    book->fields[space->axis_count + space->cell_count] =
-        (st_xlsx_field){.text = book->failed.length > 0 ? book->failed.data : ""};
-}
-
 st_status st_sweep_book_take(st_sweep_book *book, const st_space_worker *worker, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t row = 0; row < worker->rows && status == ST_OK; row++) {
         if (worker->reasons[row] == ST_REASON_NONE) {
-            fill_fields(book, worker, row);
+            const st_space *space = book->space;
+            for (size_t i = 0; i < space->axis_count; i++) {
+                uint64_t digit = worker->digits[i][row];
+                bool text = book->columns[i].type == NULL;
+                book->fields[i] = (st_xlsx_field){
+                    .number = text ? 0 : st_space_axis_number(space, i, digit),
+                    .text = text ? st_space_value_text(space, i, digit, book->texts[i], TEXT_BYTES)
+                                 : NULL};
+            }
+            for (size_t i = 0; i < space->cell_count; i++)
+                book->fields[space->axis_count + i] =
+                    (st_xlsx_field){.number = worker->outputs[i][row]};
+            book->failed.length = 0;
+            if (st_sweep_marks(space))
+                (void)st_sweep_failed(worker, row, &book->failed);
+            book->fields[space->axis_count + space->cell_count] =
+                (st_xlsx_field){.text = book->failed.length > 0 ? book->failed.data : ""};
             status = st_xlsx_table_row(book->table, book->fields, errors);
         }
     }

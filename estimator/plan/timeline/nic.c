@@ -65,18 +65,6 @@ static size_t stage_of_rank(const st_timeline *timeline, uint32_t rank)
     return SIZE_MAX;
 }
 
-static void add_task(nic_builder *builder, st_task_id task, size_t stage)
-{
-    st_task_view view = st_graph_task(builder->timeline->graph, task);
-    nic_lane *lanes = &builder->lanes[stage * LANES];
-    st_task_time time = st_replay_task(builder->timeline->replay, task);
-    for (int group = 0; group < ST_GROUPS; group++)
-        if (strcmp(view.category_name, lane_category[group]) == 0)
-            add_time(&lanes[group], builder, time);
-    if (st_is_pass(view.category_name))
-        add_time(&lanes[IN_PASSES], builder, time);
-}
-
 static st_status fill_lanes(nic_builder *builder, st_errors *errors)
 {
     const st_timeline *timeline = builder->timeline;
@@ -93,8 +81,17 @@ static st_status fill_lanes(nic_builder *builder, st_errors *errors)
         stages[i] = stage_of_rank(timeline, st_graph_resource_rank(timeline->graph, (uint32_t)i));
     for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
         size_t stage = stages[st_graph_task(timeline->graph, (st_task_id)i).resource];
-        if (stage < builder->stages)
-            add_task(builder, (st_task_id)i, stage);
+        if (stage < builder->stages) {
+            const st_task_id task = (st_task_id)i;
+            st_task_view view = st_graph_task(builder->timeline->graph, task);
+            nic_lane *lanes = &builder->lanes[stage * LANES];
+            st_task_time time = st_replay_task(builder->timeline->replay, task);
+            for (int group = 0; group < ST_GROUPS; group++)
+                if (strcmp(view.category_name, lane_category[group]) == 0)
+                    add_time(&lanes[group], builder, time);
+            if (st_is_pass(view.category_name))
+                add_time(&lanes[IN_PASSES], builder, time);
+        }
     }
     return ST_OK;
 }
@@ -138,46 +135,6 @@ static bool add_flow(void *context, const st_flow *flow)
     return true;
 }
 
-/* Bytes of a stage's kind on a node go into the time of its messages, as far as the cards allow,
- * and the rest into the passes. */
-static void spread(const nic_builder *builder, size_t stage, size_t group, double bytes,
-                   double *bins, st_nic_class *class)
-{
-    const nic_lane *lanes = &builder->lanes[stage * LANES];
-    double room =
-        builder->rate > 0 ? builder->rate * lanes[group].all / ST_TICKS_PER_S : (double)INFINITY;
-    double own = lanes[group].all > 0 ? fmin(bytes, room) : 0;
-    if (lanes[IN_PASSES].all == 0)
-        own = bytes;
-    const nic_lane *lane = &lanes[group];
-    for (size_t i = 0; i < builder->bins && own > 0 && lane->all > 0; i++)
-        bins[i] += own * lane->ticks[i] / lane->all;
-    lane = &lanes[IN_PASSES];
-    for (size_t i = 0; i < builder->bins && bytes > own; i++)
-        bins[i] += (bytes - own) * lane->ticks[i] / lane->all;
-    class->sent_bytes += bytes;
-    class->hidden_bytes += bytes - own;
-}
-
-/* What kinds or directions would send at once above the rate of the cards waits until these are
- * free, or leaves before where the step ends first. */
-static void hold_to_rate(const nic_builder *builder, double *bins, st_nic_class *class)
-{
-    double room =
-        builder->rate * (double)builder->timeline->end / ST_TICKS_PER_S / (double)builder->bins;
-    double waiting = 0;
-    if (builder->rate <= 0 || class->sent_bytes > room * (double)builder->bins)
-        return;
-    for (size_t turn = 0; turn < 2 * builder->bins; turn++) {
-        size_t bin = turn < builder->bins ? turn : 2 * builder->bins - 1 - turn;
-        double all = bins[bin] + waiting;
-        double above = fmax(bins[bin] - room, 0);
-        class->delayed_bytes += above;
-        bins[bin] = fmin(all, room);
-        waiting = all - bins[bin];
-    }
-}
-
 static st_status fill_class(const nic_builder *builder, st_nic_class *class, st_errors *errors)
 {
     double *bins = st_arena_alloc(builder->arena, builder->bins, sizeof *bins);
@@ -187,41 +144,50 @@ static st_status fill_class(const nic_builder *builder, st_nic_class *class, st_
     for (size_t stage = 0; stage < builder->stages; stage++)
         for (size_t group = 0; group < ST_GROUPS; group++) {
             double bytes = builder->sent[sent_index(builder, class->first_node, stage, group)];
-            if (bytes > 0)
-                spread(builder, stage, group, bytes, bins, class);
+            if (bytes > 0) {
+                /* Bytes of a stage's kind on a node go into the time of its messages, as far as the
+                 * cards allow, and the rest into the passes. */
+                const nic_lane *lanes = &builder->lanes[stage * LANES];
+                double room = builder->rate > 0 ? builder->rate * lanes[group].all / ST_TICKS_PER_S
+                                                : (double)INFINITY;
+                double own = lanes[group].all > 0 ? fmin(bytes, room) : 0;
+                if (lanes[IN_PASSES].all == 0)
+                    own = bytes;
+                const nic_lane *lane = &lanes[group];
+                for (size_t i = 0; i < builder->bins && own > 0 && lane->all > 0; i++)
+                    bins[i] += own * lane->ticks[i] / lane->all;
+                lane = &lanes[IN_PASSES];
+                for (size_t i = 0; i < builder->bins && bytes > own; i++)
+                    bins[i] += (bytes - own) * lane->ticks[i] / lane->all;
+                class->sent_bytes += bytes;
+                class->hidden_bytes += bytes - own;
+            }
         }
-    hold_to_rate(builder, bins, class);
+    /* What kinds or directions would send at once above the rate of the cards waits until these
+     * are free, or leaves before where the step ends first. */
+    double room =
+        builder->rate * (double)builder->timeline->end / ST_TICKS_PER_S / (double)builder->bins;
+    double waiting = 0;
+    if (!(builder->rate <= 0) && !(class->sent_bytes > room * (double)builder->bins)) {
+        for (size_t turn = 0; turn < 2 * builder->bins; turn++) {
+            size_t bin = turn < builder->bins ? turn : 2 * builder->bins - 1 - turn;
+            double all = bins[bin] + waiting;
+            double above = fmax(bins[bin] - room, 0);
+            class->delayed_bytes += above;
+            bins[bin] = fmin(all, room);
+            waiting = all - bins[bin];
+        }
+    }
     return ST_OK;
-}
-
-/* Nodes that send the same by stage and kind are one class; there are few. */
-static void find_class(const nic_builder *builder, st_nic_class *classes, size_t *count,
-                       size_t node)
-{
-    size_t bytes = builder->stages * ST_GROUPS * sizeof(double);
-    const double *own = &builder->sent[sent_index(builder, node, 0, 0)];
-    size_t i = 0;
-    while (i < *count &&
-           memcmp(own, &builder->sent[sent_index(builder, classes[i].first_node, 0, 0)], bytes) !=
-               0)
-        i++;
-    if (i == *count)
-        classes[(*count)++] = (st_nic_class){.first_node = node};
-    classes[i].nodes++;
-}
-
-/* Nodes up to the one of the last rank. */
-static size_t node_count(const nic_builder *builder)
-{
-    const st_timeline_plan *plan = &builder->timeline->plan;
-    size_t ranks = plan->splits_differ ? st_own_ranks(plan->own_stages, builder->stages)
-                                       : builder->traffic[0]->placement.ranks;
-    return (ranks + builder->gpus_per_node - 1) / builder->gpus_per_node;
 }
 
 static st_status fill_classes(nic_builder *builder, st_nic_usage *usage, st_errors *errors)
 {
-    size_t nodes = node_count(builder);
+    /* Nodes up to the one of the last rank. */
+    const st_timeline_plan *plan = &builder->timeline->plan;
+    size_t ranks = plan->splits_differ ? st_own_ranks(plan->own_stages, builder->stages)
+                                       : builder->traffic[0]->placement.ranks;
+    size_t nodes = (ranks + builder->gpus_per_node - 1) / builder->gpus_per_node;
     st_nic_class *classes = st_arena_alloc(builder->arena, nodes, sizeof *classes);
     builder->sent =
         st_arena_alloc(builder->arena, nodes * builder->stages * ST_GROUPS, sizeof(double));
@@ -237,8 +203,19 @@ static st_status fill_classes(nic_builder *builder, st_nic_usage *usage, st_erro
         st_traffic_visit(&builder->visited->placement, &builder->visited->traffic, add_flow,
                          builder);
     }
-    for (size_t node = 0; node < nodes; node++)
-        find_class(builder, classes, &usage->class_count, node);
+    for (size_t node = 0; node < nodes; node++) {
+        /* Nodes that send the same by stage and kind are one class; there are few. */
+        size_t bytes = builder->stages * ST_GROUPS * sizeof(double);
+        const double *own = &builder->sent[sent_index(builder, node, 0, 0)];
+        size_t i = 0;
+        while (i < usage->class_count &&
+               memcmp(own, &builder->sent[sent_index(builder, classes[i].first_node, 0, 0)],
+                      bytes) != 0)
+            i++;
+        if (i == usage->class_count)
+            classes[(usage->class_count)++] = (st_nic_class){.first_node = node};
+        classes[i].nodes++;
+    }
     usage->classes = classes;
     for (size_t i = 0; i < usage->class_count; i++) {
         st_status status = fill_class(builder, &classes[i], errors);

@@ -48,26 +48,6 @@ static void fill_bin(const void *context, size_t index, st_node *node)
     st_put_number(node, "bytes_per_s", usage->bin_s > 0 ? class->bytes[bin] / usage->bin_s : 0);
 }
 
-/* The step in columns of text, by the mean of their bins; a bin may be wider than a column. */
-static void say_levels(const st_nic_usage *usage, const st_nic_class *class, st_node *root)
-{
-    static const char *const marks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    double most = 0;
-    double level[LEVELS] = {0};
-    for (size_t i = 0; i < LEVELS; i++) {
-        size_t first = i * usage->bins / LEVELS;
-        size_t behind = (i + 1) * usage->bins / LEVELS;
-        behind = behind > first ? behind : first + 1;
-        for (size_t bin = first; bin < behind; bin++)
-            level[i] += class->bytes[bin] / (double)(behind - first);
-        most = fmax(most, level[i]);
-    }
-    st_say(root, "  %6zu  |", class->first_node);
-    for (size_t i = 0; i < LEVELS && most > 0; i++)
-        st_say(root, "%s", marks[(int)ceil(8 * level[i] / most)]);
-    st_say(root, "|\n");
-}
-
 static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_node *list,
                       st_node *root)
 {
@@ -90,20 +70,6 @@ static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_n
            rate_text(peak_rate(usage, class), texts[4]), 100 * on_share(usage, class));
 }
 
-static void say_classes(const st_nic_usage *usage, st_node *list, st_node *root)
-{
-    char text[ST_QUANTITY_TEXT];
-    st_say(root, "Bytes that leave a node%s%s\n", usage->rate > 0 ? "; its cards have " : "",
-           usage->rate > 0 ? rate_text(usage->rate, text) : "");
-    st_say(root, "    node   alike         sent    in passes      delayed         mean         "
-                 "peak   sending\n");
-    for (size_t i = 0; i < usage->class_count; i++)
-        put_class(usage, &usage->classes[i], list, root);
-    st_say(root, "\n    node  the step, each line by its own most\n");
-    for (size_t i = 0; i < usage->class_count; i++)
-        say_levels(usage, &usage->classes[i], root);
-}
-
 void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result)
 {
     const st_timeline_plan *plan = &usage->timeline->plan;
@@ -123,27 +89,39 @@ void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result
     st_say(root, "job        %s\nsheet      %s\nstep time  %s\n\n", plan->job, plan->sheet,
            st_quantity_text(step_s, "s", text));
     st_node *list = st_put_list(root, "nodes");
-    say_classes(usage, list, root);
+    char classe_text[ST_QUANTITY_TEXT];
+    st_say(root, "Bytes that leave a node%s%s\n", usage->rate > 0 ? "; its cards have " : "",
+           usage->rate > 0 ? rate_text(usage->rate, classe_text) : "");
+    st_say(root, "    node   alike         sent    in passes      delayed         mean         "
+                 "peak   sending\n");
+    for (size_t i = 0; i < usage->class_count; i++)
+        put_class(usage, &usage->classes[i], list, root);
+    st_say(root, "\n    node  the step, each line by its own most\n");
+    for (size_t i = 0; i < usage->class_count; i++) {
+        /* The step in columns of text, by the mean of their bins; a bin may be wider than a column.
+         */
+        const st_nic_class *class = &usage->classes[i];
+        static const char *const marks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+        double most = 0;
+        double level[LEVELS] = {0};
+        for (size_t j = 0; j < LEVELS; j++) {
+            size_t first = j * usage->bins / LEVELS;
+            size_t behind = (j + 1) * usage->bins / LEVELS;
+            behind = behind > first ? behind : first + 1;
+            for (size_t bin = first; bin < behind; bin++)
+                level[j] += class->bytes[bin] / (double)(behind - first);
+            most = fmax(most, level[j]);
+        }
+        st_say(root, "  %6zu  |", class->first_node);
+        for (size_t j = 0; j < LEVELS && most > 0; j++)
+            st_say(root, "%s", marks[(int)ceil(8 * level[j] / most)]);
+        st_say(root, "|\n");
+    }
     (void)st_put_rows(root, "series", fill_bin, usage, usage->class_count * usage->bins);
     st_result_csv(result, "series", "node,from_s,until_s,bytes,bytes_per_s");
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
-
-static void draw_curve(const st_nic_usage *usage, size_t index, double most, st_buffer *svg)
-{
-    const st_nic_class *class = &usage->classes[index];
-    for (size_t i = 0; i < usage->bins; i++) {
-        double x = LEFT + (double)WIDTH * (double)i / (double)usage->bins;
-        double next = LEFT + (double)WIDTH * (double)(i + 1) / (double)usage->bins;
-        double y = TOP + HEIGHT * (1 - class->bytes[i] / usage->bin_s / most);
-        double before = i == 0 ? 0 : class->bytes[i - 1];
-        const st_svg_point corner[] = {
-            {x, TOP + HEIGHT * (1 - before / usage->bin_s / most)}, {x, y}, {next, y}};
-        st_svg_line(svg, corner[0], corner[1], st_svg_color(index));
-        st_svg_line(svg, corner[1], corner[2], st_svg_color(index));
-    }
-}
 
 static void draw_axes(const st_nic_usage *usage, double most, st_buffer *svg)
 {
@@ -167,18 +145,6 @@ static void draw_axes(const st_nic_usage *usage, double most, st_buffer *svg)
     }
 }
 
-static void draw_legend(const st_nic_usage *usage, size_t drawn, st_buffer *svg)
-{
-    st_svg_key keys[MOST_CURVES];
-    char texts[MOST_CURVES][48];
-    for (size_t i = 0; i < drawn; i++) {
-        (void)snprintf(texts[i], sizeof texts[i], "node %zu, %zu alike",
-                       usage->classes[i].first_node, usage->classes[i].nodes);
-        keys[i] = (st_svg_key){.color = st_svg_color(i), .text = texts[i]};
-    }
-    (void)st_svg_legend(svg, keys, drawn, (st_svg_box){LEFT, TOP + HEIGHT + 36, WIDTH, 0});
-}
-
 void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
 {
     size_t drawn = usage->class_count < MOST_CURVES ? usage->class_count : MOST_CURVES;
@@ -196,9 +162,27 @@ void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
         st_svg_text(svg, (st_svg_point){LEFT, 46}, "faint",
                     "the scale ends at the rate of the node's network cards");
     draw_axes(usage, most, svg);
-    for (size_t i = 0; i < drawn && usage->bin_s > 0; i++)
-        draw_curve(usage, i, most, svg);
-    draw_legend(usage, drawn, svg);
+    for (size_t i = 0; i < drawn && usage->bin_s > 0; i++) {
+        const st_nic_class *class = &usage->classes[i];
+        for (size_t j = 0; j < usage->bins; j++) {
+            double x = LEFT + (double)WIDTH * (double)j / (double)usage->bins;
+            double next = LEFT + (double)WIDTH * (double)(j + 1) / (double)usage->bins;
+            double y = TOP + HEIGHT * (1 - class->bytes[j] / usage->bin_s / most);
+            double before = j == 0 ? 0 : class->bytes[j - 1];
+            const st_svg_point corner[] = {
+                {x, TOP + HEIGHT * (1 - before / usage->bin_s / most)}, {x, y}, {next, y}};
+            st_svg_line(svg, corner[0], corner[1], st_svg_color(i));
+            st_svg_line(svg, corner[1], corner[2], st_svg_color(i));
+        }
+    }
+    st_svg_key keys[MOST_CURVES];
+    char texts[MOST_CURVES][48];
+    for (size_t i = 0; i < drawn; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "node %zu, %zu alike",
+                       usage->classes[i].first_node, usage->classes[i].nodes);
+        keys[i] = (st_svg_key){.color = st_svg_color(i), .text = texts[i]};
+    }
+    (void)st_svg_legend(svg, keys, drawn, (st_svg_box){LEFT, TOP + HEIGHT + 36, WIDTH, 0});
     st_svg_end(svg);
     st_buffer_end(&title, &svg->failed);
 }

@@ -48,31 +48,6 @@ static st_status refuse_name(const wanted_schedule *wanted)
         name, st_errors_nearest(wanted->errors, name, names, ST_SCHEDULES + count));
 }
 
-/* The plugin has no such schedule, or several and none was named. */
-static st_status refuse_schedule(const wanted_schedule *wanted, const st_plugin *shown,
-                                 const char *name)
-{
-    const char *names[ST_PLUGIN_MAX_SCHEDULES];
-    st_buffer list = {0};
-    for (size_t i = 0; i < shown->schedule_count; i++) {
-        names[i] = shown->schedules[i]->name;
-        st_buffer_printf(&list, "%s%s:%s", i == 0 ? "" : ", ", shown->id, names[i]);
-    }
-    const char *message =
-        shown->schedule_count == 0
-            ? st_errors_text(wanted->errors, "plugin '%s' has no schedules", shown->id)
-        : name[0] == '\0'
-            ? st_errors_text(wanted->errors, "plugin '%s' has several schedules", shown->id)
-            : st_errors_text(wanted->errors, "plugin '%s' has no schedule '%.80s'", shown->id,
-                             name);
-    st_status status = st_fail(
-        wanted->errors, ST_ERR_USAGE, wanted->place, "%s" ST_EXPECTED "%s" ST_HINT "%s", message,
-        st_or_none(list.data != NULL ? st_errors_text(wanted->errors, "%s", list.data) : NULL),
-        st_errors_nearest(wanted->errors, name, names, shown->schedule_count));
-    st_buffer_free(&list);
-    return status;
-}
-
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -84,8 +59,30 @@ static st_status open_schedule(const wanted_schedule *wanted, const st_plugin_mo
     const char *colon = strrchr(wanted->name, ':');
     const char *name = colon == NULL ? "" : colon + 1;
     *schedule = st_plugin_find_schedule(module, name);
-    if (*schedule == SIZE_MAX)
-        return refuse_schedule(wanted, st_plugin_descriptor(module), name);
+    if (*schedule == SIZE_MAX) {
+        /* The plugin has no such schedule, or several and none was named. */
+        const st_plugin *shown = st_plugin_descriptor(module);
+        const char *names[ST_PLUGIN_MAX_SCHEDULES];
+        st_buffer list = {0};
+        for (size_t i = 0; i < shown->schedule_count; i++) {
+            names[i] = shown->schedules[i]->name;
+            st_buffer_printf(&list, "%s%s:%s", i == 0 ? "" : ", ", shown->id, names[i]);
+        }
+        const char *message =
+            shown->schedule_count == 0
+                ? st_errors_text(wanted->errors, "plugin '%s' has no schedules", shown->id)
+            : name[0] == '\0'
+                ? st_errors_text(wanted->errors, "plugin '%s' has several schedules", shown->id)
+                : st_errors_text(wanted->errors, "plugin '%s' has no schedule '%.80s'", shown->id,
+                                 name);
+        st_status schedule_status = st_fail(
+            wanted->errors, ST_ERR_USAGE, wanted->place, "%s" ST_EXPECTED "%s" ST_HINT "%s",
+            message,
+            st_or_none(list.data != NULL ? st_errors_text(wanted->errors, "%s", list.data) : NULL),
+            st_errors_nearest(wanted->errors, name, names, shown->schedule_count));
+        st_buffer_free(&list);
+        return schedule_status;
+    }
     size_t count = wanted->wish->setting_count;
     st_plugin_given *given = st_arena_alloc(wanted->arena, count + 1, sizeof *given);
     st_status status = given != NULL ? st_plugin_read_options(wanted->wish->settings, count,
@@ -137,25 +134,20 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
     return st_plugin_order_make(&request, wanted->arena, order, wanted->errors);
 }
 
-/* The wish, or else what the job says in the same way; no name for those that are built in. */
-static void find_wanted(const st_schedule_wish *wish, const st_job *job, wanted_schedule *wanted)
-{
-    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
-    wanted->apart = st_job_isolates(job);
-    if (wish->name != NULL) {
-        wanted->name = st_schedule_is_built_in(wish->name) ? NULL : wish->name;
-        wanted->place = (st_place){.file = "--schedule"};
-    } else if (own != NULL && own->text != NULL && strchr(own->text, ':') != NULL) {
-        wanted->name = own->text;
-        wanted->place = own->place;
-    }
-}
-
 st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths, const st_job *job,
                              st_arena *arena, st_timeline_plan *plan, st_errors *errors)
 {
     wanted_schedule wanted = {.wish = wish, .paths = paths, .arena = arena, .errors = errors};
-    find_wanted(wish, job, &wanted);
+    /* The wish, or else what the job says in the same way; no name for those that are built in. */
+    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
+    wanted.apart = st_job_isolates(job);
+    if (wish->name != NULL) {
+        wanted.name = st_schedule_is_built_in(wish->name) ? NULL : wish->name;
+        wanted.place = (st_place){.file = "--schedule"};
+    } else if (own != NULL && own->text != NULL && strchr(own->text, ':') != NULL) {
+        wanted.name = own->text;
+        wanted.place = own->place;
+    }
     if (wanted.name != NULL)
         return order_of_plugin(&wanted, plan);
     return wish->setting_count > 0 ? st_fail(errors, ST_ERR_USAGE, (st_place){0},

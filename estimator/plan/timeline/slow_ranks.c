@@ -108,38 +108,30 @@ static st_status add_rank(const slow_reader *self, uint64_t rank, double factor)
                : st_out_of_memory(self->errors);
 }
 
-static uint64_t rank_count(const st_slow_places *places)
-{
-    const st_schedule_groups *groups = places->groups;
-    return places->own_stages != NULL
-               ? st_own_ranks(places->own_stages, places->stages)
-               : (uint64_t)groups->tp * groups->cp * groups->dp * places->stages;
-}
-
-static st_status read_link(const slow_reader *self, const slow_text *parts)
-{
-    for (size_t i = 0; i < ST_LINKS; i++) {
-        if (strcmp(links[i], parts->name) == 0) {
-            self->slow->link[i] = fmax(self->slow->link[i], 1) * parts->factor;
-            return ST_OK;
-        }
-    }
-    return st_fail(self->errors, ST_ERR_USAGE, at,
-                   "there are no links '%s' in '%.80s'" ST_EXPECTED "tp, cp, ep, pp or dp",
-                   parts->name, parts->text);
-}
-
 static st_status read_one(const slow_reader *self, const char *text)
 {
     slow_text parts;
     uint64_t number = 0;
-    uint64_t ranks = rank_count(self->places);
+    const st_slow_places *places = self->places;
+    const st_schedule_groups *groups = places->groups;
+    uint64_t ranks = places->own_stages != NULL
+                         ? st_own_ranks(places->own_stages, places->stages)
+                         : (uint64_t)groups->tp * groups->cp * groups->dp * places->stages;
     uint64_t each = self->places->gpus_per_node > 0 ? self->places->gpus_per_node : 1;
     st_status status = cut(self, text, &parts);
     if (status != ST_OK)
         return status;
-    if (strcmp(parts.kind, "links") == 0)
-        return read_link(self, &parts);
+    if (strcmp(parts.kind, "links") == 0) {
+        for (size_t i = 0; i < ST_LINKS; i++) {
+            if (strcmp(links[i], parts.name) == 0) {
+                self->slow->link[i] = fmax(self->slow->link[i], 1) * parts.factor;
+                return ST_OK;
+            }
+        }
+        return st_fail(self->errors, ST_ERR_USAGE, at,
+                       "there are no links '%s' in '%.80s'" ST_EXPECTED "tp, cp, ep, pp or dp",
+                       parts.name, parts.text);
+    }
     bool node = strcmp(parts.kind, "node") == 0;
     if (!node && strcmp(parts.kind, "rank") != 0)
         return refuse_form(self, text);

@@ -38,17 +38,6 @@ static const st_strategy_span *span_of(const st_strategy *strategy, size_t place
     return &strategy->stages[place % strategy->count].layers.items[place / strategy->count];
 }
 
-static void check_chunks(applier *self)
-{
-    const st_strategy *strategy = self->strategy;
-    for (size_t i = 1; i < strategy->count; i++)
-        if (strategy->stages[i].layers.count != strategy->stages[0].layers.count)
-            ST_NOTE(self, ST_ERR_VALUE, strategy->stages[i].layers.items[0].place,
-                    "stage %zu has %zu ranges of layers" ST_EXPECTED
-                    "%zu, one for each chunk, as stage 0 has",
-                    i, strategy->stages[i].layers.count, strategy->stages[0].layers.count);
-}
-
 static void check_layers(applier *self)
 {
     const st_strategy *strategy = self->strategy;
@@ -190,39 +179,6 @@ typedef struct st_split {
     size_t dp;
 } st_split;
 
-static st_split split_stage(applier *self, size_t index)
-{
-    const st_strategy_stage *stage = &self->strategy->stages[index];
-    size_t devices = device_count(stage);
-    st_split split = {.tp = own_or_job(self, stage->tp, "parallel.tp"),
-                      .cp = own_or_job(self, stage->cp, "parallel.cp"),
-                      .dp = 1};
-    if (devices % (split.tp * split.cp) != 0)
-        ST_NOTE(self, ST_ERR_VALUE, stage->devices.items[0].place,
-                "stage %zu has %zu devices" ST_EXPECTED
-                "a multiple of %zu (parallel.tp * parallel.cp)",
-                index, devices, split.tp * split.cp);
-    else
-        split.dp = devices / (split.tp * split.cp);
-    return split;
-}
-
-/* Ranks on the stages of the job's order, where all stages are split alike. */
-static void place_devices(applier *self, const st_split *split)
-{
-    const st_job_value *order = st_job_value_of(self->job, "parallel.order");
-    st_placement placement;
-    st_placement_plan plan = {
-        .size = {split->tp, split->cp, 1, split->dp, self->strategy->count, 0}, .gpus_per_node = 1};
-    if (order != NULL && order->origin != ST_ORIGIN_NONE) {
-        plan.order = order->text;
-        plan.place = order->place;
-    }
-    self->status = st_placement_create(&plan, &placement, self->errors);
-    if (self->status == ST_OK)
-        check_places(self, &placement);
-}
-
 /* --- in place of the job's plan --------------------------------------------------------------- */
 
 /* Notes that there was no memory for a text. */
@@ -241,54 +197,6 @@ static void add_set(applier *self, const char *text)
 static void add_count(applier *self, const char *path, size_t count)
 {
     add_set(self, st_arena_printf(self->arena, "%s=%zu", path, count));
-}
-
-/* The layers as parallel.layout writes them; a plan of one stage needs none but in place of the
- * job's. */
-static void add_layout(applier *self)
-{
-    size_t places = self->strategy->count * self->strategy->stages[0].layers.count;
-    const st_job_value *own = st_job_value_of(self->job, "parallel.layout");
-    st_buffer text = {0};
-    if (places > 1 || (own != NULL && own->origin != ST_ORIGIN_NONE)) {
-        st_buffer_text(&text, "parallel.layout=E");
-        for (size_t i = 0; i < places; i++) {
-            const st_strategy_span *span = span_of(self->strategy, i);
-            st_buffer_printf(&text, "%st*%lu", i > 0 ? "|" : "",
-                             (unsigned long)span->last - span->first + 1);
-        }
-        for (uint32_t mtp = (uint32_t)number_of(self, "model.mtp"); mtp > 0; mtp--)
-            st_buffer_text(&text, "m");
-        st_buffer_text(&text, "L");
-        add_set(self, st_arena_copy(self->arena, text.data, text.length));
-    }
-    st_buffer_free(&text);
-}
-
-static void check_schedule(applier *self)
-{
-    const st_job_value *own = st_job_value_of(self->job, "parallel.schedule");
-    for (int i = ST_SCHEDULE_ZERO_BUBBLE_V; own != NULL && own->text != NULL && i < ST_SCHEDULES;
-         i++)
-        if (strcmp(own->text, st_schedule_name((st_schedule_kind)i)) == 0)
-            ST_NOTE(self, ST_ERR_VALUE, own->place,
-                    "schedule '%s' of the job has its own chunks" ST_EXPECTED
-                    "a schedule or orders in the strategy",
-                    own->text);
-}
-
-/* Nodes for as many stages as the largest one: the cluster's own are counted by check_devices. */
-static void add_nodes(applier *self)
-{
-    double per_node = number_of(self, "cluster.gpus_per_node");
-    size_t most = 0;
-    for (size_t i = 0; i < self->strategy->count; i++) {
-        size_t own = device_count(&self->strategy->stages[i]);
-        most = own > most ? own : most;
-    }
-    if (per_node > 0)
-        add_count(self, "cluster.nodes",
-                  (size_t)ceil((double)(most * self->strategy->count) / per_node));
 }
 
 /* Sequences of a micro-batch on each rank of a stage, such that all stages take as many. */
@@ -343,14 +251,39 @@ static st_split split_stages(applier *self)
         return (st_split){1, 1, 1};
     }
     for (size_t i = 0; i < count; i++) {
-        splits[i] = split_stage(self, i);
+        const st_strategy_stage *stage = &self->strategy->stages[i];
+        size_t devices = device_count(stage);
+        st_split split = {.tp = own_or_job(self, stage->tp, "parallel.tp"),
+                          .cp = own_or_job(self, stage->cp, "parallel.cp"),
+                          .dp = 1};
+        if (devices % (split.tp * split.cp) != 0)
+            ST_NOTE(self, ST_ERR_VALUE, stage->devices.items[0].place,
+                    "stage %zu has %zu devices" ST_EXPECTED
+                    "a multiple of %zu (parallel.tp * parallel.cp)",
+                    i, devices, split.tp * split.cp);
+        else
+            split.dp = devices / (split.tp * split.cp);
+        splits[i] = split;
         self->sets->is_uneven =
             self->sets->is_uneven || memcmp(&splits[i], &splits[0], sizeof splits[i]) != 0;
     }
     for (size_t i = 0; i < count && self->status == ST_OK; i++)
         variants[i] = make_variant(self, i, splits);
-    if (self->status == ST_OK && !self->sets->is_uneven)
-        place_devices(self, splits);
+    if (self->status == ST_OK && !self->sets->is_uneven) {
+        /* Ranks on the stages of the job's order, where all stages are split alike. */
+        const st_job_value *order = st_job_value_of(self->job, "parallel.order");
+        st_placement placement;
+        st_placement_plan plan = {
+            .size = {splits->tp, splits->cp, 1, splits->dp, self->strategy->count, 0},
+            .gpus_per_node = 1};
+        if (order != NULL && order->origin != ST_ORIGIN_NONE) {
+            plan.order = order->text;
+            plan.place = order->place;
+        }
+        self->status = st_placement_create(&plan, &placement, self->errors);
+        if (self->status == ST_OK)
+            check_places(self, &placement);
+    }
     self->sets->stages = variants;
     return splits[0];
 }
@@ -366,12 +299,40 @@ static void add_plan(applier *self, const st_split *split)
         add_count(self, "parallel.tp", split->tp);
     if (strategy->stages[0].cp > 0)
         add_count(self, "parallel.cp", split->cp);
-    if (self->sets->is_uneven)
-        add_nodes(self);
+    if (self->sets->is_uneven) {
+        /* Nodes for as many stages as the largest one: the cluster's own are counted by
+         * check_devices. */
+        double per_node = number_of(self, "cluster.gpus_per_node");
+        size_t most = 0;
+        for (size_t i = 0; i < self->strategy->count; i++) {
+            size_t own = device_count(&self->strategy->stages[i]);
+            most = own > most ? own : most;
+        }
+        if (per_node > 0)
+            add_count(self, "cluster.nodes",
+                      (size_t)ceil((double)(most * self->strategy->count) / per_node));
+    }
     for (size_t i = 0; i < ST_COUNT(ends); i++)
         if (number_of(self, ends[i]) > 0)
             add_count(self, ends[i], 0);
-    add_layout(self);
+    /* The layers as parallel.layout writes them; a plan of one stage needs none but in place of
+     * the job's. */
+    size_t places = self->strategy->count * self->strategy->stages[0].layers.count;
+    const st_job_value *own = st_job_value_of(self->job, "parallel.layout");
+    st_buffer text = {0};
+    if (places > 1 || (own != NULL && own->origin != ST_ORIGIN_NONE)) {
+        st_buffer_text(&text, "parallel.layout=E");
+        for (size_t i = 0; i < places; i++) {
+            const st_strategy_span *span = span_of(self->strategy, i);
+            st_buffer_printf(&text, "%st*%lu", i > 0 ? "|" : "",
+                             (unsigned long)span->last - span->first + 1);
+        }
+        for (uint32_t mtp = (uint32_t)number_of(self, "model.mtp"); mtp > 0; mtp--)
+            st_buffer_text(&text, "m");
+        st_buffer_text(&text, "L");
+        add_set(self, st_arena_copy(self->arena, text.data, text.length));
+    }
+    st_buffer_free(&text);
     if (strategy->stages[0].order != NULL)
         add_set(self, "parallel.schedule=1f1b");
     else if (strategy->schedule != NULL)
@@ -384,14 +345,29 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
     applier self = {strategy, job, arena, errors, sets, ST_OK};
     st_split split = {1, 1, 1};
     *sets = (st_strategy_sets){0};
-    check_chunks(&self);
+    const st_strategy *chunk_strategy = self.strategy;
+    for (size_t i = 1; i < chunk_strategy->count; i++)
+        if (chunk_strategy->stages[i].layers.count != chunk_strategy->stages[0].layers.count)
+            ST_NOTE(&self, ST_ERR_VALUE, chunk_strategy->stages[i].layers.items[0].place,
+                    "stage %zu has %zu ranges of layers" ST_EXPECTED
+                    "%zu, one for each chunk, as stage 0 has",
+                    i, chunk_strategy->stages[i].layers.count,
+                    chunk_strategy->stages[0].layers.count);
     check_devices(&self);
     if (self.status == ST_OK)
         check_layers(&self);
     if (self.status == ST_OK)
         split = split_stages(&self);
-    if (strategy->schedule == NULL && strategy->stages[0].order == NULL)
-        check_schedule(&self);
+    if (strategy->schedule == NULL && strategy->stages[0].order == NULL) {
+        const st_job_value *own = st_job_value_of(self.job, "parallel.schedule");
+        for (int i = ST_SCHEDULE_ZERO_BUBBLE_V;
+             own != NULL && own->text != NULL && i < ST_SCHEDULES; i++)
+            if (strcmp(own->text, st_schedule_name((st_schedule_kind)i)) == 0)
+                ST_NOTE(&self, ST_ERR_VALUE, own->place,
+                        "schedule '%s' of the job has its own chunks" ST_EXPECTED
+                        "a schedule or orders in the strategy",
+                        own->text);
+    }
     if (self.status != ST_OK)
         return self.status;
     count_experts(&self);

@@ -85,20 +85,6 @@ static st_status find_missing(const order_trial *self, uint32_t stage)
     return ST_OK;
 }
 
-/* Whether there are passes for all; else there is no need for room for what is missing. */
-static st_status check_count(const order_trial *self, uint32_t stage)
-{
-    const st_strategy_stage *own = &self->strategy->stages[stage];
-    uint64_t least = 2 * (uint64_t)self->shape->micros * self->shape->chunks;
-    return own->pass_count >= least
-               ? ST_OK
-               : st_fail(self->errors, ST_ERR_VALUE, own->order_place,
-                         "stage %lu has %zu passes" ST_EXPECTED
-                         "%llu or more, F and B of %lu micro-batches and %lu chunks",
-                         (unsigned long)stage, own->pass_count, (unsigned long long)least,
-                         (unsigned long)self->shape->micros, (unsigned long)self->shape->chunks);
-}
-
 /* --- cycles ----------------------------------------------------------------------------------- */
 
 /* The stage and pass for whose end a pass waits; false: for none that has not run. */
@@ -198,8 +184,18 @@ static st_status try_orders(order_trial *self, st_arena *arena)
     const st_strategy *strategy = self->strategy;
     size_t cells = (size_t)st_schedule_places(self->shape) * self->shape->micros * ST_PASSES;
     st_status status = ST_OK;
-    for (uint32_t i = 0; i < strategy->count && status == ST_OK; i++)
-        status = check_count(self, i);
+    for (uint32_t i = 0; i < strategy->count && status == ST_OK; i++) {
+        const st_strategy_stage *own = &self->strategy->stages[i];
+        uint64_t least = 2 * (uint64_t)self->shape->micros * self->shape->chunks;
+        status =
+            own->pass_count >= least
+                ? ST_OK
+                : st_fail(self->errors, ST_ERR_VALUE, own->order_place,
+                          "stage %lu has %zu passes" ST_EXPECTED
+                          "%llu or more, F and B of %lu micro-batches and %lu chunks",
+                          (unsigned long)i, own->pass_count, (unsigned long long)least,
+                          (unsigned long)self->shape->micros, (unsigned long)self->shape->chunks);
+    }
     if (status != ST_OK)
         return status;
     self->stands = st_arena_alloc(arena, cells, sizeof(*self->stands));

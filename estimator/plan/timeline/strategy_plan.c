@@ -138,29 +138,6 @@ static bool copy_passes(st_timeline_plan *plan, st_arena *arena, st_own_passes *
     return true;
 }
 
-/* The passes of a stage as its variant has them; what is the same on all stages is the slowest's.
- */
-static void take_stage(const st_timeline_plan *variant, size_t stage, const st_own_passes *own)
-{
-    const st_schedule_shape *shape = &own->plan->schedule.shape;
-    st_schedule_ends *ends = &own->plan->schedule.ends;
-    const st_schedule_ends *other = &variant->schedule.ends;
-    for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
-         place += shape->stages) {
-        own->times[place] = variant->schedule.shape.times[place];
-        if (own->pieces != NULL && variant->schedule.pieces != NULL)
-            own->pieces[place] = variant->schedule.pieces[place];
-    }
-    own->plan->schedule.shape.transfer =
-        st_later(shape->transfer, variant->schedule.shape.transfer);
-    ends->gather_exposed = st_later(ends->gather_exposed, other->gather_exposed);
-    ends->gather_hidden = st_later(ends->gather_hidden, other->gather_hidden);
-    ends->reduce_exposed = st_later(ends->reduce_exposed, other->reduce_exposed);
-    ends->reduce_hidden = st_later(ends->reduce_hidden, other->reduce_hidden);
-    ends->optimizer = st_later(ends->optimizer, other->optimizer);
-    ends->slowdown = st_later(ends->slowdown, other->slowdown);
-}
-
 static bool same_sets(const st_strategy_variant *a, const st_strategy_variant *b)
 {
     bool same = a->count == b->count;
@@ -225,7 +202,27 @@ static st_status plan_stage(const stage_planner *self, size_t stage)
     if (status == ST_OK) {
         self->groups[stage] = variant->plan.schedule.groups;
         self->groups[stage].ranks = made->ranks;
-        take_stage(&variant->plan, stage, &self->passes);
+        /* The passes of a stage as its variant has them; what is the same on all stages is the
+         * slowest's. */
+        const st_timeline_plan *stage_variant = &variant->plan;
+        const st_own_passes *stage_own = &self->passes;
+        const st_schedule_shape *shape = &stage_own->plan->schedule.shape;
+        st_schedule_ends *ends = &stage_own->plan->schedule.ends;
+        const st_schedule_ends *other = &stage_variant->schedule.ends;
+        for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
+             place += shape->stages) {
+            stage_own->times[place] = stage_variant->schedule.shape.times[place];
+            if (stage_own->pieces != NULL && stage_variant->schedule.pieces != NULL)
+                stage_own->pieces[place] = stage_variant->schedule.pieces[place];
+        }
+        stage_own->plan->schedule.shape.transfer =
+            st_later(shape->transfer, stage_variant->schedule.shape.transfer);
+        ends->gather_exposed = st_later(ends->gather_exposed, other->gather_exposed);
+        ends->gather_hidden = st_later(ends->gather_hidden, other->gather_hidden);
+        ends->reduce_exposed = st_later(ends->reduce_exposed, other->reduce_exposed);
+        ends->reduce_hidden = st_later(ends->reduce_hidden, other->reduce_hidden);
+        ends->optimizer = st_later(ends->optimizer, other->optimizer);
+        ends->slowdown = st_later(ends->slowdown, other->slowdown);
         check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
     }
     return status;
@@ -237,19 +234,6 @@ static bool stages_differ(const stage_planner *self)
     for (size_t i = 0; i < self->strategy->count; i++)
         differ = differ || self->job->sets->stages[i].count > 0;
     return differ;
-}
-
-/* The job's own plan; where stages differ, each is told whether it fits instead of the job. */
-static st_status plan_job(const stage_planner *self, st_timeline_plan *plan)
-{
-    st_estimate *estimate = self->job->estimate;
-    st_error_scope scope = {.edit = is_not_about_fit, .context = estimate->sheet};
-    if (stages_differ(self))
-        st_errors_enter(self->errors, &scope);
-    st_status status = st_timeline_plan_of(estimate, self->layers, self->arena, plan, self->errors);
-    if (stages_differ(self))
-        st_errors_leave(self->errors, &scope);
-    return status;
 }
 
 /* Stages that have the same of their own are estimated once. */
@@ -282,7 +266,14 @@ st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *j
         return st_out_of_memory(errors);
     if (layers->moe == NULL)
         self.layers = NULL;
-    st_status status = plan_job(&self, plan);
+    /* The job's own plan; where stages differ, each is told whether it fits instead of the job. */
+    st_estimate *estimate = self.job->estimate;
+    st_error_scope scope = {.edit = is_not_about_fit, .context = estimate->sheet};
+    if (stages_differ(&self))
+        st_errors_enter(self.errors, &scope);
+    st_status status = st_timeline_plan_of(estimate, self.layers, self.arena, plan, self.errors);
+    if (stages_differ(&self))
+        st_errors_leave(self.errors, &scope);
     if (status == ST_OK)
         status = plan_stages(&self, plan);
     plan->splits_differ = job->sets->is_uneven;

@@ -107,26 +107,6 @@ static bool read_pass(const char *text, st_slot *slot)
     return text[at] == '\0';
 }
 
-static void read_order(st_yaml_reader *reader, const st_yaml_node *map, st_strategy_stage *stage)
-{
-    const st_yaml_node *list = st_read_list(reader, map, "order", ST_STRATEGY_PASSES);
-    if (list == NULL)
-        return;
-    st_strategy_pass *passes = st_read_alloc(reader, list->count + 1, sizeof *passes);
-    for (size_t i = 0; passes != NULL && i < list->count; i++) {
-        const st_yaml_node *item = list->items[i];
-        passes[i].place = item->place;
-        if (item->kind != ST_YAML_SCALAR || !read_pass(item->text, &passes[i].slot))
-            ST_NOTE(reader, ST_ERR_VALUE, item->place,
-                    "%s is no pass" ST_EXPECTED
-                    "F, B, I or W with a micro-batch from 0, and a chunk behind a point: F3, B0.1",
-                    st_yaml_describe(item, reader->errors));
-    }
-    stage->order = passes;
-    stage->pass_count = list->count;
-    stage->order_place = list->place;
-}
-
 /* A size of its own; 0 where the stage has none. */
 static double read_split(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
 {
@@ -143,15 +123,6 @@ static double read_split(st_yaml_reader *reader, const st_yaml_node *map, const 
     return 0;
 }
 
-static void check_recompute(st_yaml_reader *reader, const st_yaml_node *map, const char *text)
-{
-    const st_value_text value = {
-        .text = text, .length = strlen(text), .place = st_yaml_get(map, "recompute")->place};
-    double number = 0;
-    st_note(&reader->status,
-            st_value_parse(st_key_in("", "recompute"), &value, &number, reader->errors));
-}
-
 static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t index,
                        st_strategy_stage *stage)
 {
@@ -164,27 +135,34 @@ static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t i
     st_read_keys(reader, map, what, keys, ST_COUNT(keys), 2);
     stage->devices = read_spans(reader, map, "devices");
     stage->layers = read_spans(reader, map, "layers");
-    read_order(reader, map, stage);
+    const st_yaml_node *list = st_read_list(reader, map, "order", ST_STRATEGY_PASSES);
+    if (list != NULL) {
+        st_strategy_pass *passes = st_read_alloc(reader, list->count + 1, sizeof *passes);
+        for (size_t i = 0; passes != NULL && i < list->count; i++) {
+            const st_yaml_node *item = list->items[i];
+            passes[i].place = item->place;
+            if (item->kind != ST_YAML_SCALAR || !read_pass(item->text, &passes[i].slot))
+                ST_NOTE(
+                    reader, ST_ERR_VALUE, item->place,
+                    "%s is no pass" ST_EXPECTED
+                    "F, B, I or W with a micro-batch from 0, and a chunk behind a point: F3, B0.1",
+                    st_yaml_describe(item, reader->errors));
+        }
+        stage->order = passes;
+        stage->pass_count = list->count;
+        stage->order_place = list->place;
+    }
     stage->tp = read_split(reader, map, "tp");
     stage->cp = read_split(reader, map, "cp");
     stage->recompute = st_read_text(reader, map, "recompute", NULL);
-    if (stage->recompute != NULL)
-        check_recompute(reader, map, stage->recompute);
-}
-
-/* All stages have an order, or none has; no schedule beside it. */
-static void check_orders(st_yaml_reader *reader, const st_strategy *strategy)
-{
-    size_t with = 0;
-    for (size_t i = 0; i < strategy->count; i++)
-        with += strategy->stages[i].order != NULL ? 1 : 0;
-    for (size_t i = 0; i < strategy->count && with > 0; i++)
-        if (strategy->stages[i].order == NULL)
-            ST_NOTE(reader, ST_ERR_VALUE, strategy->stages[i].place,
-                    "stage %zu has no order" ST_EXPECTED "one, as other stages have", i);
-    if (with > 0 && strategy->schedule != NULL)
-        ST_NOTE(reader, ST_ERR_VALUE, strategy->schedule_place,
-                "a schedule beside the orders of stages" ST_EXPECTED "one of both");
+    if (stage->recompute != NULL) {
+        const char *text = stage->recompute;
+        const st_value_text value = {
+            .text = text, .length = strlen(text), .place = st_yaml_get(map, "recompute")->place};
+        double number = 0;
+        st_note(&reader->status,
+                st_value_parse(st_key_in("", "recompute"), &value, &number, reader->errors));
+    }
 }
 
 /* One that a strategy can name; but for the interleaved one, of stages of one chunk. */
@@ -230,7 +208,17 @@ st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strateg
         read_stage(&reader, list->items[i], i, &stages[i]);
     strategy->stages = stages;
     strategy->count = stages != NULL ? list->count : 0;
-    check_orders(&reader, strategy);
+    /* All stages have an order, or none has; no schedule beside it. */
+    size_t with = 0;
+    for (size_t i = 0; i < strategy->count; i++)
+        with += strategy->stages[i].order != NULL ? 1 : 0;
+    for (size_t i = 0; i < strategy->count && with > 0; i++)
+        if (strategy->stages[i].order == NULL)
+            ST_NOTE(&reader, ST_ERR_VALUE, strategy->stages[i].place,
+                    "stage %zu has no order" ST_EXPECTED "one, as other stages have", i);
+    if (with > 0 && strategy->schedule != NULL)
+        ST_NOTE(&reader, ST_ERR_VALUE, strategy->schedule_place,
+                "a schedule beside the orders of stages" ST_EXPECTED "one of both");
     check_schedule(&reader, strategy);
     return reader.status;
 }

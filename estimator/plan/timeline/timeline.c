@@ -94,19 +94,6 @@ static st_slowed slowed_of(const char *category, bool splits)
     return strcmp(category, "weights") == 0 ? ST_SLOWED_WEIGHTS : ST_SLOWED_REST;
 }
 
-/* Whether gradients of weights are computed apart, not just in a few passes as in DualPipe. */
-static bool has_weights(const st_graph *graph)
-{
-    size_t backward = 0;
-    size_t weights = 0;
-    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
-        const char *category = st_graph_category_name(graph, graph->category[i]);
-        backward += strcmp(category, "backward") == 0 ? 1 : 0;
-        weights += strcmp(category, "weights") == 0 ? 1 : 0;
-    }
-    return weights > 0 && 2 * weights >= backward;
-}
-
 static bool is_slowed(const st_timeline_plan *plan)
 {
     bool slowed = false;
@@ -121,7 +108,15 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
     if (slowed == NULL)
         return st_out_of_memory(errors);
-    bool splits = has_weights(timeline->graph);
+    size_t backward = 0;
+    size_t weights = 0;
+    for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
+        const char *category =
+            st_graph_category_name(timeline->graph, timeline->graph->category[i]);
+        backward += strcmp(category, "backward") == 0 ? 1 : 0;
+        weights += strcmp(category, "weights") == 0 ? 1 : 0;
+    }
+    bool splits = weights > 0 && 2 * weights >= backward;
     for (size_t i = 0; i < count; i++)
         slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
     interference own = {timeline->plan.slowdown, slowed};
@@ -129,16 +124,6 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
     free(slowed);
     return status;
-}
-
-/* The category of computation that is nothing but the slowdown by messages; the count: none. */
-static size_t category_of_slowdown(const st_graph *graph)
-{
-    size_t count = st_graph_category_count(graph);
-    size_t i = 0;
-    while (i < count && strcmp(st_graph_category_name(graph, (uint16_t)i), "slowdown") != 0)
-        i++;
-    return i;
 }
 
 /* Weights that a stage gathers before its first pass. */
@@ -156,7 +141,12 @@ static int64_t gathered_first(const st_schedule_plan *plan, uint32_t stage)
 static void measure_rows(st_timeline *timeline)
 {
     const st_graph *graph = timeline->graph;
-    size_t slowdown = category_of_slowdown(graph);
+    /* The category of computation that is nothing but the slowdown by messages; the count: none. */
+    size_t count = st_graph_category_count(graph);
+    size_t slowdown = 0;
+    while (slowdown < count &&
+           strcmp(st_graph_category_name(graph, (uint16_t)slowdown), "slowdown") != 0)
+        slowdown++;
     for (size_t i = 0; i < timeline->row_count; i++)
         timeline->rows[i] =
             (st_timeline_row){.rank = st_graph_rank(graph, i),
@@ -324,27 +314,6 @@ static void find_hiding(st_timeline *timeline, uint32_t slowest)
     }
 }
 
-static st_status find_terms(st_timeline *timeline, const st_schedule_order *order,
-                            st_errors *errors)
-{
-    static const st_term terms[] = {ST_TERM_OPTIMIZER, ST_TERM_SLOWDOWN, ST_TERM_TIED, ST_TERM_DATA,
-                                    ST_TERM_TRANSFERS};
-    int64_t before = 0;
-    st_status status = replay_without(timeline, order, 0, &before, errors);
-    for (int i = 0; i < 5 && status == ST_OK; i++) {
-        int64_t step = 0;
-        status = replay_without(timeline, order, i + 1, &step, errors);
-        timeline->term[terms[i]] = before - step;
-        before = step;
-    }
-    uint32_t slowest = 0;
-    timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
-    timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
-    if (status == ST_OK)
-        find_hiding(timeline, slowest);
-    return status;
-}
-
 /* --- rows and categories ------------------------------------------------------------------------
  */
 
@@ -415,8 +384,24 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
         status = break_down(timeline, arena, errors);
     if (status == ST_OK)
         status = add_categories(timeline, arena, errors);
-    if (status == ST_OK)
-        status = find_terms(timeline, &order, errors);
+    if (status == ST_OK) {
+        static const st_term terms[] = {ST_TERM_OPTIMIZER, ST_TERM_SLOWDOWN, ST_TERM_TIED,
+                                        ST_TERM_DATA, ST_TERM_TRANSFERS};
+        int64_t before = 0;
+        st_status term_status = replay_without(timeline, &order, 0, &before, errors);
+        for (int i = 0; i < 5 && term_status == ST_OK; i++) {
+            int64_t step = 0;
+            term_status = replay_without(timeline, &order, i + 1, &step, errors);
+            timeline->term[terms[i]] = before - step;
+            before = step;
+        }
+        uint32_t slowest = 0;
+        timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
+        timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
+        if (term_status == ST_OK)
+            find_hiding(timeline, slowest);
+        status = term_status;
+    }
     /* Measured in the replay, and no formula: what it lasts beyond the work of the slowest stage.
      */
     double pipeline =

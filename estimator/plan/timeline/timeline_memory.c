@@ -228,20 +228,6 @@ bool st_is_pass(const char *category)
            strcmp(category, "weights") == 0;
 }
 
-/* The tasks of a pass stand one behind the other in their rank, all under its name. */
-static void note_task(const st_timeline *timeline, st_task_id task, rank_spans *rank)
-{
-    const st_graph *graph = timeline->graph;
-    uint32_t name = graph->name[task];
-    st_task_time time = st_replay_task(timeline->replay, task);
-    bool own = rank->count > 0 && rank->spans[rank->count - 1].name == name;
-    if (own && time.end_ns > rank->spans[rank->count - 1].to)
-        rank->spans[rank->count - 1].to = time.end_ns;
-    if (!own && rank->count < rank->most &&
-        st_is_pass(st_graph_category_name(graph, graph->category[task])))
-        rank->spans[rank->count++] = (pass_span){time.start_ns, time.end_ns, name};
-}
-
 static rank_spans *find_spans(const st_timeline *timeline, st_arena *arena)
 {
     const st_graph *graph = timeline->graph;
@@ -253,8 +239,20 @@ static rank_spans *find_spans(const st_timeline *timeline, st_arena *arena)
             return NULL;
         ranks[i] = (rank_spans){.spans = spans, .most = slots};
     }
-    for (size_t i = 0; ranks != NULL && i < st_graph_task_count(graph); i++)
-        note_task(timeline, (st_task_id)i, &ranks[graph->resources[graph->resource[i]].rank_index]);
+    for (size_t i = 0; ranks != NULL && i < st_graph_task_count(graph); i++) {
+        /* The tasks of a pass stand one behind the other in their rank, all under its name. */
+        const st_task_id task = (st_task_id)i;
+        rank_spans *rank = &ranks[graph->resources[graph->resource[i]].rank_index];
+        const st_graph *task_graph = timeline->graph;
+        uint32_t name = task_graph->name[task];
+        st_task_time time = st_replay_task(timeline->replay, task);
+        bool own = rank->count > 0 && rank->spans[rank->count - 1].name == name;
+        if (own && time.end_ns > rank->spans[rank->count - 1].to)
+            rank->spans[rank->count - 1].to = time.end_ns;
+        if (!own && rank->count < rank->most &&
+            st_is_pass(st_graph_category_name(task_graph, task_graph->category[task])))
+            rank->spans[rank->count++] = (pass_span){time.start_ns, time.end_ns, name};
+    }
     return ranks;
 }
 
@@ -287,23 +285,6 @@ static double as_gpu_sees(const memory_sizes *sizes, double allocated_bytes)
            sizes->value[ST_ROLE_FRAMEWORK_MEMORY][0];
 }
 
-static void walk_row(memory_walk *walk, const rank_spans *rank)
-{
-    const st_timeline *timeline = walk->timeline;
-    st_memory_row *row = walk->row;
-    begin_row(walk);
-    mark(walk, 0, 0, NULL);
-    for (size_t i = 0; i < rank->count; i++) {
-        const pass_span *span = &rank->spans[i];
-        walk_pass(walk, &timeline->order.slots[row->stage][i], span->from, span->to,
-                  timeline->graph->names[span->name]);
-    }
-    mark(walk, timeline->end, 0, NULL);
-    row->points = walk->points;
-    row->count = walk->count;
-    row->gpu_bytes = as_gpu_sees(walk->sizes, row->peak.allocated_bytes);
-}
-
 static st_status walk_rows(const st_timeline *timeline, const memory_sizes *sizes, st_arena *arena,
                            st_timeline_memory *memory, st_errors *errors)
 {
@@ -328,28 +309,24 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
             return st_out_of_memory(errors);
         *walk.row =
             (st_memory_row){.rank = timeline->rows[i].rank, .stage = timeline->rows[i].stage};
-        walk_row(&walk, &ranks[i]);
+        const rank_spans *rank = &ranks[i];
+        const st_timeline *row_timeline = walk.timeline;
+        st_memory_row *row = walk.row;
+        begin_row(&walk);
+        mark(&walk, 0, 0, NULL);
+        for (size_t j = 0; j < rank->count; j++) {
+            const pass_span *span = &rank->spans[j];
+            walk_pass(&walk, &row_timeline->order.slots[row->stage][j], span->from, span->to,
+                      row_timeline->graph->names[span->name]);
+        }
+        mark(&walk, row_timeline->end, 0, NULL);
+        row->points = walk.points;
+        row->count = walk.count;
+        row->gpu_bytes = as_gpu_sees(walk.sizes, row->peak.allocated_bytes);
         if (walk.row->peak.allocated_bytes > memory->rows[memory->worst].peak.allocated_bytes)
             memory->worst = i;
     }
     return ST_OK;
-}
-
-/* The closed form of the job, or of the stages as they are. */
-static void compare_closed(const st_timeline *timeline, const memory_sizes *sizes,
-                           st_timeline_memory *memory)
-{
-    memory->gpu_memory_bytes = sizes->value[ST_ROLE_GPU_MEMORY][0];
-    if (timeline->plan.own_stages == NULL)
-        memory->gpu_closed_bytes = sizes->value[ST_ROLE_MEMORY][0];
-    for (size_t i = 0; i < timeline->row_count; i++) {
-        const st_memory_row *row = &memory->rows[i];
-        const memory_sizes *own = &sizes[row->stage];
-        memory->closed_bytes = fmax(memory->closed_bytes, row->closed_bytes);
-        if (timeline->plan.own_stages != NULL)
-            memory->gpu_closed_bytes =
-                fmax(memory->gpu_closed_bytes, as_gpu_sees(own, row->closed_bytes));
-    }
 }
 
 st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *timeline,
@@ -363,7 +340,19 @@ st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *time
     st_status status = size_stages(estimate, timeline, arena, sizes, errors);
     if (status == ST_OK)
         status = walk_rows(timeline, sizes, arena, memory, errors);
-    if (status == ST_OK)
-        compare_closed(timeline, sizes, memory);
+    if (status == ST_OK) {
+        /* The closed form of the job, or of the stages as they are. */
+        memory->gpu_memory_bytes = sizes->value[ST_ROLE_GPU_MEMORY][0];
+        if (timeline->plan.own_stages == NULL)
+            memory->gpu_closed_bytes = sizes->value[ST_ROLE_MEMORY][0];
+        for (size_t i = 0; i < timeline->row_count; i++) {
+            const st_memory_row *row = &memory->rows[i];
+            const memory_sizes *own = &sizes[row->stage];
+            memory->closed_bytes = fmax(memory->closed_bytes, row->closed_bytes);
+            if (timeline->plan.own_stages != NULL)
+                memory->gpu_closed_bytes =
+                    fmax(memory->gpu_closed_bytes, as_gpu_sees(own, row->closed_bytes));
+        }
+    }
     return status;
 }

@@ -96,23 +96,6 @@ static void say_stages(const st_timeline_memory *memory, const st_node *stages, 
                memory->timeline->row_count - MOST_ROWS);
 }
 
-static void say_worst(const memory_report *self, st_node *root)
-{
-    const st_memory_row *row = &self->memory->rows[self->memory->worst];
-    char text[6][ST_QUANTITY_TEXT];
-    const double bytes[] = {row->weights_bytes,          row->gradients_bytes,
-                            row->optimizer_bytes,        row->buffers_bytes,
-                            row->peak.activations_bytes, row->peak.working_bytes};
-    for (size_t i = 0; i < ST_COUNT(bytes); i++)
-        (void)st_quantity_format(bytes[i], &self->gib, ST_STYLE_SCALED, text[i], sizeof text[i]);
-    st_say(root,
-           "\nStage %lu has the most: weights %s, gradients %s, optimizer %s, buffers %s,\n"
-           "activations %s, layer in hand %s\n",
-           (unsigned long)row->stage, text[0], text[1], text[2], text[3], text[4], text[5]);
-    if (fabs(row->peak.allocated_bytes / row->closed_bytes - 1) > 1e-4)
-        st_say(root, "It differs from the closed form: %s\n", reason_of(row));
-}
-
 void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena, st_result *result)
 {
     const st_timeline *timeline = memory->timeline;
@@ -144,6 +127,18 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
     st_say(root, "job        %s\nschedule   %s\n", timeline->plan.job,
            st_timeline_schedule(&timeline->plan));
     say_stages(memory, stages, root);
-    say_worst(self, root);
+    const st_memory_row *row = &self->memory->rows[self->memory->worst];
+    char text[6][ST_QUANTITY_TEXT];
+    const double bytes[] = {row->weights_bytes,          row->gradients_bytes,
+                            row->optimizer_bytes,        row->buffers_bytes,
+                            row->peak.activations_bytes, row->peak.working_bytes};
+    for (size_t i = 0; i < ST_COUNT(bytes); i++)
+        (void)st_quantity_format(bytes[i], &self->gib, ST_STYLE_SCALED, text[i], sizeof text[i]);
+    st_say(root,
+           "\nStage %lu has the most: weights %s, gradients %s, optimizer %s, buffers %s,\n"
+           "activations %s, layer in hand %s\n",
+           (unsigned long)row->stage, text[0], text[1], text[2], text[3], text[4], text[5]);
+    if (fabs(row->peak.allocated_bytes / row->closed_bytes - 1) > 1e-4)
+        st_say(root, "It differs from the closed form: %s\n", reason_of(row));
     st_result_csv(result, "points", "rank,time_s,allocated_bytes,activations_bytes,working_bytes");
 }

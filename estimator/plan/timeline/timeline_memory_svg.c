@@ -70,20 +70,6 @@ static double y_of(const memory_drawing *self, size_t panel, double bytes)
     return top_of(panel) + HEIGHT * (1 - bytes / self->most_bytes);
 }
 
-/* The area from the ground on; what is drawn later covers what lies under it. */
-static void draw_layer(const memory_drawing *self, size_t panel, layer which)
-{
-    const st_memory_row *row = &self->memory->rows[panel];
-    size_t count = 0;
-    double ground = top_of(panel) + HEIGHT;
-    self->points[count++] = (st_svg_point){LEFT, ground};
-    for (size_t i = 0; i < row->count; i++)
-        self->points[count++] = (st_svg_point){
-            x_of(self, &row->points[i]), y_of(self, panel, height_of(row, &row->points[i], which))};
-    self->points[count++] = (st_svg_point){LEFT + WIDTH, ground};
-    st_svg_area(self->svg, self->points, count, st_svg_color(looks[which].hue));
-}
-
 static void draw_panel(const memory_drawing *self, size_t panel)
 {
     const st_memory_row *row = &self->memory->rows[panel];
@@ -92,8 +78,20 @@ static void draw_panel(const memory_drawing *self, size_t panel)
     double top = top_of(panel);
     bool every_rank = self->memory->timeline->plan.schedule.every_rank;
     st_svg_box_write(self->svg, (st_svg_box){LEFT, top, WIDTH, HEIGHT}, "panel");
-    for (int which = LAYERS - 1; which >= 0; which--)
-        draw_layer(self, panel, (layer)which);
+    for (int which = LAYERS - 1; which >= 0; which--) {
+        /* The area from the ground on; what is drawn later covers what lies under it. */
+        const layer layer_which = (layer)which;
+        const st_memory_row *layer_row = &self->memory->rows[panel];
+        size_t count = 0;
+        double ground = top_of(panel) + HEIGHT;
+        self->points[count++] = (st_svg_point){LEFT, ground};
+        for (size_t i = 0; i < layer_row->count; i++)
+            self->points[count++] = (st_svg_point){
+                x_of(self, &layer_row->points[i]),
+                y_of(self, panel, height_of(layer_row, &layer_row->points[i], layer_which))};
+        self->points[count++] = (st_svg_point){LEFT + WIDTH, ground};
+        st_svg_area(self->svg, self->points, count, st_svg_color(looks[layer_which].hue));
+    }
     (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
                    (unsigned long)(every_rank ? row->rank : row->stage + 1));
     st_svg_text(self->svg, (st_svg_point){LEFT - 8, top + HEIGHT / 2.0}, "end", text);
@@ -107,25 +105,6 @@ static void draw_panel(const memory_drawing *self, size_t panel)
         st_svg_line(self->svg, (st_svg_point){LEFT, y}, (st_svg_point){LEFT + WIDTH, y},
                     st_svg_color(ST_SVG_VERMILION));
     }
-}
-
-static void draw_words(const memory_drawing *self, const char *title, double bottom)
-{
-    const st_timeline_memory *memory = self->memory;
-    st_svg_key keys[LAYERS];
-    char number[2][ST_QUANTITY_TEXT];
-    char text[3 * ST_QUANTITY_TEXT];
-    for (int i = 0; i < LAYERS; i++)
-        keys[i] = (st_svg_key){.color = st_svg_color(looks[i].hue), .text = looks[i].words};
-    (void)snprintf(
-        text, sizeof text, "%s, peak %s, in closed form %s",
-        st_timeline_schedule(&memory->timeline->plan),
-        st_quantity_text(memory->rows[memory->worst].peak.allocated_bytes, "GiB", number[0]),
-        st_quantity_text(memory->closed_bytes, "GiB", number[1]));
-    st_svg_text(self->svg, (st_svg_point){LEFT, 26}, "large", title);
-    st_svg_text(self->svg, (st_svg_point){LEFT, 48}, "faint", text);
-    st_timeline_draw_axis(memory->timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, self->svg);
-    (void)st_svg_legend(self->svg, keys, LAYERS, (st_svg_box){LEFT, bottom + 34, WIDTH, 0});
 }
 
 st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buffer *buffer,
@@ -157,7 +136,21 @@ st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buff
     st_svg_begin(buffer, LEFT + WIDTH + 40, (int)bottom + 64, words);
     for (size_t i = 0; i < panels; i++)
         draw_panel(&self, i);
-    draw_words(&self, words, bottom);
+    const st_timeline_memory *word_memory = self.memory;
+    st_svg_key keys[LAYERS];
+    char number[2][ST_QUANTITY_TEXT];
+    char text[3 * ST_QUANTITY_TEXT];
+    for (int i = 0; i < LAYERS; i++)
+        keys[i] = (st_svg_key){.color = st_svg_color(looks[i].hue), .text = looks[i].words};
+    (void)snprintf(text, sizeof text, "%s, peak %s, in closed form %s",
+                   st_timeline_schedule(&word_memory->timeline->plan),
+                   st_quantity_text(word_memory->rows[word_memory->worst].peak.allocated_bytes,
+                                    "GiB", number[0]),
+                   st_quantity_text(word_memory->closed_bytes, "GiB", number[1]));
+    st_svg_text(self.svg, (st_svg_point){LEFT, 26}, "large", words);
+    st_svg_text(self.svg, (st_svg_point){LEFT, 48}, "faint", text);
+    st_timeline_draw_axis(word_memory->timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, self.svg);
+    (void)st_svg_legend(self.svg, keys, LAYERS, (st_svg_box){LEFT, bottom + 34, WIDTH, 0});
     st_svg_end(buffer);
     st_buffer_end(&title, &buffer->failed);
     free(self.points);

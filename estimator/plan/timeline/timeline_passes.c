@@ -64,15 +64,6 @@ typedef struct st_place_seconds {
  * an output layer take. */
 enum { PLACED_ROLES = 2 + 3 * ST_PASSES };
 
-static st_role placed_role(int i)
-{
-    static const st_role first[] = {ST_ROLE_LAYER_FORWARD, ST_ROLE_MOE_LAYER_FORWARD,
-                                    ST_ROLE_HEAD_FORWARD};
-    return i == 0   ? ST_ROLE_PLACED_LAYERS
-           : i == 1 ? ST_ROLE_TRANSFER
-                    : (st_role)((int)first[(i - 2) / ST_PASSES] + (i - 2) % ST_PASSES);
-}
-
 /* The passes of the layers of a chunk whose roles have been read. */
 static void add_layers(const st_planner *planner, st_place_seconds *place)
 {
@@ -92,7 +83,12 @@ static st_status ask_places(st_planner *planner, st_place_seconds *places)
     size_t asked = 0;
     for (int i = 0; i < PLACED_ROLES; i++) {
         for (size_t part = 0; part < ST_PARTS; part++) {
-            st_role role = placed_role(i);
+            static const st_role first[] = {ST_ROLE_LAYER_FORWARD, ST_ROLE_MOE_LAYER_FORWARD,
+                                            ST_ROLE_HEAD_FORWARD};
+            st_role role = i == 0 ? ST_ROLE_PLACED_LAYERS
+                           : i == 1
+                               ? ST_ROLE_TRANSFER
+                               : (st_role)((int)first[(i - 2) / ST_PASSES] + (i - 2) % ST_PASSES);
             names[asked] = st_sheet_role_part(planner->estimate->sheet, role, part);
             read[asked] = &planner->value[role][part];
             asked += names[asked] != NULL ? 1 : 0;
@@ -205,15 +201,6 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
     return pieces == NULL ? st_out_of_memory(planner->errors) : ST_OK;
 }
 
-static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
-{
-    for (int pass = 0; pass < ST_PASSES; pass++) {
-        for (int part = 0; part < ST_PARTS; part++)
-            times->part[pass][part] = st_plan_ticks(
-                planner, planner->value[ST_ROLE_SITE_FACTOR][0] * seconds->part[pass][part]);
-    }
-}
-
 /* Times of every chunk of the model. */
 st_status st_plan_passes(st_planner *planner)
 {
@@ -234,7 +221,12 @@ st_status st_plan_passes(st_planner *planner)
     for (uint32_t i = 0; i < count && status == ST_OK; i++) {
         if (i == 0)
             add_scaled(&places[i].seconds, &embedding, 1);
-        fill_times(planner, &places[i].seconds, &times[i]);
+        const st_pass_seconds *seconds = &places[i].seconds;
+        for (int pass = 0; pass < ST_PASSES; pass++) {
+            for (int part = 0; part < ST_PARTS; part++)
+                times[i].part[pass][part] = st_plan_ticks(
+                    planner, planner->value[ST_ROLE_SITE_FACTOR][0] * seconds->part[pass][part]);
+        }
         layers[i] = places[i].all;
         most = fmax(most, layers[i]);
     }
@@ -248,30 +240,6 @@ static int64_t site_ticks(st_planner *planner, st_role role, size_t part)
 {
     return st_plan_ticks(planner,
                          planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[role][part]);
-}
-
-/* Transfers that are not alike only delay who waits for them: the sheet has no exposed part. */
-static st_status fill_transfers(st_planner *planner)
-{
-    st_schedule_plan *schedule = &planner->plan->schedule;
-    uint32_t stages = schedule->shape.stages;
-    double most = planner->value[ST_ROLE_TRANSFER][0];
-    double least = most;
-    for (uint32_t i = 0; planner->transfer_s != NULL && i + 1 < stages; i++) {
-        most = fmax(most, planner->transfer_s[i]);
-        least = fmin(least, planner->transfer_s[i]);
-    }
-    schedule->shape.transfer =
-        st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * most);
-    schedule->transfers_block = !st_plan_has(planner, ST_ROLE_BUCKET_BYTES);
-    if (schedule->transfers_block || planner->transfer_s == NULL || most == least)
-        return ST_OK;
-    int64_t *transfers = st_arena_alloc(planner->arena, stages, sizeof *transfers);
-    for (uint32_t i = 0; transfers != NULL && i < stages; i++)
-        transfers[i] =
-            st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * planner->transfer_s[i]);
-    schedule->transfers = transfers;
-    return transfers == NULL ? st_out_of_memory(planner->errors) : ST_OK;
 }
 
 st_status st_plan_ends(st_planner *planner)
@@ -288,5 +256,24 @@ st_status st_plan_ends(st_planner *planner)
     };
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
-    return fill_transfers(planner);
+    /* Transfers that are not alike only delay who waits for them: the sheet has no exposed part. */
+    st_schedule_plan *transfer_schedule = &planner->plan->schedule;
+    uint32_t stages = transfer_schedule->shape.stages;
+    double most = planner->value[ST_ROLE_TRANSFER][0];
+    double least = most;
+    for (uint32_t i = 0; planner->transfer_s != NULL && i + 1 < stages; i++) {
+        most = fmax(most, planner->transfer_s[i]);
+        least = fmin(least, planner->transfer_s[i]);
+    }
+    transfer_schedule->shape.transfer =
+        st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * most);
+    transfer_schedule->transfers_block = !st_plan_has(planner, ST_ROLE_BUCKET_BYTES);
+    if (transfer_schedule->transfers_block || planner->transfer_s == NULL || most == least)
+        return ST_OK;
+    int64_t *transfers = st_arena_alloc(planner->arena, stages, sizeof *transfers);
+    for (uint32_t i = 0; transfers != NULL && i < stages; i++)
+        transfers[i] =
+            st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * planner->transfer_s[i]);
+    transfer_schedule->transfers = transfers;
+    return transfers == NULL ? st_out_of_memory(planner->errors) : ST_OK;
 }

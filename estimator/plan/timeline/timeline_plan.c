@@ -72,16 +72,6 @@ static st_status fill_groups(st_planner *planner)
     return status;
 }
 
-static st_schedule_kind kind_of_job(const st_planner *planner)
-{
-    const st_job_value *value = st_job_value_of(planner->estimate->job, "parallel.schedule");
-    st_schedule_kind kind = ST_SCHEDULE_1F1B;
-    for (int i = 0; value != NULL && value->text != NULL && i < ST_SCHEDULES; i++)
-        if (strcmp(value->text, st_schedule_name((st_schedule_kind)i)) == 0)
-            kind = (st_schedule_kind)i;
-    return kind;
-}
-
 /* Whether the sheet's own step takes account of the job's schedule. */
 static bool reads_schedule(const st_sheet *sheet)
 {
@@ -115,7 +105,11 @@ static st_status fill_shape(st_planner *planner)
     schedule->shape.stages = st_plan_whole(value[ST_ROLE_PP][0]);
     schedule->shape.micros = st_plan_whole(value[ST_ROLE_MICRO_BATCHES][0]);
     schedule->shape.chunks = chunks;
-    st_schedule_kind kind = kind_of_job(planner);
+    const st_job_value *job_value = st_job_value_of(planner->estimate->job, "parallel.schedule");
+    st_schedule_kind kind = ST_SCHEDULE_1F1B;
+    for (int i = 0; job_value != NULL && job_value->text != NULL && i < ST_SCHEDULES; i++)
+        if (strcmp(job_value->text, st_schedule_name((st_schedule_kind)i)) == 0)
+            kind = (st_schedule_kind)i;
     if (buckets && schedule->shape.stages == 1 &&
         kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
         kind = ST_SCHEDULE_1F1B;
@@ -135,19 +129,6 @@ static st_status fill_shape(st_planner *planner)
 
 /* --- the closed form ---------------------------------------------------------------------------
  */
-
-static void fill_closed(st_planner *planner)
-{
-    st_timeline_plan *plan = planner->plan;
-    for (int i = 0; i < ST_TERMS; i++)
-        plan->term_s[i] =
-            planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[ST_ROLE_STEP_TERMS][i];
-    for (int i = 0; i < ST_HIDINGS; i++)
-        plan->hiding_s[i] = planner->value[ST_ROLE_COMMUNICATION][i];
-    plan->hidden_inside_s = planner->value[ST_ROLE_HIDDEN_IN_PASSES][0];
-    plan->closed_s = planner->value[ST_ROLE_STEP][0];
-    plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
-}
 
 static st_status fill_plan(st_planner *planner)
 {
@@ -171,7 +152,15 @@ static st_status fill_plan(st_planner *planner)
         status = st_plan_buckets(planner);
     if (status == ST_OK)
         status = st_plan_ends(planner);
-    fill_closed(planner);
+    st_timeline_plan *plan = planner->plan;
+    for (int i = 0; i < ST_TERMS; i++)
+        plan->term_s[i] =
+            planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[ST_ROLE_STEP_TERMS][i];
+    for (int i = 0; i < ST_HIDINGS; i++)
+        plan->hiding_s[i] = planner->value[ST_ROLE_COMMUNICATION][i];
+    plan->hidden_inside_s = planner->value[ST_ROLE_HIDDEN_IN_PASSES][0];
+    plan->closed_s = planner->value[ST_ROLE_STEP][0];
+    plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
     return status;
 }
 

@@ -59,16 +59,11 @@ static void fill_step(const void *context, size_t index, st_node *node)
 
 /* ---- closed form and replay ---- */
 
-static bool agrees(const st_timeline *timeline, double replayed_s, double closed_s)
-{
-    return fabs(replayed_s - closed_s) <= AGREEMENT * fabs(timeline->plan.closed_s);
-}
-
 /* A time by both, and what keeps them apart. */
 static const st_node *put_pair(const st_timeline *timeline, st_node *list, const char *name,
                                double closed_s, double replayed_s, const char *reason)
 {
-    bool same = agrees(timeline, replayed_s, closed_s);
+    bool same = fabs(replayed_s - closed_s) <= AGREEMENT * fabs(timeline->plan.closed_s);
     st_node *row = st_put_line_map(list, NULL);
     st_put_text(row, "name", name);
     st_put_seconds(row, "closed_form_s", closed_s);
@@ -183,35 +178,10 @@ static void say_head(const st_timeline *timeline, st_node *root)
            st_number_print('f', 2, 100 * timeline->bubble, text, sizeof text));
 }
 
-static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node *root)
+void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result)
 {
-    st_say(root, "Where the time goes\n");
-    st_table_show(st_say_columns(root,
-                                 ">rank|>stage|>exposed compute|>exposed "
-                                 "communication|>overlapped|>waiting|>idle|>overlap slowdown"),
-                  shown,
-                  "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
-                  "idle_s,slowdown_s");
-    if (timeline->row_count > MOST_ROWS)
-        st_say(root, "  ... and %zu ranks more (--csv shows all)\n",
-               timeline->row_count - MOST_ROWS);
-}
-
-static void say_categories(const st_timeline *timeline, const st_node *categories, st_node *root)
-{
-    static const st_table_column columns[] = {
-        {0},
-        {.title = "tasks", .right = true},
-        {.title = "all ranks", .right = true},
-        {.title = "critical path", .right = true},
-        {.title = "of the step", .look = ST_LOOK_PERCENT, .digits = 2, .right = true}};
-    st_say(root, "\nWhat it is made of; the critical path has %zu tasks\n", timeline->path_count);
-    st_table_show(st_say_table(root, columns, 5, 2), categories,
-                  "name,tasks,all_ranks_s,critical_path_s,.share");
-}
-
-static void put_plan(const st_timeline *timeline, st_node *root)
-{
+    st_node *root = st_result_begin(result, arena);
+    size_t shown = timeline->row_count > MOST_ROWS ? MOST_ROWS : timeline->row_count;
     const st_timeline_plan *plan = &timeline->plan;
     const st_schedule_shape *shape = &plan->schedule.shape;
     st_put_text(root, "job", plan->job);
@@ -229,13 +199,6 @@ static void put_plan(const st_timeline *timeline, st_node *root)
     st_put_number(root, "difference",
                   plan->closed_s > 0 ? st_ticks_s(timeline->step) / plan->closed_s - 1 : 0);
     st_put_number(root, "bubble", timeline->bubble);
-}
-
-void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result)
-{
-    st_node *root = st_result_begin(result, arena);
-    size_t shown = timeline->row_count > MOST_ROWS ? MOST_ROWS : timeline->row_count;
-    put_plan(timeline, root);
     term_lists lists = put_terms(timeline, root);
     st_node *categories =
         st_put_rows(root, "categories", fill_category, timeline, timeline->category_count);
@@ -243,8 +206,25 @@ void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result 
     (void)st_put_rows(root, "ranks", fill_rank, timeline, timeline->row_count);
     st_node *ranks = st_put_rows(root, ".ranks", fill_rank, timeline, shown);
     say_head(timeline, root);
-    say_ranks(timeline, ranks, root);
-    say_categories(timeline, categories, root);
+    st_say(root, "Where the time goes\n");
+    st_table_show(st_say_columns(root,
+                                 ">rank|>stage|>exposed compute|>exposed "
+                                 "communication|>overlapped|>waiting|>idle|>overlap slowdown"),
+                  ranks,
+                  "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
+                  "idle_s,slowdown_s");
+    if (timeline->row_count > MOST_ROWS)
+        st_say(root, "  ... and %zu ranks more (--csv shows all)\n",
+               timeline->row_count - MOST_ROWS);
+    static const st_table_column columns[] = {
+        {0},
+        {.title = "tasks", .right = true},
+        {.title = "all ranks", .right = true},
+        {.title = "critical path", .right = true},
+        {.title = "of the step", .look = ST_LOOK_PERCENT, .digits = 2, .right = true}};
+    st_say(root, "\nWhat it is made of; the critical path has %zu tasks\n", timeline->path_count);
+    st_table_show(st_say_table(root, columns, 5, 2), categories,
+                  "name,tasks,all_ranks_s,critical_path_s,.share");
     say_terms(timeline, &lists, root);
     st_result_csv(result, "ranks",
                   "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"

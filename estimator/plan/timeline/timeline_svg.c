@@ -59,55 +59,32 @@ static int row_height(const st_timeline *timeline)
     return BOX + strip_height(timeline) + GAP;
 }
 
-static st_svg_box place_task(const st_timeline *timeline, st_task_id task, const st_task_view *view)
-{
-    st_task_time time = st_replay_task(timeline->replay, task);
-    double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
-    const char *stream = st_graph_resource_name(timeline->graph, view->resource);
-    bool beside = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
-    size_t row = 0;
-    while (row + 1 < timeline->row_count && timeline->rows[row].rank != view->rank)
-        row++;
-    return (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
-                        .width = scale * (double)(time.end_ns - time.start_ns),
-                        .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
-                        .height = beside ? strip_height(timeline) : BOX};
-}
-
-/* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */
-static void draw_number(const st_svg_box *box, const st_task_view *view, st_buffer *svg)
-{
-    const char *number = strchr(view->name, ' ');
-    if (!st_is_pass(view->category_name) || number == NULL ||
-        box->width < 7 * (double)strlen(number + 1) + 2)
-        return;
-    st_svg_text(svg, (st_svg_point){box->x + box->width / 2, box->y + BOX / 2.0 + 4},
-                "middle inside", number + 1);
-}
-
 static void draw_tasks(const st_timeline *timeline, st_buffer *svg)
 {
     for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
         st_task_view view = st_graph_task(timeline->graph, (st_task_id)i);
-        st_svg_box box = place_task(timeline, (st_task_id)i, &view);
+        st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
+        double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
+        const char *stream = st_graph_resource_name(timeline->graph, view.resource);
+        bool beside = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
+        size_t row = 0;
+        while (row + 1 < timeline->row_count && timeline->rows[row].rank != view.rank)
+            row++;
+        st_svg_box box =
+            (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
+                         .width = scale * (double)(time.end_ns - time.start_ns),
+                         .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
+                         .height = beside ? strip_height(timeline) : BOX};
         if (box.width >= 0.01) {
             st_svg_box_write(svg, box, fill_of(view.category_name));
-            draw_number(&box, &view, svg);
+            /* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */
+            const char *number = strchr(view.name, ' ');
+            if (!st_is_pass(view.category_name) || number == NULL ||
+                box.width < 7 * (double)strlen(number + 1) + 2)
+                continue;
+            st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + BOX / 2.0 + 4},
+                        "middle inside", number + 1);
         }
-    }
-}
-
-static void draw_rows(const st_timeline *timeline, st_buffer *svg)
-{
-    bool every_rank = timeline->plan.schedule.every_rank;
-    for (size_t i = 0; i < timeline->row_count; i++) {
-        const st_timeline_row *row = &timeline->rows[i];
-        char text[48];
-        int y = TOP + row_height(timeline) * (int)i;
-        (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
-                       (unsigned long)(every_rank ? row->rank : row->stage + 1));
-        st_svg_box_write(svg, (st_svg_box){LEFT, y, WIDTH, BOX}, "panel");
-        st_svg_text(svg, (st_svg_point){LEFT - 8, y + BOX / 2.0 + 4}, "end", text);
     }
 }
 
@@ -175,7 +152,16 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
     st_svg_begin(buffer, LEFT + WIDTH + 40, bottom + 64, st_buffer_read(&title));
     st_svg_text(buffer, (st_svg_point){LEFT, 26}, "large", st_buffer_read(&title));
     draw_facts(timeline, buffer);
-    draw_rows(timeline, buffer);
+    bool every_rank = timeline->plan.schedule.every_rank;
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        const st_timeline_row *row = &timeline->rows[i];
+        char text[48];
+        int y = TOP + row_height(timeline) * (int)i;
+        (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
+                       (unsigned long)(every_rank ? row->rank : row->stage + 1));
+        st_svg_box_write(buffer, (st_svg_box){LEFT, y, WIDTH, BOX}, "panel");
+        st_svg_text(buffer, (st_svg_point){LEFT - 8, y + BOX / 2.0 + 4}, "end", text);
+    }
     draw_tasks(timeline, buffer);
     st_timeline_draw_axis(timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, buffer);
     (void)draw_legend(timeline, bottom, buffer);

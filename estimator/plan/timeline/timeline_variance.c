@@ -56,22 +56,6 @@ typedef struct sampler {
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The number that is exceeded with a probability of `tail`; of mean 1. */
-static double quantile(int distribution, double spread, double tail)
-{
-    double variance = log1p(spread * spread);
-    switch (distribution) {
-    case NORMAL:
-        return fmax(1 + spread * gsl_cdf_ugaussian_Qinv(tail), 0);
-    case LOGNORMAL:
-        return exp(sqrt(variance) * gsl_cdf_ugaussian_Qinv(tail) - variance / 2);
-    case UNIFORM:
-        return 1 + spread * sqrt(3) * (1 - 2 * tail);
-    default:
-        return 1 - spread - spread * log(tail);
-    }
-}
-
 /* The largest of `count` draws; 0 of none. */
 static double draw_largest(sampler *self, size_t count)
 {
@@ -80,20 +64,19 @@ static double draw_largest(sampler *self, size_t count)
     if (self->jitter == 0)
         return 1;
     double tail = -expm1(log(gsl_rng_uniform_pos(self->random)) / (double)count);
-    return quantile(self->distribution, self->jitter, fmax(tail, 1e-300));
-}
-
-static void draw_step(sampler *self)
-{
-    size_t next = 0;
-    for (size_t group = 0; group < self->pipelines * self->stages; group++) {
-        size_t alike = self->members[group % self->stages];
-        double largest = 0;
-        for (; next < self->slow.count && self->slow.ranks[next].group == group; next++) {
-            largest = fmax(largest, self->slow.ranks[next].factor * draw_largest(self, 1));
-            alike--;
-        }
-        self->factor[group] = fmax(largest, draw_largest(self, alike));
+    /* The number that is exceeded with a probability of `tail`; of mean 1. */
+    const double spread = self->jitter;
+    const double quantile_tail = fmax(tail, 1e-300);
+    double variance = log1p(spread * spread);
+    switch (self->distribution) {
+    case NORMAL:
+        return fmax(1 + spread * gsl_cdf_ugaussian_Qinv(quantile_tail), 0);
+    case LOGNORMAL:
+        return exp(sqrt(variance) * gsl_cdf_ugaussian_Qinv(quantile_tail) - variance / 2);
+    case UNIFORM:
+        return 1 + spread * sqrt(3) * (1 - 2 * quantile_tail);
+    default:
+        return 1 - spread - spread * log(quantile_tail);
     }
 }
 
@@ -117,24 +100,6 @@ static st_status replay_with(sampler *self, const double *factor, int64_t *step)
     return st_timeline_again(self->timeline, self->replay, self->rows, step, self->errors);
 }
 
-/* Follows the critical path of the last replay. */
-static st_status read_chain(sampler *self, chain *into)
-{
-    const st_path_step *path = NULL;
-    size_t count = 0;
-    st_status status = st_replay_path(self->replay, self->arena, &path, &count, self->errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        st_task_id task = path[i].task;
-        bool computes = st_graph_work(self->timeline->graph, task) == ST_WORK_COMPUTE;
-        double time = path[i].time_ns > 0 ? (double)self->base[task] : 0;
-        if (computes)
-            into->stage[self->timeline->rows[row_of(self, task)].stage] += time;
-        else
-            into->rest += time;
-    }
-    return status;
-}
-
 /* What holds up the step where one stage is the slowest. */
 static st_status find_chains(sampler *self)
 {
@@ -151,32 +116,45 @@ static st_status find_chains(sampler *self)
         for (size_t i = 0; i < self->stages; i++)
             factor[i] = i == slow ? 1.1 : 1;
         status = replay_with(self, factor, &step);
-        if (status == ST_OK)
-            status = read_chain(self, &self->chains[slow]);
+        if (status == ST_OK) {
+            /* Follows the critical path of the last replay. */
+            chain *into = &self->chains[slow];
+            const st_path_step *path = NULL;
+            size_t count = 0;
+            st_status chain_status =
+                st_replay_path(self->replay, self->arena, &path, &count, self->errors);
+            for (size_t i = 0; i < count && chain_status == ST_OK; i++) {
+                st_task_id task = path[i].task;
+                bool computes = st_graph_work(self->timeline->graph, task) == ST_WORK_COMPUTE;
+                double time = path[i].time_ns > 0 ? (double)self->base[task] : 0;
+                if (computes)
+                    into->stage[self->timeline->rows[row_of(self, task)].stage] += time;
+                else
+                    into->rest += time;
+            }
+            status = chain_status;
+        }
     }
     return status;
-}
-
-/* The least that the step of a pipeline takes. */
-static double least_of(const sampler *self, const double *factor)
-{
-    double least = 0;
-    for (size_t i = 0; i < self->stages; i++) {
-        const chain *own = &self->chains[i];
-        double sum = own->rest;
-        for (size_t stage = 0; stage < self->stages; stage++)
-            sum += own->stage[stage] * factor[stage];
-        least = fmax(least, sum);
-    }
-    return least;
 }
 
 /* The step of all pipelines: that of the slowest of those that promise to be. */
 static st_status replay_slowest(sampler *self, double *step_s)
 {
     int64_t longest = 0;
-    for (size_t i = 0; i < self->pipelines; i++)
-        self->promise[i] = least_of(self, &self->factor[i * self->stages]);
+    for (size_t i = 0; i < self->pipelines; i++) {
+        /* The least that the step of a pipeline takes. */
+        const double *factor = &self->factor[i * self->stages];
+        double least = 0;
+        for (size_t j = 0; j < self->stages; j++) {
+            const chain *own = &self->chains[j];
+            double sum = own->rest;
+            for (size_t stage = 0; stage < self->stages; stage++)
+                sum += own->stage[stage] * factor[stage];
+            least = fmax(least, sum);
+        }
+        self->promise[i] = least;
+    }
     for (size_t turn = 0; turn < TRIED && turn < self->pipelines; turn++) {
         size_t best = 0;
         int64_t step = 0;
@@ -202,19 +180,6 @@ static const st_role_part wanted[] = {
     [NODE] = {ST_ROLE_GPUS_PER_NODE, 0},
     [EXPECTED] = {ST_ROLE_EXPECTED_STEP, 0},
 };
-
-static st_status read_roles(st_estimate *estimate, st_arena *arena, const char **names,
-                            double *parts, st_errors *errors)
-{
-    const st_role_list one = {wanted, 1, "ranks that are not alike need"};
-    const st_role_list list = {wanted, PARTS, "ranks that are not alike need"};
-    st_status status = st_sheet_need_roles(estimate->sheet, &one, names, errors);
-    if (status == ST_OK)
-        status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
-    if (status == ST_OK)
-        status = st_estimate_look(estimate, names, PARTS, arena, parts, errors);
-    return status;
-}
 
 /* The closed form knows neither stages with ranks of their own nor slow links. */
 static bool is_expected(const sampler *self)
@@ -292,21 +257,6 @@ static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
     return ST_OK;
 }
 
-static st_status sample(sampler *self, uint64_t count, st_variance *variance)
-{
-    double *steps_s = st_arena_alloc(self->arena, count, sizeof *steps_s);
-    if (steps_s == NULL)
-        return st_out_of_memory(self->errors);
-    gsl_rng_set(self->random, (unsigned long)variance->seed);
-    st_status status = find_chains(self);
-    for (uint64_t i = 0; i < count && status == ST_OK; i++) {
-        draw_step(self);
-        status = replay_slowest(self, &steps_s[i]);
-    }
-    return status == ST_OK ? summarize(steps_s, count, self->arena, variance, self->errors)
-                           : status;
-}
-
 /* The stage that computes longest. */
 static uint32_t busiest_stage(const st_timeline *timeline)
 {
@@ -378,7 +328,26 @@ static st_status make(sampler *self, const double *parts, const st_variance_wish
     variance->jitter = self->jitter;
     variance->distribution = distributions[self->distribution % DISTRIBUTIONS];
     variance->seed = wish->seed;
-    return sample(self, samples, variance);
+    double *steps_s = st_arena_alloc(self->arena, samples, sizeof *steps_s);
+    if (steps_s == NULL)
+        return st_out_of_memory(self->errors);
+    gsl_rng_set(self->random, (unsigned long)variance->seed);
+    st_status sample_status = find_chains(self);
+    for (uint64_t i = 0; i < samples && sample_status == ST_OK; i++) {
+        size_t next = 0;
+        for (size_t group = 0; group < self->pipelines * self->stages; group++) {
+            size_t alike = self->members[group % self->stages];
+            double largest = 0;
+            for (; next < self->slow.count && self->slow.ranks[next].group == group; next++) {
+                largest = fmax(largest, self->slow.ranks[next].factor * draw_largest(self, 1));
+                alike--;
+            }
+            self->factor[group] = fmax(largest, draw_largest(self, alike));
+        }
+        sample_status = replay_slowest(self, &steps_s[i]);
+    }
+    return sample_status == ST_OK ? summarize(steps_s, samples, self->arena, variance, self->errors)
+                                  : sample_status;
 }
 
 st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
@@ -397,7 +366,13 @@ st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         before[i] = timeline->graph->duration_ns[i];
-    st_status status = read_roles(estimate, arena, names, parts, errors);
+    const st_role_list one = {wanted, 1, "ranks that are not alike need"};
+    const st_role_list list = {wanted, PARTS, "ranks that are not alike need"};
+    st_status status = st_sheet_need_roles(estimate->sheet, &one, names, errors);
+    if (status == ST_OK)
+        status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
+    if (status == ST_OK)
+        status = st_estimate_look(estimate, names, PARTS, arena, parts, errors);
     if (status == ST_OK)
         status = make(&self, parts, wish, variance);
     if (status == ST_OK && is_expected(&self))

@@ -42,31 +42,6 @@ static void put_facts(const st_variance *variance, st_node *root)
     st_put_seconds(root, "deviation_s", variance->deviation_s);
 }
 
-static void say_head(const st_variance *variance, st_node *root)
-{
-    const st_timeline_plan *plan = &variance->timeline->plan;
-    st_say(root, "job        %s\nschedule   %s\n", plan->job, st_timeline_schedule(plan));
-    st_say(root, "ranks      %llu in %llu pipeline%s, of each stage %s%llu meet in every pass\n",
-           (unsigned long long)variance->ranks, (unsigned long long)variance->pipelines,
-           variance->pipelines == 1 ? "" : "s", plan->splits_differ ? "up to " : "",
-           (unsigned long long)variance->together);
-    if (variance->jitter > 0)
-        st_say(root, "jitter     %s, %zu steps, seed %llu\n", variance->distribution,
-               variance->count, (unsigned long long)variance->seed);
-    st_say(root, "\n");
-}
-
-static void say_quantiles(const st_node *quantiles, st_node *root)
-{
-    static const st_table_column columns[] = {
-        {.title = "of the steps", .look = ST_LOOK_PERCENT, .digits = 0, .right = true},
-        {.title = "last at most", .right = true},
-        {.title = "of the even step", .look = ST_LOOK_CHANGE, .digits = 2, .right = true}};
-    st_say(root, "\n");
-    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), quantiles,
-                  "share,step_time_s,change");
-}
-
 void st_variance_report(const st_variance *variance, st_arena *arena, st_result *result)
 {
     static const st_table_column columns[] = {
@@ -85,10 +60,26 @@ void st_variance_report(const st_variance *variance, st_arena *arena, st_result 
     st_node *quantiles =
         st_put_rows(root, "quantiles", fill_quantile, variance, drawn ? ST_VARIANCE_QUANTILES : 0);
     (void)st_put_rows(root, "samples", fill_sample, variance, variance->count);
-    say_head(variance, root);
+    const st_timeline_plan *plan = &variance->timeline->plan;
+    st_say(root, "job        %s\nschedule   %s\n", plan->job, st_timeline_schedule(plan));
+    st_say(root, "ranks      %llu in %llu pipeline%s, of each stage %s%llu meet in every pass\n",
+           (unsigned long long)variance->ranks, (unsigned long long)variance->pipelines,
+           variance->pipelines == 1 ? "" : "s", plan->splits_differ ? "up to " : "",
+           (unsigned long long)variance->together);
+    if (variance->jitter > 0)
+        st_say(root, "jitter     %s, %zu steps, seed %llu\n", variance->distribution,
+               variance->count, (unsigned long long)variance->seed);
+    st_say(root, "\n");
     st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), steps,
                   "name,step_time_s,change");
-    if (drawn)
-        say_quantiles(quantiles, root);
+    if (drawn) {
+        static const st_table_column quantile_columns[] = {
+            {.title = "of the steps", .look = ST_LOOK_PERCENT, .digits = 0, .right = true},
+            {.title = "last at most", .right = true},
+            {.title = "of the even step", .look = ST_LOOK_CHANGE, .digits = 2, .right = true}};
+        st_say(root, "\n");
+        st_table_show(st_say_table(root, quantile_columns, ST_COUNT(quantile_columns), 2),
+                      quantiles, "share,step_time_s,change");
+    }
     st_result_csv(result, "samples", "sample,step_time_s");
 }

@@ -15,15 +15,6 @@ static bool is_listed(const st_provider *provider, const st_provider *const *lis
     return false;
 }
 
-static bool call_is_open(const st_bounds *self, uint32_t index)
-{
-    const st_program_call *call = &self->program->calls[index];
-    bool open = self->unknown[index];
-    for (size_t i = 0; i < call->provider->argument_count; i++)
-        open = open || self->open[call->arguments[i]];
-    return open;
-}
-
 size_t st_operand_count(st_op op)
 {
     switch (op) {
@@ -35,21 +26,6 @@ size_t st_operand_count(st_op op)
         return 3;
     default:
         return 2;
-    }
-}
-
-/* What depends on a call that is not made; instructions stand behind their operands. */
-static void mark_open(st_bounds *self)
-{
-    for (size_t i = 0; i < self->program->instruction_count; i++) {
-        const st_instruction *one = &self->program->instructions[i];
-        if (one->op == ST_OP_CALL) {
-            self->open[one->target] = call_is_open(self, one->a);
-            continue;
-        }
-        size_t operands = st_operand_count(one->op);
-        self->open[one->target] = self->open[one->a] || (operands > 1 && self->open[one->b]) ||
-                                  (operands > 2 && self->open[one->c]);
     }
 }
 
@@ -75,7 +51,21 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
            program->constant_count * sizeof *self->values);
     for (size_t i = 0; i < program->call_count; i++)
         self->unknown[i] = is_listed(program->calls[i].provider, unknown, unknown_count);
-    mark_open(self);
+    /* What depends on a call that is not made; instructions stand behind their operands. */
+    for (size_t i = 0; i < self->program->instruction_count; i++) {
+        const st_instruction *one = &self->program->instructions[i];
+        if (one->op == ST_OP_CALL) {
+            const st_program_call *call = &self->program->calls[one->a];
+            bool open = self->unknown[one->a];
+            for (size_t j = 0; j < call->provider->argument_count; j++)
+                open = open || self->open[call->arguments[j]];
+            self->open[one->target] = open;
+            continue;
+        }
+        size_t operands = st_operand_count(one->op);
+        self->open[one->target] = self->open[one->a] || (operands > 1 && self->open[one->b]) ||
+                                  (operands > 2 && self->open[one->c]);
+    }
     st_bounds_find_entries(self);
     return self;
 }
@@ -83,18 +73,6 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
 st_range st_bounds_range(const st_bounds *self, uint32_t slot)
 {
     return self->open[slot] ? self->ranges[slot] : st_range_point(self->values[slot]);
-}
-
-static void run_open(st_bounds *self, const st_instruction *one)
-{
-    static const st_range any_time = {0, HUGE_VAL};
-    st_range none = {0, 0};
-    size_t operands = st_operand_count(one->op);
-    self->ranges[one->target] =
-        one->op == ST_OP_CALL ? any_time
-                              : st_range_apply(one->op, st_bounds_range(self, one->a),
-                                               operands > 1 ? st_bounds_range(self, one->b) : none,
-                                               operands > 2 ? st_bounds_range(self, one->c) : none);
 }
 
 static void read_ranges(const st_bounds *self, const st_program_output *outputs, size_t count,
@@ -110,9 +88,17 @@ void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, s
     memcpy(bounds->values, inputs, st_program_first_constant(program) * sizeof *inputs);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *one = &program->instructions[i];
-        if (bounds->open[one->target])
-            run_open(bounds, one);
-        else
+        if (bounds->open[one->target]) {
+            static const st_range any_time = {0, HUGE_VAL};
+            st_range none = {0, 0};
+            size_t operands = st_operand_count(one->op);
+            bounds->ranges[one->target] =
+                one->op == ST_OP_CALL
+                    ? any_time
+                    : st_range_apply(one->op, st_bounds_range(bounds, one->a),
+                                     operands > 1 ? st_bounds_range(bounds, one->b) : none,
+                                     operands > 2 ? st_bounds_range(bounds, one->c) : none);
+        } else
             st_scalars_run_one(program, one, bounds->values);
     }
     read_ranges(bounds, program->outputs, program->output_count, outputs);

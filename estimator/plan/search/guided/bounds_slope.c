@@ -133,38 +133,10 @@ static void pass_choice(st_bounds *self, const st_instruction *choice, st_range 
     add_slope(self, self->values[choice->c] == 1 ? choice->a : choice->b, slope);
 }
 
-static void pass_slope(st_bounds *self, const st_instruction *i, st_range slope)
-{
-    st_range slopes[2] = {flat, flat};
-    if (i->op == ST_OP_SELECT) {
-        pass_choice(self, i, slope);
-        return;
-    }
-    size_t operands = st_operand_count(i->op);
-    find_slopes(i->op, st_bounds_range(self, i->a),
-                operands > 1 ? st_bounds_range(self, i->b) : flat, slopes);
-    add_slope(self, i->a, product(slope, slopes[0]));
-    if (operands > 1)
-        add_slope(self, i->b, product(slope, slopes[1]));
-}
-
 /* What nobody knows: a provider's value, or that of the formula where the provider refuses. */
 static bool is_leaf(const st_instruction *i)
 {
     return i->op == ST_OP_CALL || i->op == ST_OP_OTHERWISE;
-}
-
-/* Never negative: a leaf of which that is not known could be below 0. */
-static bool is_time(const st_bounds *self, const st_instruction *i)
-{
-    return st_bounds_range(self, i->target).low >= 0;
-}
-
-/* A product that rises, although slopes of its factors do not tell. */
-static bool is_soft(const st_bounds *self, const st_instruction *i)
-{
-    return i->op == ST_OP_MULTIPLY && self->open[i->a] && self->open[i->b] &&
-           st_bounds_region_rises(self, i);
 }
 
 static bool never_falls(st_bounds *self, uint32_t slot)
@@ -177,31 +149,27 @@ static bool never_falls(st_bounds *self, uint32_t slot)
         st_range slope = self->slopes[each->target];
         if (!self->open[each->target] || (slope.low == 0 && slope.high == 0))
             continue;
-        if (is_soft(self, each))
+        /* Never negative: a leaf of which that is not known could be below 0. A product that
+         * rises, although slopes of its factors do not tell. */
+        if (each->op == ST_OP_MULTIPLY && self->open[each->a] && self->open[each->b] &&
+            st_bounds_region_rises(self, each))
             add_slope(self, self->entries[each->target], product(slope, rising));
-        else if (!is_leaf(each))
-            pass_slope(self, each, slope);
-        else if (!(slope.low >= 0) || !is_time(self, each))
+        else if (!is_leaf(each)) {
+            st_range slopes[2] = {flat, flat};
+            if (each->op == ST_OP_SELECT) {
+                pass_choice(self, each, slope);
+                continue;
+            }
+            size_t operands = st_operand_count(each->op);
+            find_slopes(each->op, st_bounds_range(self, each->a),
+                        operands > 1 ? st_bounds_range(self, each->b) : flat, slopes);
+            add_slope(self, each->a, product(slope, slopes[0]));
+            if (operands > 1)
+                add_slope(self, each->b, product(slope, slopes[1]));
+        } else if (!(slope.low >= 0) || !(st_bounds_range(self, each->target).low >= 0))
             return false;
     }
     return true;
-}
-
-/* Every open slot where all leaves are 0. */
-static void find_least(st_bounds *self)
-{
-    const st_program *program = self->program;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *each = &program->instructions[i];
-        if (!self->open[each->target])
-            continue;
-        double operands[3] = {0, 0, 0};
-        const uint32_t slots[3] = {each->a, each->b, each->c};
-        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op) && k < 3; k++)
-            operands[k] = self->open[slots[k]] ? self->least[slots[k]] : self->values[slots[k]];
-        self->least[each->target] =
-            is_leaf(each) ? 0 : st_apply(each->op, operands[0], operands[1], operands[2]);
-    }
 }
 
 double st_bounds_least(st_bounds *bounds, size_t output)
@@ -212,7 +180,20 @@ double st_bounds_least(st_bounds *bounds, size_t output)
         return bounds->values[slot];
     if (!never_falls(bounds, slot))
         return -HUGE_VAL;
-    find_least(bounds);
+    /* Every open slot where all leaves are 0. */
+    const st_program *program = bounds->program;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *each = &program->instructions[i];
+        if (!bounds->open[each->target])
+            continue;
+        double operands[3] = {0, 0, 0};
+        const uint32_t slots[3] = {each->a, each->b, each->c};
+        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op) && k < 3; k++)
+            operands[k] =
+                bounds->open[slots[k]] ? bounds->least[slots[k]] : bounds->values[slots[k]];
+        bounds->least[each->target] =
+            is_leaf(each) ? 0 : st_apply(each->op, operands[0], operands[1], operands[2]);
+    }
     double least = bounds->least[slot];
     return isfinite(least) ? least - slack * fabs(least) : -HUGE_VAL;
 }

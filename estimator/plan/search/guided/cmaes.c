@@ -48,34 +48,6 @@ struct st_cmaes {
 
 /* --- shape ----------------------------------------------------------------------------------- */
 
-/* Weights and rates for the size of the generation (table 1). */
-static void set_rates(st_cmaes *self)
-{
-    double n = (double)self->dimension;
-    double sum = 0;
-    double squares = 0;
-    self->parents = self->count / 2;
-    for (size_t i = 0; i < self->parents; i++) {
-        self->weights[i] = log(((double)self->count + 1) / 2) - log((double)i + 1);
-        sum += self->weights[i];
-    }
-    for (size_t i = 0; i < self->parents; i++) {
-        self->weights[i] /= sum;
-        squares += self->weights[i] * self->weights[i];
-    }
-    double mass = 1 / squares;
-    self->weight_mass = mass;
-    self->path_rate = (mass + 2) / (n + mass + 5);
-    double excess = sqrt((mass - 1) / (n + 1)) - 1;
-    self->damping = 1 + 2 * (excess > 0 ? excess : 0) + self->path_rate;
-    self->rank_path_rate = (4 + mass / n) / (n + 4 + 2 * mass / n);
-    self->rank_one = 2 / ((n + 1.3) * (n + 1.3) + mass);
-    double rest = 1 - self->rank_one;
-    double many = 2 * (0.25 + mass + 1 / mass - 2) / ((n + 2) * (n + 2) + mass);
-    self->rank_mu = many < rest ? many : rest;
-    self->expected_length = sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n));
-}
-
 static void begin(st_cmaes *self)
 {
     self->sigma = 0.3;
@@ -94,8 +66,32 @@ static bool make_lists(st_cmaes *self, size_t count)
     self->weights = st_arena_alloc(self->arena, count, sizeof *self->weights);
     self->draws = st_arena_alloc(self->arena, count * self->dimension, sizeof *self->draws);
     self->points = st_arena_alloc(self->arena, count * self->dimension, sizeof *self->points);
-    if (!st_arena_failed(self->arena))
-        set_rates(self);
+    if (!st_arena_failed(self->arena)) {
+        /* Weights and rates for the size of the generation (table 1). */
+        double n = (double)self->dimension;
+        double sum = 0;
+        double squares = 0;
+        self->parents = self->count / 2;
+        for (size_t i = 0; i < self->parents; i++) {
+            self->weights[i] = log(((double)self->count + 1) / 2) - log((double)i + 1);
+            sum += self->weights[i];
+        }
+        for (size_t i = 0; i < self->parents; i++) {
+            self->weights[i] /= sum;
+            squares += self->weights[i] * self->weights[i];
+        }
+        double mass = 1 / squares;
+        self->weight_mass = mass;
+        self->path_rate = (mass + 2) / (n + mass + 5);
+        double excess = sqrt((mass - 1) / (n + 1)) - 1;
+        self->damping = 1 + 2 * (excess > 0 ? excess : 0) + self->path_rate;
+        self->rank_path_rate = (4 + mass / n) / (n + 4 + 2 * mass / n);
+        self->rank_one = 2 / ((n + 1.3) * (n + 1.3) + mass);
+        double rest = 1 - self->rank_one;
+        double many = 2 * (0.25 + mass + 1 / mass - 2) / ((n + 2) * (n + 2) + mass);
+        self->rank_mu = many < rest ? many : rest;
+        self->expected_length = sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n));
+    }
     return !st_arena_failed(self->arena);
 }
 
@@ -163,50 +159,23 @@ static double mirror(double x)
     return rest > 1 ? 2 - rest : rest;
 }
 
-/* y = B D z */
-static void draw_point(st_cmaes *self, double *draw, double *point)
-{
-    size_t n = self->dimension;
-    for (size_t k = 0; k < n; k++) {
-        double z = gsl_ran_ugaussian(self->random);
-        gsl_vector_set(&self->spare, k, gsl_vector_get(&self->lengths, k) * z);
-    }
-    gsl_vector_view y = gsl_vector_view_array(draw, n);
-    (void)gsl_blas_dgemv(CblasNoTrans, 1, &self->axes, &self->spare, 0, &y.vector);
-    for (size_t k = 0; k < n; k++)
-        point[k] = mirror(gsl_vector_get(&self->mean, k) + self->sigma * draw[k]);
-}
-
 const double *st_cmaes_draw(st_cmaes *self)
 {
-    for (size_t i = 0; i < self->count; i++)
-        draw_point(self, self->draws + i * self->dimension, self->points + i * self->dimension);
-    return self->points;
-}
-
-/* y_w, and with it the mean, which is kept inside of the cube. */
-static void move_mean(st_cmaes *self, const size_t *order)
-{
-    gsl_vector_set_zero(&self->step);
-    for (size_t i = 0; i < self->parents; i++) {
-        gsl_vector_view y =
-            gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
-        (void)gsl_blas_daxpy(self->weights[i], &y.vector, &self->step);
+    for (size_t i = 0; i < self->count; i++) {
+        /* y = B D z */
+        double *draw = self->draws + i * self->dimension;
+        double *point = self->points + i * self->dimension;
+        size_t n = self->dimension;
+        for (size_t k = 0; k < n; k++) {
+            double z = gsl_ran_ugaussian(self->random);
+            gsl_vector_set(&self->spare, k, gsl_vector_get(&self->lengths, k) * z);
+        }
+        gsl_vector_view y = gsl_vector_view_array(draw, n);
+        (void)gsl_blas_dgemv(CblasNoTrans, 1, &self->axes, &self->spare, 0, &y.vector);
+        for (size_t k = 0; k < n; k++)
+            point[k] = mirror(gsl_vector_get(&self->mean, k) + self->sigma * draw[k]);
     }
-    (void)gsl_blas_daxpy(self->sigma, &self->step, &self->mean);
-    for (size_t k = 0; k < self->dimension; k++)
-        gsl_vector_set(&self->mean, k, mirror(gsl_vector_get(&self->mean, k)));
-}
-
-/* p_sigma with C^(-1/2) y_w = B D^(-1) B' y_w; returns its length. */
-static double move_path_sigma(st_cmaes *self)
-{
-    double rate = self->path_rate;
-    (void)gsl_blas_dgemv(CblasTrans, 1, &self->axes, &self->step, 0, &self->spare);
-    (void)gsl_vector_div(&self->spare, &self->lengths);
-    (void)gsl_blas_dgemv(CblasNoTrans, sqrt(rate * (2 - rate) * self->weight_mass), &self->axes,
-                         &self->spare, 1 - rate, &self->path_sigma);
-    return gsl_blas_dnrm2(&self->path_sigma);
+    return self->points;
 }
 
 /* Whether the path is short enough for the rank-one update: h_sigma. */
@@ -240,9 +209,31 @@ static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
     }
 }
 
-/* B and D; eigenvalues that rounding has brought to zero stay a little above. */
-static void decompose(st_cmaes *self)
+void st_cmaes_tell(st_cmaes *self, const size_t *order)
 {
+    /* y_w, and with it the mean, which is kept inside of the cube. */
+    gsl_vector_set_zero(&self->step);
+    for (size_t i = 0; i < self->parents; i++) {
+        gsl_vector_view y =
+            gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
+        (void)gsl_blas_daxpy(self->weights[i], &y.vector, &self->step);
+    }
+    (void)gsl_blas_daxpy(self->sigma, &self->step, &self->mean);
+    for (size_t k = 0; k < self->dimension; k++)
+        gsl_vector_set(&self->mean, k, mirror(gsl_vector_get(&self->mean, k)));
+    /* p_sigma with C^(-1/2) y_w = B D^(-1) B' y_w; returns its length. */
+    double rate = self->path_rate;
+    (void)gsl_blas_dgemv(CblasTrans, 1, &self->axes, &self->step, 0, &self->spare);
+    (void)gsl_vector_div(&self->spare, &self->lengths);
+    (void)gsl_blas_dgemv(CblasNoTrans, sqrt(rate * (2 - rate) * self->weight_mass), &self->axes,
+                         &self->spare, 1 - rate, &self->path_sigma);
+    double length = gsl_blas_dnrm2(&self->path_sigma);
+    move_covariance(self, order, is_steady(self, length));
+    double growth = self->path_rate / self->damping * (length / self->expected_length - 1);
+    self->sigma *= exp(growth < 1 ? growth : 1);
+    self->sigma = self->sigma < 1e3 ? self->sigma : 1e3;
+    self->generation++;
+    /* B and D; eigenvalues that rounding has brought to zero stay a little above. */
     const double least = 1e-14;
     (void)gsl_matrix_memcpy(&self->copy, &self->covariance);
     (void)gsl_eigen_symmv(&self->copy, &self->lengths, &self->axes, self->eigen);
@@ -250,18 +241,6 @@ static void decompose(st_cmaes *self)
         double value = gsl_vector_get(&self->lengths, k);
         gsl_vector_set(&self->lengths, k, sqrt(value > least ? value : least));
     }
-}
-
-void st_cmaes_tell(st_cmaes *self, const size_t *order)
-{
-    move_mean(self, order);
-    double length = move_path_sigma(self);
-    move_covariance(self, order, is_steady(self, length));
-    double growth = self->path_rate / self->damping * (length / self->expected_length - 1);
-    self->sigma *= exp(growth < 1 ? growth : 1);
-    self->sigma = self->sigma < 1e3 ? self->sigma : 1e3;
-    self->generation++;
-    decompose(self);
 }
 
 double st_cmaes_spread(const st_cmaes *self)

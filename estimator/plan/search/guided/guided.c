@@ -21,20 +21,6 @@
 /* Plans of which something can be noted one by one. */
 static const uint64_t most_rows = UINT64_C(1) << 24;
 
-/* A bound of another kind than the goal bounds nothing. */
-static st_status check_floor(const st_search *search, st_errors *errors)
-{
-    const st_type *goal = search->space->types[0];
-    const st_type *floor = search->space->types[search->floor];
-    if (search->floor == 0 || (goal->kind == floor->kind &&
-                               st_dimension_equal(goal->unit.dimension, floor->unit.dimension)))
-        return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "--bound: '%.60s' is of another kind than '%.60s'" ST_EXPECTED
-                   "a cell that is never above the one that is minimised",
-                   search->request.guide.floor, search->goal);
-}
-
 static st_status check(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
@@ -58,7 +44,16 @@ static st_status check(const st_search *search, st_errors *errors)
                        "there are %llu plans" ST_EXPECTED
                        "at most 16777216 for --method bound and --prune",
                        (unsigned long long)search->rows);
-    return check_floor(search, errors);
+    /* A bound of another kind than the goal bounds nothing. */
+    const st_type *goal = search->space->types[0];
+    const st_type *floor = search->space->types[search->floor];
+    if (search->floor == 0 || (goal->kind == floor->kind &&
+                               st_dimension_equal(goal->unit.dimension, floor->unit.dimension)))
+        return ST_OK;
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "--bound: '%.60s' is of another kind than '%.60s'" ST_EXPECTED
+                   "a cell that is never above the one that is minimised",
+                   search->request.guide.floor, search->goal);
 }
 
 /* --- what was found -------------------------------------------------------------------------- */
@@ -222,26 +217,6 @@ static st_status list_places(const st_guided_run *run, bool by_bound, place **li
 
 /* --- methods --------------------------------------------------------------------------------- */
 
-/* Every plan but those of which a rule tells. */
-static st_status run_exhaustive(st_guided_run *run)
-{
-    place *list = NULL;
-    size_t count = 0;
-    st_status status = list_places(run, false, &list, &count);
-    memset(run->result->found.reasons, 0, run->result->found.reason_count * sizeof(uint64_t));
-    run->result->guided.ruled_out = 0; /* it computes those, too */
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        bool turn = i > 0 && list[i].key != list[i - 1].key;
-        if (turn)
-            status = st_guided_compute(run);
-        if (run->trial_count == 0 && st_guided_stop(run))
-            break;
-        if (status == ST_OK && !st_guided_skip(run, list[i].row))
-            status = st_guided_try(run, list[i].row);
-    }
-    return status == ST_OK ? st_guided_compute(run) : status;
-}
-
 /* Whether no plan with that bound, or one after it, can be among the best. */
 static bool is_beyond(const place *next, const st_found *worst)
 {
@@ -283,7 +258,22 @@ static st_status run_method(st_guided_run *run)
     case ST_METHOD_EXHAUSTIVE:
         break;
     }
-    return run_exhaustive(run);
+    /* Every plan but those of which a rule tells. */
+    place *list = NULL;
+    size_t count = 0;
+    st_status status = list_places(run, false, &list, &count);
+    memset(run->result->found.reasons, 0, run->result->found.reason_count * sizeof(uint64_t));
+    run->result->guided.ruled_out = 0; /* it computes those, too */
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        bool turn = i > 0 && list[i].key != list[i - 1].key;
+        if (turn)
+            status = st_guided_compute(run);
+        if (run->trial_count == 0 && st_guided_stop(run))
+            break;
+        if (status == ST_OK && !st_guided_skip(run, list[i].row))
+            status = st_guided_try(run, list[i].row);
+    }
+    return status == ST_OK ? st_guided_compute(run) : status;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -336,23 +326,6 @@ static void find_floor(st_guided_run *run)
     }
 }
 
-static void hand_over(st_guided_run *run)
-{
-    st_search_result *result = run->result;
-    st_guided *guided = &result->guided;
-    uint64_t settled = guided->computed + guided->ruled_out + guided->cut;
-    for (size_t i = 0; i < ST_RULES; i++)
-        settled += guided->rules[i].skipped;
-    guided->used = true;
-    guided->untried = run->search->rows - settled;
-    result->found.done = settled;
-    result->own_done = run->own;
-    result->threads = run->threads;
-    result->interrupted = run->interrupted;
-    result->found.has_nearest = result->found.has_nearest && result->found.kept == 0;
-    find_floor(run);
-}
-
 static st_status run_guided(const st_search *search, const st_processes *processes,
                             const st_search_watch *watch, st_search_result *result,
                             st_errors *errors)
@@ -369,8 +342,22 @@ static st_status run_guided(const st_search *search, const st_processes *process
         st_rules_check(search, &run.states, result->guided.rules);
     if (status == ST_OK && !run.interrupted)
         status = run_method(&run);
-    if (status == ST_OK)
-        hand_over(&run);
+    if (status == ST_OK) {
+        st_search_result *over_result = run.result;
+        st_guided *guided = &over_result->guided;
+        uint64_t settled = guided->computed + guided->ruled_out + guided->cut;
+        for (size_t i = 0; i < ST_RULES; i++)
+            settled += guided->rules[i].skipped;
+        guided->used = true;
+        guided->untried = run.search->rows - settled;
+        over_result->found.done = settled;
+        over_result->own_done = run.own;
+        over_result->threads = run.threads;
+        over_result->interrupted = run.interrupted;
+        over_result->found.has_nearest =
+            over_result->found.has_nearest && over_result->found.kept == 0;
+        find_floor(&run);
+    }
     st_arena_destroy(run.arena);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",

@@ -30,59 +30,6 @@ static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
     st_say(root, "\n");
 }
 
-static void say_promise(const st_search_view *view, st_node *root)
-{
-    const st_guided *guided = &view->result->guided;
-    double gap = st_search_gap(view->search, view->result);
-    if (gap == 0) {
-        st_say(root, "No other plan is better");
-    } else if (gap != gap) {
-        st_say(root, "How much better another plan may be is not known\n");
-        return;
-    } else {
-        st_say(root, "Another plan may be better by up to %.3g %%", 100 * gap);
-    }
-    bool plugins = view->search->space->variants[0].plugin_count > 0;
-    st_say(root, ": %s\n",
-           guided->declared ? "taken from a cell that was declared to be a bound"
-           : plugins        ? "proven, as what a plugin gives is never negative"
-                            : "proven");
-}
-
-static void say_method(const st_search_view *view, st_node *root)
-{
-    const st_guided *guided = &view->result->guided;
-    st_say(root, "\nHow it was searched\n");
-    say_count(guided->computed, "computed", root);
-    if (st_method_is_walk(view->search->request.guide.method))
-        say_count(guided->best_at, "of them until the best one", root);
-    say_count(guided->ruled_out, "not computed: they fail a check whatever plugins say", root);
-    say_count(guided->cut, "not computed: they cannot be among the best", root);
-    for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE; i++)
-        say_rule(i, &guided->rules[i], root);
-    say_count(guided->untried, "not looked at", root);
-    say_promise(view, root);
-}
-
-static void put_rules(const st_guided *guided, st_node *node)
-{
-    static const char *const states[] = {[ST_RULE_IDLE] = "idle",
-                                         [ST_RULE_PROVEN] = "proven",
-                                         [ST_RULE_OPEN] = "open",
-                                         [ST_RULE_BROKEN] = "broken"};
-    st_node *list = st_put_list(node, "rules");
-    for (size_t i = 0; i < ST_RULES; i++) {
-        const st_rule_result *rule = &guided->rules[i];
-        st_node *row = st_put_line_map(list, NULL);
-        st_put_text(row, "name", st_rule_name(i));
-        st_put_text(row, "state", states[rule->state]);
-        st_put_bool(row, "applied", rule->applied);
-        st_put_count(row, "pairs", rule->pairs);
-        st_put_count(row, "broken", rule->broken);
-        st_put_count(row, "skipped", rule->skipped);
-    }
-}
-
 void st_guided_put(const st_search_view *view, st_node *root)
 {
     const st_guided *guided = &view->result->guided;
@@ -98,7 +45,47 @@ void st_guided_put(const st_search_view *view, st_node *root)
                 !guided->scanned   ? "none"
                 : guided->declared ? "declared"
                                    : "proven");
-    if (pruned)
-        put_rules(guided, node);
-    say_method(view, node);
+    if (pruned) {
+        static const char *const states[] = {[ST_RULE_IDLE] = "idle",
+                                             [ST_RULE_PROVEN] = "proven",
+                                             [ST_RULE_OPEN] = "open",
+                                             [ST_RULE_BROKEN] = "broken"};
+        st_node *list = st_put_list(node, "rules");
+        for (size_t i = 0; i < ST_RULES; i++) {
+            const st_rule_result *rule = &guided->rules[i];
+            st_node *row = st_put_line_map(list, NULL);
+            st_put_text(row, "name", st_rule_name(i));
+            st_put_text(row, "state", states[rule->state]);
+            st_put_bool(row, "applied", rule->applied);
+            st_put_count(row, "pairs", rule->pairs);
+            st_put_count(row, "broken", rule->broken);
+            st_put_count(row, "skipped", rule->skipped);
+        }
+    }
+    const st_guided *method_guided = &view->result->guided;
+    st_say(node, "\nHow it was searched\n");
+    say_count(method_guided->computed, "computed", node);
+    if (st_method_is_walk(view->search->request.guide.method))
+        say_count(method_guided->best_at, "of them until the best one", node);
+    say_count(method_guided->ruled_out, "not computed: they fail a check whatever plugins say",
+              node);
+    say_count(method_guided->cut, "not computed: they cannot be among the best", node);
+    for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE; i++)
+        say_rule(i, &method_guided->rules[i], node);
+    say_count(method_guided->untried, "not looked at", node);
+    const st_guided *promise_guided = &view->result->guided;
+    double gap = st_search_gap(view->search, view->result);
+    if (gap == 0) {
+        st_say(node, "No other plan is better");
+    } else if (gap != gap) {
+        st_say(node, "How much better another plan may be is not known\n");
+        return;
+    } else {
+        st_say(node, "Another plan may be better by up to %.3g %%", 100 * gap);
+    }
+    bool plugins = view->search->space->variants[0].plugin_count > 0;
+    st_say(node, ": %s\n",
+           promise_guided->declared ? "taken from a cell that was declared to be a bound"
+           : plugins                ? "proven, as what a plugin gives is never negative"
+                                    : "proven");
 }

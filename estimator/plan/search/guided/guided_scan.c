@@ -51,27 +51,6 @@ static bool is_certain(const st_bounds *bounds, size_t check, st_range range, do
     return range.low == value && range.high == value && !st_bounds_check_is_open(bounds, check);
 }
 
-/* Why a row fails for certain, whatever providers say; ST_REASON_NONE: it does not. */
-static uint32_t find_fault(const scanner *self, double *faults)
-{
-    const st_space *space = self->search->space;
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-    uint32_t reason = ST_REASON_NONE;
-    bool missing = false;
-    *faults = 0;
-    for (size_t i = count; i-- > 0;) {
-        missing = missing || is_none(self->checks[i]);
-        if (!checks[i].warning && self->checks[i].high == 0) {
-            reason = (uint32_t)i + 1;
-            *faults += 1;
-        }
-    }
-    for (size_t i = 0; i < space->cell_count; i++)
-        missing = missing || is_none(self->outputs[i]);
-    return reason == ST_REASON_NONE && missing ? (uint32_t)st_reason_no_value(space) : reason;
-}
-
 /* Whether nothing can reject the row any more. */
 static bool is_safe(const scanner *self, const st_bounds *bounds)
 {
@@ -100,7 +79,25 @@ static void scan_row(scanner *self, st_plan_states *states, const st_space_worke
     const st_bounds *bounds = self->bounds[variant];
     st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
     bool infeasible = worker->infeasible != NULL && worker->infeasible[row];
-    uint32_t reason = find_fault(self, &faults);
+    /* Why a row fails for certain, whatever providers say; ST_REASON_NONE: it does not. */
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t fault_reason = ST_REASON_NONE;
+    bool missing = false;
+    faults = 0;
+    for (size_t i = count; i-- > 0;) {
+        missing = missing || is_none(self->checks[i]);
+        if (!checks[i].warning && self->checks[i].high == 0) {
+            fault_reason = (uint32_t)i + 1;
+            faults += 1;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++)
+        missing = missing || is_none(self->outputs[i]);
+    uint32_t reason = fault_reason == ST_REASON_NONE && missing
+                          ? (uint32_t)st_reason_no_value(space)
+                          : fault_reason;
     if (lacks || infeasible) {
         reason = (uint32_t)(infeasible ? st_reason_infeasible(search->space)
                                        : st_reason_order(search->space));
@@ -121,21 +118,6 @@ static void scan_row(scanner *self, st_plan_states *states, const st_space_worke
     double low = fmax(floor, fmax(least, self->outputs[0].low));
     states->low[at] = low;
     states->high[at] = self->outputs[0].high;
-}
-
-/* A row of a block that was computed: where no plugin takes part everything is known. */
-static void note_row(scanner *self, st_plan_states *states, const st_trial *trial)
-{
-    if (trial->reason != ST_REASON_NONE) {
-        states->marks[trial->row] = ST_OUTCOME_FAILS;
-        self->found.reasons[trial->reason]++;
-        self->ruled_out++;
-        st_rank_add_nearest(&self->found, trial->row, trial->faults, trial->near);
-        return;
-    }
-    states->marks[trial->row] = ST_OUTCOME_PASSES;
-    states->low[trial->row] = trial->goal;
-    states->high[trial->row] = trial->goal;
 }
 
 static bool has_plugins(const st_space *space)
@@ -159,7 +141,17 @@ static void scan_block(scanner *self, st_plan_states *states, uint64_t first, si
     for (size_t row = 0; row < rows; row++) {
         st_trial trial = {.row = first + row};
         st_guided_read(self->search, worker, row, &trial);
-        note_row(self, states, &trial);
+        /* A row of a block that was computed: where no plugin takes part everything is known. */
+        if (trial.reason != ST_REASON_NONE) {
+            states->marks[trial.row] = ST_OUTCOME_FAILS;
+            self->found.reasons[trial.reason]++;
+            self->ruled_out++;
+            st_rank_add_nearest(&self->found, trial.row, trial.faults, trial.near);
+            continue;
+        }
+        states->marks[trial.row] = ST_OUTCOME_PASSES;
+        states->low[trial.row] = trial.goal;
+        states->high[trial.row] = trial.goal;
     }
 }
 

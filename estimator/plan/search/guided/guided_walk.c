@@ -49,16 +49,6 @@ static bool make_room(swarm *self)
     return self->members != NULL && self->order != NULL && self->worth != NULL;
 }
 
-/* What a plan that was settled before is worth. */
-static void recall(const swarm *self, member *one)
-{
-    const st_plan_states *states = &self->run->states;
-    bool dense = states->marks != NULL;
-    bool passed = dense && (states->marks[one->row] & ST_STATE_PASSED) != 0;
-    one->faults = passed ? 0 : HUGE_VAL;
-    one->value = passed ? states->low[one->row] : HUGE_VAL;
-}
-
 /* Whether a plan is worth a trial. */
 static bool is_new(swarm *self, uint64_t row)
 {
@@ -70,22 +60,6 @@ static bool is_new(swarm *self, uint64_t row)
     bool skipped = (run->states.marks[row] & ST_STATE_SKIPPED) != 0;
     return !skipped && st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
            !st_guided_skip(run, row);
-}
-
-/* The trials of a batch belong to the members from `first` on that have their rows. */
-static void take_trials(swarm *self, const st_trial *trials, size_t count)
-{
-    size_t members = st_walk_count(self->walk);
-    for (size_t i = 0; i < members; i++) {
-        for (size_t k = 0; k < count; k++) {
-            if (self->members[i].row == trials[k].row) {
-                bool passes = trials[k].reason == ST_REASON_NONE;
-                double near = isfinite(trials[k].near) ? trials[k].near : HUGE_VAL;
-                self->members[i].faults = passes ? 0 : 1 + trials[k].faults;
-                self->members[i].value = passes ? trials[k].goal : near;
-            }
-        }
-    }
 }
 
 static bool is_in_batch(const st_guided_run *run, uint64_t row)
@@ -101,7 +75,19 @@ static st_status flush(swarm *self)
     st_guided_run *run = self->run;
     size_t count = run->trial_count;
     st_status status = st_guided_compute(run);
-    take_trials(self, run->trials, count);
+    /* The trials of a batch belong to the members from `first` on that have their rows. */
+    const st_trial *trials = run->trials;
+    size_t members = st_walk_count(self->walk);
+    for (size_t i = 0; i < members; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (self->members[i].row == trials[k].row) {
+                bool passes = trials[k].reason == ST_REASON_NONE;
+                double near = isfinite(trials[k].near) ? trials[k].near : HUGE_VAL;
+                self->members[i].faults = passes ? 0 : 1 + trials[k].faults;
+                self->members[i].value = passes ? trials[k].goal : near;
+            }
+        }
+    }
     return status;
 }
 
@@ -117,7 +103,12 @@ static st_status run_generation(swarm *self, uint64_t *fresh)
         member *one = &self->members[i];
         one->row = st_lattice_row(&self->lattice, points + i * self->lattice.dimension);
         one->index = i;
-        recall(self, one);
+        /* What a plan that was settled before is worth. */
+        const st_plan_states *states = &self->run->states;
+        bool dense = states->marks != NULL;
+        bool passed = dense && (states->marks[one->row] & ST_STATE_PASSED) != 0;
+        one->faults = passed ? 0 : HUGE_VAL;
+        one->value = passed ? states->low[one->row] : HUGE_VAL;
     }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool room = run->result->guided.computed + run->trial_count < self->budget;

@@ -44,12 +44,6 @@ static double times(double x, double y)
     return x == 0 || y == 0 ? 0 : x * y;
 }
 
-static st_range multiply(st_range a, st_range b)
-{
-    return hull_of((double[4]){times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
-                               times(a.high, b.high)});
-}
-
 /* `y` is an end of a range that lies, but for that end, on the side of `sign`. */
 static double over(double x, double y, double sign)
 {
@@ -116,13 +110,6 @@ static st_range decide(st_range a, st_range b, double decisive)
                          : make(a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
 }
 
-static st_range choose(st_range a, st_range b, st_range c)
-{
-    if (st_range_is_none(c))
-        return none;
-    return st_range_is(c, 1) ? a : st_range_is(c, 0) ? b : hull(a, b);
-}
-
 static st_range absolute(st_range a)
 {
     double low = fabs(a.low);
@@ -170,7 +157,8 @@ static st_range apply_binary(st_op op, st_range a, st_range b)
     case ST_OP_SUBTRACT:
         return make(a.low - b.high, a.high - b.low);
     case ST_OP_MULTIPLY:
-        return multiply(a, b);
+        return hull_of((double[4]){times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
+                                   times(a.high, b.high)});
     case ST_OP_DIVIDE:
         return divide(a, b);
     case ST_OP_POWER:
@@ -193,7 +181,9 @@ st_range st_range_apply(st_op op, st_range a, st_range b, st_range c)
 {
     switch (op) {
     case ST_OP_SELECT:
-        return choose(a, b, c);
+        if (st_range_is_none(c))
+            return none;
+        return st_range_is(c, 1) ? a : st_range_is(c, 0) ? b : hull(a, b);
     case ST_OP_AND:
         return decide(a, b, 0);
     case ST_OP_OR:

@@ -127,34 +127,32 @@ static holding check_worse(const st_plan_states *states, uint64_t before, uint64
                                                                                : MAY_HOLD;
 }
 
-/* Every row with those that stand before it along the rule. */
-static void check_rule(const st_search *search, const st_plan_states *states, const statement *one,
-                       st_rule_result *result)
-{
-    bool open = false;
-    for (uint64_t row = 0; row < states->rows; row++) {
-        key_line line = line_of(search, one, row);
-        for (size_t digit = 0; digit < line.count; digit++) {
-            if (!is_earlier(&line, digit))
-                continue;
-            uint64_t before = line.first + digit * line.stride;
-            holding held = one->rejects ? check_failing(states, before, row)
-                                        : check_worse(states, before, row);
-            result->pairs++;
-            result->broken += held == IS_BROKEN ? 1 : 0;
-            open = open || held == MAY_HOLD;
-        }
-    }
-    if (result->pairs > 0)
-        result->state = result->broken > 0 ? ST_RULE_BROKEN : open ? ST_RULE_OPEN : ST_RULE_PROVEN;
-}
-
 void st_rules_check(const st_search *search, const st_plan_states *states, st_rule_result *rules)
 {
     const st_type *goal = search->space->types[0];
     for (size_t i = 0; i < ST_RULES; i++) {
         rules[i] = (st_rule_result){.state = ST_RULE_IDLE};
-        check_rule(search, states, &rules_of_maya[i], &rules[i]);
+        /* Every row with those that stand before it along the rule. */
+        const statement *one = &rules_of_maya[i];
+        st_rule_result *result = &rules[i];
+        bool open = false;
+        for (uint64_t row = 0; row < states->rows; row++) {
+            key_line line = line_of(search, one, row);
+            for (size_t digit = 0; digit < line.count; digit++) {
+                if (!is_earlier(&line, digit))
+                    continue;
+                uint64_t before = line.first + digit * line.stride;
+                holding held = one->rejects ? check_failing(states, before, row)
+                                            : check_worse(states, before, row);
+                result->pairs++;
+                result->broken += held == IS_BROKEN ? 1 : 0;
+                open = open || held == MAY_HOLD;
+            }
+        }
+        if (result->pairs > 0)
+            result->state = result->broken > 0 ? ST_RULE_BROKEN
+                            : open             ? ST_RULE_OPEN
+                                               : ST_RULE_PROVEN;
         bool declared = search->request.guide.pruning == ST_PRUNING_DECLARED &&
                         rules[i].state == ST_RULE_OPEN && is_suitable(i, goal);
         rules[i].applied = rules[i].state == ST_RULE_PROVEN || declared;

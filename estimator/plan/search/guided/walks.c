@@ -45,21 +45,6 @@ struct st_walk {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static bool make_lists(st_walk *self)
-{
-    size_t n = self->dimension;
-    self->random = gsl_rng_alloc(gsl_rng_mt19937);
-    self->points = st_arena_alloc(self->arena, POINTS * n, sizeof(double));
-    self->elites = st_arena_alloc(self->arena, ELITES * n, sizeof(double));
-    self->places = st_arena_alloc(self->arena, MOST_KNOWN * n, sizeof(double));
-    self->worths = st_arena_alloc(self->arena, MOST_KNOWN, sizeof(double));
-    self->sorted = st_arena_alloc(self->arena, MOST_KNOWN, sizeof *self->sorted);
-    self->candidate = st_arena_alloc(self->arena, n, sizeof(double));
-    return self->random != NULL && self->points != NULL && self->elites != NULL &&
-           self->places != NULL && self->worths != NULL && self->sorted != NULL &&
-           self->candidate != NULL;
-}
-
 st_walk *st_walk_create(st_method method, size_t dimension, uint64_t seed)
 {
     st_arena *arena = st_arena_create();
@@ -74,7 +59,17 @@ st_walk *st_walk_create(st_method method, size_t dimension, uint64_t seed)
         self->cmaes = st_cmaes_create(dimension, seed);
         good = self->cmaes != NULL;
     } else {
-        good = make_lists(self);
+        size_t n = self->dimension;
+        self->random = gsl_rng_alloc(gsl_rng_mt19937);
+        self->points = st_arena_alloc(self->arena, POINTS * n, sizeof(double));
+        self->elites = st_arena_alloc(self->arena, ELITES * n, sizeof(double));
+        self->places = st_arena_alloc(self->arena, MOST_KNOWN * n, sizeof(double));
+        self->worths = st_arena_alloc(self->arena, MOST_KNOWN, sizeof(double));
+        self->sorted = st_arena_alloc(self->arena, MOST_KNOWN, sizeof *self->sorted);
+        self->candidate = st_arena_alloc(self->arena, n, sizeof(double));
+        good = self->random != NULL && self->points != NULL && self->elites != NULL &&
+               self->places != NULL && self->worths != NULL && self->sorted != NULL &&
+               self->candidate != NULL;
         if (good)
             gsl_rng_set(self->random, (unsigned long)seed);
     }
@@ -131,18 +126,6 @@ static void draw_child(st_walk *self, double *point)
         else
             point[k] = mirror(point[k] + gsl_ran_gaussian(self->random, step));
     }
-}
-
-/* The elites themselves come first, so that they stay as long as nothing is better. */
-static void draw_evolution(st_walk *self, size_t i, double *point)
-{
-    size_t n = self->dimension;
-    if (self->elite_count == 0)
-        draw_anywhere(self, point);
-    else if (i < self->elite_count)
-        memcpy(point, &self->elites[i * n], n * sizeof *point);
-    else
-        draw_child(self, point);
 }
 
 /* --- Parzen estimator ------------------------------------------------------------------------ */
@@ -206,23 +189,21 @@ const double *st_walk_draw(st_walk *self)
     size_t count = self->method == ST_METHOD_BAYES ? sort_known(self, &good) : 0;
     for (size_t i = 0; i < POINTS; i++) {
         double *point = &self->points[i * self->dimension];
-        if (self->method == ST_METHOD_EVOLUTION)
-            draw_evolution(self, i, point);
-        else if (good > 0)
+        if (self->method == ST_METHOD_EVOLUTION) {
+            /* The elites themselves come first, so that they stay as long as nothing is better. */
+            size_t n = self->dimension;
+            if (self->elite_count == 0)
+                draw_anywhere(self, point);
+            else if (i < self->elite_count)
+                memcpy(point, &self->elites[i * n], n * sizeof *point);
+            else
+                draw_child(self, point);
+        } else if (good > 0)
             draw_promising(self, count, good, point);
         else
             draw_anywhere(self, point);
     }
     return self->points;
-}
-
-static void keep_elites(st_walk *self, const size_t *order, const double *worth)
-{
-    size_t n = self->dimension;
-    self->elite_count = 0;
-    for (size_t i = 0; i < ELITES && isfinite(worth[order[i]]); i++)
-        memcpy(&self->elites[self->elite_count++ * n], &self->points[order[i] * n],
-               n * sizeof *self->elites);
 }
 
 void st_walk_tell(st_walk *self, const size_t *order, const double *worth)
@@ -232,7 +213,11 @@ void st_walk_tell(st_walk *self, const size_t *order, const double *worth)
         st_cmaes_tell(self->cmaes, order);
         return;
     }
-    keep_elites(self, order, worth);
+    size_t j = self->dimension;
+    self->elite_count = 0;
+    for (size_t i = 0; i < ELITES && isfinite(worth[order[i]]); i++)
+        memcpy(&self->elites[self->elite_count++ * j], &self->points[order[i] * j],
+               j * sizeof *self->elites);
     for (size_t i = 0; i < POINTS; i++) {
         size_t place = self->known++ % MOST_KNOWN;
         memcpy(&self->places[place * n], &self->points[i * n], n * sizeof *self->places);

@@ -175,39 +175,6 @@ static st_status check_request(const st_best_request *request, st_errors *errors
                    "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
 }
 
-static st_status make_search(finding *self)
-{
-    const st_best_request *request = self->request;
-    st_search_request wanted = {.space = space_of(&request->job),
-                                .gpus = request->gpus,
-                                .varies = request->varies,
-                                .vary_count = request->vary_count,
-                                .goal = request->maximise != NULL ? request->maximise
-                                                                  : request->minimise,
-                                .maximise = request->maximise != NULL,
-                                .only = request->only,
-                                .only_count = request->only_count,
-                                .top = request->top,
-                                .threads = request->threads,
-                                .guide = {.methods = st_guided_module,
-                                          .method = request->method,
-                                          .pruning = request->pruning,
-                                          .floor = request->bound,
-                                          .trials = request->trials,
-                                          .stop_after = request->stop_after}};
-    wanted.space.sample = request->sample;
-    wanted.space.seed = request->seed;
-    return st_search_create(self->paths, &wanted, self->arena, &self->search, self->errors);
-}
-
-/* The same space once more, with the cells of the request. */
-static st_status make_detail(finding *self)
-{
-    const st_job_request *job = &self->request->job;
-    return st_search_with_cells(self->paths, self->search, job->cells, job->cell_count,
-                                &self->detail, self->errors);
-}
-
 static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)
 {
     size_t cells = self->request->job.cell_count;
@@ -258,18 +225,6 @@ static st_status fill_reasons(finding *self, st_best *best)
     return ST_OK;
 }
 
-static void fill_counts(const finding *self, st_best *best)
-{
-    const st_search_result *result = &self->result;
-    best->goal = self->search->goal;
-    best->goal_type = self->search->space->types[0];
-    best->total = self->search->total;
-    best->computed = result->guided.used ? result->guided.computed : result->found.done;
-    best->passed = result->found.kept;
-    best->interrupted = result->interrupted;
-    best->gap = st_search_gap(self->search, result);
-}
-
 st_status st_best_find(const st_paths *paths, const st_best_request *request, st_arena *arena,
                        st_best *best, st_errors *errors)
 {
@@ -278,14 +233,47 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
         .progress = watch_progress, .context = &self, .interrupted = &self.stopped};
     st_best made = {0};
     st_status status = check_request(request, errors);
-    if (status == ST_OK)
-        status = make_search(&self);
-    if (status == ST_OK && request->job.cell_count > 0)
-        status = make_detail(&self);
+    if (status == ST_OK) {
+        const st_best_request *search_request = self.request;
+        st_search_request wanted = {.space = space_of(&search_request->job),
+                                    .gpus = search_request->gpus,
+                                    .varies = search_request->varies,
+                                    .vary_count = search_request->vary_count,
+                                    .goal = search_request->maximise != NULL
+                                                ? search_request->maximise
+                                                : search_request->minimise,
+                                    .maximise = search_request->maximise != NULL,
+                                    .only = search_request->only,
+                                    .only_count = search_request->only_count,
+                                    .top = search_request->top,
+                                    .threads = search_request->threads,
+                                    .guide = {.methods = st_guided_module,
+                                              .method = search_request->method,
+                                              .pruning = search_request->pruning,
+                                              .floor = search_request->bound,
+                                              .trials = search_request->trials,
+                                              .stop_after = search_request->stop_after}};
+        wanted.space.sample = search_request->sample;
+        wanted.space.seed = search_request->seed;
+        status = st_search_create(self.paths, &wanted, self.arena, &self.search, self.errors);
+    }
+    if (status == ST_OK && request->job.cell_count > 0) {
+        /* The same space once more, with the cells of the request. */
+        const st_job_request *job = &self.request->job;
+        status = st_search_with_cells(self.paths, self.search, job->cells, job->cell_count,
+                                      &self.detail, self.errors);
+    }
     if (status == ST_OK)
         status = st_search_run(self.search, &st_one_process, &watch, &self.result, errors);
     if (status == ST_OK) {
-        fill_counts(&self, &made);
+        const st_search_result *result = &self.result;
+        made.goal = self.search->goal;
+        made.goal_type = self.search->space->types[0];
+        made.total = self.search->total;
+        made.computed = result->guided.used ? result->guided.computed : result->found.done;
+        made.passed = result->found.kept;
+        made.interrupted = result->interrupted;
+        made.gap = st_search_gap(self.search, result);
         status = fill_reasons(&self, &made);
     }
     if (status == ST_OK)
