@@ -83,36 +83,6 @@ static size_t put_utf8(unsigned code, char *out)
     return 3;
 }
 
-/* Decodes escapes; the scanner has checked them. No escape is shorter than what it stands for. */
-static size_t decode(const char *text, size_t length, char *out)
-{
-    size_t done = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] != '\\' || i + 1 >= length) {
-            out[done++] = text[i];
-        } else if (text[++i] == 'u' && i + 4 < length) {
-            done += put_utf8(hex4(text + i + 1), out + done);
-            i += 4;
-        } else {
-            out[done++] = strchr("bfnrt", text[i]) != NULL ? ' ' : text[i];
-        }
-    }
-    return done;
-}
-
-static void repair(char *text, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(text + i, length - i, &code);
-        if (size == 0 || (unsigned char)text[i] < ' ' || text[i] == 0x7F) {
-            text[i] = '?';
-            size = 1;
-        }
-        i += size;
-    }
-}
-
 static st_status add_text(st_names *names, const char *text, size_t length, uint64_t hash)
 {
     if (names->count >= ST_NAMES_MAX || length > ST_NAMES_MAX_BYTES - names->bytes)
@@ -141,11 +111,32 @@ static st_status add_odd(st_names *names, const char *text, size_t length, bool 
     char *clean = malloc(length + 1);
     if (clean == NULL)
         return ST_ERR_MEMORY;
-    if (escaped)
-        length = decode(text, length, clean);
-    else
+    if (escaped) {
+        /* Decodes escapes; the scanner has checked them. No escape is shorter than what it stands
+         * for. */
+        size_t done = 0;
+        for (size_t i = 0; i < length; i++) {
+            if (text[i] != '\\' || i + 1 >= length) {
+                clean[done++] = text[i];
+            } else if (text[++i] == 'u' && i + 4 < length) {
+                done += put_utf8(hex4(text + i + 1), clean + done);
+                i += 4;
+            } else {
+                clean[done++] = strchr("bfnrt", text[i]) != NULL ? ' ' : text[i];
+            }
+        }
+        length = done;
+    } else
         memcpy(clean, text, length);
-    repair(clean, length);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(clean + i, length - i, &code);
+        if (size == 0 || (unsigned char)clean[i] < ' ' || clean[i] == 0x7F) {
+            clean[i] = '?';
+            size = 1;
+        }
+        i += size;
+    }
     uint64_t hash = hash_of(clean, length);
     st_status status = ST_OK;
     *name = find_text(names, clean, length, hash);

@@ -144,21 +144,6 @@ static st_status start(const st_launch_request *request, int32_t rank, running *
     return ST_OK;
 }
 
-/* Ends a process group that is over its time: first politely. */
-static void end_late(const st_launch_request *request, running *process, st_launch_end *end)
-{
-    double over_s = seconds() - process->start_s - request->limit_s;
-    if (request->limit_s <= 0 || over_s <= 0)
-        return;
-    end->over_time = true;
-    end->waited = process->still_ns != 0;
-    if (!process->was_asked)
-        (void)kill(-process->pid, SIGTERM);
-    else if (over_s * 1000 > GRACE_MS)
-        (void)kill(-process->pid, SIGKILL);
-    process->was_asked = true;
-}
-
 static void end_now(running *process)
 {
     (void)kill(-process->pid, SIGKILL);
@@ -207,8 +192,20 @@ static void poll_all(st_fleet *fleet)
             continue;
         if (has_ended(process, &fleet->ends[i]))
             fleet->alive--;
-        else
-            end_late(&fleet->request, process, &fleet->ends[i]);
+        else {
+            /* Ends a process group that is over its time: first politely. */
+            st_launch_end *end = &fleet->ends[i];
+            double over_s = seconds() - process->start_s - fleet->request.limit_s;
+            if (fleet->request.limit_s <= 0 || over_s <= 0)
+                continue;
+            end->over_time = true;
+            end->waited = process->still_ns != 0;
+            if (!process->was_asked)
+                (void)kill(-process->pid, SIGTERM);
+            else if (over_s * 1000 > GRACE_MS)
+                (void)kill(-process->pid, SIGKILL);
+            process->was_asked = true;
+        }
     }
 }
 

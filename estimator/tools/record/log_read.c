@@ -117,11 +117,15 @@ static st_status check_header(st_log *log, st_errors *errors)
     return ST_OK;
 }
 
-static st_status open_stream(FILE *stream, const char *name, st_log **log, st_errors *errors)
+st_status st_log_open(const char *path, st_log **log, st_errors *errors)
 {
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
+                       strerror(errno));
     st_arena *arena = st_arena_create();
     st_log *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
-    const char *copy = made != NULL ? st_arena_copy(arena, name, strlen(name)) : NULL;
+    const char *copy = made != NULL ? st_arena_copy(arena, path, strlen(path)) : NULL;
     if (copy == NULL) {
         st_arena_destroy(arena);
         (void)fclose(stream);
@@ -134,15 +138,6 @@ static st_status open_stream(FILE *stream, const char *name, st_log **log, st_er
     else
         st_log_destroy(made);
     return status;
-}
-
-st_status st_log_open(const char *path, st_log **log, st_errors *errors)
-{
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL)
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
-                       strerror(errno));
-    return open_stream(stream, path, log, errors);
 }
 
 const st_log_header *st_log_header_of(const st_log *log)

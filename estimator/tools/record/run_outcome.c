@@ -76,15 +76,6 @@ static struct st_run_outcome_process *process_of(reader *own)
 
 ST_COMPARE(order_hashes, struct st_run_outcome_process, ST_RISING(hash));
 
-static uint64_t count_unique(st_run_outcome *outcome)
-{
-    uint64_t count = 0;
-    st_sort(outcome->each, outcome->each_count, sizeof *outcome->each, order_hashes);
-    for (size_t i = 0; i < outcome->each_count; i++)
-        count += i == 0 || outcome->each[i].hash != outcome->each[i - 1].hash;
-    return count;
-}
-
 static void add_end(reader *own, const st_log_record *record)
 {
     st_run_outcome *outcome = own->outcome;
@@ -131,32 +122,6 @@ static void add_record(reader *own, const st_log_record *record)
     }
 }
 
-static void read_one(st_run_outcome *outcome, const char *path, st_arena *arena)
-{
-    st_log *log = NULL;
-    st_log_record record;
-    bool more = true;
-    uint64_t calls = 0;
-    st_status status = st_log_open(path, &log, NULL);
-    reader own = {.outcome = outcome, .arena = arena, .log = log};
-    outcome->logs++;
-    if (status == ST_OK && st_log_header_of(log)->thread == 0)
-        outcome->processes++;
-    while (status == ST_OK && more) {
-        status = st_log_read(log, &record, &more, NULL);
-        if (status == ST_OK && more)
-            add_record(&own, &record);
-        calls += more && record.call != 0;
-    }
-    if (status != ST_OK)
-        outcome->unreadable++;
-    else if (!st_log_is_whole(log))
-        outcome->cut_logs++;
-    if (status != ST_OK || !st_log_is_whole(log))
-        outcome->calls += calls; /* whole ones tell at their ends */
-    st_log_destroy(log);
-}
-
 st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcome *outcome,
                               st_errors *errors)
 {
@@ -168,9 +133,35 @@ st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcom
         return ST_OK;
     if (status != ST_OK)
         return st_log_list(folder, arena, &paths, &count, errors);
-    for (size_t i = 0; i < count; i++)
-        read_one(outcome, paths[i], arena);
-    outcome->unique = count_unique(outcome);
+    for (size_t i = 0; i < count; i++) {
+        st_log *log = NULL;
+        st_log_record record;
+        bool more = true;
+        uint64_t calls = 0;
+        st_status one_status = st_log_open(paths[i], &log, NULL);
+        reader own = {.outcome = outcome, .arena = arena, .log = log};
+        outcome->logs++;
+        if (one_status == ST_OK && st_log_header_of(log)->thread == 0)
+            outcome->processes++;
+        while (one_status == ST_OK && more) {
+            one_status = st_log_read(log, &record, &more, NULL);
+            if (one_status == ST_OK && more)
+                add_record(&own, &record);
+            calls += more && record.call != 0;
+        }
+        if (one_status != ST_OK)
+            outcome->unreadable++;
+        else if (!st_log_is_whole(log))
+            outcome->cut_logs++;
+        if (one_status != ST_OK || !st_log_is_whole(log))
+            outcome->calls += calls; /* whole ones tell at their ends */
+        st_log_destroy(log);
+    }
+    uint64_t unique_count = 0;
+    st_sort(outcome->each, outcome->each_count, sizeof *outcome->each, order_hashes);
+    for (size_t i = 0; i < outcome->each_count; i++)
+        unique_count += i == 0 || outcome->each[i].hash != outcome->each[i - 1].hash;
+    outcome->unique = unique_count;
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }
 
@@ -221,26 +212,6 @@ static void put_oom(st_node *root, const st_run_outcome *outcome)
     st_say(root, "  %.3f GiB did not fit beside %.3f GiB; the largest live blocks, in bytes:\n",
            (double)outcome->oom_bytes / 1073741824, (double)outcome->oom_live_bytes / 1073741824);
     st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
-}
-
-static void put_ends(st_node *root, const st_launch_end *ends, size_t count)
-{
-    st_node *list = st_put_list(root, "failed");
-    for (size_t i = 0; i < count; i++) {
-        if (ends[i].exit_code == 0 && ends[i].signal == 0 && !ends[i].over_time)
-            continue;
-        st_node *end = st_put_line_map(list, NULL);
-        if (ends[i].rank < 0)
-            st_put_null(end, "rank");
-        else
-            st_put_count(end, "rank", (uint64_t)ends[i].rank);
-        if (ends[i].signal != 0)
-            st_put_null(end, "exit_code");
-        else
-            st_put_count(end, "exit_code", (uint64_t)(unsigned)ends[i].exit_code);
-        st_put_count(end, "signal", (uint64_t)(unsigned)ends[i].signal);
-        st_put_bool(end, "over_time", ends[i].over_time);
-    }
 }
 
 static void say_counts(st_node *root, const st_run_outcome *outcome)
@@ -294,5 +265,20 @@ void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends
     put_oom(root, outcome);
     put_items(root, "unsupported", outcome->unsupported_items, outcome->unsupported_count);
     put_items(root, "misuses", outcome->misuses, outcome->misuse_count);
-    put_ends(root, ends, count);
+    st_node *list = st_put_list(root, "failed");
+    for (size_t i = 0; i < count; i++) {
+        if (ends[i].exit_code == 0 && ends[i].signal == 0 && !ends[i].over_time)
+            continue;
+        st_node *end = st_put_line_map(list, NULL);
+        if (ends[i].rank < 0)
+            st_put_null(end, "rank");
+        else
+            st_put_count(end, "rank", (uint64_t)ends[i].rank);
+        if (ends[i].signal != 0)
+            st_put_null(end, "exit_code");
+        else
+            st_put_count(end, "exit_code", (uint64_t)(unsigned)ends[i].exit_code);
+        st_put_count(end, "signal", (uint64_t)(unsigned)ends[i].signal);
+        st_put_bool(end, "over_time", ends[i].over_time);
+    }
 }

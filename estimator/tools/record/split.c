@@ -21,19 +21,6 @@ static int32_t group_of(const grid *of, int32_t rank)
     return rank / (of->stride * of->size) * of->stride + rank % of->stride;
 }
 
-/* Known ranks have the same color if, and only if, they are of one group. */
-static bool agrees(const grid *of, const st_split *split, const st_split_member *own)
-{
-    for (size_t i = 0; i < split->count; i++) {
-        const st_split_member *other = &split->members[i];
-        bool same = group_of(of, other->rank) == group_of(of, own->rank);
-        bool apart = other->color < 0 && same; /* it is in no group */
-        if (apart || (other->color >= 0 && same != (other->color == own->color)))
-            return false;
-    }
-    return true;
-}
-
 /* Colors are what programs take for them: the number of the group, or its first rank. */
 static bool is_usual(const grid *of, const st_split_member *own)
 {
@@ -50,8 +37,14 @@ typedef struct answer {
 static void weigh(answer *found, const grid *of, const st_split *split, const st_split_member *own)
 {
     bool usual = true;
-    if (!agrees(of, split, own))
-        return;
+    /* Known ranks have the same color if, and only if, they are of one group. */
+    for (size_t i = 0; i < split->count; i++) {
+        const st_split_member *other = &split->members[i];
+        bool same = group_of(of, other->rank) == group_of(of, own->rank);
+        bool apart = other->color < 0 && same; /* it is in no group */
+        if (apart || (other->color >= 0 && same != (other->color == own->color)))
+            return;
+    }
     for (size_t i = 0; i < split->count && usual; i++)
         usual = split->members[i].color < 0 || is_usual(of, &split->members[i]);
     /* A node, or the same place of all nodes, is likelier than another grid. */
@@ -65,25 +58,22 @@ static void weigh(answer *found, const grid *of, const st_split *split, const st
     found->best = *of;
 }
 
-/* All ranks are known: those of the color, in order of their keys. */
-static st_split_place count_members(const st_split *split, const st_split_member *own)
-{
-    st_split_place place = {.certain = true};
-    for (size_t i = 0; i < split->count; i++) {
-        const st_split_member *other = &split->members[i];
-        if (other->color != own->color)
-            continue;
-        place.ranks++;
-        place.rank += other->key < own->key || (other->key == own->key && other->rank < own->rank);
-    }
-    return place;
-}
-
 st_split_place st_split_find(const st_split *split, const st_split_member *own)
 {
     answer found = {.score = 0};
-    if ((int64_t)split->count >= split->ranks)
-        return count_members(split, own);
+    if ((int64_t)split->count >= split->ranks) {
+        /* All ranks are known: those of the color, in order of their keys. */
+        st_split_place place = {.certain = true};
+        for (size_t i = 0; i < split->count; i++) {
+            const st_split_member *other = &split->members[i];
+            if (other->color != own->color)
+                continue;
+            place.ranks++;
+            place.rank +=
+                other->key < own->key || (other->key == own->key && other->rank < own->rank);
+        }
+        return place;
+    }
     for (int32_t stride = 1; stride <= split->ranks; stride++)
         for (int32_t size = 1; split->ranks % stride == 0 && size <= split->ranks / stride; size++)
             if (split->ranks / stride % size == 0 && (size > 1 || stride == 1))

@@ -401,39 +401,6 @@ static void run_commands(st_store *store, connection *from)
     drop_first(store, &from->in, done);
 }
 
-static void send_out(st_store *store, connection *to)
-{
-    size_t sent = 0;
-    while (sent < to->out.length) {
-        ssize_t bytes =
-            send(to->file, to->out.data + sent, to->out.length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (bytes < 0 && errno == EINTR)
-            continue;
-        if (bytes < 0) {
-            to->ended = to->ended || (errno != EAGAIN && errno != EWOULDBLOCK);
-            break;
-        }
-        sent += (size_t)bytes;
-    }
-    drop_first(store, &to->out, sent);
-}
-
-static void receive(st_store *store, connection *from)
-{
-    char piece[PIECE];
-    ssize_t bytes = recv(from->file, piece, sizeof piece, MSG_DONTWAIT);
-    if (bytes < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
-        return;
-    if (bytes <= 0) {
-        from->ended = true;
-        return;
-    }
-    if (st_store_append(&store->keys, &from->in, (st_bytes){piece, (size_t)bytes}))
-        run_commands(store, from);
-    else
-        from->ended = true;
-}
-
 static bool is_over(st_store *store, const connection *of)
 {
     st_bytes names = {of->wait_names.data, of->wait_names.length};
@@ -452,8 +419,21 @@ static void settle(st_store *store)
             own->waits = false;
             answer(store, own, STOP_WAITING);
         }
-        if (own->out.length > 0 && !own->ended)
-            send_out(store, own);
+        if (own->out.length > 0 && !own->ended) {
+            size_t sent = 0;
+            while (sent < own->out.length) {
+                ssize_t bytes = send(own->file, own->out.data + sent, own->out.length - sent,
+                                     MSG_NOSIGNAL | MSG_DONTWAIT);
+                if (bytes < 0 && errno == EINTR)
+                    continue;
+                if (bytes < 0) {
+                    own->ended = own->ended || (errno != EAGAIN && errno != EWOULDBLOCK);
+                    break;
+                }
+                sent += (size_t)bytes;
+            }
+            drop_first(store, &own->out, sent);
+        }
     }
 }
 
@@ -493,22 +473,6 @@ static bool make_room(st_store *store)
     store->polls = polls;
     store->capacity = wanted;
     return true;
-}
-
-static void accept_one(st_store *store)
-{
-    int yes = 1;
-    int file = accept4(store->listener, NULL, NULL, SOCK_CLOEXEC);
-    if (file < 0)
-        return;
-    connection *made = make_room(store) ? calloc(1, sizeof *made) : NULL;
-    if (made == NULL) {
-        close(file);
-        return;
-    }
-    (void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    made->file = file;
-    store->connections[store->count++] = made;
 }
 
 /* ---- the store ---- */
@@ -567,12 +531,37 @@ void st_store_serve(st_store *store, uint32_t wait_us)
         return;
     bool more = store->polls[0].revents != 0;
     for (size_t i = 0; i < count; i++)
-        if (store->polls[i + 1].revents != 0)
-            receive(store, store->connections[i]);
+        if (store->polls[i + 1].revents != 0) {
+            connection *from = store->connections[i];
+            char piece[PIECE];
+            ssize_t bytes = recv(from->file, piece, sizeof piece, MSG_DONTWAIT);
+            if (bytes < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+                continue;
+            if (bytes <= 0) {
+                from->ended = true;
+                continue;
+            }
+            if (st_store_append(&store->keys, &from->in, (st_bytes){piece, (size_t)bytes}))
+                run_commands(store, from);
+            else
+                from->ended = true;
+        }
     settle(store);
     drop_ended(store);
-    if (more)
-        accept_one(store);
+    if (more) {
+        int yes = 1;
+        int file = accept4(store->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (file < 0)
+            return;
+        connection *made = make_room(store) ? calloc(1, sizeof *made) : NULL;
+        if (made == NULL) {
+            close(file);
+            return;
+        }
+        (void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        made->file = file;
+        store->connections[store->count++] = made;
+    }
 }
 
 size_t st_store_waiting(const st_store *store)

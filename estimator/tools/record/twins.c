@@ -181,17 +181,6 @@ static void forget(search *s, int32_t rank)
     want(s, (uint32_t)rank);
 }
 
-static void want_wrong(search *s)
-{
-    for (size_t i = 0; i < s->member_count; i++) {
-        int32_t rank = s->members[i].rank;
-        if (!is_wrong(s, &s->members[i]))
-            continue;
-        forget(s, rank);
-        i = SIZE_MAX; /* the list is shorter now */
-    }
-}
-
 static st_status run_rest(search *s)
 {
     st_fleet_complete(s->fleet);
@@ -221,14 +210,6 @@ static st_status run_batch(search *s)
     return status == ST_OK ? read_new(s) : status;
 }
 
-static bool is_any_bad(const search *s)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < s->twins->world; i++)
-        any = any || s->bad[i];
-    return any;
-}
-
 /* And what found other ranks in its part of a communicator than there are. What is told wrong again
  * and again is run with all the others, which it then can wait for. */
 static st_status run_wanted(search *s)
@@ -242,11 +223,21 @@ static st_status run_wanted(search *s)
             status = run_rest(s);
         else
             status = run_batch(s);
-        if (status == ST_OK && !s->twins->is_complete)
-            want_wrong(s);
+        if (status == ST_OK && !s->twins->is_complete) {
+            for (size_t j = 0; j < s->member_count; j++) {
+                int32_t rank = s->members[j].rank;
+                if (!is_wrong(s, &s->members[j]))
+                    continue;
+                forget(s, rank);
+                j = SIZE_MAX; /* the list is shorter now */
+            }
+        }
     }
     s->wanted_count = 0;
-    s->failed = is_any_bad(s);
+    bool any = false;
+    for (uint32_t i = 0; i < s->twins->world; i++)
+        any = any || s->bad[i];
+    s->failed = any;
     return status;
 }
 
@@ -337,16 +328,6 @@ static bool same_places(const search *s, const axis *own, uint32_t a, uint32_t b
     return true;
 }
 
-static void begin_axis(search *s, axis *own)
-{
-    const uint32_t some[] = {0, 1, 2, own->size / 2, own->size - 2, own->size - 1};
-    memset(own->tried, 0, own->size * sizeof *own->tried);
-    for (uint32_t i = 0; i < own->size && own->size <= FULL_AXIS; i++)
-        try_place(s, own, i);
-    for (size_t i = 0; i < ST_COUNT(some) && own->size > FULL_AXIS; i++)
-        try_place(s, own, some[i]);
-}
-
 /* Tries the middle between neighbours that do not do the same; false: there is none. */
 static bool halve_axis(search *s, axis *own)
 {
@@ -387,8 +368,15 @@ static st_status walk_axes(search *s)
 {
     st_status status = ST_OK;
     bool more = true;
-    for (size_t i = 0; i < s->axis_count; i++)
-        begin_axis(s, &s->axes[i]);
+    for (size_t i = 0; i < s->axis_count; i++) {
+        axis *own = &s->axes[i];
+        const uint32_t some[] = {0, 1, 2, own->size / 2, own->size - 2, own->size - 1};
+        memset(own->tried, 0, own->size * sizeof *own->tried);
+        for (uint32_t j = 0; j < own->size && own->size <= FULL_AXIS; j++)
+            try_place(s, own, j);
+        for (size_t j = 0; j < ST_COUNT(some) && own->size > FULL_AXIS; j++)
+            try_place(s, own, some[j]);
+    }
     status = run_wanted(s);
     while (status == ST_OK && more && !s->failed && !s->twins->is_complete) {
         more = false;
@@ -464,19 +452,6 @@ static bool goes_on(const search *s, st_status status)
     return status == ST_OK && !s->failed && !s->twins->is_complete;
 }
 
-static st_status try_grid(search *s, bool *surprise)
-{
-    bool few = true;
-    st_status status = find_axes(s);
-    if (status == ST_OK)
-        status = walk_axes(s);
-    if (goes_on(s, status))
-        status = run_corners(s, &few);
-    if (goes_on(s, status))
-        status = prove(s, surprise);
-    return status;
-}
-
 static st_status search_grid(search *s)
 {
     uint32_t world = s->twins->world;
@@ -491,24 +466,19 @@ static st_status search_grid(search *s)
     bool surprise = true;
     while (surprise && goes_on(s, status)) {
         size_t before = s->base_count;
-        status = try_grid(s, &surprise);
+        bool few = true;
+        st_status grid_status = find_axes(s);
+        if (grid_status == ST_OK)
+            grid_status = walk_axes(s);
+        if (goes_on(s, grid_status))
+            grid_status = run_corners(s, &few);
+        if (goes_on(s, grid_status))
+            grid_status = prove(s, &surprise);
+        status = grid_status;
         if (surprise && s->base_count == before) /* no grid: the ranks have another order */
             return goes_on(s, status) ? run_rest(s) : status;
     }
     return status;
-}
-
-static void name_ranks(const search *s)
-{
-    st_twins *twins = s->twins;
-    for (uint32_t i = 0; i < twins->world; i++) {
-        twins->run += s->ran[i];
-        uint32_t corner = s->axis_count > 0 && !twins->is_complete ? corner_of(s, i) : i;
-        if (s->ran[i])
-            twins->as[i] = (int32_t)i;
-        else
-            twins->as[i] = s->ran[corner] ? (int32_t)corner : -1;
-    }
 }
 
 st_status st_twins_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
@@ -532,7 +502,16 @@ st_status st_twins_run(st_fleet *fleet, const st_launch_request *request, st_are
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     st_status status = world <= FEW ? run_rest(s) : search_grid(s);
-    if (status == ST_OK)
-        name_ranks(s);
+    if (status == ST_OK) {
+        st_twins *rank_twins = s->twins;
+        for (uint32_t i = 0; i < rank_twins->world; i++) {
+            rank_twins->run += s->ran[i];
+            uint32_t corner = s->axis_count > 0 && !rank_twins->is_complete ? corner_of(s, i) : i;
+            if (s->ran[i])
+                rank_twins->as[i] = (int32_t)i;
+            else
+                rank_twins->as[i] = s->ran[corner] ? (int32_t)corner : -1;
+        }
+    }
     return status;
 }

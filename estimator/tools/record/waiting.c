@@ -33,23 +33,6 @@ static void add_children(const char *text, st_activity *activity, int depth)
     }
 }
 
-static void add_thread(const char *folder, st_activity *activity, int depth)
-{
-    char path[512];
-    char text[TEXT];
-    (void)snprintf(path, sizeof path, "%s/schedstat", folder);
-    if (read_text(path, text))
-        activity->cpu_ns += strtoull(text, NULL, 10);
-    (void)snprintf(path, sizeof path, "%s/stat", folder);
-    /* "PID (NAME) STATE ...", where a name may hold anything */
-    const char *name_end = read_text(path, text) ? strrchr(text, ')') : NULL;
-    if (name_end != NULL && name_end[1] == ' ')
-        activity->busy = activity->busy || name_end[2] == 'R' || name_end[2] == 'D';
-    (void)snprintf(path, sizeof path, "%s/children", folder);
-    if (depth < MOST_DEPTH && read_text(path, text))
-        add_children(text, activity, depth + 1);
-}
-
 static bool add_process(pid_t pid, st_activity *activity, int depth)
 {
     char path[64];
@@ -63,7 +46,19 @@ static bool add_process(pid_t pid, st_activity *activity, int depth)
         if (entry->d_name[0] == '.')
             continue;
         (void)snprintf(folder, sizeof folder, "%s/%s", path, entry->d_name);
-        add_thread(folder, activity, depth);
+        char thread_path[512];
+        char text[TEXT];
+        (void)snprintf(thread_path, sizeof thread_path, "%s/schedstat", folder);
+        if (read_text(thread_path, text))
+            activity->cpu_ns += strtoull(text, NULL, 10);
+        (void)snprintf(thread_path, sizeof thread_path, "%s/stat", folder);
+        /* "PID (NAME) STATE ...", where a name may hold anything */
+        const char *name_end = read_text(thread_path, text) ? strrchr(text, ')') : NULL;
+        if (name_end != NULL && name_end[1] == ' ')
+            activity->busy = activity->busy || name_end[2] == 'R' || name_end[2] == 'D';
+        (void)snprintf(thread_path, sizeof thread_path, "%s/children", folder);
+        if (depth < MOST_DEPTH && read_text(thread_path, text))
+            add_children(text, activity, depth + 1);
         found = true;
     }
     closedir(threads);

@@ -101,24 +101,6 @@ static int64_t lag_of(const st_rank_build *r, uint32_t task)
     return lag > 0 ? lag : 0;
 }
 
-/* The lags of launches, from the host's cut at the call, in the order of the calls on the lanes. */
-static void add_lags(st_build *b, st_rank_build *r)
-{
-    const st_lists *tasks = &r->order->call_tasks;
-    for (size_t i = 0; i < ST_BUILD_LANES; i++)
-        r->lanes[i] = st_build_resource(b, r, ST_RESOURCE_HOST, "launches");
-    for (uint32_t call = 0; call < r->order->trace->event_count; call++) {
-        if (tasks->starts[call] == tasks->starts[call + 1])
-            continue;
-        st_task_spec spec = {.resource = r->lanes[r->next_lane++ % ST_BUILD_LANES],
-                             .name = b->lag_name,
-                             .category = b->delay_category,
-                             .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
-        r->lag_of_call[call] = st_build_task(b, &spec);
-        st_build_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
-    }
-}
-
 /* The task that is waited for, by a place in the waits of a rank. */
 static uint32_t waited_for(const st_rank_build *r, uint32_t place)
 {
@@ -236,14 +218,6 @@ static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t befor
     return queued ? r->out->queue_gap_ns : 0;
 }
 
-static void note_launch(st_rank_build *r, uint32_t event)
-{
-    uint32_t call = r->order->call_of[event];
-    r->out->unlaunched += call == ST_TRACE_NONE;
-    if (call != ST_TRACE_NONE)
-        r->out->hosts[event] = r->cut_of_call[call];
-}
-
 /* `before`: the one before it on its stream, or ST_TRACE_NONE. */
 static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
                          uint32_t before, int64_t *stream_end_ns)
@@ -264,7 +238,10 @@ static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint3
                          .instance = instance,
                          .earliest_ns = pinned ? at(r, start) : 0};
     st_task_id first = ST_TASK_NONE;
-    note_launch(r, event);
+    uint32_t call = r->order->call_of[event];
+    r->out->unlaunched += call == ST_TRACE_NONE;
+    if (call != ST_TRACE_NONE)
+        r->out->hosts[event] = r->cut_of_call[call];
     if (delay > 0) {
         lateness late = {delay, usual_delay(r, event, before, ready, *stream_end_ns),
                          ST_TRACE_NONE};
@@ -304,24 +281,33 @@ static void add_stream(st_build *b, st_rank_build *r, uint32_t track)
     }
 }
 
-/* Blockers of the rank become tasks, which are all there now. */
-static void name_blockers(st_build *b, const st_rank_build *r, size_t first)
-{
-    st_delay *delays = b->out->delays;
-    for (size_t i = first; i < b->out->delay_count; i++)
-        if (delays[i].blocker != ST_TASK_NONE)
-            delays[i].blocker = r->out->tasks[delays[i].blocker];
-}
-
 static void build_rank(st_build *b, st_rank_build *r)
 {
     size_t first = b->out->delay_count;
     measure(b, r);
     st_build_threads(b, r);
-    add_lags(b, r);
+    /* The lags of launches, from the host's cut at the call, in the order of the calls on the
+     * lanes. */
+    const st_lists *tasks = &r->order->call_tasks;
+    for (size_t i = 0; i < ST_BUILD_LANES; i++)
+        r->lanes[i] = st_build_resource(b, r, ST_RESOURCE_HOST, "launches");
+    for (uint32_t call = 0; call < r->order->trace->event_count; call++) {
+        if (tasks->starts[call] == tasks->starts[call + 1])
+            continue;
+        st_task_spec spec = {.resource = r->lanes[r->next_lane++ % ST_BUILD_LANES],
+                             .name = b->lag_name,
+                             .category = b->delay_category,
+                             .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
+        r->lag_of_call[call] = st_build_task(b, &spec);
+        st_build_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+    }
     for (uint32_t t = 0; t < r->order->trace->track_count; t++)
         add_stream(b, r, t);
-    name_blockers(b, r, first);
+    /* Blockers of the rank become tasks, which are all there now. */
+    st_delay *delays = b->out->delays;
+    for (size_t i = first; i < b->out->delay_count; i++)
+        if (delays[i].blocker != ST_TASK_NONE)
+            delays[i].blocker = r->out->tasks[delays[i].blocker];
     st_build_syncs(b, r);
 }
 
@@ -355,22 +341,6 @@ static void allocate_rank(st_build *b, st_rank_build *r)
         r->lag_of_call[i] = ST_TASK_NONE;
         r->cut_of_call[i] = ST_TASK_NONE;
     }
-}
-
-static void prepare_rank(st_build *b, size_t index)
-{
-    st_rank_build *r = &b->ranks[index];
-    const st_trace *trace = b->out->set->ranks[index];
-    r->order = &b->orders[index];
-    r->out = &b->out->ranks[index];
-    r->out->trace = trace;
-    r->rank =
-        trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)index;
-    b->status = st_depend_find(r->order, b->scratch, &r->dependencies);
-    if (b->status != ST_OK)
-        return;
-    allocate_rank(b, r);
-    memcpy(r->out->edges, r->dependencies.edges, sizeof r->out->edges);
 }
 
 /* The graph begins with the first event of any rank. */
@@ -413,19 +383,6 @@ static void add_instances(st_build *b)
             r->transfer_ns[member->event] = transfer > 0 ? transfer : 0;
         }
     }
-}
-
-static void name_things(st_build *b)
-{
-    b->host_category = add_category(b, "host", ST_WORK_NONE);
-    b->delay_category = add_category(b, "delay", ST_WORK_NONE);
-    for (int i = 0; i < ST_TRACE_CLASSES; i++)
-        b->class_categories[i] = add_category(
-            b, i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i),
-            i == ST_TRACE_COMMUNICATION ? ST_WORK_COMMUNICATION : ST_WORK_COMPUTE);
-    b->host_name = add_name(b, "host");
-    b->lag_name = add_name(b, "launch");
-    b->delay_name = add_name(b, "delay");
 }
 
 /* Collectives of one run end when all ranks have come; those of two seldom do. */
@@ -509,22 +466,42 @@ static st_status build(st_build *b)
         warn_of_clocks(b);
         b->status = warn_alone(b);
     }
-    for (size_t i = 0; i < count && b->status == ST_OK; i++)
-        prepare_rank(b, i);
+    for (size_t i = 0; i < count && b->status == ST_OK; i++) {
+        st_rank_build *r = &b->ranks[i];
+        const st_trace *trace = b->out->set->ranks[i];
+        r->order = &b->orders[i];
+        r->out = &b->out->ranks[i];
+        r->out->trace = trace;
+        r->rank =
+            trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)i;
+        b->status = st_depend_find(r->order, b->scratch, &r->dependencies);
+        if (b->status != ST_OK)
+            continue;
+        allocate_rank(b, r);
+        memcpy(r->out->edges, r->dependencies.edges, sizeof r->out->edges);
+    }
     if (b->status != ST_OK)
         return b->status;
     align(b);
     out->instances = b->collation.edges;
     out->most_apart_ns = b->collation.most_apart_ns;
     out->inferred_groups = b->collation.inferred_groups;
-    name_things(b);
+    b->host_category = add_category(b, "host", ST_WORK_NONE);
+    b->delay_category = add_category(b, "delay", ST_WORK_NONE);
+    for (int i = 0; i < ST_TRACE_CLASSES; i++)
+        b->class_categories[i] = add_category(
+            b, i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i),
+            i == ST_TRACE_COMMUNICATION ? ST_WORK_COMMUNICATION : ST_WORK_COMPUTE);
+    b->host_name = add_name(b, "host");
+    b->lag_name = add_name(b, "launch");
+    b->delay_name = add_name(b, "delay");
     add_instances(b);
     for (size_t i = 0; i < count && b->status == ST_OK; i++)
         build_rank(b, &b->ranks[i]);
     return b->status == ST_OK ? st_graph_seal(b->graph, b->errors) : b->status;
 }
 
-static st_status refuse_idle(const st_trace_set *set, st_errors *errors)
+st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < set->count; i++) {
@@ -536,12 +513,6 @@ static st_status refuse_idle(const st_trace_set *set, st_errors *errors)
                 st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                         "the trace has no GPU work" ST_EXPECTED "kernels, to build a graph of");
     }
-    return status;
-}
-
-st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
-{
-    st_status status = refuse_idle(set, errors);
     st_arena *arena = status == ST_OK ? st_arena_create() : NULL;
     if (arena == NULL)
         return status != ST_OK ? status : ST_ERR_MEMORY;

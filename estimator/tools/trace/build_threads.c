@@ -61,18 +61,6 @@ static void add_mark(thread_builder *t, uint32_t track, int64_t time_ns, uint32_
     add_cut(t, &(cut){.track = track, .kind = CUT_MARK, .time_ns = time_ns, .item = item});
 }
 
-static void cut_at_launches(thread_builder *t)
-{
-    const st_order *order = t->r->order;
-    for (uint32_t i = 0; i < order->trace->event_count; i++) {
-        if (order->call_tasks.starts[i + 1] > order->call_tasks.starts[i])
-            add_cut(t, &(cut){.track = event_at(t, i)->track,
-                              .kind = CUT_LAUNCH,
-                              .time_ns = event_at(t, i)->start_ns,
-                              .item = i});
-    }
-}
-
 static bool is_same_wait(const st_dependency *a, const st_dependency *b)
 {
     return a->kind == b->kind && a->after == b->after && a->from_ns == b->from_ns;
@@ -170,15 +158,6 @@ static void add_host(thread_builder *t, int64_t duration_ns)
     t->last = st_build_task(t->b, &spec);
 }
 
-/* All that the thread did until a time. */
-static void advance(thread_builder *t, int64_t time_ns)
-{
-    if (time_ns <= t->cursor_ns && t->last != ST_TASK_NONE)
-        return;
-    add_host(t, time_ns - t->cursor_ns);
-    t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
-}
-
 /* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
 static void note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
 {
@@ -234,7 +213,12 @@ static void set_mark(thread_builder *t, uint32_t item)
 
 static void add_cut_task(thread_builder *t, const cut *one)
 {
-    advance(t, one->time_ns);
+    /* All that the thread did until a time. */
+    const int64_t time_ns = one->time_ns;
+    if (time_ns > t->cursor_ns || t->last == ST_TASK_NONE) {
+        add_host(t, time_ns - t->cursor_ns);
+        t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
+    }
     t->acts = t->acts || one->kind != CUT_MARK;
     switch (one->kind) {
     case CUT_MARK:
@@ -250,28 +234,6 @@ static void add_cut_task(thread_builder *t, const cut *one)
     case CUT_RESUME:
         add_waiting(t, one);
         t->resumes[one->item] = t->last;
-    }
-}
-
-static void add_thread(thread_builder *t, const cut *cuts, size_t count)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, "thread %lld",
-                   (long long)t->r->order->trace->tracks[cuts[0].track].number);
-    t->resource = st_build_resource(t->b, t->r, ST_RESOURCE_HOST, name);
-    t->last = ST_TASK_NONE;
-    t->acts = false;
-    t->cursor_ns = -t->r->shift_ns; /* the start of the graph, by the clock of the file */
-    for (size_t i = 0; i < count; i++)
-        add_cut_task(t, &cuts[i]);
-}
-
-static void add_wakes(thread_builder *t)
-{
-    const st_dependencies *found = &t->r->dependencies;
-    for (size_t i = 0; i < found->count; i++) {
-        if (found->items[i].kind == ST_DEPEND_THREAD)
-            st_build_edge(t->b, t->marks[i], t->resumes[i], ST_EDGE_PROGRAM);
     }
 }
 
@@ -292,7 +254,14 @@ void st_build_threads(st_build *b, st_rank_build *r)
         b->status = ST_ERR_MEMORY;
         return;
     }
-    cut_at_launches(&t);
+    const st_order *order = t.r->order;
+    for (uint32_t i = 0; i < order->trace->event_count; i++) {
+        if (order->call_tasks.starts[i + 1] > order->call_tasks.starts[i])
+            add_cut(&t, &(cut){.track = event_at(&t, i)->track,
+                               .kind = CUT_LAUNCH,
+                               .time_ns = event_at(&t, i)->start_ns,
+                               .item = i});
+    }
     cut_at_syncs(&t);
     cut_at_pauses(&t);
     cut_at_steps(&t);
@@ -302,10 +271,24 @@ void st_build_threads(st_build *b, st_rank_build *r)
         size_t end = first + 1;
         while (end < t.count && t.cuts[end].track == t.cuts[first].track)
             end++;
-        add_thread(&t, t.cuts + first, end - first);
+        const cut *cuts = t.cuts + first;
+        const size_t count = end - first;
+        char name[64];
+        (void)snprintf(name, sizeof name, "thread %lld",
+                       (long long)t.r->order->trace->tracks[cuts[0].track].number);
+        t.resource = st_build_resource(t.b, t.r, ST_RESOURCE_HOST, name);
+        t.last = ST_TASK_NONE;
+        t.acts = false;
+        t.cursor_ns = -t.r->shift_ns; /* the start of the graph, by the clock of the file */
+        for (size_t i = 0; i < count; i++)
+            add_cut_task(&t, &cuts[i]);
         first = end;
     }
-    add_wakes(&t);
+    const st_dependencies *found = &t.r->dependencies;
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->items[i].kind == ST_DEPEND_THREAD)
+            st_build_edge(t.b, t.marks[i], t.resumes[i], ST_EDGE_PROGRAM);
+    }
 }
 
 void st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,

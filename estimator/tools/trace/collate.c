@@ -101,21 +101,6 @@ static st_status add_rank(collator *c, uint32_t rank)
 
 ST_COMPARE(compare_order, st_instance_member, ST_RISING(key) ST_RISING(rank) ST_RISING(place));
 
-/* Members without a sequence: by their order on the rank among those of their communicator. */
-static void number_members(collator *c)
-{
-    st_instance_member *members = c->made->members;
-    uint32_t place = 0;
-    st_sort(members, c->made->member_count, sizeof *members, compare_order);
-    for (size_t i = 0; i < c->made->member_count; i++) {
-        if (i == 0 || members[i].key != members[i - 1].key ||
-            members[i].rank != members[i - 1].rank)
-            place = 0;
-        if (!members[i].exact)
-            members[i].place = place++;
-    }
-}
-
 /* --- ranks whose windows were cut differently ---------------------------------------------------
  */
 
@@ -278,21 +263,6 @@ static uint32_t track_of(const collator *c, const st_instance_member *member)
     return event_of(c, member)->track;
 }
 
-/* The streams of a rank's plain members, in the order of their first; MOST_LANES: there are more.
- */
-static size_t find_tracks(const collator *c, run plain, uint32_t *tracks)
-{
-    size_t count = 0;
-    for (size_t i = plain.first; i < plain.first + plain.count && count < MOST_LANES; i++) {
-        size_t at = 0;
-        while (at < count && tracks[at] != track_of(c, &c->made->members[i]))
-            at++;
-        if (at == count)
-            tracks[count++] = track_of(c, &c->made->members[i]);
-    }
-    return count;
-}
-
 /* Sorts members, which stand by rank and launch, by rank and stream; 0: too many lanes, or one that
  * is too short to tell anything. */
 static size_t find_lanes(const collator *c, lane *lanes, st_instance_member *sorted)
@@ -302,7 +272,16 @@ static size_t find_lanes(const collator *c, lane *lanes, st_instance_member *sor
     size_t made = 0;
     for (uint32_t rank = 0; rank < c->count; rank++) {
         run plain = plain_members(c, rank);
-        size_t found = find_tracks(c, plain, tracks);
+        /* The streams of a rank's plain members, in the order of their first; MOST_LANES: there
+         * are more. */
+        size_t found = 0;
+        for (size_t i = plain.first; i < plain.first + plain.count && found < MOST_LANES; i++) {
+            size_t at = 0;
+            while (at < found && tracks[at] != track_of(c, &c->made->members[i]))
+                at++;
+            if (at == found)
+                tracks[found++] = track_of(c, &c->made->members[i]);
+        }
         for (size_t t = 0; t < found; t++) {
             size_t first = made;
             for (size_t i = plain.first; i < plain.first + plain.count; i++)
@@ -327,20 +306,6 @@ static int64_t lanes_apart(const collator *c, const lane *a, const lane *b)
     return unevenness(c, a->members, b->members, 0, &median_ns);
 }
 
-/* Of each lane the one that it fits best, and of these the one that fits worst. INT64_MAX where a
- * lane fits none. */
-static int64_t worst_fit(const int64_t *apart_ns, size_t count)
-{
-    int64_t worst_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t best_ns = INT64_MAX;
-        for (size_t k = 0; k < count; k++)
-            best_ns = apart_ns[i * count + k] < best_ns ? apart_ns[i * count + k] : best_ns;
-        worst_ns = best_ns > worst_ns ? best_ns : worst_ns;
-    }
-    return worst_ns;
-}
-
 /* Lanes that end about as evenly as the best ones are of one group, and clearly so where the others
  * end far less evenly. False where that is not clear. */
 static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *apart_ns)
@@ -349,7 +314,15 @@ static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *ap
         for (size_t k = 0; k <= i; k++)
             apart_ns[i * count + k] = apart_ns[k * count + i] =
                 k == i ? INT64_MAX : lanes_apart(c, &lanes[i], &lanes[k]);
-    int64_t within_ns = worst_fit(apart_ns, count);
+    /* Of each lane the one that it fits best, and of these the one that fits worst. INT64_MAX
+     * where a lane fits none. */
+    int64_t within_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t best_ns = INT64_MAX;
+        for (size_t k = 0; k < count; k++)
+            best_ns = apart_ns[i * count + k] < best_ns ? apart_ns[i * count + k] : best_ns;
+        within_ns = best_ns > within_ns ? best_ns : within_ns;
+    }
     if (within_ns > EVEN_NS)
         return false;
     int64_t most_ns = within_ns < LEAST_NS / CLEARLY ? LEAST_NS : CLEARLY * within_ns;
@@ -362,17 +335,6 @@ static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *ap
             if ((apart_ns[i * count + k] <= most_ns) != (lanes[i].group == lanes[k].group))
                 return false;
     return true;
-}
-
-static void name_groups(collator *c, const lane *lanes, size_t count)
-{
-    size_t groups = 0;
-    for (size_t i = 0; i < count; i++)
-        groups += lanes[i].group == i;
-    c->made->inferred_groups = groups > 1 ? groups : 0;
-    for (size_t i = 0; i < count && groups > 1; i++)
-        for (size_t k = 0; k < lanes[i].members.count; k++)
-            c->made->members[lanes[i].members.first + k].key = 2 * (uint64_t)lanes[i].group + 1;
 }
 
 /* Where no trace names groups: streams of several ranks whose collectives end together, each time.
@@ -392,7 +354,14 @@ static st_status infer_groups(collator *c)
         made->members = by_launch;
         if (clear) {
             memcpy(by_launch, sorted, made->member_count * sizeof *sorted);
-            name_groups(c, lanes, count);
+            size_t groups = 0;
+            for (size_t i = 0; i < count; i++)
+                groups += lanes[i].group == i;
+            c->made->inferred_groups = groups > 1 ? groups : 0;
+            for (size_t i = 0; i < count && groups > 1; i++)
+                for (size_t k = 0; k < lanes[i].members.count; k++)
+                    c->made->members[lanes[i].members.first + k].key =
+                        2 * (uint64_t)lanes[i].group + 1;
         }
     }
     free(lanes);
@@ -533,7 +502,17 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
         status = infer_groups(&c);
     if (status != ST_OK)
         return status;
-    number_members(&c);
+    /* Members without a sequence: by their order on the rank among those of their communicator. */
+    st_instance_member *members = c.made->members;
+    uint32_t place = 0;
+    st_sort(members, c.made->member_count, sizeof *members, compare_order);
+    for (size_t i = 0; i < c.made->member_count; i++) {
+        if (i == 0 || members[i].key != members[i - 1].key ||
+            members[i].rank != members[i - 1].rank)
+            place = 0;
+        if (!members[i].exact)
+            members[i].place = place++;
+    }
     align_order(&c);
     align_groups(&c);
     st_sort(collation->members, collation->member_count, sizeof *collation->members,

@@ -54,13 +54,6 @@ static void add(finder *f, uint32_t before, uint32_t after)
                   f->found);
 }
 
-static void find_streams(finder *f)
-{
-    for (uint32_t t = 0; t < f->trace->track_count && f->stream_count < MOST_STREAMS; t++)
-        if (f->order->by_start.starts[t + 1] > f->order->by_start.starts[t])
-            f->streams[f->stream_count++] = t;
-}
-
 static uint32_t stream_track(const finder *f, int64_t stream)
 {
     for (size_t i = 0; stream >= 0 && i < f->stream_count; i++) {
@@ -161,39 +154,6 @@ static uint32_t other_stream(const finder *f, uint32_t track, int64_t before_ns,
     return best;
 }
 
-static void add_inferred(finder *f, const pending_wait *wait, uint32_t consumer)
-{
-    st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_STREAMS];
-    const st_trace_event *task = &f->trace->events[consumer];
-    uint32_t producer = wait->producer;
-    if (producer == ST_TRACE_NONE || f->trace->events[producer].track == task->track)
-        producer = other_stream(f, task->track, wait->at_ns, NULL);
-    if (producer != ST_TRACE_NONE && task_end(f, producer) > task->start_ns) {
-        edges->contradicted++;
-        producer = other_stream(f, task->track, wait->at_ns, &task->start_ns);
-    }
-    if (producer == ST_TRACE_NONE)
-        return;
-    edges->inferred++;
-    add(f, producer, consumer);
-}
-
-/* A launch is what the waits before it waited for. */
-static void settle_waits(finder *f, thread_state *thread, uint32_t consumer)
-{
-    for (size_t i = 0; i < thread->wait_count; i++)
-        add_inferred(f, &thread->waits[i], consumer);
-    thread->wait_count = 0;
-}
-
-static void see_wait(finder *f, thread_state *thread, const st_trace_event *call)
-{
-    if (add_exact(f, call) || thread->wait_count == MOST_PENDING)
-        return;
-    thread->waits[thread->wait_count++] = (pending_wait){call->start_ns, thread->recorded};
-    thread->recorded = ST_TRACE_NONE;
-}
-
 /* --- the host for a stream ---------------------------------------------------------------------
  */
 
@@ -230,25 +190,6 @@ static bool leaves_out(const finder *f, uint32_t call)
     return event->kind == ST_TRACE_CALL && event->class_ == ST_CALL_LAUNCH &&
            (starts[call + 1] == starts[call] ||
             strstr(f->trace->names[event->name], "GraphLaunch") != NULL);
-}
-
-/*
- * Calls that wait for everything, and all that was launched since the last such call is recorded:
- * once that is over they only do their own work, as mapping memory, loading a library, or what the
- * profiler does when it stops. Of CUDA graphs nodes may be missing.
- */
-static bool find_told(finder *f)
-{
-    bool open = false;
-    f->is_told = st_arena_alloc(f->arena, f->trace->event_count + 1, sizeof *f->is_told);
-    for (uint32_t i = 0; f->is_told != NULL && i < f->trace->event_count; i++) {
-        open = open || leaves_out(f, i);
-        if (f->trace->events[i].kind != ST_TRACE_CALL || !is_known(&f->trace->events[i]))
-            continue;
-        f->is_told[i] = !open;
-        open = false;
-    }
-    return f->is_told != NULL;
 }
 
 /* The host waits from `from_ns` on, at an event, until `to_ns`. */
@@ -387,35 +328,30 @@ static void see_unknown_sync(finder *f, const thread_state *thread, const host_w
     add_sync(f, task, wait, false);
 }
 
-static void see_sync(finder *f, const thread_state *thread, const host_wait *wait)
+/* Where nothing is found that the call waited for, only how long it did is known. */
+static void see_any_sync(finder *f, const thread_state *thread, uint32_t call)
 {
-    const st_trace_event *event = &f->trace->events[wait->event];
+    size_t count = f->found->count;
+    host_wait wait = wait_of_call(f, call);
+    const st_trace_event *event = &f->trace->events[wait.event];
     const st_trace_wait *record = wait_record(f, event);
     uint32_t track = record != NULL ? stream_track(f, record->stream) : ST_TRACE_NONE;
     bool names_event =
         event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0;
     if (is_known(event)) {
         for (size_t i = 0; i < f->stream_count; i++)
-            add_sync(f, st_order_last(f->order, f->streams[i], wait->from_ns), wait, true);
+            add_sync(f, st_order_last(f->order, f->streams[i], wait.from_ns), &wait, true);
     } else if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE) {
-        add_sync(f, st_order_last(f->order, track, event->start_ns), wait, true);
+        add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
     } else if (names_event && is_from_before(f, record)) {
-        add_sync(f, task_from_before(f, record, wait->to_ns + TOLERANCE_NS), wait, true);
+        add_sync(f, task_from_before(f, record, wait.to_ns + TOLERANCE_NS), &wait, true);
     } else {
         uint32_t recorded = names_event ? recorded_task(f, record) : ST_TRACE_NONE;
         if (recorded != ST_TRACE_NONE)
-            add_sync(f, recorded, wait, true);
+            add_sync(f, recorded, &wait, true);
         else
-            see_unknown_sync(f, thread, wait);
+            see_unknown_sync(f, thread, &wait);
     }
-}
-
-/* Where nothing is found that the call waited for, only how long it did is known. */
-static void see_any_sync(finder *f, const thread_state *thread, uint32_t call)
-{
-    size_t count = f->found->count;
-    host_wait wait = wait_of_call(f, call);
-    see_sync(f, thread, &wait);
     if (f->found->count == count)
         add_wait(f, &wait, ST_TRACE_NONE);
 }
@@ -464,7 +400,25 @@ static void see_launch(finder *f, thread_state *thread, uint32_t call)
     uint32_t end = tasks->starts[call + 1];
     if (first == end)
         return;
-    settle_waits(f, thread, tasks->items[first]);
+    /* A launch is what the waits before it waited for. */
+    const uint32_t consumer = tasks->items[first];
+    for (size_t i = 0; i < thread->wait_count; i++) {
+        const pending_wait *inferred_wait = &thread->waits[i];
+        st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_STREAMS];
+        const st_trace_event *task = &f->trace->events[consumer];
+        uint32_t producer = inferred_wait->producer;
+        if (producer == ST_TRACE_NONE || f->trace->events[producer].track == task->track)
+            producer = other_stream(f, task->track, inferred_wait->at_ns, NULL);
+        if (producer != ST_TRACE_NONE && task_end(f, producer) > task->start_ns) {
+            edges->contradicted++;
+            producer = other_stream(f, task->track, inferred_wait->at_ns, &task->start_ns);
+        }
+        if (producer == ST_TRACE_NONE)
+            continue;
+        edges->inferred++;
+        add(f, producer, consumer);
+    }
+    thread->wait_count = 0;
     thread->last_task = tasks->items[end - 1];
     host_wait wait = wait_of_call(f, call);
     if (end - first == 1 && blocks(f, &f->trace->events[call], tasks->items[first]))
@@ -490,7 +444,10 @@ static void see_call(finder *f, thread_state *thread, uint32_t call)
         thread->recorded = thread->last_task;
         break;
     case ST_CALL_WAIT:
-        see_wait(f, thread, event);
+        if (!add_exact(f, event) && thread->wait_count != MOST_PENDING) {
+            thread->waits[thread->wait_count++] = (pending_wait){event->start_ns, thread->recorded};
+            thread->recorded = ST_TRACE_NONE;
+        }
         break;
     case ST_CALL_SYNC_EVENT:
         see_any_sync(f, thread, call);
@@ -527,27 +484,36 @@ static void see_thread(finder *f, uint32_t track)
     see_queries(f, &thread);
 }
 
-static void count_certain(finder *f)
-{
-    const st_order *order = f->order;
-    st_trace_edges *edges = f->found->edges;
-    for (size_t i = 0; i < f->stream_count; i++) {
-        uint32_t track = f->streams[i];
-        edges[ST_TRACE_EDGE_STREAM].exact +=
-            order->by_start.starts[track + 1] - order->by_start.starts[track] - 1;
-    }
-    for (size_t i = 0; i < f->trace->event_count; i++)
-        edges[ST_TRACE_EDGE_LAUNCH].exact += order->call_of[i] != ST_TRACE_NONE;
-}
-
 st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     *dependencies = (st_dependencies){0};
     finder f = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
-    find_streams(&f);
+    for (uint32_t t = 0; t < f.trace->track_count && f.stream_count < MOST_STREAMS; t++)
+        if (f.order->by_start.starts[t + 1] > f.order->by_start.starts[t])
+            f.streams[f.stream_count++] = t;
     measure_return(&f);
-    count_certain(&f);
-    if (!find_told(&f))
+    const st_order *certain_order = f.order;
+    st_trace_edges *edges = f.found->edges;
+    for (size_t i = 0; i < f.stream_count; i++) {
+        uint32_t track = f.streams[i];
+        edges[ST_TRACE_EDGE_STREAM].exact +=
+            certain_order->by_start.starts[track + 1] - certain_order->by_start.starts[track] - 1;
+    }
+    for (size_t i = 0; i < f.trace->event_count; i++)
+        edges[ST_TRACE_EDGE_LAUNCH].exact += certain_order->call_of[i] != ST_TRACE_NONE;
+    /* Calls that wait for everything, and all that was launched since the last such call is
+     * recorded: once that is over they only do their own work, as mapping memory, loading a
+     * library, or what the profiler does when it stops. Of CUDA graphs nodes may be missing. */
+    bool open = false;
+    f.is_told = st_arena_alloc(f.arena, f.trace->event_count + 1, sizeof *f.is_told);
+    for (uint32_t i = 0; f.is_told != NULL && i < f.trace->event_count; i++) {
+        open = open || leaves_out(&f, i);
+        if (f.trace->events[i].kind != ST_TRACE_CALL || !is_known(&f.trace->events[i]))
+            continue;
+        f.is_told[i] = !open;
+        open = false;
+    }
+    if (f.is_told == NULL)
         return ST_ERR_MEMORY;
     for (uint32_t t = 0; t < f.trace->track_count; t++)
         see_thread(&f, t);

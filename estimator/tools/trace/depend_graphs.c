@@ -28,18 +28,6 @@ static const st_trace_event *event_of(const launch *l, uint32_t task)
     return &l->order->trace->events[task];
 }
 
-static void find_branches(launch *l)
-{
-    for (uint32_t i = l->first; i < l->end; i++) {
-        uint32_t track = event_of(l, l->order->call_tasks.items[i])->track;
-        size_t b = 0;
-        while (b < l->branch_count && l->branches[b].track != track)
-            b++;
-        if (b == l->branch_count && b < MOST_STREAMS)
-            l->branches[l->branch_count++] = (branch){track, l->first, ST_TRACE_NONE};
-    }
-}
-
 /* Moves on to the last task of the branch before `end` that had ended. Tasks of a stream run one by
  * one. */
 static void follow(const launch *l, branch *b, uint32_t end, int64_t until_ns)
@@ -54,32 +42,34 @@ static void follow(const launch *l, branch *b, uint32_t end, int64_t until_ns)
     }
 }
 
-/* What of the launch ended last before the task at `place` began, of its own stream if in doubt;
- * only what stands before it, so that tasks of no length do not wait for each other. */
-static uint32_t find_before(launch *l, uint32_t place)
-{
-    const st_trace_event *event = event_of(l, l->order->call_tasks.items[place]);
-    uint32_t best = ST_TRACE_NONE;
-    for (size_t b = 0; b < l->branch_count; b++) {
-        follow(l, &l->branches[b], place, event->start_ns);
-        uint32_t last = l->branches[b].last;
-        if (last == ST_TRACE_NONE)
-            continue;
-        int64_t later = best == ST_TRACE_NONE ? 1
-                                              : st_trace_end_ns(event_of(l, last)) -
-                                                    st_trace_end_ns(event_of(l, best));
-        if (later > 0 || (later == 0 && event_of(l, last)->track == event->track))
-            best = last;
-    }
-    return best;
-}
-
 static void see_launch(launch *l, st_arena *arena, st_dependencies *found)
 {
-    find_branches(l);
+    for (uint32_t i = l->first; i < l->end; i++) {
+        uint32_t track = event_of(l, l->order->call_tasks.items[i])->track;
+        size_t b = 0;
+        while (b < l->branch_count && l->branches[b].track != track)
+            b++;
+        if (b == l->branch_count && b < MOST_STREAMS)
+            l->branches[l->branch_count++] = (branch){track, l->first, ST_TRACE_NONE};
+    }
     for (uint32_t i = l->first; i < l->end && l->branch_count > 1; i++) {
         uint32_t task = l->order->call_tasks.items[i];
-        uint32_t before = find_before(l, i);
+        /* What of the launch ended last before the task at `place` began, of its own stream if
+         * in doubt; only what stands before it, so that tasks of no length do not wait for each
+         * other. */
+        const st_trace_event *event = event_of(l, l->order->call_tasks.items[i]);
+        uint32_t before = ST_TRACE_NONE;
+        for (size_t b = 0; b < l->branch_count; b++) {
+            follow(l, &l->branches[b], i, event->start_ns);
+            uint32_t last = l->branches[b].last;
+            if (last == ST_TRACE_NONE)
+                continue;
+            int64_t later = before == ST_TRACE_NONE ? 1
+                                                    : st_trace_end_ns(event_of(l, last)) -
+                                                          st_trace_end_ns(event_of(l, before));
+            if (later > 0 || (later == 0 && event_of(l, last)->track == event->track))
+                before = last;
+        }
         if (before == ST_TRACE_NONE || event_of(l, before)->track == event_of(l, task)->track)
             continue;
         found->edges[ST_TRACE_EDGE_STREAMS].inferred++;

@@ -30,13 +30,6 @@ static bool is_of_graph(const pauses *p, uint32_t task)
     return call != ST_TRACE_NONE && starts[call + 1] - starts[call] > 1;
 }
 
-/* Of tasks without a launch nobody knows which was launched first. */
-static bool may_follow(const pauses *p, uint32_t task, uint32_t other)
-{
-    int64_t apart_ns = p->order->launch_ns[task] - p->order->launch_ns[other];
-    return apart_ns > 0 || (apart_ns == 0 && p->order->call_of[task] == ST_TRACE_NONE);
-}
-
 /* What ended last before a task on any other stream, right before it. */
 static uint32_t find_waker(const pauses *p, uint32_t task)
 {
@@ -49,7 +42,9 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
         if (t == event->track || place == p->order->by_start.starts[t])
             continue;
         uint32_t other = p->order->by_start.items[place - 1];
-        if (!may_follow(p, task, other))
+        /* Of tasks without a launch nobody knows which was launched first. */
+        int64_t apart_ns = p->order->launch_ns[task] - p->order->launch_ns[other];
+        if (apart_ns <= 0 && (apart_ns != 0 || p->order->call_of[task] != ST_TRACE_NONE))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
         if (end_ns > best_ns && end_ns <= event->start_ns) {
@@ -58,32 +53,6 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
         }
     }
     return best;
-}
-
-static void see_stream(pauses *p, uint32_t track)
-{
-    const st_lists *tasks = &p->order->by_start;
-    int64_t reach_ns = INT64_MIN;
-    bool exact = p->found->edges[ST_TRACE_EDGE_STREAMS].exact > 0;
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
-        uint32_t task = tasks->items[i];
-        int64_t *ready_ns = &p->ready_ns[task];
-        *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
-        uint32_t waker = ST_TRACE_NONE;
-        bool unlaunched = p->order->call_of[task] == ST_TRACE_NONE;
-        if ((!exact || unlaunched || is_of_graph(p, task)) &&
-            p->trace->events[task].start_ns - *ready_ns > PAUSE_NS)
-            waker = find_waker(p, task);
-        if (waker != ST_TRACE_NONE) {
-            p->found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-            st_depend_add(
-                p->arena,
-                &(st_dependency){.before = waker, .after = task, .kind = ST_DEPEND_STREAM},
-                p->found);
-        }
-        int64_t end_ns = st_trace_end_ns(&p->trace->events[task]);
-        reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
-    }
 }
 
 bool st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
@@ -101,8 +70,30 @@ bool st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *d
         if (end_ns > p.ready_ns[one->after])
             p.ready_ns[one->after] = end_ns;
     }
-    for (uint32_t t = 0; t < p.trace->track_count; t++)
-        see_stream(&p, t);
+    for (uint32_t t = 0; t < p.trace->track_count; t++) {
+        const st_lists *tasks = &p.order->by_start;
+        int64_t reach_ns = INT64_MIN;
+        bool exact = p.found->edges[ST_TRACE_EDGE_STREAMS].exact > 0;
+        for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++) {
+            uint32_t task = tasks->items[i];
+            int64_t *ready_ns = &p.ready_ns[task];
+            *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
+            uint32_t waker = ST_TRACE_NONE;
+            bool unlaunched = p.order->call_of[task] == ST_TRACE_NONE;
+            if ((!exact || unlaunched || is_of_graph(&p, task)) &&
+                p.trace->events[task].start_ns - *ready_ns > PAUSE_NS)
+                waker = find_waker(&p, task);
+            if (waker != ST_TRACE_NONE) {
+                p.found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
+                st_depend_add(
+                    p.arena,
+                    &(st_dependency){.before = waker, .after = task, .kind = ST_DEPEND_STREAM},
+                    p.found);
+            }
+            int64_t end_ns = st_trace_end_ns(&p.trace->events[task]);
+            reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+        }
+    }
     free(p.ready_ns);
     return true;
 }

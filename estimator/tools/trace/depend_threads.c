@@ -58,35 +58,6 @@ static thread *find_thread(finder *f, uint32_t track)
     return &f->threads[f->count++];
 }
 
-static void see_event(finder *f, uint32_t index)
-{
-    const st_trace_event *event = &f->trace->events[index];
-    thread *t = find_thread(f, event->track);
-    if (t == NULL)
-        return;
-    const uint32_t *tasks = f->order->call_tasks.starts;
-    t->acts = t->acts || tasks[index + 1] > tasks[index];
-    t->works = t->works || event->kind != ST_TRACE_CALL || event->class_ != ST_CALL_QUERY;
-    int64_t end_ns = st_trace_end_ns(event);
-    burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
-    if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
-        burst next = {index, index, event->start_ns, end_ns};
-        (void)ST_APPEND(f->arena, t->bursts, t->count, next);
-    } else if (end_ns >= last->end_ns) {
-        last->last = index;
-        last->end_ns = end_ns;
-    }
-}
-
-static void find_bursts(finder *f)
-{
-    for (uint32_t i = 0; i < f->trace->event_count; i++) {
-        uint8_t kind = f->trace->events[i].kind;
-        if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR)
-            see_event(f, i);
-    }
-}
-
 /* The last burst of a thread that begins by a time, NULL without one. */
 static const burst *burst_by(const thread *t, int64_t time_ns)
 {
@@ -153,24 +124,6 @@ static const burst *find_partner(const finder *f, const pause *p)
     return best;
 }
 
-/* The last task of any stream that was launched before the pause and ended right before its end. */
-static uint32_t find_task(const finder *f, const pause *p)
-{
-    uint32_t best = ST_TRACE_NONE;
-    int64_t best_ns = p->next->start_ns - GPU_WAKE_UP_NS;
-    for (uint32_t t = 0; t < f->trace->track_count; t++) {
-        uint32_t task = st_order_last(f->order, t, p->from_ns);
-        if (task == ST_TRACE_NONE)
-            continue;
-        int64_t end_ns = st_trace_end_ns(&f->trace->events[task]);
-        if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns) {
-            best = task;
-            best_ns = end_ns;
-        }
-    }
-    return best;
-}
-
 /* What any other thread of the process finished last, right before the pause ended. */
 static uint32_t find_waker(const finder *f, const pause *p)
 {
@@ -203,7 +156,21 @@ static void see_pause(finder *f, const pause *p)
     const burst *partner = find_partner(f, p);
     one.before = partner != NULL ? partner->last : ST_TRACE_NONE;
     if (partner == NULL && p->thread->acts && !p->is_first) {
-        one.before = find_task(f, p);
+        /* The last task of any stream that was launched before the pause and ended right before
+         * its end. */
+        uint32_t best = ST_TRACE_NONE;
+        int64_t best_ns = p->next->start_ns - GPU_WAKE_UP_NS;
+        for (uint32_t t = 0; t < f->trace->track_count; t++) {
+            uint32_t task = st_order_last(f->order, t, p->from_ns);
+            if (task == ST_TRACE_NONE)
+                continue;
+            int64_t end_ns = st_trace_end_ns(&f->trace->events[task]);
+            if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns) {
+                best = task;
+                best_ns = end_ns;
+            }
+        }
+        one.before = best;
         one.kind = one.before != ST_TRACE_NONE ? ST_DEPEND_SYNC : one.kind;
     }
     if (one.before == ST_TRACE_NONE && !p->is_first)
@@ -221,7 +188,27 @@ void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *
     if (f == NULL)
         return;
     *f = (finder){.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
-    find_bursts(f);
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
+        uint8_t kind = f->trace->events[i].kind;
+        if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR) {
+            const st_trace_event *event = &f->trace->events[i];
+            thread *t = find_thread(f, event->track);
+            if (t == NULL)
+                continue;
+            const uint32_t *tasks = f->order->call_tasks.starts;
+            t->acts = t->acts || tasks[i + 1] > tasks[i];
+            t->works = t->works || event->kind != ST_TRACE_CALL || event->class_ != ST_CALL_QUERY;
+            int64_t end_ns = st_trace_end_ns(event);
+            burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
+            if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
+                burst next = {i, i, event->start_ns, end_ns};
+                (void)ST_APPEND(f->arena, t->bursts, t->count, next);
+            } else if (end_ns >= last->end_ns) {
+                last->last = i;
+                last->end_ns = end_ns;
+            }
+        }
+    }
     add_step_ends(f);
     for (size_t i = 0; i < f->count; i++) {
         const thread *t = &f->threads[i];

@@ -112,20 +112,6 @@ static bool read_whole(st_scan *scan, int64_t *value)
     return true;
 }
 
-/* The first number of a list; others are passed over. */
-static bool read_first(st_scan *scan, int64_t *value)
-{
-    bool started = false;
-    if (st_scan_peek(scan) != '[')
-        return st_scan_skip(scan);
-    if (!st_scan_enter(scan, '['))
-        return false;
-    for (size_t i = 0; st_scan_item(scan, &started); i++)
-        if (i == 0 ? !read_whole(scan, value) : !st_scan_skip(scan))
-            return false;
-    return st_scan_ok(scan);
-}
-
 /* A text; values of other kinds are passed over. */
 static bool read_text(st_scan *scan, st_scan_span *text)
 {
@@ -275,44 +261,46 @@ static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
     int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
-    if (key_is(name, key.length, "grid"))
-        return read_first(scan, &draft->blocks);
+    if (key_is(name, key.length, "grid")) {
+        /* The first number of a list; others are passed over. */
+        bool started = false;
+        if (st_scan_peek(scan) != '[')
+            return st_scan_skip(scan);
+        if (!st_scan_enter(scan, '['))
+            return false;
+        for (size_t i = 0; st_scan_item(scan, &started); i++)
+            if (i == 0 ? !read_whole(scan, &draft->blocks) : !st_scan_skip(scan))
+                return false;
+        return st_scan_ok(scan);
+    }
     st_scan_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
     if (text != NULL)
         return read_text(scan, text);
     return draft->details != NULL ? read_detail(scan, draft->details, key) : st_scan_skip(scan);
 }
 
-static bool read_args(st_scan *scan, st_draft *draft)
-{
-    st_scan_span key;
-    bool started = false;
-    if (st_scan_peek(scan) != '{')
-        return st_scan_skip(scan);
-    if (!st_scan_enter(scan, '{'))
-        return false;
-    while (st_scan_key(scan, &started, &key))
-        if (!read_argument(scan, draft, key))
-            return false;
-    return st_scan_ok(scan);
-}
-
-static bool read_phase(st_scan *scan, st_draft *draft)
-{
-    st_scan_span text;
-    if (!st_scan_string(scan, &text))
-        return false;
-    draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
-    return true;
-}
-
 static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
 {
     const char *name = st_scan_text(scan, key);
-    if (key_is(name, key.length, "args"))
-        return read_args(scan, draft);
-    if (key_is(name, key.length, "ph"))
-        return read_phase(scan, draft);
+    if (key_is(name, key.length, "args")) {
+        st_scan_span arg_key;
+        bool started = false;
+        if (st_scan_peek(scan) != '{')
+            return st_scan_skip(scan);
+        if (!st_scan_enter(scan, '{'))
+            return false;
+        while (st_scan_key(scan, &started, &arg_key))
+            if (!read_argument(scan, draft, arg_key))
+                return false;
+        return st_scan_ok(scan);
+    }
+    if (key_is(name, key.length, "ph")) {
+        st_scan_span text;
+        if (!st_scan_string(scan, &text))
+            return false;
+        draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
+        return true;
+    }
     if (key_is(name, key.length, "ts"))
         return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
     if (key_is(name, key.length, "dur")) {

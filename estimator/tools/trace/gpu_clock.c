@@ -31,33 +31,28 @@ static int64_t sooner(int64_t least_ns, const st_trace_event *call, int64_t over
     return waited && return_ns < least_ns ? return_ns : least_ns;
 }
 
-/* Of calls that wait for all, and for the stream to which their thread has launched last. */
-static int64_t least_return_ns(const st_order *order, uint32_t track)
-{
-    const st_lists *calls = &order->thread_calls;
-    const st_lists *tasks = &order->call_tasks;
-    int64_t least_ns = INT64_MAX;
-    uint32_t last = ST_TRACE_NONE;
-    for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
-        uint32_t index = calls->items[i];
-        const st_trace_event *call = &order->trace->events[index];
-        if (call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE)
-            least_ns = sooner(least_ns, call, st_order_over_ns(order, call->start_ns));
-        else if (call->class_ == ST_CALL_SYNC_STREAM && last != ST_TRACE_NONE)
-            least_ns = sooner(least_ns, call, st_trace_end_ns(&order->trace->events[last]));
-        if (tasks->starts[index + 1] > tasks->starts[index])
-            last = tasks->items[tasks->starts[index + 1] - 1];
-    }
-    return least_ns;
-}
-
 /* By how much the clock is late, 0 where the times of calls and tasks fit together. */
 static int64_t find_late_ns(const st_order *order)
 {
     int64_t lag_ns = least_lag_ns(order);
     int64_t return_ns = INT64_MAX;
     for (uint32_t t = 0; t < order->trace->track_count; t++) {
-        int64_t one_ns = least_return_ns(order, t);
+        /* Of calls that wait for all, and for the stream to which their thread has launched
+         * last. */
+        const st_lists *calls = &order->thread_calls;
+        const st_lists *tasks = &order->call_tasks;
+        int64_t one_ns = INT64_MAX;
+        uint32_t last = ST_TRACE_NONE;
+        for (uint32_t i = calls->starts[t]; i < calls->starts[t + 1]; i++) {
+            uint32_t index = calls->items[i];
+            const st_trace_event *call = &order->trace->events[index];
+            if (call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE)
+                one_ns = sooner(one_ns, call, st_order_over_ns(order, call->start_ns));
+            else if (call->class_ == ST_CALL_SYNC_STREAM && last != ST_TRACE_NONE)
+                one_ns = sooner(one_ns, call, st_trace_end_ns(&order->trace->events[last]));
+            if (tasks->starts[index + 1] > tasks->starts[index])
+                last = tasks->items[tasks->starts[index + 1] - 1];
+        }
         return_ns = one_ns < return_ns ? one_ns : return_ns;
     }
     /* Early: tasks begin before their launch. Late: calls return before what they wait for is over,

@@ -5,19 +5,6 @@
 
 enum { PIECE = 1 << 16, GZIP_BITS = 15 + 16, MEMORY_LEVEL = 8 };
 
-static int deflate_all(z_stream *stream, st_buffer *into)
-{
-    unsigned char piece[PIECE];
-    int state = Z_OK;
-    while (state == Z_OK) {
-        stream->next_out = piece;
-        stream->avail_out = PIECE;
-        state = deflate(stream, Z_FINISH);
-        st_buffer_append(into, (const char *)piece, PIECE - stream->avail_out);
-    }
-    return state;
-}
-
 st_status st_gzip(st_buffer *buffer, st_errors *errors)
 {
     z_stream stream = {0};
@@ -31,7 +18,14 @@ st_status st_gzip(st_buffer *buffer, st_errors *errors)
         return ST_ERR_MEMORY;
     stream.next_in = (unsigned char *)buffer->data;
     stream.avail_in = (unsigned)buffer->length;
-    int state = deflate_all(&stream, &packed);
+    unsigned char piece[PIECE];
+    int state = Z_OK;
+    while (state == Z_OK) {
+        stream.next_out = piece;
+        stream.avail_out = PIECE;
+        state = deflate(&stream, Z_FINISH);
+        st_buffer_append(&packed, (const char *)piece, PIECE - stream.avail_out);
+    }
     (void)deflateEnd(&stream);
     st_buffer_free(buffer);
     *buffer = packed;

@@ -150,9 +150,15 @@ static const char *memory_name(int64_t kind)
     return kind >= 0 && (size_t)kind < ST_COUNT(names) ? names[kind] : "Unknown";
 }
 
-/* As Kineto names copies, which says whether the host waits: "Memcpy HtoD (Pageable -> Device)". */
-static uint32_t name_copy(nsys *own, sqlite3_stmt *row)
+/* start, end, correlation, device, stream, copyKind, srcKind, dstKind */
+static st_status take_copy(void *context, sqlite3_stmt *row)
 {
+    nsys *own = context;
+    st_trace_event event;
+    if (!begin_event(own, row, &event))
+        return own->keep.status;
+    /* As Kineto names copies, which says whether the host waits: "Memcpy HtoD (Pageable ->
+     * Device)". */
     static const char *const ways[] = {NULL,   "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                        "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
     char name[80] = "Memset (Device)";
@@ -161,17 +167,7 @@ static uint32_t name_copy(nsys *own, sqlite3_stmt *row)
     if (own->kind != ST_TRACE_MEMSET)
         (void)snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", known ? ways[way] : "Unknown",
                        memory_name(number(row, 6)), memory_name(number(row, 7)));
-    return st_keep_name(&own->keep, name, strlen(name));
-}
-
-/* start, end, correlation, device, stream, copyKind, srcKind, dstKind */
-static st_status take_copy(void *context, sqlite3_stmt *row)
-{
-    nsys *own = context;
-    st_trace_event event;
-    if (!begin_event(own, row, &event))
-        return own->keep.status;
-    event.name = name_copy(own, row);
+    event.name = st_keep_name(&own->keep, name, strlen(name));
     return add_to_stream(own, row, &event);
 }
 
@@ -340,32 +336,6 @@ static void read_copies(nsys *own)
     read_table(own, "CUPTI_ACTIVITY_KIND_MEMSET", sql, take_copy);
 }
 
-/* Of threads of the process that ran the kernels. */
-static void read_threads(nsys *own, int64_t process, bool one)
-{
-    char where[96] = "1";
-    char sql[SQL];
-    if (!one)
-        (void)sqlite3_snprintf(sizeof where, where, "globalTid - (globalTid & %lld) = %lld",
-                               (long long)THREAD_BITS, (long long)process);
-    own->kind = ST_TRACE_CALL;
-    (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT k.start, k.\"end\", k.correlationId, k.globalTid, s.value FROM "
-                           "%s AS k LEFT JOIN StringIds AS s ON s.id = k.nameId WHERE %s",
-                           calls_table, where);
-    read_table(own, calls_table, sql, take_call);
-    own->kind = ST_TRACE_OPERATOR;
-    const char *id = has_column(own, "NVTX_EVENTS", "textId") ? "k.textId" : "NULL";
-    /* 59 and 60 are ranges that a thread opens and closes. */
-    (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT k.start, k.\"end\", NULL, k.globalTid, "
-                           "coalesce(k.text, s.value) FROM NVTX_EVENTS AS k LEFT JOIN StringIds "
-                           "AS s ON s.id = %s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
-                           "NULL AND %s",
-                           id, where);
-    read_table(own, "NVTX_EVENTS", sql, take_range);
-}
-
 static void read_waits(nsys *own)
 {
     static const char events[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
@@ -404,16 +374,6 @@ static st_status take_start(void *context, sqlite3_stmt *row)
     nsys *own = context;
     own->keep.store->trace.base_ns = number(row, 0);
     return ST_OK;
-}
-
-static void read_target(nsys *own)
-{
-    char sql[SQL];
-    (void)sqlite3_snprintf(sizeof sql, sql, "SELECT name, %s FROM TARGET_INFO_GPU LIMIT 1",
-                           column(own, "TARGET_INFO_GPU", "smCount"));
-    read_table(own, "TARGET_INFO_GPU", sql, take_gpu);
-    read_table(own, "TARGET_INFO_SESSION_START_TIME",
-               "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1", take_start);
 }
 
 /* ---- the database ---- */
@@ -488,9 +448,35 @@ static void read_rank(nsys *own, size_t part)
         own->keep.status = st_out_of_memory(own->keep.errors);
     read_kernels(own);
     read_copies(own);
-    read_threads(own, process, one);
+    /* Of threads of the process that ran the kernels. */
+    char where[96] = "1";
+    char thread_sql[SQL];
+    if (!one)
+        (void)sqlite3_snprintf(sizeof where, where, "globalTid - (globalTid & %lld) = %lld",
+                               (long long)THREAD_BITS, (long long)process);
+    own->kind = ST_TRACE_CALL;
+    (void)sqlite3_snprintf(sizeof thread_sql, thread_sql,
+                           "SELECT k.start, k.\"end\", k.correlationId, k.globalTid, s.value FROM "
+                           "%s AS k LEFT JOIN StringIds AS s ON s.id = k.nameId WHERE %s",
+                           calls_table, where);
+    read_table(own, calls_table, thread_sql, take_call);
+    own->kind = ST_TRACE_OPERATOR;
+    const char *id = has_column(own, "NVTX_EVENTS", "textId") ? "k.textId" : "NULL";
+    /* 59 and 60 are ranges that a thread opens and closes. */
+    (void)sqlite3_snprintf(sizeof thread_sql, thread_sql,
+                           "SELECT k.start, k.\"end\", NULL, k.globalTid, "
+                           "coalesce(k.text, s.value) FROM NVTX_EVENTS AS k LEFT JOIN StringIds "
+                           "AS s ON s.id = %s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
+                           "NULL AND %s",
+                           id, where);
+    read_table(own, "NVTX_EVENTS", thread_sql, take_range);
     read_waits(own);
-    read_target(own);
+    char sql[SQL];
+    (void)sqlite3_snprintf(sizeof sql, sql, "SELECT name, %s FROM TARGET_INFO_GPU LIMIT 1",
+                           column(own, "TARGET_INFO_GPU", "smCount"));
+    read_table(own, "TARGET_INFO_GPU", sql, take_gpu);
+    read_table(own, "TARGET_INFO_SESSION_START_TIME",
+               "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1", take_start);
     st_arena_destroy(own->arena);
     finish(own);
 }

@@ -126,21 +126,6 @@ static const char *see_product(const st_pytorch_operator *one, const product_nam
     return NULL;
 }
 
-/* Channels of the input: those of the weight, once for each group. */
-static const char *see_convolution(const st_pytorch_operator *one)
-{
-    size_t out = ST_PYTORCH_SHAPES - 1;
-    double channels = size_of(one, 1, 1);
-    double groups = channels > 0 ? size_of(one, 0, 1) / channels : 1;
-    if (one->dim_counts[0] < 3 || one->dim_counts[1] < 3)
-        return NULL;
-    if (groups < 1 || differ(groups, floor(groups)))
-        return "an input with as many channels as the weight, or a multiple of them";
-    if (one->dim_counts[out] >= 3 && differ(size_of(one, out, 1), size_of(one, 1, 0)))
-        return "a result of as many channels as the weight has filters";
-    return NULL;
-}
-
 /* Keys and queries have one size of heads and one batch; heads share keys evenly. */
 static const char *see_attention(const st_pytorch_operator *one, bool heads_first)
 {
@@ -164,8 +149,19 @@ const char *st_pytorch_contradiction(const st_pytorch_operator *one)
     if (row != SIZE_MAX)
         return see_product(one, &products[row]);
     for (size_t i = 0; i < ST_COUNT(convolutions); i++)
-        if (strcmp(one->name, convolutions[i]) == 0)
-            return see_convolution(one);
+        if (strcmp(one->name, convolutions[i]) == 0) {
+            /* Channels of the input: those of the weight, once for each group. */
+            size_t out = ST_PYTORCH_SHAPES - 1;
+            double channels = size_of(one, 1, 1);
+            double groups = channels > 0 ? size_of(one, 0, 1) / channels : 1;
+            if (one->dim_counts[0] < 3 || one->dim_counts[1] < 3)
+                return NULL;
+            if (groups < 1 || differ(groups, floor(groups)))
+                return "an input with as many channels as the weight, or a multiple of them";
+            if (one->dim_counts[out] >= 3 && differ(size_of(one, out, 1), size_of(one, 1, 0)))
+                return "a result of as many channels as the weight has filters";
+            return NULL;
+        }
     for (size_t i = 0; i < ST_COUNT(attentions); i++) {
         const char *name = attentions[i].name;
         if (strncmp(one->name, name, strlen(name)) == 0 && strstr(one->name, "_backward") == NULL)
@@ -233,36 +229,31 @@ static bool looks_up(const char *name)
     return false;
 }
 
-static void shape_moving(const st_pytorch *all, const st_pytorch_operator *one,
-                         st_task_shape *shape)
-{
-    double *bytes = &shape->sizes[ST_SIZE_BYTES];
-    const st_pytorch_tensor *tensors = one->tensor_count > 0 ? &all->tensors[one->tensor_first]
-                                                             : NULL; /* Triton's may have none */
-    bool copies = strcmp(one->name, "aten::copy_") == 0;
-    if (copies && one->tensor_count >= 2) {
-        shape->form = tensors[0].on_gpu == tensors[1].on_gpu ? ST_FORM_COPY : ST_FORM_HOST_COPY;
-        *bytes = tensors[0].bytes;
-    } else if (strcmp(one->name, "aten::_local_scalar_dense") == 0) {
-        shape->form = ST_FORM_HOST_COPY;
-        *bytes = bytes_of(all, one, true, false);
-    } else if (strcmp(one->name, "aten::fill_") == 0 || strcmp(one->name, "aten::zero_") == 0) {
-        shape->form = ST_FORM_FILL;
-        *bytes = tensors != NULL ? tensors[0].bytes : 0;
-    } else {
-        shape->form = ST_FORM_KERNEL;
-        *bytes = looks_up(one->name) ? 2 * bytes_of(all, one, false, true)
-                                     : bytes_of(all, one, true, true);
-    }
-}
-
 void st_pytorch_shape(const st_pytorch *operators, const st_pytorch_operator *one,
                       st_task_shape *shape)
 {
     *shape = (st_task_shape){.name = one->name, .type = one->type};
     if (shape_product(one, shape) || shape_convolution(one, shape) || shape_attention(one, shape))
         return;
-    shape_moving(operators, one, shape);
+    double *bytes = &shape->sizes[ST_SIZE_BYTES];
+    const st_pytorch_tensor *tensors = one->tensor_count > 0
+                                           ? &operators->tensors[one->tensor_first]
+                                           : NULL; /* Triton's may have none */
+    bool copies = strcmp(one->name, "aten::copy_") == 0;
+    if (copies && one->tensor_count >= 2) {
+        shape->form = tensors[0].on_gpu == tensors[1].on_gpu ? ST_FORM_COPY : ST_FORM_HOST_COPY;
+        *bytes = tensors[0].bytes;
+    } else if (strcmp(one->name, "aten::_local_scalar_dense") == 0) {
+        shape->form = ST_FORM_HOST_COPY;
+        *bytes = bytes_of(operators, one, true, false);
+    } else if (strcmp(one->name, "aten::fill_") == 0 || strcmp(one->name, "aten::zero_") == 0) {
+        shape->form = ST_FORM_FILL;
+        *bytes = tensors != NULL ? tensors[0].bytes : 0;
+    } else {
+        shape->form = ST_FORM_KERNEL;
+        *bytes = looks_up(one->name) ? 2 * bytes_of(operators, one, false, true)
+                                     : bytes_of(operators, one, true, true);
+    }
 }
 
 const char *st_pytorch_type(const char *text, size_t length, double *bytes)

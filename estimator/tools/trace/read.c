@@ -61,11 +61,6 @@ static const category_kind kinds[] = {
 static const char too_many_tasks[] = "the trace has too many calls and kernels";
 static const char most_tasks[] = "at most 2^28";
 
-static bool is_gpu(st_trace_kind kind)
-{
-    return kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY || kind == ST_TRACE_MEMSET;
-}
-
 static st_trace_kind kind_of(const char *text, size_t length)
 {
     for (size_t i = 0; i < ST_COUNT(kinds); i++)
@@ -166,22 +161,19 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
            stored(r, st_store_collective(r->store, &made, detail), too_many_tasks, most_tasks);
 }
 
-static bool keep_wait(reader *r, const st_draft *draft, uint32_t *detail)
-{
-    st_trace_wait made = {.stream = draft->stream,
-                          .on_stream = draft->wait_stream,
-                          .record_correlation = draft->record_correlation};
-    return stored(r, st_store_wait(r->store, &made, detail), too_many_tasks, most_tasks);
-}
-
 /* What belongs to some kinds of events only. */
 static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
 {
     if (event->kind == ST_TRACE_CALL)
         return stored(r, st_store_call(r->store, event->name, &event->class_), too_many_tasks,
                       most_tasks);
-    if (event->kind == ST_TRACE_SYNC)
-        return keep_wait(r, draft, &event->detail);
+    if (event->kind == ST_TRACE_SYNC) {
+        st_trace_wait made = {.stream = draft->stream,
+                              .on_stream = draft->wait_stream,
+                              .record_correlation = draft->record_correlation};
+        return stored(r, st_store_wait(r->store, &made, &event->detail), too_many_tasks,
+                      most_tasks);
+    }
     event->class_ = ST_TRACE_MEMORY;
     if (event->kind != ST_TRACE_KERNEL)
         return true;
@@ -201,7 +193,10 @@ static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
     if (kind == ST_TRACE_OPERATOR && r->without_operators)
         return true;
     return intern(r, draft->name, &event.name) &&
-           find_track(r, draft, is_gpu(kind), &event.track) && keep_detail(r, draft, &event) &&
+           find_track(r, draft,
+                      kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY || kind == ST_TRACE_MEMSET,
+                      &event.track) &&
+           keep_detail(r, draft, &event) &&
            stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
 }
 
@@ -228,19 +223,6 @@ static bool refuse_negative(reader *r, const st_draft *draft)
         st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3), "at least 0");
 }
 
-static bool refuse_incomplete(reader *r, const st_draft *draft)
-{
-    const char *category = st_scan_text(&r->scan, draft->category);
-    r->incomplete++;
-    return refuse_event(r,
-                        st_errors_text(r->errors, "an event of category '%.*s' has no '%s'",
-                                       (int)draft->category.length, category,
-                                       !draft->has_name    ? "name"
-                                       : !draft->has_start ? "ts"
-                                                           : "dur"),
-                        NULL, "a name, a time and a duration");
-}
-
 static bool is_complete(const st_draft *draft)
 {
     return draft->has_name && draft->has_start && draft->has_duration;
@@ -262,8 +244,17 @@ static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
 
 static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
 {
-    if (!is_complete(draft))
-        return refuse_incomplete(r, draft);
+    if (!is_complete(draft)) {
+        const char *category = st_scan_text(&r->scan, draft->category);
+        r->incomplete++;
+        return refuse_event(r,
+                            st_errors_text(r->errors, "an event of category '%.*s' has no '%s'",
+                                           (int)draft->category.length, category,
+                                           !draft->has_name    ? "name"
+                                           : !draft->has_start ? "ts"
+                                                               : "dur"),
+                            NULL, "a name, a time and a duration");
+    }
     return draft->duration_ns < 0 ? refuse_negative(r, draft) : keep_event(r, draft, kind);
 }
 
@@ -300,52 +291,27 @@ static bool keep_frame(reader *r, const st_draft *draft, st_trace_frame_kind kin
            stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }
 
-static bool is_allocation(const reader *r, const st_draft *draft)
-{
-    static const char memory[] = "[memory]";
-    return draft->phase == 'i' && draft->has_name && draft->has_start &&
-           draft->name.length == sizeof memory - 1 &&
-           memcmp(st_scan_text(&r->scan, draft->name), memory, sizeof memory - 1) == 0;
-}
-
-static bool keep_allocation(reader *r, const st_draft *draft)
-{
-    bool is_gpu_memory = draft->details->device_type != 0 && draft->details->device_id >= 0;
-    st_trace_allocation made = {.at_ns = draft->start_ns,
-                                .bytes = draft->details->bytes,
-                                .address = draft->details->address,
-                                .allocated_bytes = draft->details->allocated,
-                                .reserved_bytes = draft->details->reserved,
-                                .device = is_gpu_memory ? draft->details->device_id : -1};
-    return find_track(r, draft, false, &made.track) &&
-           stored(r, st_store_allocation(r->store, &made), too_many_tasks, most_tasks);
-}
-
 static bool keep_details(reader *r, const st_draft *draft)
 {
     if (draft->details == NULL)
         return true;
-    if (is_allocation(r, draft))
-        return keep_allocation(r, draft);
+    static const char memory[] = "[memory]";
+    if (draft->phase == 'i' && draft->has_name && draft->has_start &&
+        draft->name.length == sizeof memory - 1 &&
+        memcmp(st_scan_text(&r->scan, draft->name), memory, sizeof memory - 1) == 0) {
+        bool is_gpu_memory = draft->details->device_type != 0 && draft->details->device_id >= 0;
+        st_trace_allocation made = {.at_ns = draft->start_ns,
+                                    .bytes = draft->details->bytes,
+                                    .address = draft->details->address,
+                                    .allocated_bytes = draft->details->allocated,
+                                    .reserved_bytes = draft->details->reserved,
+                                    .device = is_gpu_memory ? draft->details->device_id : -1};
+        return find_track(r, draft, false, &made.track) &&
+               stored(r, st_store_allocation(r->store, &made), too_many_tasks, most_tasks);
+    }
     st_trace_frame_kind kind = frame_kind(r, draft);
     return kind == ST_FRAME_KINDS || !is_complete(draft) || draft->duration_ns < 0 ||
            keep_frame(r, draft, kind);
-}
-
-static bool visit_event(reader *r, const st_draft *draft, st_trace_kind kind)
-{
-    size_t begin = r->scan.hold;
-    while (r->scan.data[begin] != '{')
-        begin++;
-    st_status status =
-        r->visitor->event(r->visitor->context, &(st_visit){.draft = draft,
-                                                           .text = r->scan.data + begin,
-                                                           .length = r->scan.at - begin,
-                                                           .start = r->scan.base + begin,
-                                                           .kind = kind});
-    if (status != ST_OK)
-        r->scan.status = status;
-    return status == ST_OK;
 }
 
 /* In a file of several ranks: "rank 3 25738" is the process 25738 of the fourth. */
@@ -368,24 +334,20 @@ static bool is_of_part(const reader *r, st_draft *draft)
     return true;
 }
 
-static void begin_details(reader *r)
-{
-    memset(r->marked, 0, sizeof r->marked);
-    r->draft_details = (st_draft_details){.number = -1,
-                                          .forward = -1,
-                                          .address = -1,
-                                          .allocated = -1,
-                                          .reserved = -1,
-                                          .device_type = -1,
-                                          .device_id = -1};
-}
-
 static bool read_event(reader *r)
 {
     st_draft draft = {.details = r->details ? &r->draft_details : NULL,
                       .marked = r->visitor != NULL ? r->marked : NULL};
-    if (r->details || r->visitor != NULL)
-        begin_details(r);
+    if (r->details || r->visitor != NULL) {
+        memset(r->marked, 0, sizeof r->marked);
+        r->draft_details = (st_draft_details){.number = -1,
+                                              .forward = -1,
+                                              .address = -1,
+                                              .allocated = -1,
+                                              .reserved = -1,
+                                              .device_type = -1,
+                                              .device_id = -1};
+    }
     st_scan_hold(&r->scan);
     if (!st_draft_read(&r->scan, &draft))
         return false;
@@ -404,8 +366,20 @@ static bool read_event(reader *r)
     if (ok && kind != ST_TRACE_KINDS)
         ok = take_event(r, &draft, kind);
     ok = ok && keep_details(r, &draft);
-    if (ok && r->visitor != NULL && trace->left_out == left_out)
-        ok = visit_event(r, &draft, kind);
+    if (ok && r->visitor != NULL && trace->left_out == left_out) {
+        size_t begin = r->scan.hold;
+        while (r->scan.data[begin] != '{')
+            begin++;
+        st_status status =
+            r->visitor->event(r->visitor->context, &(st_visit){.draft = &draft,
+                                                               .text = r->scan.data + begin,
+                                                               .length = r->scan.at - begin,
+                                                               .start = r->scan.base + begin,
+                                                               .kind = kind});
+        if (status != ST_OK)
+            r->scan.status = status;
+        ok = status == ST_OK;
+    }
     st_scan_release(&r->scan);
     return ok;
 }
@@ -474,15 +448,6 @@ static bool read_object(reader *r, const wanted *list, size_t count)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_job(reader *r)
-{
-    const wanted list[] = {
-        {"rank", &r->store->trace.rank, NULL},
-        {"world_size", &r->store->trace.world_size, NULL},
-    };
-    return read_object(r, list, 2);
-}
-
 static bool read_devices(reader *r)
 {
     bool started = false;
@@ -519,20 +484,6 @@ static bool read_part(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_parts(reader *r)
-{
-    bool started = false;
-    st_trace *trace = &r->store->trace;
-    if (trace->parts > 0)
-        return st_scan_fail(&r->scan, ST_ERR_NAME, "'" ST_TRACE_PARTS "' is given twice") == ST_OK;
-    if (!st_scan_enter(&r->scan, '['))
-        return false;
-    while (st_scan_item(&r->scan, &started))
-        if (!(++trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
-            return false;
-    return st_scan_ok(&r->scan);
-}
-
 static bool read_top_member(reader *r, st_scan_span key)
 {
     char name[32];
@@ -543,10 +494,26 @@ static bool read_top_member(reader *r, st_scan_span key)
     st_scan_release(&r->scan);
     if (strcmp(name, "traceEvents") == 0)
         return read_events(r);
-    if (strcmp(name, ST_TRACE_PARTS) == 0)
-        return read_parts(r);
-    if (strcmp(name, "distributedInfo") == 0)
-        return read_job(r);
+    if (strcmp(name, ST_TRACE_PARTS) == 0) {
+        bool started = false;
+        st_trace *part_trace = &r->store->trace;
+        if (part_trace->parts > 0)
+            return st_scan_fail(&r->scan, ST_ERR_NAME, "'" ST_TRACE_PARTS "' is given twice") ==
+                   ST_OK;
+        if (!st_scan_enter(&r->scan, '['))
+            return false;
+        while (st_scan_item(&r->scan, &started))
+            if (!(++part_trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
+                return false;
+        return st_scan_ok(&r->scan);
+    }
+    if (strcmp(name, "distributedInfo") == 0) {
+        const wanted list[] = {
+            {"rank", &r->store->trace.rank, NULL},
+            {"world_size", &r->store->trace.world_size, NULL},
+        };
+        return read_object(r, list, 2);
+    }
     if (strcmp(name, "deviceProperties") == 0)
         return read_devices(r);
     r->is_execution_trace = r->is_execution_trace || strcmp(name, "nodes") == 0;
@@ -617,20 +584,6 @@ static st_status judge_rank(reader *r)
     return ST_OK;
 }
 
-static void tell_left_out(reader *r)
-{
-    r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
-    if (r->negative > 0)
-        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                  (st_place){.file = st_bytes_name(r->scan.bytes)},
-                  "%llu events of negative duration are left out", (unsigned long long)r->negative);
-    if (r->incomplete > 0)
-        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                  (st_place){.file = st_bytes_name(r->scan.bytes)},
-                  "%llu events without a name, time or duration are left out",
-                  (unsigned long long)r->incomplete);
-}
-
 static st_status judge(reader *r, bool whole)
 {
     if (r->scan.status != ST_OK)
@@ -661,8 +614,19 @@ static st_status judge(reader *r, bool whole)
         status = r->status;
     if (status == ST_OK)
         status = judge_rank(r);
-    if (status == ST_OK)
-        tell_left_out(r);
+    if (status == ST_OK) {
+        r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
+        if (r->negative > 0)
+            st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                      (st_place){.file = st_bytes_name(r->scan.bytes)},
+                      "%llu events of negative duration are left out",
+                      (unsigned long long)r->negative);
+        if (r->incomplete > 0)
+            st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                      (st_place){.file = st_bytes_name(r->scan.bytes)},
+                      "%llu events without a name, time or duration are left out",
+                      (unsigned long long)r->incomplete);
+    }
     return status;
 }
 

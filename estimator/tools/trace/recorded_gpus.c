@@ -252,26 +252,6 @@ static bool computes(const st_trace_event *event)
            event->duration_ns > 0;
 }
 
-static size_t list_kernels(const st_trace *trace, const st_links *calls, const st_sweep *sweep,
-                           asked *items)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        uint32_t call = computes(event) ? st_links_find(calls, event->correlation, event->start_ns)
-                                        : ST_TRACE_NONE;
-        if (call == ST_TRACE_NONE)
-            continue;
-        uint32_t frame =
-            st_sweep_at(sweep, trace->events[call].track, trace->events[call].start_ns);
-        if (frame == ST_TRACE_NONE)
-            continue;
-        const st_trace_frame *launches = &trace->frames[frame];
-        items[count++] = (asked){launches->name, launches->shapes, launches->types, event->name, i};
-    }
-    return count;
-}
-
 static st_status price_rank(recorded *r, size_t rank)
 {
     st_trace *trace = r->set->ranks[rank];
@@ -285,7 +265,22 @@ static st_status price_rank(recorded *r, size_t rank)
     if (status == ST_OK)
         status = sweep_operators(r, trace, &sweep);
     if (status == ST_OK) {
-        size_t count = list_kernels(trace, &calls, &sweep, items);
+        size_t count = 0;
+        for (uint32_t i = 0; i < trace->event_count; i++) {
+            const st_trace_event *event = &trace->events[i];
+            uint32_t call = computes(event)
+                                ? st_links_find(&calls, event->correlation, event->start_ns)
+                                : ST_TRACE_NONE;
+            if (call == ST_TRACE_NONE)
+                continue;
+            uint32_t frame =
+                st_sweep_at(&sweep, trace->events[call].track, trace->events[call].start_ns);
+            if (frame == ST_TRACE_NONE)
+                continue;
+            const st_trace_frame *launches = &trace->frames[frame];
+            items[count++] =
+                (asked){launches->name, launches->shapes, launches->types, event->name, i};
+        }
         st_sort(items, count, sizeof *items, compare_asked);
         status = price_all(r, rank, items, count);
     }

@@ -55,21 +55,6 @@ static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
     run->duration_ns = span_ns(f, run);
 }
 
-static void find_runs(finder *f, uint32_t period)
-{
-    size_t length = 0;
-    for (size_t i = 0; i + period < f->count; i++) {
-        if (f->names[i] == f->names[i + period] && f->segments[i] == f->segments[i + period]) {
-            length++;
-            continue;
-        }
-        keep_run(f, i, length, period);
-        length = 0;
-    }
-    if (f->count > period)
-        keep_run(f, f->count - period, length, period);
-}
-
 /* By number of layers; the longest first, of equally long ones that with the shorter period. */
 ST_COMPARE(compare_runs, st_repeat, ST_RISING(layers) ST_FALLING(period) ST_RISING(first));
 
@@ -142,26 +127,6 @@ static bool holds_layers(const finder *f, size_t index, size_t end)
     return false;
 }
 
-/* Moves the runs that are kept to the front of theirs. */
-static choice choose_runs(finder *f, size_t first, size_t end, bool *taken)
-{
-    choice made = {.first = first, .period = f->runs[first].period};
-    int64_t longest_ns = 0;
-    for (size_t i = first; i < end; i++) {
-        st_repeat run = f->runs[i];
-        if (holds_layers(f, i, end) || (double)run.duration_ns < 0.1 * (double)longest_ns ||
-            !find_place(f, &run, taken))
-            continue;
-        longest_ns = run.duration_ns > longest_ns ? run.duration_ns : longest_ns;
-        take(&run, taken, true);
-        f->runs[first + made.count++] = run;
-        made.covered_ns = st_add_ns(made.covered_ns, run.duration_ns);
-    }
-    for (size_t i = first; i < first + made.count; i++)
-        take(&f->runs[i], taken, false);
-    return made;
-}
-
 /* 0.8: what surrounds the layers of a micro-batch may take a fifth. */
 static bool is_better(const choice *a, const choice *best)
 {
@@ -224,7 +189,21 @@ static choice choose_layers(finder *f, bool *taken)
         size_t end = first;
         while (end < f->run_count && f->runs[end].layers == f->runs[first].layers)
             end++;
-        choice one = choose_runs(f, first, end, taken);
+        /* Moves the runs that are kept to the front of theirs. */
+        choice one = {.first = first, .period = f->runs[first].period};
+        int64_t longest_ns = 0;
+        for (size_t i = first; i < end; i++) {
+            st_repeat run = f->runs[i];
+            if (holds_layers(f, i, end) || (double)run.duration_ns < 0.1 * (double)longest_ns ||
+                !find_place(f, &run, taken))
+                continue;
+            longest_ns = run.duration_ns > longest_ns ? run.duration_ns : longest_ns;
+            take(&run, taken, true);
+            f->runs[first + one.count++] = run;
+            one.covered_ns = st_add_ns(one.covered_ns, run.duration_ns);
+        }
+        for (size_t i = first; i < first + one.count; i++)
+            take(&f->runs[i], taken, false);
         if (count < MOST_CHOICES)
             all[count++] = one;
         if (best.count == 0 || is_better(&one, &best))
@@ -233,14 +212,6 @@ static choice choose_layers(finder *f, bool *taken)
     }
     f->is_nested = is_nested(f, &best, all, count);
     return f->wanted != 0 || best.covered_ns >= all_ns(f) / 10 ? best : (choice){0};
-}
-
-static uint32_t steps_before(const st_trace *trace, int64_t time_ns)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < trace->event_count && trace->events[i].start_ns <= time_ns; i++)
-        count += trace->events[i].kind == ST_TRACE_STEP;
-    return count;
 }
 
 static st_status list_tasks(finder *f, st_arena *arena)
@@ -264,7 +235,11 @@ static st_status list_tasks(finder *f, st_arena *arena)
         f->names[i] = trace->events[keys[i].event].name;
         /* Few steps: counted anew only where the time of the last count has passed a mark. */
         if (i == 0 || keys[i].launch_ns >= next_step_ns) {
-            f->segments[i] = steps_before(trace, keys[i].launch_ns);
+            const int64_t time_ns = keys[i].launch_ns;
+            uint32_t count = 0;
+            for (size_t j = 0; j < trace->event_count && trace->events[j].start_ns <= time_ns; j++)
+                count += trace->events[j].kind == ST_TRACE_STEP;
+            f->segments[i] = count;
             next_step_ns = INT64_MAX;
             for (size_t k = 0; k < trace->event_count && next_step_ns == INT64_MAX; k++)
                 if (trace->events[k].kind == ST_TRACE_STEP &&
@@ -344,7 +319,17 @@ static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repea
     for (uint32_t period = f->wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
         if ((uint64_t)period * f->count > MOST_COMPARED)
             break;
-        find_runs(f, period);
+        size_t length = 0;
+        for (size_t i = 0; i + period < f->count; i++) {
+            if (f->names[i] == f->names[i + period] && f->segments[i] == f->segments[i + period]) {
+                length++;
+                continue;
+            }
+            keep_run(f, i, length, period);
+            length = 0;
+        }
+        if (f->count > period)
+            keep_run(f, f->count - period, length, period);
     }
     choice best = choose_layers(f, taken);
     repeats->items = st_arena_alloc(arena, best.count + 1, sizeof *repeats->items);

@@ -88,52 +88,45 @@ static void read_operations(rules_reader *r, const st_yaml_node *root)
 
 /* ---- rules ---- */
 
-static void read_names(rules_reader *r, const st_yaml_node *map, st_rule *rule)
-{
-    const st_yaml_node *list = st_read_list(&r->yaml, map, "names", ST_RULE_NAMES_MOST);
-    if (list == NULL)
-        return;
-    rule->names = st_read_alloc(&r->yaml, list->count + 1, sizeof *rule->names);
-    for (size_t i = 0; rule->names != NULL && i < list->count; i++)
-        if (st_read_is(&r->yaml, list->items[i], ST_YAML_SCALAR, "a name is no text"))
-            rule->names[rule->name_count++] = list->items[i]->text;
-}
-
-static void read_rule(rules_reader *r, const st_yaml_node *node)
-{
-    static const char *const known[] = {"of", "operation", "names", "unknown"};
-    st_rules *rules = r->rules;
-    st_rule rule = {0};
-    if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule is no map"))
-        return;
-    st_read_keys(&r->yaml, node, "a rule", known, ST_COUNT(known), 2);
-    const char *of = st_read_text(&r->yaml, node, "of", "kernel");
-    const char *operation = st_read_text(&r->yaml, node, "operation", NULL);
-    size_t form = st_find_text(form_names, ST_FORM_COLLECTIVE, sizeof(char *), of);
-    rule.operation = operation != NULL
-                         ? ST_FIND(rules->operations, rules->operation_count, name, operation)
-                         : SIZE_MAX;
-    if (form == SIZE_MAX)
-        ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "of")->place,
-                "unknown kind of task '%s'" ST_HINT "%s", of,
-                st_errors_nearest(r->yaml.errors, of, form_names, ST_FORM_COLLECTIVE));
-    if (operation != NULL && rule.operation == SIZE_MAX)
-        ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "operation")->place,
-                "unknown operation '%s'" ST_EXPECTED "one of 'operations' of the file", operation);
-    rule.of = (st_task_form)form;
-    rule.unknown = st_read_bool(&r->yaml, node, "unknown");
-    read_names(r, node, &rule);
-    rules->rules[rules->rule_count++] = rule;
-}
-
 static void read_rules(rules_reader *r, const st_yaml_node *root)
 {
     const st_yaml_node *list = st_read_list(&r->yaml, root, "rules", ST_RULES_MOST);
     if (list == NULL)
         return;
     r->rules->rules = st_read_alloc(&r->yaml, list->count + 1, sizeof *r->rules->rules);
-    for (size_t i = 0; r->rules->rules != NULL && i < list->count; i++)
-        read_rule(r, list->items[i]);
+    for (size_t i = 0; r->rules->rules != NULL && i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        static const char *const known[] = {"of", "operation", "names", "unknown"};
+        st_rules *rules = r->rules;
+        st_rule rule = {0};
+        if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule is no map"))
+            continue;
+        st_read_keys(&r->yaml, node, "a rule", known, ST_COUNT(known), 2);
+        const char *of = st_read_text(&r->yaml, node, "of", "kernel");
+        const char *operation = st_read_text(&r->yaml, node, "operation", NULL);
+        size_t form = st_find_text(form_names, ST_FORM_COLLECTIVE, sizeof(char *), of);
+        rule.operation = operation != NULL
+                             ? ST_FIND(rules->operations, rules->operation_count, name, operation)
+                             : SIZE_MAX;
+        if (form == SIZE_MAX)
+            ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "of")->place,
+                    "unknown kind of task '%s'" ST_HINT "%s", of,
+                    st_errors_nearest(r->yaml.errors, of, form_names, ST_FORM_COLLECTIVE));
+        if (operation != NULL && rule.operation == SIZE_MAX)
+            ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "operation")->place,
+                    "unknown operation '%s'" ST_EXPECTED "one of 'operations' of the file",
+                    operation);
+        rule.of = (st_task_form)form;
+        rule.unknown = st_read_bool(&r->yaml, node, "unknown");
+        const st_yaml_node *rule_list = st_read_list(&r->yaml, node, "names", ST_RULE_NAMES_MOST);
+        if (rule_list != NULL) {
+            rule.names = st_read_alloc(&r->yaml, rule_list->count + 1, sizeof *rule.names);
+            for (size_t j = 0; rule.names != NULL && j < rule_list->count; j++)
+                if (st_read_is(&r->yaml, rule_list->items[j], ST_YAML_SCALAR, "a name is no text"))
+                    rule.names[rule.name_count++] = rule_list->items[j]->text;
+        }
+        rules->rules[rules->rule_count++] = rule;
+    }
 }
 
 static void read_precisions(rules_reader *r, const st_yaml_node *root)

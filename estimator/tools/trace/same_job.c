@@ -91,28 +91,6 @@ ST_COMPARE(compare_places, place,
            ST_RISING(group) ST_RISING(sequence) ST_RISING(rank) ST_BY_TEXT(name)
                ST_RISING(elements));
 
-/* Counts, for every rank, where it agrees with the first rank that has the place. */
-static void compare_ranks(const place *places, size_t count, agreement *found)
-{
-    size_t first = 0;
-    for (size_t i = 1; i < count; i++) {
-        const place *one = &places[i];
-        if (one->group != places[first].group || one->sequence != places[first].sequence) {
-            first = i;
-            continue;
-        }
-        if (one->rank == places[i - 1].rank) /* several that were put together */
-            continue;
-        agreement *own = &found[one->rank];
-        bool same = are_same(one, &places[first]);
-        if (!same && own->other++ == 0) {
-            own->own = *one;
-            own->theirs = places[first];
-        }
-        own->same += same;
-    }
-}
-
 static st_status judge(st_trace *const *ranks, size_t rank, const agreement *own, st_errors *errors)
 {
     if (own->other <= own->same)
@@ -143,7 +121,24 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
         for (size_t k = 0; k < ranks[i]->collective_count; k++)
             used += find_place(ranks[i], k, (uint32_t)i, &places[used]);
     qsort(places, used, sizeof *places, compare_places);
-    compare_ranks(places, used, found);
+    /* Counts, for every rank, where it agrees with the first rank that has the place. */
+    size_t first = 0;
+    for (size_t i = 1; i < used; i++) {
+        const place *one = &places[i];
+        if (one->group != places[first].group || one->sequence != places[first].sequence) {
+            first = i;
+            continue;
+        }
+        if (one->rank == places[i - 1].rank) /* several that were put together */
+            continue;
+        agreement *own = &found[one->rank];
+        bool same = are_same(one, &places[first]);
+        if (!same && own->other++ == 0) {
+            own->own = *one;
+            own->theirs = places[first];
+        }
+        own->same += same;
+    }
     for (size_t i = 0; i < count; i++) {
         st_status one = judge(ranks, i, &found[i], errors);
         status = status == ST_OK ? one : status;

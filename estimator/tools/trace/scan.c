@@ -104,28 +104,23 @@ static bool grow(st_scan *scan)
     return true;
 }
 
-/* Forgets what nobody needs; *next moves with the window. */
-static void slide(st_scan *scan, size_t *next)
-{
-    size_t keep = scan->hold < scan->at ? scan->hold : scan->at;
-    if (keep == 0)
-        return;
-    memmove(scan->data, scan->data + keep, scan->used - keep);
-    scan->base += keep;
-    scan->used -= keep;
-    scan->at -= keep;
-    *next -= keep;
-    if (scan->hold != SIZE_MAX)
-        scan->hold -= keep;
-}
-
 /* Reads on, where `next` stands at the window's end; false at the end of the text. */
 static bool more(st_scan *scan, size_t *next)
 {
     size_t got = 0;
     if (scan->ended || scan->status != ST_OK)
         return false;
-    slide(scan, next);
+    /* Forgets what nobody needs; *next moves with the window. */
+    size_t keep = scan->hold < scan->at ? scan->hold : scan->at;
+    if (keep != 0) {
+        memmove(scan->data, scan->data + keep, scan->used - keep);
+        scan->base += keep;
+        scan->used -= keep;
+        scan->at -= keep;
+        *next -= keep;
+        if (scan->hold != SIZE_MAX)
+            scan->hold -= keep;
+    }
     if (scan->used == scan->capacity && !grow(scan))
         return false;
     st_status status = st_bytes_read(scan->bytes, scan->data + scan->used,

@@ -116,22 +116,6 @@ static void *read_files(void *context)
     }
 }
 
-/* This thread reads, too: it works alone where no other can be started. */
-static void read_all(finder *f)
-{
-    pthread_t workers[MOST_WORKERS] = {0};
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t wanted = processors > 1 ? (size_t)processors - 1 : 0;
-    size_t started = 0;
-    wanted = wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
-    while (started + 1 < f->count && started < wanted &&
-           pthread_create(&workers[started], NULL, read_files, f) == 0)
-        started++;
-    (void)read_files(f);
-    for (size_t i = 0; i < started; i++)
-        (void)pthread_join(workers[i], NULL);
-}
-
 /* Hands the messages on in the order of the files. */
 static st_status gather(finder *f)
 {
@@ -310,7 +294,18 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
     finder f = {.arena = st_arena_create(), .options = options, .errors = errors};
     st_status status = f.arena != NULL ? find_files(&f, paths, count) : ST_ERR_MEMORY;
     if (status == ST_OK) {
-        read_all(&f);
+        /* This thread reads, too: it works alone where no other can be started. */
+        pthread_t workers[MOST_WORKERS] = {0};
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        size_t wanted = processors > 1 ? (size_t)processors - 1 : 0;
+        size_t started = 0;
+        wanted = wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
+        while (started + 1 < f.count && started < wanted &&
+               pthread_create(&workers[started], NULL, read_files, &f) == 0)
+            started++;
+        (void)read_files(&f);
+        for (size_t i = 0; i < started; i++)
+            (void)pthread_join(workers[i], NULL);
         status = gather(&f);
     }
     if (status == ST_OK)

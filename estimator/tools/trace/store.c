@@ -240,23 +240,6 @@ static bool in_order(const st_trace *trace)
     return true;
 }
 
-/* Puts each event where `order` has it; an event is moved once, no second list is needed. */
-static void rearrange(st_trace_event *events, uint32_t *order, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        st_trace_event first = events[i];
-        size_t at = i;
-        while (order[at] != i) {
-            size_t from = order[at];
-            events[at] = events[from];
-            order[at] = (uint32_t)at;
-            at = from;
-        }
-        events[at] = first;
-        order[at] = (uint32_t)at;
-    }
-}
-
 static st_status sort_events(st_trace *trace)
 {
     size_t count = trace->event_count;
@@ -267,8 +250,23 @@ static st_status sort_events(st_trace *trace)
         order[i] = (uint32_t)i;
     st_status status =
         st_event_order(trace->events, offsetof(st_trace_event, start_ns), order, count);
-    if (status == ST_OK)
-        rearrange(trace->events, order, count);
+    if (status == ST_OK) {
+        /* Puts each event where `order` has it; an event is moved once, no second list is needed.
+         */
+        st_trace_event *events = trace->events;
+        for (size_t i = 0; i < count; i++) {
+            st_trace_event first = events[i];
+            size_t at = i;
+            while (order[at] != i) {
+                size_t from = order[at];
+                events[at] = events[from];
+                order[at] = (uint32_t)at;
+                at = from;
+            }
+            events[at] = first;
+            order[at] = (uint32_t)at;
+        }
+    }
     free(order);
     return status;
 }

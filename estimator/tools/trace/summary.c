@@ -18,27 +18,6 @@ typedef struct summer {
     int64_t end_ns;
 } summer;
 
-/* First to last call or GPU task. */
-static void find_window(summer *s)
-{
-    const st_trace *trace = s->trace;
-    bool any = false;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (!st_trace_is_gpu(event) && event->kind != ST_TRACE_CALL)
-            continue;
-        if (!any)
-            s->summary->window_start_ns = event->start_ns;
-        if (!any || st_trace_end_ns(event) > s->end_ns)
-            s->end_ns = st_trace_end_ns(event);
-        any = true;
-    }
-    if (trace->is_cut) {
-        s->summary->window_start_ns = trace->cut_start_ns;
-        s->end_ns = trace->cut_end_ns;
-    }
-}
-
 static st_status collect_intervals(summer *s)
 {
     const st_trace *trace = s->trace;
@@ -106,39 +85,6 @@ static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_tra
         return ST_ERR_MEMORY;
     qsort(*tallies, *count, sizeof **tallies, compare_tallies);
     return ST_OK;
-}
-
-static void count_classes(summer *s)
-{
-    st_trace_summary *summary = s->summary;
-    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
-        summary->classes[i].class_ = (st_trace_class)i;
-        summary->classes[i].name = st_trace_class_name((st_trace_class)i);
-    }
-    for (size_t i = 0; i < s->trace->event_count; i++) {
-        const st_trace_event *event = &s->trace->events[i];
-        if (!st_trace_is_gpu(event))
-            continue;
-        st_trace_tally *class_ = &summary->classes[event->class_];
-        class_->count++;
-        class_->total_ns = st_add_ns(class_->total_ns, event->duration_ns);
-        summary->described_collectives += event->detail != ST_TRACE_NONE;
-    }
-    summary->collectives = (size_t)summary->classes[ST_TRACE_COMMUNICATION].count;
-}
-
-static void count_calls(summer *s)
-{
-    const st_trace *trace = s->trace;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (event->kind == ST_TRACE_CALL) {
-            s->summary->records += event->class_ == ST_CALL_RECORD;
-            s->summary->waits += event->class_ == ST_CALL_WAIT;
-        }
-    }
-    for (size_t i = 0; i < trace->wait_count; i++)
-        s->summary->exact_waits += trace->waits[i].record_correlation >= 0;
 }
 
 /* Streams that ran something, and tasks that begin too early for a queue. */
@@ -233,8 +179,31 @@ static st_status find_utilization(summer *s)
 static st_status add_up(summer *s)
 {
     st_trace_summary *summary = s->summary;
-    count_classes(s);
-    count_calls(s);
+    st_trace_summary *classe_summary = s->summary;
+    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
+        classe_summary->classes[i].class_ = (st_trace_class)i;
+        classe_summary->classes[i].name = st_trace_class_name((st_trace_class)i);
+    }
+    for (size_t i = 0; i < s->trace->event_count; i++) {
+        const st_trace_event *event = &s->trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        st_trace_tally *class_ = &classe_summary->classes[event->class_];
+        class_->count++;
+        class_->total_ns = st_add_ns(class_->total_ns, event->duration_ns);
+        classe_summary->described_collectives += event->detail != ST_TRACE_NONE;
+    }
+    classe_summary->collectives = (size_t)classe_summary->classes[ST_TRACE_COMMUNICATION].count;
+    const st_trace *trace = s->trace;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind == ST_TRACE_CALL) {
+            s->summary->records += event->class_ == ST_CALL_RECORD;
+            s->summary->waits += event->class_ == ST_CALL_WAIT;
+        }
+    }
+    for (size_t i = 0; i < trace->wait_count; i++)
+        s->summary->exact_waits += trace->waits[i].record_correlation >= 0;
     st_status status = tally(s, is_kernel, &summary->kernels, &summary->kernel_count);
     if (status == ST_OK)
         status = tally(s, is_sync_call, &summary->sync_calls, &summary->sync_call_count);
@@ -255,7 +224,23 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
     (void)errors;
     *summary = (st_trace_summary){.trace = trace};
     summer s = {.trace = trace, .summary = summary, .arena = arena};
-    find_window(&s);
+    /* First to last call or GPU task. */
+    const st_trace *window_trace = s.trace;
+    bool any = false;
+    for (size_t i = 0; i < window_trace->event_count; i++) {
+        const st_trace_event *event = &window_trace->events[i];
+        if (!st_trace_is_gpu(event) && event->kind != ST_TRACE_CALL)
+            continue;
+        if (!any)
+            s.summary->window_start_ns = event->start_ns;
+        if (!any || st_trace_end_ns(event) > s.end_ns)
+            s.end_ns = st_trace_end_ns(event);
+        any = true;
+    }
+    if (window_trace->is_cut) {
+        s.summary->window_start_ns = window_trace->cut_start_ns;
+        s.end_ns = window_trace->cut_end_ns;
+    }
     st_status status = collect_intervals(&s);
     if (status != ST_OK)
         return status;

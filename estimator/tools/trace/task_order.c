@@ -86,44 +86,6 @@ static void find_window(st_order *order, const st_trace_event *event, bool *any)
     *any = true;
 }
 
-static void find_launches(st_order *order)
-{
-    const st_trace *trace = order->trace;
-    bool any = false;
-    for (uint32_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        order->call_of[i] = ST_TRACE_NONE;
-        if (event->kind == ST_TRACE_CALL)
-            find_window(order, event, &any);
-        if (!st_trace_is_gpu(event))
-            continue;
-        find_window(order, event, &any);
-        uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
-        order->call_of[i] = call;
-        order->launch_ns[i] = call != ST_TRACE_NONE ? trace->events[call].start_ns : 0;
-        order->gpu_count++;
-    }
-}
-
-/*
- * A stream runs its tasks in the order of their launches, so one whose call is not recorded was
- * launched right after the one before it at the earliest; the first ones of a stream before all
- * that is recorded.
- */
-static void place_orphans(st_order *order)
-{
-    for (size_t t = 0; t < order->trace->track_count; t++) {
-        int64_t launch_ns = order->start_ns - 1;
-        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
-            uint32_t task = order->by_start.items[i];
-            if (order->call_of[task] == ST_TRACE_NONE)
-                order->launch_ns[task] = launch_ns;
-            else if (order->launch_ns[task] > launch_ns)
-                launch_ns = order->launch_ns[task];
-        }
-    }
-}
-
 st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
 {
     *order = (st_order){.trace = trace, .arena = arena};
@@ -134,11 +96,38 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
     order->launch_ns = st_arena_alloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
     if (status != ST_OK || order->call_of == NULL || order->launch_ns == NULL)
         return ST_ERR_MEMORY;
-    find_launches(order);
+    const st_trace *launche_trace = order->trace;
+    bool any = false;
+    for (uint32_t i = 0; i < launche_trace->event_count; i++) {
+        const st_trace_event *event = &launche_trace->events[i];
+        order->call_of[i] = ST_TRACE_NONE;
+        if (event->kind == ST_TRACE_CALL)
+            find_window(order, event, &any);
+        if (!st_trace_is_gpu(event))
+            continue;
+        find_window(order, event, &any);
+        uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
+        order->call_of[i] = call;
+        order->launch_ns[i] = call != ST_TRACE_NONE ? launche_trace->events[call].start_ns : 0;
+        order->gpu_count++;
+    }
     status = st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of,
                            order, arena);
-    if (status == ST_OK)
-        place_orphans(order);
+    if (status == ST_OK) {
+        /* A stream runs its tasks in the order of their launches, so one whose call is not recorded
+         * was launched right after the one before it at the earliest; the first ones of a stream
+         * before all that is recorded. */
+        for (size_t t = 0; t < order->trace->track_count; t++) {
+            int64_t launch_ns = order->start_ns - 1;
+            for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+                uint32_t task = order->by_start.items[i];
+                if (order->call_of[task] == ST_TRACE_NONE)
+                    order->launch_ns[task] = launch_ns;
+                else if (order->launch_ns[task] > launch_ns)
+                    launch_ns = order->launch_ns[task];
+            }
+        }
+    }
     if (status == ST_OK)
         status = st_lists_make(&order->thread_calls, trace->track_count, trace->event_count,
                                thread_of, order, arena);

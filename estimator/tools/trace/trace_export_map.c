@@ -59,16 +59,6 @@ static uint32_t track_of(const mapper *m, uint32_t resource)
     return ST_TRACE_NONE;
 }
 
-/* By resource of the graph: the track, so that tasks find theirs at once. */
-static uint32_t *index_resources(const mapper *m)
-{
-    size_t count = st_graph_resource_count(m->asked->graph->graph);
-    uint32_t *tracks = malloc((count + 1) * sizeof *tracks);
-    for (size_t i = 0; tracks != NULL && i < count; i++)
-        tracks[i] = track_of(m, (uint32_t)i);
-    return tracks;
-}
-
 static bool is_host(const st_graph *graph, st_task_id task)
 {
     return st_graph_task(graph, task).kind == ST_RESOURCE_HOST;
@@ -90,23 +80,6 @@ static st_status make_room(mapper *m, const uint32_t *tracks)
             return ST_ERR_MEMORY;
     }
     return ST_OK;
-}
-
-static void map_hosts(mapper *m, const uint32_t *tracks)
-{
-    const st_graph *graph = m->asked->graph->graph;
-    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
-        st_task_id task = (st_task_id)i;
-        uint32_t track = tracks[st_graph_task(graph, task).resource];
-        if (track == ST_TRACE_NONE || !is_host(graph, task))
-            continue;
-        st_task_time before = time_of(m->asked->before, task);
-        st_task_time after = time_of(m->asked->after, task);
-        if (before.start_ns < 0) /* a copy, which the recording has not */
-            continue;
-        add_moment(m, track, before.start_ns - m->map->shift_ns, after.start_ns - m->map->shift_ns);
-        add_moment(m, track, before.end_ns - m->map->shift_ns, after.end_ns - m->map->shift_ns);
-    }
 }
 
 /* GPU tasks keep what they differ from the replay of the recording, and their order on a stream. */
@@ -197,10 +170,27 @@ st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena
     st_status status = find_resources(&m);
     if (status != ST_OK)
         return status;
-    uint32_t *index = index_resources(&m);
+    /* By resource of the graph: the track, so that tasks find theirs at once. */
+    size_t count = st_graph_resource_count(m.asked->graph->graph);
+    uint32_t *index = malloc((count + 1) * sizeof *index);
+    for (size_t i = 0; index != NULL && i < count; i++)
+        index[i] = track_of(&m, (uint32_t)i);
     status = index != NULL ? make_room(&m, index) : ST_ERR_MEMORY;
     if (status == ST_OK) {
-        map_hosts(&m, index);
+        const st_graph *graph = m.asked->graph->graph;
+        for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+            st_task_id task = (st_task_id)i;
+            uint32_t track = index[st_graph_task(graph, task).resource];
+            if (track == ST_TRACE_NONE || !is_host(graph, task))
+                continue;
+            st_task_time before = time_of(m.asked->before, task);
+            st_task_time after = time_of(m.asked->after, task);
+            if (before.start_ns < 0) /* a copy, which the recording has not */
+                continue;
+            add_moment(&m, track, before.start_ns - m.map->shift_ns,
+                       after.start_ns - m.map->shift_ns);
+            add_moment(&m, track, before.end_ns - m.map->shift_ns, after.end_ns - m.map->shift_ns);
+        }
         status = map_tasks(&m);
     }
     if (status == ST_OK)

@@ -41,19 +41,31 @@ static st_node *put_edges(st_node *node, const char *key, int kind, st_trace_edg
     return map;
 }
 
-static void put_all_edges(const st_trace_graph *graph, st_node *root)
+/* `lines` has what CSV shows: each kind of dependency of each rank. */
+static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
 {
-    st_table *table = st_say_columns(root, "*dependency|>exact|>inferred|>contradicted|");
-    st_node *map = st_put_map(root, "edges");
-    for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
+    st_put_text(node, "file", rank->trace->file);
+    st_node *edges = st_put_map(node, "edges");
+    for (int i = 0; i < ST_TRACE_EDGE_RANKS; i++) {
         const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);
-        st_table_show(table, put_edges(map, key, i, sum_edges(graph, i)),
-                      ".kind,exact,inferred,contradicted,.doc");
+        (void)put_edges(edges, key, i, rank->edges[i]);
+        st_put_text(put_edges(lines, NULL, i, rank->edges[i]), ".file", rank->trace->file);
     }
-}
-
-static void say_rank(const st_trace_rank *rank, st_node *node)
-{
+    st_put_ns(node, "launch_lag_ns", rank->launch_lag_ns);
+    st_put_ns(node, "queue_gap_ns", rank->queue_gap_ns);
+    st_put_ns(node, "clock_ns", rank->clock_ns);
+    st_put_ns(node, "gpu_late_ns", rank->gpu_late_ns);
+    st_put_count(node, "waits", rank->waiting.count);
+    st_put_ns(node, "waits_ns", rank->waiting.total_ns);
+    st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
+    st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
+    st_put_ns(node, "own_ns", rank->waiting.own_ns);
+    st_put_count(node, "without_launch", rank->unlaunched);
+    st_put_count(node, "blocked", rank->blocked);
+    st_put_ns(node, "blocked_ns", rank->blocked_ns);
+    st_put_count(node, "unexplained", rank->unexplained);
+    st_put_ns(node, "unexplained_ns", rank->unexplained_ns);
+    st_put_ns(node, "graphs_ns", rank->graphs_ns);
     char texts[4][TEXT];
     st_say(node, "%s\n", rank->trace->file);
     st_say(node,
@@ -81,34 +93,6 @@ static void say_rank(const st_trace_rank *rank, st_node *node)
                st_ms_text(rank->graphs_ns, texts[0], TEXT));
 }
 
-/* `lines` has what CSV shows: each kind of dependency of each rank. */
-static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
-{
-    st_put_text(node, "file", rank->trace->file);
-    st_node *edges = st_put_map(node, "edges");
-    for (int i = 0; i < ST_TRACE_EDGE_RANKS; i++) {
-        const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);
-        (void)put_edges(edges, key, i, rank->edges[i]);
-        st_put_text(put_edges(lines, NULL, i, rank->edges[i]), ".file", rank->trace->file);
-    }
-    st_put_ns(node, "launch_lag_ns", rank->launch_lag_ns);
-    st_put_ns(node, "queue_gap_ns", rank->queue_gap_ns);
-    st_put_ns(node, "clock_ns", rank->clock_ns);
-    st_put_ns(node, "gpu_late_ns", rank->gpu_late_ns);
-    st_put_count(node, "waits", rank->waiting.count);
-    st_put_ns(node, "waits_ns", rank->waiting.total_ns);
-    st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
-    st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
-    st_put_ns(node, "own_ns", rank->waiting.own_ns);
-    st_put_count(node, "without_launch", rank->unlaunched);
-    st_put_count(node, "blocked", rank->blocked);
-    st_put_ns(node, "blocked_ns", rank->blocked_ns);
-    st_put_count(node, "unexplained", rank->unexplained);
-    st_put_ns(node, "unexplained_ns", rank->unexplained_ns);
-    st_put_ns(node, "graphs_ns", rank->graphs_ns);
-    say_rank(rank, node);
-}
-
 void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_result *result)
 {
     char text[TEXT];
@@ -130,7 +114,13 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
             "%zu groups of ranks, which the traces do not name, by collectives that end together\n",
             graph->inferred_groups);
     st_say(root, "\n");
-    put_all_edges(graph, root);
+    st_table *table = st_say_columns(root, "*dependency|>exact|>inferred|>contradicted|");
+    st_node *map = st_put_map(root, "edges");
+    for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
+        const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);
+        st_table_show(table, put_edges(map, key, i, sum_edges(graph, i)),
+                      ".kind,exact,inferred,contradicted,.doc");
+    }
     st_node *lines = st_put_list(root, ".lines");
     st_node *ranks = st_put_list(root, "ranks");
     for (size_t i = 0; i < graph->set->count; i++)

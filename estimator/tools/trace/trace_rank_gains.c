@@ -34,19 +34,6 @@ static st_status add(ranker *k, const char *what, const char *change, int64_t ti
                : ST_ERR_MEMORY;
 }
 
-/* A kernel's name as a pattern that only it has. */
-static const char *escape(const char *name, st_arena *arena)
-{
-    char *pattern = st_arena_alloc(arena, 2 * strlen(name) + 1, 1);
-    size_t length = 0;
-    for (size_t i = 0; pattern != NULL && name[i] != '\0'; i++) {
-        if (strchr("*?[\\", name[i]) != NULL)
-            pattern[length++] = '\\';
-        pattern[length++] = name[i];
-    }
-    return pattern;
-}
-
 /* Kernels of all ranks by name; communication counts as a class alone, as ranks wait in it. */
 static st_status tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count,
                                int64_t *classes_ns)
@@ -93,7 +80,15 @@ static st_status list_candidates(ranker *k, size_t top)
     if (count > 0)
         qsort(kernels, count, sizeof *kernels, compare_times);
     for (size_t i = 0, taken = 0; i < count && taken < top && status == ST_OK; i++) {
-        const char *pattern = escape(kernels[i].name, k->arena);
+        /* A kernel's name as a pattern that only it has. */
+        const char *name = kernels[i].name;
+        char *pattern = st_arena_alloc(k->arena, 2 * strlen(name) + 1, 1);
+        size_t length = 0;
+        for (size_t j = 0; pattern != NULL && name[j] != '\0'; j++) {
+            if (strchr("*?[\\", name[j]) != NULL)
+                pattern[length++] = '\\';
+            pattern[length++] = name[j];
+        }
         if (kernels[i].class_ == ST_TRACE_COMMUNICATION || pattern == NULL)
             continue;
         status =

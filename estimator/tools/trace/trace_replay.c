@@ -28,22 +28,6 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
     return status;
 }
 
-/* A collective begins when its last rank arrives; before that a rank waits in its kernel. */
-static void split_collectives(const st_graph *graph, const st_trace_rank *tasks,
-                              const st_replay *replay, st_trace_replayed *rank)
-{
-    rank->waits_known = tasks->trace->world_size == 1;
-    for (size_t i = 0; i < tasks->trace->event_count; i++) {
-        if (tasks->tasks[i] == ST_TASK_NONE ||
-            tasks->trace->events[i].class_ != ST_TRACE_COMMUNICATION)
-            continue;
-        st_task_time time = st_replay_task(replay, tasks->tasks[i]);
-        rank->waits_known |= st_graph_task(graph, tasks->tasks[i]).instance != 0;
-        rank->waiting_ns += time.start_ns - time.ready_ns;
-        rank->transfer_ns += time.end_ns - time.start_ns;
-    }
-}
-
 static st_status recall(const st_trace_replay_report *report, const st_replay *replay,
                         st_arena *arena, st_errors *errors)
 {
@@ -56,7 +40,18 @@ static st_status recall(const st_trace_replay_report *report, const st_replay *r
         if (status != ST_OK)
             return status;
         rank->recorded = summary.time;
-        split_collectives(graph->graph, tasks, replay, rank);
+        /* A collective begins when its last rank arrives; before that a rank waits in its
+         * kernel. */
+        rank->waits_known = tasks->trace->world_size == 1;
+        for (size_t j = 0; j < tasks->trace->event_count; j++) {
+            if (tasks->tasks[j] == ST_TASK_NONE ||
+                tasks->trace->events[j].class_ != ST_TRACE_COMMUNICATION)
+                continue;
+            st_task_time time = st_replay_task(replay, tasks->tasks[j]);
+            rank->waits_known |= st_graph_task(graph->graph, tasks->tasks[j]).instance != 0;
+            rank->waiting_ns += time.start_ns - time.ready_ns;
+            rank->transfer_ns += time.end_ns - time.start_ns;
+        }
         rank->steps = summary.steps;
         rank->step_count = summary.step_count;
         rank->step_ns = st_arena_alloc(arena, summary.step_count + 1, sizeof *rank->step_ns);
@@ -87,24 +82,6 @@ static double most_points(const st_trace_breakdown *a, const st_trace_breakdown 
     for (size_t i = 0; i < 4; i++)
         most = fmax(most, points(pairs[i][0], a->window_ns, pairs[i][1], b->window_ns));
     return most;
-}
-
-static void add_up(st_trace_replay_report *report)
-{
-    for (size_t i = 0; i < report->graph->set->count; i++) {
-        const st_trace_replayed *rank = &report->ranks[i];
-        int64_t start = report->graph->ranks[i].start_ns;
-        int64_t recorded = start + rank->recorded.window_ns;
-        int64_t replayed = start + rank->replayed.window_ns;
-        if (recorded > report->recorded_ns)
-            report->recorded_ns = recorded;
-        if (replayed > report->replayed_ns)
-            report->replayed_ns = replayed;
-        report->most_points =
-            fmax(report->most_points, most_points(&rank->recorded, &rank->replayed));
-        report->most_points_alone =
-            fmax(report->most_points_alone, most_points(&rank->recorded, &rank->alone));
-    }
 }
 
 ST_COMPARE(compare_tallies, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name));
@@ -158,8 +135,22 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
         status = recall(report, replay, arena, errors);
     if (status == ST_OK)
         status = find_path(report, replay, arena, errors);
-    if (status == ST_OK)
-        add_up(report);
+    if (status == ST_OK) {
+        for (size_t i = 0; i < report->graph->set->count; i++) {
+            const st_trace_replayed *rank = &report->ranks[i];
+            int64_t start = report->graph->ranks[i].start_ns;
+            int64_t recorded = start + rank->recorded.window_ns;
+            int64_t replayed = start + rank->replayed.window_ns;
+            if (recorded > report->recorded_ns)
+                report->recorded_ns = recorded;
+            if (replayed > report->replayed_ns)
+                report->replayed_ns = replayed;
+            report->most_points =
+                fmax(report->most_points, most_points(&rank->recorded, &rank->replayed));
+            report->most_points_alone =
+                fmax(report->most_points_alone, most_points(&rank->recorded, &rank->alone));
+        }
+    }
     return status;
 }
 
@@ -208,22 +199,6 @@ static void put_times(st_node *list, const char *name, int64_t time_ns, const ch
     st_put_ms_known(row, ".communication", other_ns);
 }
 
-static void put_steps(const st_trace_replayed *rank, st_node *node, st_node *times)
-{
-    st_node *steps = st_put_list(node, "steps");
-    if (rank->transfer_ns + rank->waiting_ns > 0)
-        put_times(times, "collectives", rank->transfer_ns, "waiting",
-                  rank->waits_known ? rank->waiting_ns : -1);
-    for (size_t i = 0; i < rank->step_count; i++) {
-        st_node *step = st_put_line_map(steps, NULL);
-        st_put_text(step, "name", rank->steps[i].name);
-        st_put_ns(step, "recorded_ns", rank->steps[i].duration_ns);
-        st_put_ns(step, "replayed_ns", rank->step_ns[i]);
-        put_times(times, rank->steps[i].name, rank->step_ns[i], "recorded",
-                  rank->steps[i].duration_ns);
-    }
-}
-
 static void put_rank(const st_trace *trace, size_t index, const st_trace_replayed *rank,
                      st_table *table, st_node *node)
 {
@@ -241,27 +216,20 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
     (void)st_put_breakdown_row(rows, "dependencies alone", &rank->alone);
     st_put_ns_known(node, "transfer_ns", rank->waits_known ? rank->transfer_ns : -1);
     st_put_ns_known(node, "waiting_ns", rank->waits_known ? rank->waiting_ns : -1);
-    put_steps(rank, node, times);
+    st_node *steps = st_put_list(node, "steps");
+    if (rank->transfer_ns + rank->waiting_ns > 0)
+        put_times(times, "collectives", rank->transfer_ns, "waiting",
+                  rank->waits_known ? rank->waiting_ns : -1);
+    for (size_t i = 0; i < rank->step_count; i++) {
+        st_node *step = st_put_line_map(steps, NULL);
+        st_put_text(step, "name", rank->steps[i].name);
+        st_put_ns(step, "recorded_ns", rank->steps[i].duration_ns);
+        st_put_ns(step, "replayed_ns", rank->step_ns[i]);
+        put_times(times, rank->steps[i].name, rank->step_ns[i], "recorded",
+                  rank->steps[i].duration_ns);
+    }
     st_trace_show_breakdowns(table, rows);
     st_trace_show_breakdowns(table, times);
-}
-
-static void put_path(const st_trace_replay_report *report, st_node *root)
-{
-    st_say(root, "\nCritical path\n");
-    st_table *table = st_say_columns(root, "*|>|>|>");
-    st_node *path = st_put_list(root, "critical_path");
-    for (size_t i = 0; i < report->path_count; i++) {
-        const st_trace_tally *tally = &report->path[i];
-        st_node *node = st_put_line_map(path, NULL);
-        st_put_text(node, "category", tally->name);
-        st_put_count(node, "count", tally->count);
-        st_put_ns(node, "time_ns", tally->total_ns);
-        st_put_ms(node, ".time", tally->total_ns);
-        st_put_share(node, ".share", tally->total_ns, report->replayed_ns);
-        st_put_format(node, ".count", "%llu x", (unsigned long long)tally->count);
-    }
-    st_table_show(table, path, "category,.time,.share,.count");
 }
 
 /* What is left of the step at extremes, and of what it consists. */
@@ -318,7 +286,20 @@ void st_trace_replay_result(const st_trace_replay_report *report, st_arena *aren
     st_node *ranks = st_put_list(root, "ranks");
     for (size_t i = 0; i < set->count; i++)
         put_rank(set->ranks[i], i, &report->ranks[i], table, st_put_map(ranks, NULL));
-    put_path(report, root);
+    st_say(root, "\nCritical path\n");
+    st_table *path_table = st_say_columns(root, "*|>|>|>");
+    st_node *path = st_put_list(root, "critical_path");
+    for (size_t i = 0; i < report->path_count; i++) {
+        const st_trace_tally *tally = &report->path[i];
+        st_node *node = st_put_line_map(path, NULL);
+        st_put_text(node, "category", tally->name);
+        st_put_count(node, "count", tally->count);
+        st_put_ns(node, "time_ns", tally->total_ns);
+        st_put_ms(node, ".time", tally->total_ns);
+        st_put_share(node, ".share", tally->total_ns, report->replayed_ns);
+        st_put_format(node, ".count", "%llu x", (unsigned long long)tally->count);
+    }
+    st_table_show(path_table, path, "category,.time,.share,.count");
     put_left(report, root);
     st_result_csv(result, "ranks/.rows", "file,rank," ST_BREAKDOWN_COLUMNS);
 }

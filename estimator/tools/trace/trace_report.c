@@ -238,8 +238,14 @@ static void put_line(st_node *list, const char *what, uint64_t count, int64_t ti
     st_put_ns(line, "time_ns", time_ns);
 }
 
-static void put_lines(const st_trace_summary *rank, st_node *list)
+static void put_rank(const st_trace_report *report, const st_trace_summary *rank, st_node *node)
 {
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME, .elastic = true}, {.right = true}, {.right = true}, {.right = true}};
+    put_file(rank->trace, node);
+    put_numbers(rank, node);
+    st_put_breakdown(node, &rank->time);
+    st_node *list = st_put_list(node, ".lines");
     put_line(list, "window", 0, rank->time.window_ns);
     put_line(list, "exposed compute", 0, rank->time.exposed_compute_ns);
     put_line(list, "exposed communication", 0, rank->time.exposed_communication_ns);
@@ -249,16 +255,6 @@ static void put_lines(const st_trace_summary *rank, st_node *list)
         put_line(list, rank->classes[i].name, rank->classes[i].count, rank->classes[i].total_ns);
     for (size_t i = 0; i < rank->step_count; i++)
         put_line(list, rank->steps[i].name, 0, rank->steps[i].duration_ns);
-}
-
-static void put_rank(const st_trace_report *report, const st_trace_summary *rank, st_node *node)
-{
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME, .elastic = true}, {.right = true}, {.right = true}, {.right = true}};
-    put_file(rank->trace, node);
-    put_numbers(rank, node);
-    st_put_breakdown(node, &rank->time);
-    put_lines(rank, st_put_list(node, ".lines"));
     say_head(rank, node);
     st_table *table = st_say_table(node, columns, 4, 2);
     put_parts(rank, table, node);

@@ -54,35 +54,6 @@ static void put_rank(const st_trace_rank *rank, size_t index, const st_trace_out
     st_trace_show_breakdowns(table, steps);
 }
 
-/* A schedule that was laid out anew has no ranks. */
-static void put_schedule(const st_trace_outcome *outcome, st_node *root)
-{
-    st_trace_breakdown step = {.window_ns = outcome->after_ns};
-    step.idle_ns = (int64_t)((double)outcome->after_ns * outcome->bubble_frac);
-    step.exposed_compute_ns = step.window_ns - step.idle_ns;
-    st_node *row = st_put_breakdown_row(st_put_list(root, ".schedule"), "after", &step);
-    st_put_text(row, "file", "schedule");
-}
-
-static void say_outcome(const st_trace_outcome *outcome, st_node *root)
-{
-    char texts[3][TEXT];
-    st_say(root, "before  %s\nafter   %s  (%s)\n", st_ms_text(outcome->before_ns, texts[0], TEXT),
-           st_ms_text(outcome->after_ns, texts[1], TEXT),
-           st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
-    if (outcome->bubble_frac > 0)
-        st_say(root, "bubble  %s %% of the step\n",
-               st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
-    if (outcome->layers > 0)
-        st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
-    st_say(root, "tasks   %zu changed\n", outcome->scaled);
-    if (outcome->added > 0)
-        st_say(root, "copies  %zu tasks of further layers or micro-batches\n", outcome->added);
-    for (size_t i = 0; i < outcome->note_count; i++)
-        st_say(root, "assumed %s\n", outcome->notes[i]);
-    st_say(root, "\n");
-}
-
 void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
                             st_arena *arena, st_result *result)
 {
@@ -100,7 +71,21 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_node *notes = st_put_list(root, "assumed");
     for (size_t i = 0; i < outcome->note_count; i++)
         st_put_text(notes, NULL, outcome->notes[i]);
-    say_outcome(outcome, root);
+    char texts[3][TEXT];
+    st_say(root, "before  %s\nafter   %s  (%s)\n", st_ms_text(outcome->before_ns, texts[0], TEXT),
+           st_ms_text(outcome->after_ns, texts[1], TEXT),
+           st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
+    if (outcome->bubble_frac > 0)
+        st_say(root, "bubble  %s %% of the step\n",
+               st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
+    if (outcome->layers > 0)
+        st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
+    st_say(root, "tasks   %zu changed\n", outcome->scaled);
+    if (outcome->added > 0)
+        st_say(root, "copies  %zu tasks of further layers or micro-batches\n", outcome->added);
+    for (size_t i = 0; i < outcome->note_count; i++)
+        st_say(root, "assumed %s\n", outcome->notes[i]);
+    st_say(root, "\n");
     st_table *table = st_trace_breakdown_table(root);
     st_node *ranks = st_put_list(root, "ranks");
     for (size_t i = 0; i < graph->set->count; i++)
@@ -108,6 +93,11 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_result_csv(result, "ranks/.rows", "file,.rank=rank," ST_BREAKDOWN_COLUMNS);
     if (outcome->after != NULL)
         return;
-    put_schedule(outcome, root);
+    /* A schedule that was laid out anew has no ranks. */
+    st_trace_breakdown step = {.window_ns = outcome->after_ns};
+    step.idle_ns = (int64_t)((double)outcome->after_ns * outcome->bubble_frac);
+    step.exposed_compute_ns = step.window_ns - step.idle_ns;
+    st_node *row = st_put_breakdown_row(st_put_list(root, ".schedule"), "after", &step);
+    st_put_text(row, "file", "schedule");
     st_result_csv(result, ".schedule", "file,.rank," ST_BREAKDOWN_COLUMNS);
 }

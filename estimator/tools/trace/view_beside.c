@@ -14,20 +14,6 @@ static bool is_alone(const st_transfer_time *one)
     return (double)one->beside_ns < alone_frac * (double)one->time_ns;
 }
 
-/* The mean of those of equal kind, message and group that run alone, `alone` of them; NaN without
- * any. */
-static double alone_ns(const st_transfer_time *times, size_t count, size_t *alone)
-{
-    double sum = 0;
-    *alone = 0;
-    for (size_t i = 0; i < count; i++)
-        if (is_alone(&times[i])) {
-            sum += (double)times[i].time_ns;
-            ++*alone;
-        }
-    return *alone > 0 ? sum / (double)*alone : (double)NAN;
-}
-
 /* Work of this length alone is done beside computation, in beside_ns; below 0 where this transfer
  * is so much faster than the mean. Leaving these out would bias the sums. */
 static double work_beside(const st_transfer_time *one, double work_ns)
@@ -71,7 +57,18 @@ static void visit_all(const st_transfer_time *times, size_t count, visit see, st
         while (end < count && times[end].kind == times[first].kind)
             end++;
         size_t alone = 0;
-        double work_ns = alone_ns(&times[first], end - first, &alone);
+        /* The mean of those of equal kind, message and group that run alone, `alone` of them;
+         * NaN without any. */
+        const st_transfer_time *n_times = &times[first];
+        const size_t n_count = end - first;
+        double sum = 0;
+        alone = 0;
+        for (size_t i = 0; i < n_count; i++)
+            if (is_alone(&n_times[i])) {
+                sum += (double)n_times[i].time_ns;
+                ++alone;
+            }
+        double work_ns = alone > 0 ? sum / (double)alone : (double)NAN;
         for (size_t i = first; i < end && alone > 0; i++)
             if (!is_alone(&times[i]))
                 see(&times[i], work_ns, beside, all);

@@ -208,20 +208,6 @@ static void see_instance(viewer *v, const st_instance *instance, size_t *const *
     told->beside_ns = computing_ns / (int64_t)instance->count;
 }
 
-static st_status see_instances(viewer *v)
-{
-    size_t **places = st_arena_alloc(v->arena, v->orders->count, sizeof *places);
-    st_status status = places != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t r = 0; r < v->orders->count && status == ST_OK; r++)
-        status = place_members(v, r, &places[r]);
-    for (size_t i = 0; i < v->collation.instance_count && status == ST_OK; i++) {
-        const st_instance *instance = &v->collation.instances[i];
-        if (!instance->dropped && instance->count > 1)
-            see_instance(v, instance, places);
-    }
-    return status;
-}
-
 /* ---- rows ---- */
 
 ST_COMPARE(compare_members, member,
@@ -317,8 +303,18 @@ st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_colle
         status = list_ranks(&v, set, errors);
     if (status == ST_OK)
         status = list_computation(&v);
-    if (status == ST_OK)
-        status = see_instances(&v);
+    if (status == ST_OK) {
+        size_t **places = st_arena_alloc(v.arena, v.orders->count, sizeof *places);
+        st_status instance_status = places != NULL ? ST_OK : ST_ERR_MEMORY;
+        for (size_t r = 0; r < v.orders->count && instance_status == ST_OK; r++)
+            instance_status = place_members(&v, r, &places[r]);
+        for (size_t i = 0; i < v.collation.instance_count && instance_status == ST_OK; i++) {
+            const st_instance *instance = &v.collation.instances[i];
+            if (!instance->dropped && instance->count > 1)
+                see_instance(&v, instance, places);
+        }
+        status = instance_status;
+    }
     if (status == ST_OK)
         status = make_rows(&v);
     if (status == ST_OK)

@@ -19,20 +19,6 @@ static void put_bandwidth(st_node *node, const char *key, const char *shown, dou
         st_put_text(node, shown, "unknown");
 }
 
-static void put_bytes(st_node *node, double bytes)
-{
-    char text[TEXT];
-    st_put_number(node, "bytes", bytes);
-    if (isnan(bytes))
-        st_put_text(node, ".bytes", "unknown");
-    else if (bytes < 1e6)
-        st_put_format(node, ".bytes", "%s kB",
-                      st_number_print('f', 1, bytes / 1e3, text, sizeof text));
-    else
-        st_put_format(node, ".bytes", "%s MB",
-                      st_number_print('f', 1, bytes / 1e6, text, sizeof text));
-}
-
 /* The mean of a sum, -1 of nothing. */
 static int64_t mean_ns(int64_t sum_ns, uint64_t count)
 {
@@ -53,7 +39,17 @@ static void put_row(const st_collective_row *row, st_node *node)
     int64_t most_ns = row->instances > 0 ? row->most_skew_ns : -1;
     st_put_text(node, "collective", row->name);
     st_put_known(node, "ranks", row->ranks);
-    put_bytes(node, row->bytes);
+    const double bytes = row->bytes;
+    char text[TEXT];
+    st_put_number(node, "bytes", bytes);
+    if (isnan(bytes))
+        st_put_text(node, ".bytes", "unknown");
+    else if (bytes < 1e6)
+        st_put_format(node, ".bytes", "%s kB",
+                      st_number_print('f', 1, bytes / 1e3, text, sizeof text));
+    else
+        st_put_format(node, ".bytes", "%s MB",
+                      st_number_print('f', 1, bytes / 1e6, text, sizeof text));
     st_put_count(node, "kernels", row->count);
     st_put_ns(node, "kernel_ns", row->kernel_ns);
     st_put_count(node, "matched", row->matched);
@@ -87,39 +83,6 @@ static void put_rows(const st_collective_view *view, st_node *root)
                   ".skew,.most_skew");
 }
 
-static void put_straggler(const st_straggler *rank, size_t index, st_node *node)
-{
-    bool known = rank->instances > 0;
-    st_put_text(node, "file", rank->trace->file);
-    st_put_known(node, "rank", rank->trace->rank);
-    st_put_known(node, "collectives", known ? (int64_t)rank->instances : -1);
-    st_put_known(node, "last", known ? (int64_t)rank->last : -1);
-    st_put_ns_known(node, "caused_ns", known ? rank->caused_ns : -1);
-    st_put_ns_known(node, "late_ns", known ? rank->late_ns : -1);
-    st_put_ns_known(node, "waiting_ns", known ? rank->waiting_ns : -1);
-    st_put_ns(node, "compute_ns", rank->compute_ns);
-    st_put_rank_title(node, ".name", rank->trace, index);
-    if (known)
-        st_put_format(node, ".last", "%llu of %llu", (unsigned long long)rank->last,
-                      (unsigned long long)rank->instances);
-    else
-        st_put_text(node, ".last", "unknown");
-    st_put_ms_known(node, ".caused", known ? rank->caused_ns : -1);
-    st_put_ms_known(node, ".late", known ? mean_ns(rank->late_ns, rank->instances) : -1);
-    st_put_ms_known(node, ".waiting", known ? rank->waiting_ns : -1);
-    st_put_ms(node, ".compute", rank->compute_ns);
-}
-
-static void put_stragglers(const st_collective_view *view, st_node *root)
-{
-    st_table *table = st_say_columns(
-        root, "*late ranks|>came last|>delayed all by|>late, mean|>waited|>computes");
-    st_node *rows = st_put_list(root, "stragglers");
-    for (size_t i = 0; i < view->rank_count; i++)
-        put_straggler(&view->stragglers[i], i, st_put_line_map(rows, NULL));
-    st_table_show(table, rows, ".name,.last,.caused,.late,.waiting,.compute");
-}
-
 /* What a what-if takes as overlap.communication_slowdown, from 1 on. */
 static void put_beside(const st_beside *beside, st_node *root)
 {
@@ -151,7 +114,33 @@ void st_view_collectives_result(const st_collective_view *view, st_arena *arena,
            view->rank_count, (unsigned long long)view->instances);
     put_rows(view, root);
     st_say(root, "\n");
-    put_stragglers(view, root);
+    st_table *table = st_say_columns(
+        root, "*late ranks|>came last|>delayed all by|>late, mean|>waited|>computes");
+    st_node *rows = st_put_list(root, "stragglers");
+    for (size_t i = 0; i < view->rank_count; i++) {
+        const st_straggler *rank = &view->stragglers[i];
+        st_node *node = st_put_line_map(rows, NULL);
+        bool known = rank->instances > 0;
+        st_put_text(node, "file", rank->trace->file);
+        st_put_known(node, "rank", rank->trace->rank);
+        st_put_known(node, "collectives", known ? (int64_t)rank->instances : -1);
+        st_put_known(node, "last", known ? (int64_t)rank->last : -1);
+        st_put_ns_known(node, "caused_ns", known ? rank->caused_ns : -1);
+        st_put_ns_known(node, "late_ns", known ? rank->late_ns : -1);
+        st_put_ns_known(node, "waiting_ns", known ? rank->waiting_ns : -1);
+        st_put_ns(node, "compute_ns", rank->compute_ns);
+        st_put_rank_title(node, ".name", rank->trace, i);
+        if (known)
+            st_put_format(node, ".last", "%llu of %llu", (unsigned long long)rank->last,
+                          (unsigned long long)rank->instances);
+        else
+            st_put_text(node, ".last", "unknown");
+        st_put_ms_known(node, ".caused", known ? rank->caused_ns : -1);
+        st_put_ms_known(node, ".late", known ? mean_ns(rank->late_ns, rank->instances) : -1);
+        st_put_ms_known(node, ".waiting", known ? rank->waiting_ns : -1);
+        st_put_ms(node, ".compute", rank->compute_ns);
+    }
+    st_table_show(table, rows, ".name,.last,.caused,.late,.waiting,.compute");
     put_beside(&view->beside, root);
     if (view->instances == 0)
         st_say(root, "\n  who waits for whom is unknown: give the traces of all ranks\n");

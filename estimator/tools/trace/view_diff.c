@@ -33,14 +33,6 @@ static size_t count_steps(const st_trace_set *set)
     return set->count > 0 ? least : 0;
 }
 
-static void describe(const st_trace_set *set, st_diff_side *side)
-{
-    *side = (st_diff_side){.name = set->ranks[0]->file,
-                           .ranks = set->count,
-                           .steps = count_steps(set),
-                           .divisor = (double)set->count};
-}
-
 /* ---- rows ---- */
 
 /* "Net_0 > Linear_1": what is around a node, by node of a tree. */
@@ -144,8 +136,13 @@ st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st
     st_tree trees[2];
     st_status status = ST_OK;
     *diff = (st_trace_diff){.by_module = has_modules(before) && has_modules(after)};
-    for (int i = 0; i < 2; i++)
-        describe(sets[i], &diff->sides[i]);
+    for (int i = 0; i < 2; i++) {
+        const st_trace_set *set = sets[i];
+        diff->sides[i] = (st_diff_side){.name = set->ranks[0]->file,
+                                        .ranks = set->count,
+                                        .steps = count_steps(set),
+                                        .divisor = (double)set->count};
+    }
     diff->by_step = diff->sides[0].steps > 0 && diff->sides[1].steps > 0;
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         diff->sides[i].divisor *= diff->by_step ? (double)diff->sides[i].steps : 1;

@@ -36,36 +36,6 @@ static void put_times(st_node *node, const double time_ns[2])
             st_number_print('f', 1, 100 * (time_ns[1] / time_ns[0] - 1), text, sizeof text));
 }
 
-static void put_row(const st_diff_row *row, bool full_names, st_node *list)
-{
-    char text[2][TEXT];
-    st_node *node = st_put_line_map(list, NULL);
-    st_put_text(node, "name", row->name);
-    st_put_text(node, "place", row->place);
-    st_put_text(node, "what", st_diff_word(row));
-    put_times(node, row->time_ns);
-    st_put_number(node, "count_before", row->count[0]);
-    st_put_number(node, "count_after", row->count[1]);
-    st_put_short(node, ".name", row->name, full_names);
-    st_put_short(node, ".place", row->place, full_names);
-    st_put_format(node, ".count", "%s -> %s", st_number_print('g', 6, row->count[0], text[0], TEXT),
-                  st_number_print('g', 6, row->count[1], text[1], TEXT));
-}
-
-/* The rows that there is no room for, and all together. */
-static void put_sums(const st_trace_diff *diff, const double shown_ns[2], size_t others,
-                     st_node *root)
-{
-    const double rest_ns[] = {diff->total_ns[0] - shown_ns[0], diff->total_ns[1] - shown_ns[1]};
-    st_node *rest = st_put_line_map(root, "others");
-    st_put_format(rest, ".name", "%zu others", others);
-    st_put_count(rest, "count", others);
-    put_times(rest, rest_ns);
-    st_node *total = st_put_line_map(root, "total");
-    st_put_text(total, ".name", "total");
-    put_times(total, diff->total_ns);
-}
-
 static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool full_names,
                      st_node *root)
 {
@@ -83,7 +53,19 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
         others += shown >= top;
         if (shown >= top)
             continue;
-        put_row(row, full_names, list);
+        char text[2][TEXT];
+        st_node *node = st_put_line_map(list, NULL);
+        st_put_text(node, "name", row->name);
+        st_put_text(node, "place", row->place);
+        st_put_text(node, "what", st_diff_word(row));
+        put_times(node, row->time_ns);
+        st_put_number(node, "count_before", row->count[0]);
+        st_put_number(node, "count_after", row->count[1]);
+        st_put_short(node, ".name", row->name, full_names);
+        st_put_short(node, ".place", row->place, full_names);
+        st_put_format(node, ".count", "%s -> %s",
+                      st_number_print('g', 6, row->count[0], text[0], TEXT),
+                      st_number_print('g', 6, row->count[1], text[1], TEXT));
         shown++;
         shown_ns[0] += row->time_ns[0];
         shown_ns[1] += row->time_ns[1];
@@ -93,7 +75,15 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
         st_say(root, "\n");
         return;
     }
-    put_sums(diff, shown_ns, others, root);
+    /* The rows that there is no room for, and all together. */
+    const double rest_ns[] = {diff->total_ns[0] - shown_ns[0], diff->total_ns[1] - shown_ns[1]};
+    st_node *rest = st_put_line_map(root, "others");
+    st_put_format(rest, ".name", "%zu others", others);
+    st_put_count(rest, "count", others);
+    put_times(rest, rest_ns);
+    st_node *total = st_put_line_map(root, "total");
+    st_put_text(total, ".name", "total");
+    put_times(total, diff->total_ns);
     const char *const sums[] = {"others", "total"};
     for (size_t i = 0; i < ST_COUNT(sums); i++) {
         const st_item *item = st_node_find(root, sums[i], i == 0 ? 6 : 5);

@@ -88,27 +88,6 @@ static void add_cause(st_idle *idle, st_idle_cause cause, int64_t from_ns, int64
         idle->causes_ns[cause] += to_ns - from_ns;
 }
 
-/* From the launch of a task on: what it waits for, and what is left without anything to wait for.
- */
-static void add_queued(const idler *k, int64_t from_ns, uint32_t task, st_idle *idle)
-{
-    int64_t to_ns = k->trace->events[task].start_ns;
-    int64_t known_ns = st_trace_end_ns(&k->trace->events[k->order->call_of[task]]);
-    uint32_t before = k->last_before[task];
-    to_ns = to_ns < k->end_ns ? to_ns : k->end_ns;
-    if (before != ST_TRACE_NONE) {
-        const st_trace_event *event = &k->trace->events[before];
-        int64_t end_ns = st_trace_end_ns(event) < to_ns ? st_trace_end_ns(event) : to_ns;
-        bool communicates = event->class_ == ST_TRACE_COMMUNICATION;
-        add_cause(idle, communicates ? ST_IDLE_COMMUNICATION : ST_IDLE_DEPENDENCY, from_ns, end_ns);
-        from_ns = end_ns > from_ns ? end_ns : from_ns;
-    }
-    known_ns = (known_ns > from_ns ? known_ns : from_ns) + UNKNOWN_NS;
-    known_ns = known_ns < to_ns ? known_ns : to_ns;
-    add_cause(idle, ST_IDLE_LAUNCH, from_ns, known_ns);
-    add_cause(idle, ST_IDLE_UNKNOWN, known_ns > from_ns ? known_ns : from_ns, to_ns);
-}
-
 /* A time in which nothing runs, up to the begin of `task`, or the window's end without one. */
 static void add_gap(const idler *k, int64_t from_ns, int64_t to_ns, uint32_t task, st_idle *idle)
 {
@@ -124,8 +103,29 @@ static void add_gap(const idler *k, int64_t from_ns, int64_t to_ns, uint32_t tas
     launch_ns = launch_ns < to_ns ? launch_ns : to_ns;
     add_cause(idle, has_waited(k, from_ns, launch_ns) ? ST_IDLE_SYNC : ST_IDLE_HOST, from_ns,
               launch_ns);
-    if (call != ST_TRACE_NONE)
-        add_queued(k, launch_ns > from_ns ? launch_ns : from_ns, task, idle);
+    if (call != ST_TRACE_NONE) {
+        /* From the launch of a task on: what it waits for, and what is left without anything to
+         * wait for. */
+        int64_t queued_from_ns = launch_ns > from_ns ? launch_ns : from_ns;
+        int64_t queued_to_ns = k->trace->events[task].start_ns;
+        int64_t known_ns = st_trace_end_ns(&k->trace->events[k->order->call_of[task]]);
+        uint32_t before = k->last_before[task];
+        queued_to_ns = queued_to_ns < k->end_ns ? queued_to_ns : k->end_ns;
+        if (before != ST_TRACE_NONE) {
+            const st_trace_event *event = &k->trace->events[before];
+            int64_t end_ns =
+                st_trace_end_ns(event) < queued_to_ns ? st_trace_end_ns(event) : queued_to_ns;
+            bool communicates = event->class_ == ST_TRACE_COMMUNICATION;
+            add_cause(idle, communicates ? ST_IDLE_COMMUNICATION : ST_IDLE_DEPENDENCY,
+                      queued_from_ns, end_ns);
+            queued_from_ns = end_ns > queued_from_ns ? end_ns : queued_from_ns;
+        }
+        known_ns = (known_ns > queued_from_ns ? known_ns : queued_from_ns) + UNKNOWN_NS;
+        known_ns = known_ns < queued_to_ns ? known_ns : queued_to_ns;
+        add_cause(idle, ST_IDLE_LAUNCH, queued_from_ns, known_ns);
+        add_cause(idle, ST_IDLE_UNKNOWN, known_ns > queued_from_ns ? known_ns : queued_from_ns,
+                  queued_to_ns);
+    }
 }
 
 /* Gaps between tasks, which are by start: `reach` is how far the stream is busy. */
@@ -137,17 +137,6 @@ static void see_task(const idler *k, uint32_t task, int64_t *reach_ns, st_idle *
     if (st_trace_end_ns(event) > *reach_ns)
         *reach_ns = st_trace_end_ns(event);
     idle->tasks++;
-}
-
-static void see_stream(const idler *k, uint32_t track, st_idle *idle)
-{
-    const st_lists *tasks = &k->order->by_start;
-    int64_t reach_ns = k->start_ns;
-    *idle = (st_idle){.stream = k->trace->tracks[track].number,
-                      .device = k->trace->tracks[track].process};
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++)
-        see_task(k, tasks->items[i], &reach_ns, idle);
-    add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
 }
 
 /* All streams together; after clocks are aligned, events need not be by start any more. */
@@ -188,24 +177,6 @@ static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
     return count > 0 ? values_ns[(count - 1) * percent / 100] : -1;
 }
 
-static void measure_queue(const idler *k, const samples *s, st_queue *queue)
-{
-    double area = 0;
-    int64_t last_ns = k->start_ns;
-    size_t length = 0;
-    st_sort(s->changes, 2 * s->count, sizeof *s->changes, st_launch_compare);
-    for (size_t i = 0; i < 2 * s->count; i++) {
-        int64_t at_ns = s->changes[i].launch_ns;
-        at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;
-        area += (double)length * (double)(at_ns - last_ns);
-        last_ns = at_ns;
-        length = s->changes[i].event == 1 ? length + 1 : length - (length > 0);
-        queue->most_length = length > queue->most_length ? length : queue->most_length;
-    }
-    if (k->end_ns > k->start_ns)
-        queue->mean_length = area / (double)(k->end_ns - k->start_ns);
-}
-
 static void see_launches(const idler *k, uint32_t track, samples *s, st_queue *queue)
 {
     const st_lists *tasks = &k->order->by_start;
@@ -241,7 +212,20 @@ static st_status see_queue(const idler *k, uint32_t track, st_queue *queue)
     bool ok = s.delays_ns != NULL && s.empty_ns != NULL && s.calls_ns != NULL && s.changes != NULL;
     if (ok) {
         see_launches(k, track, &s, queue);
-        measure_queue(k, &s, queue);
+        double area = 0;
+        int64_t last_ns = k->start_ns;
+        size_t length = 0;
+        st_sort(s.changes, 2 * s.count, sizeof *s.changes, st_launch_compare);
+        for (size_t i = 0; i < 2 * s.count; i++) {
+            int64_t at_ns = s.changes[i].launch_ns;
+            at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;
+            area += (double)length * (double)(at_ns - last_ns);
+            last_ns = at_ns;
+            length = s.changes[i].event == 1 ? length + 1 : length - (length > 0);
+            queue->most_length = length > queue->most_length ? length : queue->most_length;
+        }
+        if (k->end_ns > k->start_ns)
+            queue->mean_length = area / (double)(k->end_ns - k->start_ns);
         queue->launched = s.count;
         queue->delay_median_ns = quantile(s.delays_ns, s.count, 50);
         queue->delay_p90_ns = quantile(s.delays_ns, s.count, 90);
@@ -268,21 +252,17 @@ static st_status see_streams(const idler *k, st_idle_rank *rank)
     for (uint32_t t = 0; t < tracks && status == ST_OK; t++) {
         if (starts[t + 1] == starts[t])
             continue;
-        see_stream(k, t, &rank->streams[rank->stream_count]);
+        st_idle *idle = &rank->streams[rank->stream_count];
+        const st_lists *tasks = &k->order->by_start;
+        int64_t reach_ns = k->start_ns;
+        *idle =
+            (st_idle){.stream = k->trace->tracks[t].number, .device = k->trace->tracks[t].process};
+        for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++)
+            see_task(k, tasks->items[i], &reach_ns, idle);
+        add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
         status = see_queue(k, t, &rank->queues[rank->stream_count++]);
     }
     return status == ST_OK ? see_gpu(k, &rank->gpu) : status;
-}
-
-static st_status see_rank(const st_order *order, st_arena *arena, st_idle_rank *rank)
-{
-    idler k = {.order = order, .trace = order->trace, .arena = arena};
-    st_view_window(order, &k.start_ns, &k.end_ns);
-    *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
-    st_status status = find_syncs(&k);
-    if (status == ST_OK)
-        status = find_waits(&k);
-    return status == ST_OK ? see_streams(&k, rank) : status;
 }
 
 st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
@@ -294,7 +274,15 @@ st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **
     if (made == NULL)
         status = ST_ERR_MEMORY;
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        status = see_rank(&orders.orders[i], arena, &made[i]);
+        const st_order *order = &orders.orders[i];
+        st_idle_rank *rank = &made[i];
+        idler k = {.order = order, .trace = order->trace, .arena = arena};
+        st_view_window(order, &k.start_ns, &k.end_ns);
+        *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
+        st_status rank_status = find_syncs(&k);
+        if (rank_status == ST_OK)
+            rank_status = find_waits(&k);
+        status = rank_status == ST_OK ? see_streams(&k, rank) : rank_status;
         if (status == ST_OK && made[i].stream_count == 0)
             status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[i]->file},
                              "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");

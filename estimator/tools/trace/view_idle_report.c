@@ -28,26 +28,6 @@ static void put_us(st_node *node, const char *key, int64_t time_ns)
                       st_number_print('f', 1, (double)time_ns / 1e3, text, sizeof text));
 }
 
-static void put_queue(const st_queue *queue, st_node *node)
-{
-    char text[TEXT];
-    st_put_count(node, "launched", queue->launched);
-    st_put_number(node, "queue_mean", queue->mean_length);
-    st_put_count(node, "queue_most", queue->most_length);
-    st_put_ns_known(node, "delay_median_ns", queue->delay_median_ns);
-    st_put_ns_known(node, "delay_p90_ns", queue->delay_p90_ns);
-    st_put_ns_known(node, "delay_most_ns", queue->delay_most_ns);
-    st_put_ns_known(node, "delay_empty_ns", queue->empty_median_ns);
-    st_put_ns_known(node, "call_median_ns", queue->call_median_ns);
-    st_put_count(node, "shorter_than_call", queue->shorter);
-    st_put_text(node, ".mean", st_number_print('f', 1, queue->mean_length, text, sizeof text));
-    put_us(node, ".median", queue->delay_median_ns);
-    put_us(node, ".p90", queue->delay_p90_ns);
-    put_us(node, ".most", queue->delay_most_ns);
-    put_us(node, ".empty", queue->empty_median_ns);
-    put_us(node, ".call", queue->call_median_ns);
-}
-
 static void show_idle(const st_idle_rank *rank, st_node *node)
 {
     static const char keys[] =
@@ -69,34 +49,26 @@ static void show_idle(const st_idle_rank *rank, st_node *node)
         st_put_ns(stream, "device", idle->device);
         st_put_count(stream, "tasks", idle->tasks);
         put_idle(idle, rank->window_ns, stream);
-        put_queue(&rank->queues[i], stream);
+        const st_queue *queue = &rank->queues[i];
+        char text[TEXT];
+        st_put_count(stream, "launched", queue->launched);
+        st_put_number(stream, "queue_mean", queue->mean_length);
+        st_put_count(stream, "queue_most", queue->most_length);
+        st_put_ns_known(stream, "delay_median_ns", queue->delay_median_ns);
+        st_put_ns_known(stream, "delay_p90_ns", queue->delay_p90_ns);
+        st_put_ns_known(stream, "delay_most_ns", queue->delay_most_ns);
+        st_put_ns_known(stream, "delay_empty_ns", queue->empty_median_ns);
+        st_put_ns_known(stream, "call_median_ns", queue->call_median_ns);
+        st_put_count(stream, "shorter_than_call", queue->shorter);
+        st_put_text(stream, ".mean",
+                    st_number_print('f', 1, queue->mean_length, text, sizeof text));
+        put_us(stream, ".median", queue->delay_median_ns);
+        put_us(stream, ".p90", queue->delay_p90_ns);
+        put_us(stream, ".most", queue->delay_most_ns);
+        put_us(stream, ".empty", queue->empty_median_ns);
+        put_us(stream, ".call", queue->call_median_ns);
     }
     st_table_show(table, streams, keys);
-}
-
-static void show_queues(st_node *streams, st_node *node)
-{
-    st_table *table = st_say_columns(
-        node,
-        "*queue|>launched|>mean length|>most|>launch delay|>90 %|>most|>if empty|>call|>shorter");
-    st_table_show(table, streams,
-                  ".name,launched,.mean,queue_most,.median,.p90,.most,.empty,.call,"
-                  "shorter_than_call");
-}
-
-static void put_rank(const st_idle_rank *rank, size_t index, st_node *node)
-{
-    char text[TEXT];
-    st_put_text(node, "file", rank->trace->file);
-    st_put_known(node, "rank", rank->trace->rank);
-    st_put_ns(node, "window_ns", rank->window_ns);
-    st_say(node, "%s%s: window %s; causes in percent of idle time\n", index > 0 ? "\n" : "",
-           rank->trace->file, st_ms_text(rank->window_ns, text, TEXT));
-    show_idle(rank, node);
-    const st_item *streams = st_node_find(node, "streams", sizeof "streams" - 1);
-    st_say(node, "\n");
-    if (streams != NULL && streams->kind == ST_ITEM_NODE)
-        show_queues(streams->node, node);
 }
 
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
@@ -104,8 +76,27 @@ void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *aren
 {
     st_node *root = st_result_begin(result, arena);
     st_node *list = st_put_list(root, "ranks");
-    for (size_t i = 0; i < count; i++)
-        put_rank(&ranks[i], i, st_put_map(list, NULL));
+    for (size_t i = 0; i < count; i++) {
+        const st_idle_rank *rank = &ranks[i];
+        st_node *node = st_put_map(list, NULL);
+        char text[TEXT];
+        st_put_text(node, "file", rank->trace->file);
+        st_put_known(node, "rank", rank->trace->rank);
+        st_put_ns(node, "window_ns", rank->window_ns);
+        st_say(node, "%s%s: window %s; causes in percent of idle time\n", i > 0 ? "\n" : "",
+               rank->trace->file, st_ms_text(rank->window_ns, text, TEXT));
+        show_idle(rank, node);
+        const st_item *streams = st_node_find(node, "streams", sizeof "streams" - 1);
+        st_say(node, "\n");
+        if (streams != NULL && streams->kind == ST_ITEM_NODE) {
+            st_node *queue_streams = streams->node;
+            st_table *table = st_say_columns(node, "*queue|>launched|>mean length|>most|>launch "
+                                                   "delay|>90 %|>most|>if empty|>call|>shorter");
+            st_table_show(table, queue_streams,
+                          ".name,launched,.mean,queue_most,.median,.p90,.most,.empty,.call,"
+                          "shorter_than_call");
+        }
+    }
     st_result_csv(result, "ranks/streams",
                   "file,rank,stream,device,tasks,window_ns,idle_ns,host_bound_ns,"
                   "synchronisation_ns,dependency_ns,communication_ns,launch_ns,unknown_ns,"

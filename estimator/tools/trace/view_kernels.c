@@ -52,22 +52,6 @@ static st_status tally_rank(const st_trace *trace, int64_t rank, piece *pieces, 
     return ST_OK;
 }
 
-static void add_piece(const piece *one, st_kernel_row *row)
-{
-    row->count += one->count;
-    row->total_ns = st_add_ns(row->total_ns, one->total_ns);
-    row->least_ns =
-        row->ranks == 0 || one->least_ns < row->least_ns ? one->least_ns : row->least_ns;
-    row->most_ns = one->most_ns > row->most_ns ? one->most_ns : row->most_ns;
-    if (row->ranks == 0 || one->total_ns < row->rank_least_ns)
-        row->rank_least_ns = one->total_ns;
-    if (row->ranks == 0 || one->total_ns > row->rank_most_ns) {
-        row->rank_most_ns = one->total_ns;
-        row->rank_most = one->rank;
-    }
-    row->ranks++;
-}
-
 static st_status merge(piece *pieces, size_t count, st_arena *arena, st_kernel_table *table)
 {
     table->rows = st_arena_alloc(arena, count + 1, sizeof *table->rows);
@@ -78,7 +62,20 @@ static st_status merge(piece *pieces, size_t count, st_arena *arena, st_kernel_t
         if (i == 0 || strcmp(pieces[i].name, pieces[i - 1].name) != 0)
             table->rows[table->count++] =
                 (st_kernel_row){.name = pieces[i].name, .class_ = pieces[i].class_};
-        add_piece(&pieces[i], &table->rows[table->count - 1]);
+        const piece *one = &pieces[i];
+        st_kernel_row *row = &table->rows[table->count - 1];
+        row->count += one->count;
+        row->total_ns = st_add_ns(row->total_ns, one->total_ns);
+        row->least_ns =
+            row->ranks == 0 || one->least_ns < row->least_ns ? one->least_ns : row->least_ns;
+        row->most_ns = one->most_ns > row->most_ns ? one->most_ns : row->most_ns;
+        if (row->ranks == 0 || one->total_ns < row->rank_least_ns)
+            row->rank_least_ns = one->total_ns;
+        if (row->ranks == 0 || one->total_ns > row->rank_most_ns) {
+            row->rank_most_ns = one->total_ns;
+            row->rank_most = one->rank;
+        }
+        row->ranks++;
         table->total_ns = st_add_ns(table->total_ns, pieces[i].total_ns);
     }
     st_sort(table->rows, table->count, sizeof *table->rows, compare_rows);

@@ -165,19 +165,6 @@ static int64_t total_of(const st_memory_sample *sample)
     return sum;
 }
 
-/* Of each part of time the moment that has most. */
-static void add_sample(const keeper *k, const st_memory_sample *now, int64_t part_ns)
-{
-    st_memory_device *device = k->device;
-    st_memory_sample *samples = device->samples;
-    size_t count = device->sample_count;
-    bool is_next = count == 0 || now->at_ns / part_ns != samples[count - 1].at_ns / part_ns;
-    if (is_next && count < MOST_SAMPLES)
-        samples[device->sample_count++] = *now;
-    else if (total_of(now) > total_of(&samples[count - 1]))
-        samples[count - 1] = *now;
-}
-
 static void follow(keeper *k)
 {
     st_memory_device *device = k->device;
@@ -203,7 +190,15 @@ static void follow(keeper *k)
             device->peak_bytes = total;
             device->peak = now;
         }
-        add_sample(k, &now, part_ns);
+        /* Of each part of time the moment that has most. */
+        st_memory_device *sample_device = k->device;
+        st_memory_sample *samples = sample_device->samples;
+        size_t count = sample_device->sample_count;
+        bool is_next = count == 0 || now.at_ns / part_ns != samples[count - 1].at_ns / part_ns;
+        if (is_next && count < MOST_SAMPLES)
+            samples[sample_device->sample_count++] = now;
+        else if (total_of(&now) > total_of(&samples[count - 1]))
+            samples[count - 1] = now;
     }
 }
 
@@ -234,31 +229,6 @@ static st_status list_blocks(keeper *k)
     return ST_OK;
 }
 
-static st_status keep_device(const st_trace *trace, int64_t number, st_arena *arena,
-                             st_memory_device *device, st_errors *errors)
-{
-    st_trace_summary summary;
-    keeper k = {.trace = trace, .arena = arena, .device = device};
-    *device = (st_memory_device){.trace = trace, .device = number, .reserved_bytes = -1};
-    device->samples = st_arena_alloc(arena, MOST_SAMPLES, sizeof *device->samples);
-    st_status status = device->samples != NULL ? st_trace_summarize(trace, arena, &summary, errors)
-                                               : ST_ERR_MEMORY;
-    if (status == ST_OK) {
-        k.start_ns = summary.window_start_ns;
-        status = find_places(&k, errors);
-    }
-    if (status == ST_OK)
-        status = list_steps(&k);
-    if (status == ST_OK && k.count > 0) {
-        follow(&k);
-        status = list_blocks(&k);
-    }
-    free(k.steps);
-    st_sweep_free(&k.categories);
-    st_sweep_free(&k.operators);
-    return status;
-}
-
 /* ---- all devices ---- */
 
 /* The next device of a trace above `after`, -1: none. */
@@ -283,7 +253,27 @@ st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_vie
         for (int64_t d = next_device(trace, -1); d >= 0 && status == ST_OK;
              d = next_device(trace, d)) {
             st_memory_device device;
-            status = keep_device(trace, d, arena, &device, errors);
+            st_trace_summary summary;
+            keeper k = {.trace = trace, .arena = arena, .device = &device};
+            device = (st_memory_device){.trace = trace, .device = d, .reserved_bytes = -1};
+            device.samples = st_arena_alloc(arena, MOST_SAMPLES, sizeof *device.samples);
+            st_status device_status = device.samples != NULL
+                                          ? st_trace_summarize(trace, arena, &summary, errors)
+                                          : ST_ERR_MEMORY;
+            if (device_status == ST_OK) {
+                k.start_ns = summary.window_start_ns;
+                device_status = find_places(&k, errors);
+            }
+            if (device_status == ST_OK)
+                device_status = list_steps(&k);
+            if (device_status == ST_OK && k.count > 0) {
+                follow(&k);
+                device_status = list_blocks(&k);
+            }
+            free(k.steps);
+            st_sweep_free(&k.categories);
+            st_sweep_free(&k.operators);
+            status = device_status;
             if (status == ST_OK && !ST_APPEND(arena, view->devices, view->count, device))
                 status = ST_ERR_MEMORY;
         }

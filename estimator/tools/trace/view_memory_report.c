@@ -36,38 +36,6 @@ static void put_sample(const st_memory_sample *sample, st_node *node)
     st_put_number(node, "total_bytes", (double)total);
 }
 
-static void put_parts(const st_memory_device *device, st_table *table, st_node *node)
-{
-    st_node *list = st_put_list(node, ".parts");
-    for (int i = 0; i < ST_MEMORY_CATEGORIES; i++) {
-        int64_t bytes = device->peak.bytes[i];
-        st_node *part = st_put_map(list, NULL);
-        st_put_text(part, "name", st_memory_category_name((st_memory_category)i));
-        put_mib(part, ".bytes", bytes);
-        st_put_share(part, ".share", bytes, device->peak_bytes);
-    }
-    st_table_show(table, list, "name,.bytes,.share,");
-}
-
-static void put_blocks(const st_memory_device *device, size_t top, st_table *table, st_node *node)
-{
-    st_node *blocks = st_put_list(node, "blocks");
-    for (size_t i = 0; i < device->block_count && i < top; i++) {
-        const st_memory_block *block = &device->blocks[i];
-        const char *name = block->name != NULL ? block->name : "outside of operators";
-        st_node *row = st_put_line_map(blocks, NULL);
-        st_put_number(row, "bytes", (double)block->bytes);
-        st_put_text(row, "category", st_memory_category_name(block->category));
-        st_put_text(row, "operator", block->name);
-        st_put_ns(row, "at_ns", block->at_ns);
-        st_put_short(row, ".name", name, false);
-        put_mib(row, ".bytes", block->bytes);
-    }
-    if (device->block_count > 0 && top > 0)
-        st_table_title(table, "Largest at the peak, without those from before");
-    st_table_show(table, blocks, ".name,.bytes,,category");
-}
-
 static void put_device(const st_memory_device *device, size_t top, st_node *node)
 {
     char texts[2][TEXT];
@@ -90,8 +58,30 @@ static void put_device(const st_memory_device *device, size_t top, st_node *node
         st_say(node, "  up to %s apart from the recorded total: events are missing\n",
                mib_text(device->difference_bytes, texts[0]));
     st_table *table = st_say_columns(node, "*|>|>|");
-    put_parts(device, table, node);
-    put_blocks(device, top, table, node);
+    st_node *list = st_put_list(node, ".parts");
+    for (int i = 0; i < ST_MEMORY_CATEGORIES; i++) {
+        int64_t bytes = device->peak.bytes[i];
+        st_node *part = st_put_map(list, NULL);
+        st_put_text(part, "name", st_memory_category_name((st_memory_category)i));
+        put_mib(part, ".bytes", bytes);
+        st_put_share(part, ".share", bytes, device->peak_bytes);
+    }
+    st_table_show(table, list, "name,.bytes,.share,");
+    st_node *blocks = st_put_list(node, "blocks");
+    for (size_t i = 0; i < device->block_count && i < top; i++) {
+        const st_memory_block *block = &device->blocks[i];
+        const char *name = block->name != NULL ? block->name : "outside of operators";
+        st_node *row = st_put_line_map(blocks, NULL);
+        st_put_number(row, "bytes", (double)block->bytes);
+        st_put_text(row, "category", st_memory_category_name(block->category));
+        st_put_text(row, "operator", block->name);
+        st_put_ns(row, "at_ns", block->at_ns);
+        st_put_short(row, ".name", name, false);
+        put_mib(row, ".bytes", block->bytes);
+    }
+    if (device->block_count > 0 && top > 0)
+        st_table_title(table, "Largest at the peak, without those from before");
+    st_table_show(table, blocks, ".name,.bytes,,category");
     st_node *samples = st_put_list(node, "samples");
     for (size_t i = 0; i < device->sample_count; i++)
         put_sample(&device->samples[i], st_put_line_map(samples, NULL));
@@ -115,53 +105,6 @@ void st_view_memory_result(const st_memory_view *view, size_t top, st_arena *are
 
 /* ---- the picture ---- */
 
-/* One sample up to the next: its categories on top of each other. */
-static void draw_sample(const st_memory_device *device, size_t index, double top, st_buffer *svg)
-{
-    const st_memory_sample *first = &device->samples[0];
-    const st_memory_sample *sample = &device->samples[index];
-    const st_memory_sample *last = &device->samples[device->sample_count - 1];
-    double span_ns = (double)(last->at_ns - first->at_ns);
-    int64_t next_ns = sample == last ? last->at_ns : (sample + 1)->at_ns;
-    double scale = span_ns > 0 ? WIDTH / span_ns : 0;
-    double high = device->peak_bytes > 0 ? HEIGHT / (double)device->peak_bytes : 0;
-    double y = top + HEIGHT;
-    for (int i = 0; i < ST_MEMORY_CATEGORIES; i++) {
-        double height = high * (double)sample->bytes[i];
-        if (height <= 0)
-            continue;
-        y -= height;
-        st_svg_box_write(svg,
-                         (st_svg_box){.x = LEFT + scale * (double)(sample->at_ns - first->at_ns),
-                                      .y = y,
-                                      .width = scale * (double)(next_ns - sample->at_ns) + 0.5,
-                                      .height = height},
-                         st_svg_color(hues[i]));
-    }
-}
-
-static void draw_device(const st_memory_device *device, double top, st_buffer *svg)
-{
-    char text[TEXT];
-    char title[128];
-    const char *end = mib_text(device->peak_bytes, text);
-    (void)snprintf(title, sizeof title, "rank %lld, GPU %lld",
-                   (long long)(device->trace->rank < 0 ? 0 : device->trace->rank),
-                   (long long)device->device);
-    st_svg_box_write(svg, (st_svg_box){LEFT, top, WIDTH, HEIGHT}, "panel");
-    for (size_t i = 0; i < device->sample_count; i++)
-        draw_sample(device, i, top, svg);
-    st_svg_text(svg, (st_svg_point){LEFT, top - 8}, "", title);
-    st_svg_text(svg, (st_svg_point){LEFT - 6, top + 10}, "end", end);
-    st_svg_text(svg, (st_svg_point){LEFT - 6, top + HEIGHT}, "end", "0");
-    if (device->sample_count == 0)
-        return;
-    st_svg_text(svg, (st_svg_point){LEFT, top + HEIGHT + 18}, "",
-                st_ms_text(device->samples[0].at_ns, text, sizeof text));
-    st_svg_text(svg, (st_svg_point){LEFT + WIDTH, top + HEIGHT + 18}, "end",
-                st_ms_text(device->samples[device->sample_count - 1].at_ns, text, sizeof text));
-}
-
 void st_view_memory_svg(const st_memory_view *view, st_buffer *svg)
 {
     enum { MOST_DRAWN = 16 };
@@ -174,7 +117,49 @@ void st_view_memory_svg(const st_memory_view *view, st_buffer *svg)
     st_svg_begin(svg, LEFT + WIDTH + 30, TOP + 30 + (HEIGHT + GAP) * (int)count, title);
     st_svg_text(svg, (st_svg_point){LEFT, 28}, "large", title);
     (void)st_svg_legend(svg, keys, ST_MEMORY_CATEGORIES, (st_svg_box){LEFT, 38, WIDTH, 20});
-    for (size_t i = 0; i < count; i++)
-        draw_device(&view->devices[i], TOP + 30 + (HEIGHT + GAP) * (double)i, svg);
+    for (size_t i = 0; i < count; i++) {
+        const st_memory_device *device = &view->devices[i];
+        const double top = TOP + 30 + (HEIGHT + GAP) * (double)i;
+        char text[TEXT];
+        char device_title[128];
+        const char *end = mib_text(device->peak_bytes, text);
+        (void)snprintf(device_title, sizeof device_title, "rank %lld, GPU %lld",
+                       (long long)(device->trace->rank < 0 ? 0 : device->trace->rank),
+                       (long long)device->device);
+        st_svg_box_write(svg, (st_svg_box){LEFT, top, WIDTH, HEIGHT}, "panel");
+        for (size_t j = 0; j < device->sample_count; j++) {
+            /* One sample up to the next: its categories on top of each other. */
+            const st_memory_sample *first = &device->samples[0];
+            const st_memory_sample *sample = &device->samples[j];
+            const st_memory_sample *last = &device->samples[device->sample_count - 1];
+            double span_ns = (double)(last->at_ns - first->at_ns);
+            int64_t next_ns = sample == last ? last->at_ns : (sample + 1)->at_ns;
+            double scale = span_ns > 0 ? WIDTH / span_ns : 0;
+            double high = device->peak_bytes > 0 ? HEIGHT / (double)device->peak_bytes : 0;
+            double y = top + HEIGHT;
+            for (int k = 0; k < ST_MEMORY_CATEGORIES; k++) {
+                double height = high * (double)sample->bytes[k];
+                if (height <= 0)
+                    continue;
+                y -= height;
+                st_svg_box_write(
+                    svg,
+                    (st_svg_box){.x = LEFT + scale * (double)(sample->at_ns - first->at_ns),
+                                 .y = y,
+                                 .width = scale * (double)(next_ns - sample->at_ns) + 0.5,
+                                 .height = height},
+                    st_svg_color(hues[k]));
+            }
+        }
+        st_svg_text(svg, (st_svg_point){LEFT, top - 8}, "", device_title);
+        st_svg_text(svg, (st_svg_point){LEFT - 6, top + 10}, "end", end);
+        st_svg_text(svg, (st_svg_point){LEFT - 6, top + HEIGHT}, "end", "0");
+        if (device->sample_count == 0)
+            continue;
+        st_svg_text(svg, (st_svg_point){LEFT, top + HEIGHT + 18}, "",
+                    st_ms_text(device->samples[0].at_ns, text, sizeof text));
+        st_svg_text(svg, (st_svg_point){LEFT + WIDTH, top + HEIGHT + 18}, "end",
+                    st_ms_text(device->samples[device->sample_count - 1].at_ns, text, sizeof text));
+    }
     st_svg_end(svg);
 }

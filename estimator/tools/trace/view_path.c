@@ -75,25 +75,6 @@ static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena, s
     return adds_ns[top - 1];
 }
 
-static void put_row(const st_path_row *row, const st_path_view *view, bool full_names,
-                    st_node *list_node)
-{
-    st_node *node = st_put_line_map(list_node, NULL);
-    const char *name = row->task.name[0] != '\0' ? row->task.name : row->task.category_name;
-    st_put_ns(node, "start_ns", row->start_ns);
-    st_put_ns(node, "end_ns", row->end_ns);
-    st_put_ns(node, "adds_ns", row->adds_ns);
-    st_put_count(node, "rank", row->task.rank);
-    st_put_text(node, "on", row->resource);
-    st_put_text(node, "category", row->task.category_name);
-    st_put_text(node, "name", name);
-    st_put_text_or_null(node, "why", row->why);
-    st_put_ms(node, ".start", row->start_ns);
-    st_put_ms(node, ".adds", row->adds_ns);
-    st_put_share(node, ".share", row->adds_ns, view->length_ns);
-    st_put_short(node, ".name", name, full_names);
-}
-
 void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
                          st_result *result)
 {
@@ -114,7 +95,21 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
         if (adds_ns < least_ns || (adds_ns == least_ns && equal == 0))
             continue;
         equal -= adds_ns == least_ns;
-        put_row(&view->rows[i], view, full_names, rows);
+        const st_path_row *row = &view->rows[i];
+        st_node *node = st_put_line_map(rows, NULL);
+        const char *name = row->task.name[0] != '\0' ? row->task.name : row->task.category_name;
+        st_put_ns(node, "start_ns", row->start_ns);
+        st_put_ns(node, "end_ns", row->end_ns);
+        st_put_ns(node, "adds_ns", row->adds_ns);
+        st_put_count(node, "rank", row->task.rank);
+        st_put_text(node, "on", row->resource);
+        st_put_text(node, "category", row->task.category_name);
+        st_put_text(node, "name", name);
+        st_put_text_or_null(node, "why", row->why);
+        st_put_ms(node, ".start", row->start_ns);
+        st_put_ms(node, ".adds", row->adds_ns);
+        st_put_share(node, ".share", row->adds_ns, view->length_ns);
+        st_put_short(node, ".name", name, full_names);
         shown_ns += adds_ns;
         shown++;
     }

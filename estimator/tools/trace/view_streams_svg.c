@@ -23,21 +23,6 @@ typedef struct painter {
     double (*busy)[ST_TRACE_CLASSES]; /* by column: the share of it that a class runs */
 } painter;
 
-/* Adds a task to the columns that it touches. */
-static void add_task(const painter *p, const st_trace_event *task)
-{
-    double scale = WIDTH / (double)(p->end_ns - p->start_ns);
-    double from = scale * (double)(task->start_ns - p->start_ns);
-    double to = scale * (double)(st_trace_end_ns(task) - p->start_ns);
-    from = from < 0 ? 0 : from;
-    to = to > WIDTH ? WIDTH : to;
-    for (int column = (int)from; column < WIDTH && (double)column < to; column++) {
-        double begin = from > column ? from : column;
-        double end = to < column + 1 ? to : column + 1;
-        p->busy[column][task->class_] += end - begin;
-    }
-}
-
 /* The class of which most runs, ST_TRACE_CLASSES where hardly anything does. */
 static int class_of(const double busy[ST_TRACE_CLASSES])
 {
@@ -48,25 +33,6 @@ static int class_of(const double busy[ST_TRACE_CLASSES])
         sum += busy[i];
     }
     return sum >= LEAST_BUSY ? most : ST_TRACE_CLASSES;
-}
-
-/* Equal columns beside each other are one box. */
-static void draw_columns(const painter *p, double y)
-{
-    int begin = 0;
-    for (int column = 1; column <= WIDTH; column++) {
-        int class_ = class_of(p->busy[begin]);
-        if (column < WIDTH && class_of(p->busy[column]) == class_)
-            continue;
-        if (class_ < ST_TRACE_CLASSES)
-            st_svg_box_write(p->svg,
-                             (st_svg_box){.x = LEFT + (double)begin,
-                                          .y = y,
-                                          .width = (double)(column - begin),
-                                          .height = ROW - 3},
-                             st_svg_color(hues[class_]));
-        begin = column;
-    }
 }
 
 static double draw_rank(painter *p, size_t index, double y)
@@ -81,13 +47,39 @@ static double draw_rank(painter *p, size_t index, double y)
         for (int column = 0; column < WIDTH; column++)
             for (int i = 0; i < ST_TRACE_CLASSES; i++)
                 p->busy[column][i] = 0;
-        for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++)
-            add_task(p, &trace->events[tasks->items[i]]);
+        for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++) {
+            /* Adds a task to the columns that it touches. */
+            const st_trace_event *task = &trace->events[tasks->items[i]];
+            double scale = WIDTH / (double)(p->end_ns - p->start_ns);
+            double from = scale * (double)(task->start_ns - p->start_ns);
+            double to = scale * (double)(st_trace_end_ns(task) - p->start_ns);
+            from = from < 0 ? 0 : from;
+            to = to > WIDTH ? WIDTH : to;
+            for (int column = (int)from; column < WIDTH && (double)column < to; column++) {
+                double begin = from > column ? from : column;
+                double end = to < column + 1 ? to : column + 1;
+                p->busy[column][task->class_] += end - begin;
+            }
+        }
         (void)snprintf(name, sizeof name, "rank %lld stream %lld",
                        (long long)(trace->rank < 0 ? (int64_t)index : trace->rank),
                        (long long)trace->tracks[t].number);
         st_svg_box_write(p->svg, (st_svg_box){LEFT, y, WIDTH, ROW - 3}, "panel");
-        draw_columns(p, y);
+        /* Equal columns beside each other are one box. */
+        int begin = 0;
+        for (int column = 1; column <= WIDTH; column++) {
+            int class_ = class_of(p->busy[begin]);
+            if (column < WIDTH && class_of(p->busy[column]) == class_)
+                continue;
+            if (class_ < ST_TRACE_CLASSES)
+                st_svg_box_write(p->svg,
+                                 (st_svg_box){.x = LEFT + (double)begin,
+                                              .y = y,
+                                              .width = (double)(column - begin),
+                                              .height = ROW - 3},
+                                 st_svg_color(hues[class_]));
+            begin = column;
+        }
         st_svg_text(p->svg, (st_svg_point){LEFT - 6, y + ROW - 7}, "end", name);
         y += ROW;
     }
@@ -105,29 +97,6 @@ static size_t count_rows(const st_view_orders *orders, size_t ranks)
     return rows;
 }
 
-static void draw(const st_view_orders *orders, painter *p)
-{
-    static const char title[] = "GPU tasks by stream";
-    size_t ranks = orders->count < MOST_RANKS ? orders->count : MOST_RANKS;
-    st_svg_key keys[ST_TRACE_CLASSES];
-    double y = TOP;
-    char text[TEXT];
-    int height = TOP + 30 + ROW * (int)count_rows(orders, ranks) + GAP * (int)ranks;
-    for (int i = 0; i < ST_TRACE_CLASSES; i++)
-        keys[i] = (st_svg_key){st_svg_color(hues[i]), st_trace_class_name((st_trace_class)i)};
-    st_svg_begin(p->svg, LEFT + WIDTH + 20, height, title);
-    st_svg_text(p->svg, (st_svg_point){LEFT, 28}, "large", title);
-    (void)st_svg_legend(p->svg, keys, ST_TRACE_CLASSES, (st_svg_box){LEFT, 42, WIDTH, 20});
-    for (size_t i = 0; i < ranks; i++) {
-        p->order = &orders->orders[i];
-        y = draw_rank(p, i, y);
-        st_svg_text(p->svg, (st_svg_point){LEFT + WIDTH, y + 8}, "end",
-                    st_ms_text(p->end_ns - p->start_ns, text, sizeof text));
-        y += GAP;
-    }
-    st_svg_end(p->svg);
-}
-
 st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
 {
     st_view_orders orders = {0};
@@ -135,8 +104,27 @@ st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
     painter p = {.svg = svg, .busy = malloc(WIDTH * sizeof *p.busy)};
     st_status status =
         arena != NULL && p.busy != NULL ? st_view_orders_make(set, arena, &orders) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        draw(&orders, &p);
+    if (status == ST_OK) {
+        static const char title[] = "GPU tasks by stream";
+        size_t ranks = orders.count < MOST_RANKS ? orders.count : MOST_RANKS;
+        st_svg_key keys[ST_TRACE_CLASSES];
+        double y = TOP;
+        char text[TEXT];
+        int height = TOP + 30 + ROW * (int)count_rows(&orders, ranks) + GAP * (int)ranks;
+        for (int i = 0; i < ST_TRACE_CLASSES; i++)
+            keys[i] = (st_svg_key){st_svg_color(hues[i]), st_trace_class_name((st_trace_class)i)};
+        st_svg_begin(p.svg, LEFT + WIDTH + 20, height, title);
+        st_svg_text(p.svg, (st_svg_point){LEFT, 28}, "large", title);
+        (void)st_svg_legend(p.svg, keys, ST_TRACE_CLASSES, (st_svg_box){LEFT, 42, WIDTH, 20});
+        for (size_t i = 0; i < ranks; i++) {
+            p.order = &orders.orders[i];
+            y = draw_rank(&p, i, y);
+            st_svg_text(p.svg, (st_svg_point){LEFT + WIDTH, y + 8}, "end",
+                        st_ms_text(p.end_ns - p.start_ns, text, sizeof text));
+            y += GAP;
+        }
+        st_svg_end(p.svg);
+    }
     st_view_orders_free(&orders);
     st_arena_destroy(arena);
     free(p.busy);

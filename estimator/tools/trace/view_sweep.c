@@ -21,12 +21,6 @@ typedef struct nested {
 ST_COMPARE(compare_ranges, range,
            ST_RISING(track) ST_RISING(start_ns) ST_FALLING(end_ns) ST_RISING(frame));
 
-static range range_of(const st_trace *trace, uint32_t frame)
-{
-    const st_trace_frame *f = &trace->frames[frame];
-    return (range){f->track, frame, f->start_ns, f->start_ns + f->duration_ns};
-}
-
 static void set_change(st_sweep *made, int64_t at_ns, uint32_t value)
 {
     made->items[made->count++] = (st_sweep_change){at_ns, value};
@@ -69,8 +63,11 @@ st_status st_sweep_make(const st_sweep_ask *ask, st_sweep *sweep, st_errors *err
                         .none = ask->none};
     bool ok = ranges != NULL && sweep->items != NULL && sweep->firsts != NULL;
     st_status status = ok ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; ok && i < ask->count; i++)
-        ranges[i] = range_of(ask->trace, ask->frames[i]);
+    for (size_t i = 0; ok && i < ask->count; i++) {
+        const uint32_t frame = ask->frames[i];
+        const st_trace_frame *f = &ask->trace->frames[frame];
+        ranges[i] = (range){f->track, frame, f->start_ns, f->start_ns + f->duration_ns};
+    }
     if (ok)
         st_sort(ranges, ask->count, sizeof *ranges, compare_ranges);
     size_t first = 0;

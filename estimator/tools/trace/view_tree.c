@@ -39,11 +39,6 @@ typedef struct grower {
 
 /* ---- nodes ---- */
 
-static uint64_t hash_of(uint32_t parent, const char *name, size_t length)
-{
-    return st_hash_bytes(st_hash_word(ST_HASH_BEGIN, parent), name, length);
-}
-
 static bool is_node(const st_tree_node *node, uint32_t parent, const char *name, size_t length)
 {
     return node->parent == parent && strncmp(node->name, name, length) == 0 &&
@@ -69,30 +64,13 @@ static st_status add_node(grower *g, uint32_t parent, const char *name, size_t l
 static st_status child_of(grower *g, uint32_t parent, const char *name, size_t length,
                           uint32_t *child)
 {
-    const uint64_t hash = hash_of(parent, name, length);
+    const uint64_t hash = st_hash_bytes(st_hash_word(ST_HASH_BEGIN, parent), name, length);
     ST_INDEX_FIND(&g->index, hash, *child, is_node(&g->tree->nodes[*child], parent, name, length));
     if (*child != ST_INDEX_NONE)
         return ST_OK;
     st_status status = add_node(g, parent, name, length, child);
     return status != ST_OK || st_index_add(&g->index, g->arena, hash, *child) ? status
                                                                               : ST_ERR_MEMORY;
-}
-
-/* "inner;outer;outermost", from the outermost on. */
-static st_status child_of_stack(grower *g, const char *stack, uint32_t *child)
-{
-    st_status status = ST_OK;
-    size_t end = strlen(stack);
-    *child = ROOT;
-    while (end > 0 && status == ST_OK) {
-        size_t begin = end;
-        while (begin > 0 && stack[begin - 1] != ';')
-            begin--;
-        if (end > begin)
-            status = child_of(g, *child, stack + begin, end - begin, child);
-        end = begin > 0 ? begin - 1 : 0;
-    }
-    return status;
 }
 
 /* ---- which ranges ---- */
@@ -127,8 +105,22 @@ static st_status node_value(void *context, uint32_t outer, const st_trace_frame 
     grower *g = context;
     const char *name = g->trace->names[frame->name];
     st_status status = ST_OK;
-    if (g->tree->by == ST_TREE_STACK && frame->stack != ST_TRACE_NONE)
-        return child_of_stack(g, g->trace->names[frame->stack], value);
+    if (g->tree->by == ST_TREE_STACK && frame->stack != ST_TRACE_NONE) {
+        /* "inner;outer;outermost", from the outermost on. */
+        const char *stack = g->trace->names[frame->stack];
+        st_status stack_status = ST_OK;
+        size_t end = strlen(stack);
+        *value = ROOT;
+        while (end > 0 && stack_status == ST_OK) {
+            size_t begin = end;
+            while (begin > 0 && stack[begin - 1] != ';')
+                begin--;
+            if (end > begin)
+                stack_status = child_of(g, *value, stack + begin, end - begin, value);
+            end = begin > 0 ? begin - 1 : 0;
+        }
+        return stack_status;
+    }
     if (frame->kind == ST_FRAME_MODULE)
         name += strlen(module_prefix);
     status = child_of(g, outer, name, strlen(name), value);
@@ -196,15 +188,6 @@ static st_status find_sequences(grower *g, uint32_t *frames)
                          &g->backwards, g->errors);
 }
 
-/* The last operator of a sequence number that began before a time; NULL: none. */
-static const forward *find_forward(const grower *g, int64_t sequence, int64_t before_ns)
-{
-    const forward wanted = {.sequence = sequence, .at_ns = before_ns};
-    size_t low = 0;
-    ST_BISECT(low, g->forward_count, compare_forwards(&g->forwards[middle], &wanted) < 0);
-    return low > 0 && g->forwards[low - 1].sequence == sequence ? &g->forwards[low - 1] : NULL;
-}
-
 static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_backward)
 {
     uint32_t node = st_sweep_at(&g->places, call->track, call->start_ns);
@@ -216,7 +199,13 @@ static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_b
         return node;
     *is_backward = true;
     const st_trace_frame *backward = &g->trace->frames[frame];
-    const forward *ran = find_forward(g, backward->sequence, backward->start_ns);
+    /* The last operator of a sequence number that began before a time; */
+    const int64_t sequence = backward->sequence;
+    const forward wanted = {.sequence = sequence, .at_ns = backward->start_ns};
+    size_t low = 0;
+    ST_BISECT(low, g->forward_count, compare_forwards(&g->forwards[middle], &wanted) < 0);
+    const forward *ran =
+        low > 0 && g->forwards[low - 1].sequence == sequence ? &g->forwards[low - 1] : NULL;
     if (node != ROOT || ran == NULL)
         return node;
     return st_sweep_at(&g->places, ran->track, ran->at_ns);
@@ -248,17 +237,6 @@ static st_status add_tasks(grower *g)
     return ST_OK;
 }
 
-static void find_main(grower *g)
-{
-    g->main_track = ST_TRACE_NONE;
-    for (size_t i = 0; i < g->trace->event_count && g->main_track == ST_TRACE_NONE; i++)
-        if (g->trace->events[i].kind == ST_TRACE_STEP)
-            g->main_track = g->trace->events[i].track;
-    for (size_t i = 0; i < g->trace->frame_count && g->main_track == ST_TRACE_NONE; i++)
-        if (g->trace->frames[i].kind == ST_FRAME_ANNOTATION)
-            g->main_track = g->trace->frames[i].track;
-}
-
 static st_status add_rank(grower *g, const st_order *order)
 {
     g->order = order;
@@ -268,7 +246,13 @@ static st_status add_rank(grower *g, const st_order *order)
     if (status == ST_OK)
         status = find_sequences(g, frames);
     if (status == ST_OK) {
-        find_main(g);
+        g->main_track = ST_TRACE_NONE;
+        for (size_t i = 0; i < g->trace->event_count && g->main_track == ST_TRACE_NONE; i++)
+            if (g->trace->events[i].kind == ST_TRACE_STEP)
+                g->main_track = g->trace->events[i].track;
+        for (size_t i = 0; i < g->trace->frame_count && g->main_track == ST_TRACE_NONE; i++)
+            if (g->trace->frames[i].kind == ST_FRAME_ANNOTATION)
+                g->main_track = g->trace->frames[i].track;
         status = add_tasks(g);
     }
     free(frames);
@@ -288,20 +272,6 @@ typedef struct sibling {
 } sibling;
 
 ST_COMPARE(compare_siblings, sibling, ST_RISING(parent) ST_FALLING(gpu_ns) ST_RISING(node));
-
-/* Times of parts are those of their whole; then lists all nodes depth first. */
-static void add_up(st_tree *tree)
-{
-    for (size_t i = 0; i < tree->count; i++)
-        tree->nodes[i].gpu_ns = tree->nodes[i].self_ns;
-    for (size_t i = tree->count; i-- > 1;) {
-        st_tree_node *parent = &tree->nodes[tree->nodes[i].parent];
-        parent->gpu_ns = st_add_ns(parent->gpu_ns, tree->nodes[i].gpu_ns);
-        parent->kernels += tree->nodes[i].kernels;
-        parent->backward_ns += tree->nodes[i].backward_ns;
-        parent->communication_ns += tree->nodes[i].communication_ns;
-    }
-}
 
 /* From the last sibling to the first, so that a stack hands them out in their order. */
 static st_status put_in_order(st_tree *tree, st_arena *arena)
@@ -364,7 +334,16 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
     if (status == ST_OK && !g.any && by != ST_TREE_NOTHING)
         status = refuse(set, by, g.errors);
     if (status == ST_OK) {
-        add_up(tree);
+        /* Times of parts are those of their whole; then lists all nodes depth first. */
+        for (size_t i = 0; i < tree->count; i++)
+            tree->nodes[i].gpu_ns = tree->nodes[i].self_ns;
+        for (size_t i = tree->count; i-- > 1;) {
+            st_tree_node *parent = &tree->nodes[tree->nodes[i].parent];
+            parent->gpu_ns = st_add_ns(parent->gpu_ns, tree->nodes[i].gpu_ns);
+            parent->kernels += tree->nodes[i].kernels;
+            parent->backward_ns += tree->nodes[i].backward_ns;
+            parent->communication_ns += tree->nodes[i].communication_ns;
+        }
         status = put_in_order(tree, g.arena);
     }
     st_view_orders_free(&orders);

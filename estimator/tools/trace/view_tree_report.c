@@ -42,13 +42,6 @@ static const char *short_name(const char *name)
     return folder;
 }
 
-static bool is_shown(const writer *w, const st_tree_node *node)
-{
-    bool shallow = w->limits->depth == 0 || node->depth <= w->limits->depth;
-    return shallow &&
-           (double)node->gpu_ns >= w->limits->least_share * (double)w->tree->nodes[0].gpu_ns;
-}
-
 static st_node *put_times(const writer *w, const st_tree_node *node)
 {
     st_node *row = st_put_line_map(w->rows, NULL);
@@ -136,7 +129,10 @@ void st_view_tree_result(const st_tree *tree, const st_tree_limits *limits, st_a
     st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
     w.rows = st_put_list(root, "rows");
     for (size_t i = 1; i < tree->count; i++) {
-        bool shown = is_shown(&w, &tree->nodes[tree->order[i]]);
+        const st_tree_node *node = &tree->nodes[tree->order[i]];
+        bool shallow = w.limits->depth == 0 || node->depth <= w.limits->depth;
+        bool shown = shallow && (double)node->gpu_ns >=
+                                    w.limits->least_share * (double)w.tree->nodes[0].gpu_ns;
         hidden += !shown;
         if (shown)
             put_row(&w, tree->order[i]);
@@ -152,23 +148,6 @@ void st_view_tree_result(const st_tree *tree, const st_tree_limits *limits, st_a
 }
 
 /* ---- the picture ---- */
-
-/* A part under its whole: `from_ns` is where it begins. Too narrow ones are left out. */
-static void draw(const st_tree_node *node, double from_ns, double all_ns, st_buffer *svg)
-{
-    double scale = WIDTH / all_ns;
-    st_svg_box box = {.x = LEFT + scale * from_ns,
-                      .y = TOP + ROW * (double)node->depth,
-                      .width = scale * (double)node->gpu_ns - 0.5,
-                      .height = ROW - 1};
-    uint32_t hash = 2166136261U;
-    for (const char *c = node->name; *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619U;
-    st_svg_box_write(svg, box, node->depth == 0 ? st_svg_color(ST_SVG_GREY) : st_svg_color(hash));
-    if (st_svg_text_width(short_name(node->name)) + 6 < box.width)
-        st_svg_text(svg, (st_svg_point){box.x + 3, box.y + ROW - 6}, "inside",
-                    short_name(node->name));
-}
 
 void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
 {
@@ -196,7 +175,20 @@ void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
         }
         if (node->depth > MOST_ROWS || boxes >= MOST_BOXES || (double)node->gpu_ns * WIDTH < all_ns)
             continue;
-        draw(node, lefts_ns[index], all_ns, svg);
+        /* A part under its whole: `from_ns` is where it begins. Too narrow ones are left out. */
+        double scale = WIDTH / all_ns;
+        st_svg_box box = {.x = LEFT + scale * lefts_ns[index],
+                          .y = TOP + ROW * (double)node->depth,
+                          .width = scale * (double)node->gpu_ns - 0.5,
+                          .height = ROW - 1};
+        uint32_t hash = 2166136261U;
+        for (const char *c = node->name; *c != '\0'; c++)
+            hash = (hash ^ (unsigned char)*c) * 16777619U;
+        st_svg_box_write(svg, box,
+                         node->depth == 0 ? st_svg_color(ST_SVG_GREY) : st_svg_color(hash));
+        if (st_svg_text_width(short_name(node->name)) + 6 < box.width)
+            st_svg_text(svg, (st_svg_point){box.x + 3, box.y + ROW - 6}, "inside",
+                        short_name(node->name));
         boxes++;
     }
     st_svg_end(svg);

@@ -185,16 +185,6 @@ static double class_growth(scaling *s, size_t event)
     }
 }
 
-static double task_growth(scaling *s, size_t event)
-{
-    const st_whatif *w = s->w;
-    st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
-    double factor = class_growth(s, event);
-    factor *= s->factors[event] * st_whatif_kernel_factor(w, s->trace, event) *
-              st_whatif_move(s->w, s->index, event);
-    return factor / (is_set(w, speed) ? w->values.set[speed] : 1);
-}
-
 /* --- the graph
  * ------------------------------------------------------------------------------------ */
 
@@ -205,34 +195,18 @@ static void scale_rank(scaling *s)
         st_task_id task = s->rank->tasks[i];
         if (task == ST_TASK_NONE)
             continue;
-        double factor = task_growth(s, i);
+        const st_whatif *w = s->w;
+        st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[i].class_);
+        double growth_factor = class_growth(s, i);
+        growth_factor *= s->factors[i] * st_whatif_kernel_factor(w, s->trace, i) *
+                         st_whatif_move(s->w, s->index, i);
+        double factor = growth_factor / (is_set(w, speed) ? w->values.set[speed] : 1);
         st_task_id delay = s->factors[i] != 1 ? st_whatif_delay_of(s->w, task) : ST_TASK_NONE;
         s->w->outcome->scaled += factor != 1;
         if (factor != 1)
             st_whatif_scale(s->w, task, factor);
         if (delay != ST_TASK_NONE)
             st_whatif_scale(s->w, delay, s->factors[i]);
-    }
-}
-
-static void change_rank(scaling *s, size_t rank)
-{
-    st_whatif_launches launches = {0};
-    s->factors = st_whatif_stretch(s->w, rank);
-    if (s->w->status == ST_OK)
-        scale_rank(s);
-    if (s->w->status == ST_OK)
-        st_whatif_edit(s->w, rank, s->factors, &launches);
-    if (s->w->status == ST_OK)
-        st_whatif_host(s->w, rank, &launches);
-}
-
-static void mark_layers(const st_repeats *repeats, bool *in_layer)
-{
-    for (size_t i = 0; i < repeats->count; i++) {
-        const st_repeat *run = &repeats->items[i];
-        for (uint32_t k = 0; k < run->period * run->layers; k++)
-            in_layer[repeats->tasks[run->first + k]] = true;
     }
 }
 
@@ -250,8 +224,20 @@ static void scale_graph(st_whatif *w)
             w->status = ST_ERR_MEMORY;
             break;
         }
-        mark_layers(&w->repeats[i], in_layer);
-        change_rank(&s, i);
+        const st_repeats *repeats = &w->repeats[i];
+        for (size_t j = 0; j < repeats->count; j++) {
+            const st_repeat *run = &repeats->items[j];
+            for (uint32_t k = 0; k < run->period * run->layers; k++)
+                in_layer[repeats->tasks[run->first + k]] = true;
+        }
+        st_whatif_launches launches = {0};
+        s.factors = st_whatif_stretch(s.w, i);
+        if (s.w->status == ST_OK)
+            scale_rank(&s);
+        if (s.w->status == ST_OK)
+            st_whatif_edit(s.w, i, s.factors, &launches);
+        if (s.w->status == ST_OK)
+            st_whatif_host(s.w, i, &launches);
         tp += s.tp_count;
         dp += s.dp_count;
         free(in_layer);
@@ -300,52 +286,6 @@ static void check_slowdown(st_whatif *w, st_whatif_key key)
                     "%s has a value that it cannot have" ST_FOUND "%g" ST_EXPECTED "from 1 to %d",
                     st_whatif_key_name(key), held, LARGEST);
     }
-}
-
-static void check_values(st_whatif *w, bool approximate)
-{
-    if (is_set(w, ST_KEY_TP) && !approximate && !w->priced)
-        ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
-                "parallel.tp changes the shapes of the kernels, whose times a trace does "
-                "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
-                "--approximate divides times by the number of shards");
-    demand_have(w, ST_KEY_TP, 2);
-    demand_have(w, ST_KEY_DP, 2);
-    demand_have(w, ST_KEY_HIDDEN, 1);
-    check_slowdown(w, ST_KEY_SLOWDOWN);
-    check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES);
-}
-
-/* What stays as it was recorded. */
-static void note_record(st_whatif *w)
-{
-    const st_trace_set *set = w->graph->set;
-    int64_t late_ns = 0;
-    int64_t graphs_ns = 0;
-    if (set->count == 1 && set->world_size > 1)
-        st_whatif_note(w,
-                       "one rank of %lld: its collectives last as recorded, waiting for "
-                       "others included",
-                       (long long)set->world_size);
-    else if ((int64_t)set->count < set->world_size)
-        st_whatif_note(w,
-                       "%zu ranks of %lld: their collectives wait for the others as "
-                       "recorded",
-                       set->count, (long long)set->world_size);
-    for (size_t i = 0; i < set->count; i++) {
-        late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
-        graphs_ns = st_add_ns(graphs_ns, w->graph->ranks[i].graphs_ns);
-    }
-    if (graphs_ns > 0)
-        st_whatif_note(w,
-                       "nodes of CUDA graphs that the profiler did not record, %.3f ms "
-                       "over all ranks, stay",
-                       (double)graphs_ns / 1e6);
-    if (late_ns > 0)
-        st_whatif_note(w,
-                       "what tasks were late for no known reason, %.3f ms over all "
-                       "ranks, stays",
-                       (double)late_ns / 1e6);
 }
 
 /* What kernels of another shape take, by the sheet and its plugins, and what has no price. */
@@ -403,7 +343,34 @@ static void note_collectives(st_whatif *w)
 
 static void note_assumptions(st_whatif *w)
 {
-    note_record(w);
+    /* What stays as it was recorded. */
+    const st_trace_set *set = w->graph->set;
+    int64_t late_ns = 0;
+    int64_t graphs_ns = 0;
+    if (set->count == 1 && set->world_size > 1)
+        st_whatif_note(w,
+                       "one rank of %lld: its collectives last as recorded, waiting for "
+                       "others included",
+                       (long long)set->world_size);
+    else if ((int64_t)set->count < set->world_size)
+        st_whatif_note(w,
+                       "%zu ranks of %lld: their collectives wait for the others as "
+                       "recorded",
+                       set->count, (long long)set->world_size);
+    for (size_t i = 0; i < set->count; i++) {
+        late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
+        graphs_ns = st_add_ns(graphs_ns, w->graph->ranks[i].graphs_ns);
+    }
+    if (graphs_ns > 0)
+        st_whatif_note(w,
+                       "nodes of CUDA graphs that the profiler did not record, %.3f ms "
+                       "over all ranks, stay",
+                       (double)graphs_ns / 1e6);
+    if (late_ns > 0)
+        st_whatif_note(w,
+                       "what tasks were late for no known reason, %.3f ms over all "
+                       "ranks, stays",
+                       (double)late_ns / 1e6);
     if (w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
         st_whatif_note(w, "collectives of another size are rings on links of the same bandwidth");
     if (st_whatif_adds_micros(w))
@@ -465,15 +432,6 @@ static void find_layers(st_whatif *w)
 /* --- before and after
  * ------------------------------------------------------------------------------ */
 
-/* The steps of a rank in the replay that ran. */
-static st_status measure_steps(st_whatif *w, const st_trace_rank *rank, int64_t **steps_ns)
-{
-    *steps_ns = st_arena_alloc(w->arena, rank->step_count + 1, sizeof **steps_ns);
-    for (size_t i = 0; i < rank->step_count && *steps_ns != NULL; i++)
-        (*steps_ns)[i] = st_replayed_step_ns(&rank->steps[i], w->replay);
-    return *steps_ns != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
 /* Breaks the replay down that `replay` runs. */
 static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdown **ranks,
                     int64_t ***steps_ns, int64_t *end_ns)
@@ -488,8 +446,15 @@ static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdo
     *end_ns = 0;
     for (size_t i = 0; i < count && w->status == ST_OK; i++) {
         w->status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
-        if (w->status == ST_OK)
-            w->status = measure_steps(w, &w->graph->ranks[i], &(*steps_ns)[i]);
+        if (w->status == ST_OK) {
+            /* The steps of a rank in the replay that ran. */
+            const st_trace_rank *rank = &w->graph->ranks[i];
+            int64_t **step_steps_ns = &(*steps_ns)[i];
+            *step_steps_ns = st_arena_alloc(w->arena, rank->step_count + 1, sizeof **step_steps_ns);
+            for (size_t j = 0; j < rank->step_count && *step_steps_ns != NULL; j++)
+                (*step_steps_ns)[j] = st_replayed_step_ns(&rank->steps[j], w->replay);
+            w->status = *step_steps_ns != NULL ? ST_OK : ST_ERR_MEMORY;
+        }
         int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
     }
@@ -500,26 +465,6 @@ static void replay_recorded(st_whatif *w)
     st_note(&w->status, st_replay_run(w->replay, w->errors));
 }
 
-/* Whether it matters which group a collective is of. */
-static bool asks_for_groups(const st_whatif *w)
-{
-    return is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
-           is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP);
-}
-
-static bool asks_for_pipeline(const st_whatif *w)
-{
-    return is_set(w, ST_KEY_PP) || (is_set(w, ST_KEY_MICROS) && !st_whatif_adds_micros(w));
-}
-
-/* Without a price, kernels are as efficient as recorded on the new number of shards. */
-static void divide_by_shards(st_whatif *w)
-{
-    double shards = 1 / ratio(w, ST_KEY_TP);
-    double updated = w->growth.updated > 0 ? w->growth.updated : shards;
-    w->growth = (st_trace_growth){shards, shards, 1, shards, 1, updated};
-}
-
 /* Values that are wrong, or that no change of this trace can follow. */
 static void check_change(st_whatif *w, const st_trace_change *change)
 {
@@ -528,64 +473,31 @@ static void check_change(st_whatif *w, const st_trace_change *change)
     w->status = st_whatif_parse(change, w->arena, &w->values, w->errors);
     if (w->status == ST_OK)
         w->status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
-    if (w->status == ST_OK)
-        check_values(w, change->approximate);
+    if (w->status == ST_OK) {
+        const bool approximate = change->approximate;
+        if (is_set(w, ST_KEY_TP) && !approximate && !w->priced)
+            ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
+                    "parallel.tp changes the shapes of the kernels, whose times a trace does "
+                    "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
+                    "--approximate divides times by the number of shards");
+        demand_have(w, ST_KEY_TP, 2);
+        demand_have(w, ST_KEY_DP, 2);
+        demand_have(w, ST_KEY_HIDDEN, 1);
+        check_slowdown(w, ST_KEY_SLOWDOWN);
+        check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES);
+    }
     for (size_t i = 0; i < ST_COUNT(shapes) && w->status == ST_OK && !w->priced; i++)
         if (is_set(w, shapes[i]))
             ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
                     "%s changes the shapes of kernels, which the sheet of a job knows" ST_HINT
                     "name the recorded job: --job JOB",
                     st_whatif_key_name(shapes[i]));
-    if (!w->priced)
-        divide_by_shards(w);
-}
-
-static void find_parts(st_whatif *w)
-{
-    bool passes = is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
-    if (passes || is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN))
-        st_whatif_check_training(w, passes);
-    if (w->status == ST_OK)
-        find_layers(w);
-    if (w->status == ST_OK)
-        st_whatif_check_job(w);
-    if (w->status == ST_OK && asks_for_groups(w))
-        st_whatif_check_groups(w);
-    note_assumptions(w);
-    if (w->status == ST_OK)
-        w->status = st_trace_graph_delays(w->graph, true, w->errors);
-}
-
-static size_t unknown_waits(const st_trace_graph *graph, int64_t *unknown_ns)
-{
-    size_t count = 0;
-    *unknown_ns = 0;
-    for (size_t i = 0; i < graph->set->count; i++) {
-        count += graph->ranks[i].waiting.unknown_count;
-        *unknown_ns = st_add_ns(*unknown_ns, graph->ranks[i].waiting.unknown_ns);
+    if (!w->priced) {
+        /* Without a price, kernels are as efficient as recorded on the new number of shards. */
+        double shards = 1 / ratio(w, ST_KEY_TP);
+        double updated = w->growth.updated > 0 ? w->growth.updated : shards;
+        w->growth = (st_trace_growth){shards, shards, 1, shards, 1, updated};
     }
-    return count;
-}
-
-/* What the host waits for no known cause may be over at once after the change. */
-static void measure_least(st_whatif *w)
-{
-    st_trace_graph *graph = w->graph;
-    st_trace_breakdown *ranks = NULL;
-    int64_t **steps_ns = NULL;
-    int64_t unknown_ns = 0;
-    size_t count = unknown_waits(graph, &unknown_ns);
-    w->outcome->after_least_ns = w->outcome->after_ns;
-    if (count == 0)
-        return;
-    for (size_t i = 0; i < graph->set->count; i++)
-        for (size_t k = 0; k < graph->ranks[i].waiting.unknown_count; k++)
-            st_whatif_set_ns(w, graph->ranks[i].waiting.unknown[k], 0);
-    measure(w, replay_recorded, &ranks, &steps_ns, &w->outcome->after_least_ns);
-    st_whatif_note(w,
-                   "%zu times the host waits for no known cause, %.3f ms over all "
-                   "ranks: as long as recorded; over at once it would be %.3f ms",
-                   count, (double)unknown_ns / 1e6, (double)w->outcome->after_least_ns / 1e6);
 }
 
 static void keep_times(st_whatif *w, st_trace_times *times)
@@ -617,19 +529,54 @@ static void replay_changed(st_whatif *w)
                 &w->outcome->after_ns);
     if (w->status != ST_OK)
         return;
-    if (asks_for_pipeline(w)) {
+    if (is_set(w, ST_KEY_PP) || (is_set(w, ST_KEY_MICROS) && !st_whatif_adds_micros(w))) {
         st_whatif_pipeline(w);
         return;
     }
     keep_times(w, &w->outcome->times_after);
-    measure_least(w);
+    /* What the host waits for no known cause may be over at once after the change. */
+    st_trace_graph *graph = w->graph;
+    st_trace_breakdown *ranks = NULL;
+    int64_t **steps_ns = NULL;
+    int64_t unknown_ns = 0;
+    size_t count = 0;
+    unknown_ns = 0;
+    for (size_t i = 0; i < graph->set->count; i++) {
+        count += graph->ranks[i].waiting.unknown_count;
+        unknown_ns = st_add_ns(unknown_ns, graph->ranks[i].waiting.unknown_ns);
+    }
+    w->outcome->after_least_ns = w->outcome->after_ns;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < graph->set->count; i++)
+        for (size_t k = 0; k < graph->ranks[i].waiting.unknown_count; k++)
+            st_whatif_set_ns(w, graph->ranks[i].waiting.unknown[k], 0);
+    measure(w, replay_recorded, &ranks, &steps_ns, &w->outcome->after_least_ns);
+    st_whatif_note(w,
+                   "%zu times the host waits for no known cause, %.3f ms over all "
+                   "ranks: as long as recorded; over at once it would be %.3f ms",
+                   count, (double)unknown_ns / 1e6, (double)w->outcome->after_least_ns / 1e6);
 }
 
 static void run(st_whatif *w, const st_trace_change *change)
 {
     check_change(w, change);
-    if (w->status == ST_OK)
-        find_parts(w);
+    if (w->status == ST_OK) {
+        bool passes = is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+        if (passes || is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN))
+            st_whatif_check_training(w, passes);
+        if (w->status == ST_OK)
+            find_layers(w);
+        if (w->status == ST_OK)
+            st_whatif_check_job(w);
+        if (w->status == ST_OK &&
+            (is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
+             is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP)))
+            st_whatif_check_groups(w);
+        note_assumptions(w);
+        if (w->status == ST_OK)
+            w->status = st_trace_graph_delays(w->graph, true, w->errors);
+    }
     if (w->status == ST_OK)
         measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
                 &w->outcome->before_ns);

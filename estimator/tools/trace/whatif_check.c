@@ -4,22 +4,6 @@
 
 #include "trace/whatif_host.h"
 
-/* A pattern that no kernel has would change nothing. */
-static void check_patterns(st_whatif *w)
-{
-    for (size_t k = 0; k < w->values.kernel_count; k++) {
-        bool found = false;
-        for (size_t i = 0; i < w->graph->set->count && !found; i++)
-            found = st_whatif_has_kernel(w->graph->set->ranks[i], w->values.kernels[k].pattern);
-        if (!found)
-            st_whatif_refuse(w,
-                             "no kernel is called '%s'" ST_HINT
-                             "'steptime trace summary --top 20' lists kernels; * stands for any "
-                             "text",
-                             w->values.kernels[k].pattern);
-    }
-}
-
 static bool has_class(const st_whatif *w, st_trace_class class_)
 {
     for (size_t i = 0; i < w->graph->set->count; i++) {
@@ -41,21 +25,28 @@ static void tell_missing(st_whatif *w, const char *what)
     st_whatif_note(w, "%s: it changes nothing", what);
 }
 
-static void check_classes(st_whatif *w)
-{
-    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
-        st_trace_class class_ = (st_trace_class)i;
-        if (w->values.set[ST_KEY_SPEED + i] > 0 && !has_class(w, class_))
-            tell_missing(w, st_errors_text(w->errors, "no kernel is of class '%s'",
-                                           st_trace_class_name(class_)));
-    }
-    if (w->values.set[ST_KEY_BANDWIDTH] > 0 && !has_class(w, ST_TRACE_COMMUNICATION))
-        tell_missing(w, "no kernel is a collective, for 'bandwidth'");
-}
-
 void st_whatif_check_kernels(st_whatif *w)
 {
-    check_patterns(w);
-    if (w->status == ST_OK)
-        check_classes(w);
+    /* A pattern that no kernel has would change nothing. */
+    for (size_t k = 0; k < w->values.kernel_count; k++) {
+        bool found = false;
+        for (size_t i = 0; i < w->graph->set->count && !found; i++)
+            found = st_whatif_has_kernel(w->graph->set->ranks[i], w->values.kernels[k].pattern);
+        if (!found)
+            st_whatif_refuse(w,
+                             "no kernel is called '%s'" ST_HINT
+                             "'steptime trace summary --top 20' lists kernels; * stands for any "
+                             "text",
+                             w->values.kernels[k].pattern);
+    }
+    if (w->status == ST_OK) {
+        for (int i = 0; i < ST_TRACE_CLASSES; i++) {
+            st_trace_class class_ = (st_trace_class)i;
+            if (w->values.set[ST_KEY_SPEED + i] > 0 && !has_class(w, class_))
+                tell_missing(w, st_errors_text(w->errors, "no kernel is of class '%s'",
+                                               st_trace_class_name(class_)));
+        }
+        if (w->values.set[ST_KEY_BANDWIDTH] > 0 && !has_class(w, ST_TRACE_COMMUNICATION))
+            tell_missing(w, "no kernel is a collective, for 'bandwidth'");
+    }
 }

@@ -153,20 +153,6 @@ static bool matches(const editor *e, uint32_t event, const char *pattern)
            fnmatch(pattern, e->trace->names[one->name], 0) == 0;
 }
 
-static void fuse_pair(editor *e, st_whatif_edit_rule *rule, uint32_t first, uint32_t second)
-{
-    double sum_ns = (double)duration_ns(e, first) + (double)duration_ns(e, second);
-    double given_ns = rule->time_ns * e->factors[first];
-    st_task_id delay = st_whatif_delay_of(e->w, e->rank->tasks[second]);
-    set_duration(e, first, rule->time_ns > 0 ? given_ns : sum_ns);
-    set_duration(e, second, 0);
-    if (delay != ST_TASK_NONE)
-        st_whatif_set_ns(e->w, delay, 0);
-    e->launches->gone[second] = true;
-    e->done[first] = e->done[second] = true;
-    rule->count++;
-}
-
 static void fuse(editor *e, st_whatif_edit_rule *rule)
 {
     const st_lists *streams = &e->order.by_start;
@@ -179,8 +165,18 @@ static void fuse(editor *e, st_whatif_edit_rule *rule)
                 continue;
             if (e->waits[second])
                 e->w->apart++;
-            else
-                fuse_pair(e, rule, first, second);
+            else {
+                double sum_ns = (double)duration_ns(e, first) + (double)duration_ns(e, second);
+                double given_ns = rule->time_ns * e->factors[first];
+                st_task_id delay = st_whatif_delay_of(e->w, e->rank->tasks[second]);
+                set_duration(e, first, rule->time_ns > 0 ? given_ns : sum_ns);
+                set_duration(e, second, 0);
+                if (delay != ST_TASK_NONE)
+                    st_whatif_set_ns(e->w, delay, 0);
+                e->launches->gone[second] = true;
+                e->done[first] = e->done[second] = true;
+                rule->count++;
+            }
         }
 }
 
@@ -197,30 +193,6 @@ static double pause_ns(const editor *e, uint32_t event)
     double end_ns = (double)(task->start_ns - launch->start_ns - e->rank->gpu_late_ns) +
                     (double)duration_ns(e, event);
     return fmax(gap_ns, calls_ns + (double)e->rank->launch_lag_ns - end_ns);
-}
-
-static void insert(editor *e, st_whatif_edit_rule *rule)
-{
-    for (uint32_t i = 0; i < e->trace->event_count; i++) {
-        if (!matches(e, i, rule->pattern))
-            continue;
-        double time_ns = rule->time_ns * e->factors[i];
-        set_duration(e, i, (double)duration_ns(e, i) + pause_ns(e, i) + time_ns);
-        e->w->unlaunched += e->order.call_of[i] == ST_TRACE_NONE;
-        e->launches->further[i]++;
-        rule->count++;
-    }
-}
-
-/* Which kernels wait for other streams. */
-static st_status find_waits(editor *e)
-{
-    st_dependencies found = {0};
-    st_status status = st_depend_find(&e->order, e->w->arena, &found);
-    for (size_t i = 0; i < found.count && status == ST_OK; i++)
-        if (found.items[i].kind == ST_DEPEND_STREAM)
-            e->waits[found.items[i].after] = true;
-    return status;
 }
 
 void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_launches *launches)
@@ -241,51 +213,64 @@ void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_
     if (w->values.edit_count == 0 || w->status != ST_OK)
         return;
     w->status = st_order_make(trace, w->arena, &e.order);
-    if (w->status == ST_OK)
-        w->status = find_waits(&e);
+    if (w->status == ST_OK) {
+        /* Which kernels wait for other streams. */
+        st_dependencies found = {0};
+        st_status status = st_depend_find(&e.order, e.w->arena, &found);
+        for (size_t i = 0; i < found.count && status == ST_OK; i++)
+            if (found.items[i].kind == ST_DEPEND_STREAM)
+                e.waits[found.items[i].after] = true;
+        w->status = status;
+    }
     for (size_t i = 0; i < w->values.edit_count && w->status == ST_OK; i++) {
         st_whatif_edit_rule *rule = &w->values.edits[i];
         if (rule->second != NULL)
             fuse(&e, rule);
-        else
-            insert(&e, rule);
+        else {
+            for (uint32_t j = 0; j < e.trace->event_count; j++) {
+                if (!matches(&e, j, rule->pattern))
+                    continue;
+                double time_ns = rule->time_ns * e.factors[j];
+                set_duration(&e, j, (double)duration_ns(&e, j) + pause_ns(&e, j) + time_ns);
+                e.w->unlaunched += e.order.call_of[j] == ST_TRACE_NONE;
+                e.launches->further[j]++;
+                rule->count++;
+            }
+        }
     }
     st_order_free(&e.order);
 }
 
 /* --- what was changed ------------------------------------------------------------------------- */
 
-static void note_edit(st_whatif *w, const st_whatif_edit_rule *rule)
-{
-    if (rule->count == 0 && rule->second != NULL)
-        st_whatif_refuse(w,
-                         "no kernel called '%s' is directly followed on its stream by one "
-                         "called '%s'%s" ST_HINT "--fuse joins kernels that compute, in the "
-                         "order in which they run; * stands for any text",
-                         rule->pattern, rule->second,
-                         w->apart > 0 ? " without waiting for another stream" : "");
-    else if (rule->count == 0)
-        st_whatif_refuse(w,
-                         "no kernel that computes is called '%s'" ST_HINT
-                         "'steptime trace summary --top 20' lists kernels; * stands for any "
-                         "text",
-                         rule->pattern);
-    else if (rule->second == NULL)
-        st_whatif_note(w, "%zu kernels of %.3f us are launched right behind '%s'", rule->count,
-                       rule->time_ns / 1e3, rule->pattern);
-    else if (rule->time_ns > 0)
-        st_whatif_note(w, "%zu times '%s' and '%s' are one kernel of %.3f us", rule->count,
-                       rule->pattern, rule->second, rule->time_ns / 1e3);
-    else
-        st_whatif_note(w, "%zu times '%s' and '%s' are one kernel that takes as long as both",
-                       rule->count, rule->pattern, rule->second);
-    *(rule->second == NULL ? &w->outcome->inserted : &w->outcome->fused) += rule->count;
-}
-
 void st_whatif_note_edits(st_whatif *w)
 {
-    for (size_t i = 0; i < w->values.edit_count; i++)
-        note_edit(w, &w->values.edits[i]);
+    for (size_t i = 0; i < w->values.edit_count; i++) {
+        const st_whatif_edit_rule *rule = &w->values.edits[i];
+        if (rule->count == 0 && rule->second != NULL)
+            st_whatif_refuse(w,
+                             "no kernel called '%s' is directly followed on its stream by one "
+                             "called '%s'%s" ST_HINT "--fuse joins kernels that compute, in the "
+                             "order in which they run; * stands for any text",
+                             rule->pattern, rule->second,
+                             w->apart > 0 ? " without waiting for another stream" : "");
+        else if (rule->count == 0)
+            st_whatif_refuse(w,
+                             "no kernel that computes is called '%s'" ST_HINT
+                             "'steptime trace summary --top 20' lists kernels; * stands for any "
+                             "text",
+                             rule->pattern);
+        else if (rule->second == NULL)
+            st_whatif_note(w, "%zu kernels of %.3f us are launched right behind '%s'", rule->count,
+                           rule->time_ns / 1e3, rule->pattern);
+        else if (rule->time_ns > 0)
+            st_whatif_note(w, "%zu times '%s' and '%s' are one kernel of %.3f us", rule->count,
+                           rule->pattern, rule->second, rule->time_ns / 1e3);
+        else
+            st_whatif_note(w, "%zu times '%s' and '%s' are one kernel that takes as long as both",
+                           rule->count, rule->pattern, rule->second);
+        *(rule->second == NULL ? &w->outcome->inserted : &w->outcome->fused) += rule->count;
+    }
     if (w->apart > 0)
         st_whatif_note(w,
                        "%zu pairs of --fuse stay two kernels: the second one waits for "

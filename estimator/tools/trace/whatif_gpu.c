@@ -23,25 +23,6 @@ double st_whatif_move(st_whatif *w, size_t rank, size_t index)
     return moved->known ? ratio : 1;
 }
 
-static void note_class(st_whatif *w, st_trace_class class_)
-{
-    const st_whatif_moved *moved = &w->moved[class_];
-    double recorded_ms = (double)moved->recorded_ns / 1e6;
-    if (moved->kernels == 0 || (moved->known && moved->taken == class_))
-        return;
-    if (moved->known)
-        st_whatif_note(w,
-                       "%zu kernels of class %s, %.3f ms, take the ratios of %s: there are none "
-                       "of their own",
-                       moved->kernels, st_trace_class_name(class_), recorded_ms,
-                       st_trace_class_name(moved->taken));
-    else
-        st_whatif_note(w,
-                       "%zu kernels of class %s, %.3f ms, last as recorded: the ratios know "
-                       "none that are like them",
-                       moved->kernels, st_trace_class_name(class_), recorded_ms);
-}
-
 void st_whatif_note_moved(st_whatif *w)
 {
     size_t known = 0;
@@ -57,6 +38,22 @@ void st_whatif_note_moved(st_whatif *w)
                    known, w->ratios->by, w->ratios->to);
     for (size_t i = 0; i < w->ratios->note_count; i++)
         st_whatif_note(w, "%s", w->ratios->notes[i]);
-    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
-        note_class(w, i);
+    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++) {
+        const st_whatif_moved *moved = &w->moved[i];
+        double recorded_ms = (double)moved->recorded_ns / 1e6;
+        if (moved->kernels == 0 || (moved->known && moved->taken == i))
+            continue;
+        if (moved->known)
+            st_whatif_note(
+                w,
+                "%zu kernels of class %s, %.3f ms, take the ratios of %s: there are none "
+                "of their own",
+                moved->kernels, st_trace_class_name(i), recorded_ms,
+                st_trace_class_name(moved->taken));
+        else
+            st_whatif_note(w,
+                           "%zu kernels of class %s, %.3f ms, last as recorded: the ratios know "
+                           "none that are like them",
+                           moved->kernels, st_trace_class_name(i), recorded_ms);
+    }
 }

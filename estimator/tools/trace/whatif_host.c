@@ -45,16 +45,6 @@ static void shorten(const host_change *h, st_task_id task, double by_ns)
     st_whatif_set_time(h->w, task, left_ns > 0 ? left_ns : 0);
 }
 
-/* The host task behind the one that ends where a call begins: it begins with the call. */
-static st_task_id task_of_call(const host_change *h, st_task_id before)
-{
-    const st_graph *graph = h->w->graph->graph;
-    st_task_id next = before + 1;
-    bool follows = next < st_graph_task_count(graph) &&
-                   st_graph_task(graph, next).resource == st_graph_task(graph, before).resource;
-    return follows ? next : ST_TASK_NONE;
-}
-
 /* What a call launches. */
 typedef struct call_tasks {
     uint32_t first; /* the first of its tasks */
@@ -72,7 +62,12 @@ static void change_launch(const host_change *h, uint32_t call, int64_t *last_end
     st_task_id before = h->rank->hosts[tasks->first];
     if (before == ST_TASK_NONE)
         return;
-    st_task_id during = task_of_call(h, before);
+    /* The host task behind the one that ends where a call begins: it begins with the call. */
+    const st_graph *graph = h->w->graph->graph;
+    st_task_id next = before + 1;
+    bool follows = next < st_graph_task_count(graph) &&
+                   st_graph_task(graph, next).resource == st_graph_task(graph, before).resource;
+    st_task_id during = follows ? next : ST_TASK_NONE;
     double launches = w->values.set[ST_KEY_LAUNCH] > 0 ? w->values.set[ST_KEY_LAUNCH] : 1;
     double call_ns = (double)launch->duration_ns;
     bool gone = tasks->gone == tasks->count;
@@ -111,22 +106,6 @@ typedef struct launch {
 
 ST_COMPARE(compare_launches, launch, ST_RISING(track) ST_RISING(duration_ns));
 
-/* The median cost of a launch, by thread. */
-static void measure_launches(host_change *h, launch *all)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < h->trace->event_count; i++)
-        if (h->tasks[i].count == 1 && h->trace->events[h->tasks[i].first].kind == ST_TRACE_KERNEL)
-            all[count++] = (launch){h->trace->events[i].track, h->trace->events[i].duration_ns};
-    qsort(all, count, sizeof *all, compare_launches);
-    for (size_t first = 0, end = 0; first < count; first = end) {
-        while (end < count && all[end].track == all[first].track)
-            end++;
-        size_t middle = first + (end - first) / 2;
-        h->launch_ns[all[first].track] = (double)all[middle].duration_ns;
-    }
-}
-
 /* Launches of a thread in their order; graphs count once. */
 static void change_launches(host_change *h)
 {
@@ -144,7 +123,18 @@ static void change_launches(host_change *h)
     for (size_t i = 0; i < tracks; i++)
         ends_ns[i] = INT64_MIN;
     list_tasks(h);
-    measure_launches(h, all);
+    /* The median cost of a launch, by thread. */
+    size_t count = 0;
+    for (uint32_t i = 0; i < h->trace->event_count; i++)
+        if (h->tasks[i].count == 1 && h->trace->events[h->tasks[i].first].kind == ST_TRACE_KERNEL)
+            all[count++] = (launch){h->trace->events[i].track, h->trace->events[i].duration_ns};
+    qsort(all, count, sizeof *all, compare_launches);
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && all[end].track == all[first].track)
+            end++;
+        size_t middle = first + (end - first) / 2;
+        h->launch_ns[all[first].track] = (double)all[middle].duration_ns;
+    }
     for (uint32_t i = 0; i < h->trace->event_count; i++) {
         const st_trace_event *event = &h->trace->events[i];
         if (event->kind != ST_TRACE_CALL)
@@ -185,15 +175,6 @@ bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_ta
     return false;
 }
 
-static void change_speed(const host_change *h)
-{
-    const st_graph *graph = h->w->graph->graph;
-    double speed = h->w->values.set[ST_KEY_HOST];
-    for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
-        if (st_whatif_is_host_work(h->w, h->rank, i))
-            st_whatif_scale(h->w, i, 1 / speed);
-}
-
 void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches)
 {
     host_change h = {.w = w,
@@ -209,6 +190,11 @@ void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launche
             change_launches(&h);
         st_links_free(&h.calls);
     }
-    if (w->status == ST_OK && w->values.set[ST_KEY_HOST] > 0)
-        change_speed(&h);
+    if (w->status == ST_OK && w->values.set[ST_KEY_HOST] > 0) {
+        const st_graph *graph = h.w->graph->graph;
+        double speed = h.w->values.set[ST_KEY_HOST];
+        for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
+            if (st_whatif_is_host_work(h.w, h.rank, i))
+                st_whatif_scale(h.w, i, 1 / speed);
+    }
 }

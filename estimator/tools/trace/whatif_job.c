@@ -42,22 +42,6 @@ static void contradict(st_whatif *w, const char *option, const char *sentence)
     st_whatif_note(w, "%s", sentence);
 }
 
-static void check_ranks(st_whatif *w)
-{
-    double tp = size_of(w, ST_KEY_TP);
-    double pp = size_of(w, ST_KEY_PP);
-    double dp = size_of(w, ST_KEY_DP);
-    double cp = fmax(w->job->cp, 1);
-    long long ranks = (long long)w->graph->set->world_size;
-    if (ranks > 0 && tp * pp * dp * cp != (double)ranks)
-        ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--job"},
-                "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
-                "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
-                "--have parallel.dp=N and the like tell what was recorded",
-                w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
-                w->graph->set->ranks[0]->file);
-}
-
 /* Tensor-parallel collectives may hide in kernels of another name, as they do in fused products. */
 static void check_shards(st_whatif *w)
 {
@@ -121,33 +105,41 @@ static void check_layers(st_whatif *w)
                                   layers, repeats));
 }
 
-/* Without marks of steps there may be several in the trace. */
-static void check_micros(st_whatif *w)
-{
-    double each = micros_of(w) * chunks_of(w);
-    double steps = (double)w->graph->ranks[0].step_count;
-    if (each <= 0 || !st_repeats_are_layers(&w->repeats[0]))
-        return;
-    double passes =
-        (double)st_whatif_forward_passes(&w->repeats[0], w->graph->set->ranks[0], false);
-    bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
-    if (!fits && passes > 0)
-        contradict(w, "--job",
-                   st_errors_text(w->errors,
-                                  "forward passes of a step: the job has %.0f, the trace %.0f "
-                                  "in %.0f steps; --have batch.micro_batches=N tells how many "
-                                  "were recorded",
-                                  each, passes, fmax(steps, 1)));
-}
-
 void st_whatif_check_job(st_whatif *w)
 {
-    if (w->job != NULL)
-        check_ranks(w);
+    if (w->job != NULL) {
+        double tp = size_of(w, ST_KEY_TP);
+        double pp = size_of(w, ST_KEY_PP);
+        double dp = size_of(w, ST_KEY_DP);
+        double cp = fmax(w->job->cp, 1);
+        long long ranks = (long long)w->graph->set->world_size;
+        if (ranks > 0 && tp * pp * dp * cp != (double)ranks)
+            ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--job"},
+                    "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
+                    "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
+                    "--have parallel.dp=N and the like tell what was recorded",
+                    w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
+                    w->graph->set->ranks[0]->file);
+    }
     if (w->job != NULL && w->status == ST_OK)
         check_shards(w);
     if (w->status == ST_OK)
         check_layers(w);
-    if (w->job != NULL && w->status == ST_OK)
-        check_micros(w);
+    if (w->job != NULL && w->status == ST_OK) {
+        /* Without marks of steps there may be several in the trace. */
+        double each = micros_of(w) * chunks_of(w);
+        double steps = (double)w->graph->ranks[0].step_count;
+        if (each <= 0 || !st_repeats_are_layers(&w->repeats[0]))
+            return;
+        double passes =
+            (double)st_whatif_forward_passes(&w->repeats[0], w->graph->set->ranks[0], false);
+        bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
+        if (!fits && passes > 0)
+            contradict(w, "--job",
+                       st_errors_text(w->errors,
+                                      "forward passes of a step: the job has %.0f, the trace %.0f "
+                                      "in %.0f steps; --have batch.micro_batches=N tells how many "
+                                      "were recorded",
+                                      each, passes, fmax(steps, 1)));
+    }
 }

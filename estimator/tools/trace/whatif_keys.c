@@ -79,24 +79,6 @@ static st_status unknown_key(const parser *p, const char *text, size_t length)
                        : "'steptime help trace whatif' lists the keys and what they mean");
 }
 
-/* Only orders that run the gradients of activations and weights at once: a trace does not tell them
- * apart. */
-static st_status parse_schedule(parser *p, const char *value)
-{
-    static const st_schedule_kind known[] = {ST_SCHEDULE_GPIPE, ST_SCHEDULE_1F1B};
-    for (size_t i = 0; i < ST_COUNT(known); i++) {
-        if (strcmp(value, st_schedule_name(known[i])) == 0) {
-            p->values->schedule = known[i];
-            p->values->has_schedule = true;
-            return ST_OK;
-        }
-    }
-    return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
-                   "pipeline.schedule has a value that it cannot have" ST_FOUND "'%s'" ST_EXPECTED
-                   "gpipe or 1f1b",
-                   value);
-}
-
 static st_status parse_number(parser *p, const key_row *row, const char *text, double *value)
 {
     double number = 0;
@@ -129,33 +111,46 @@ static st_status add_kernels(parser *p, const char *pattern, size_t length, doub
     return ST_OK;
 }
 
-/* "speed.kernel:*gemm*=2"; names of kernels have equals signs, too. */
-static st_status parse_kernels(parser *p, const char *text)
-{
-    static const key_row row = {"speed.kernel", false, false};
-    const char *pattern = text + sizeof KERNEL_KEY - 1;
-    const char *equals = strrchr(pattern, '=');
-    double speed = 0;
-    if (equals == NULL)
-        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
-                       "no value" ST_FOUND "'%s'" ST_EXPECTED "speed.kernel:PATTERN=VALUE", text);
-    st_status status = parse_number(p, &row, equals + 1, &speed);
-    return status == ST_OK ? add_kernels(p, pattern, (size_t)(equals - pattern), speed) : status;
-}
-
 static st_status parse_one(parser *p, const char *text)
 {
     const char *equals = strchr(text, '=');
-    if (!p->recorded && strncmp(text, KERNEL_KEY, sizeof KERNEL_KEY - 1) == 0)
-        return parse_kernels(p, text);
+    if (!p->recorded && strncmp(text, KERNEL_KEY, sizeof KERNEL_KEY - 1) == 0) {
+        /* "speed.kernel:*gemm*=2"; names of kernels have equals signs, too. */
+        static const key_row row = {"speed.kernel", false, false};
+        const char *pattern = text + sizeof KERNEL_KEY - 1;
+        const char *kernel_equals = strrchr(pattern, '=');
+        double speed = 0;
+        if (kernel_equals == NULL)
+            return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                           "no value" ST_FOUND "'%s'" ST_EXPECTED "speed.kernel:PATTERN=VALUE",
+                           text);
+        st_status status = parse_number(p, &row, kernel_equals + 1, &speed);
+        return status == ST_OK ? add_kernels(p, pattern, (size_t)(kernel_equals - pattern), speed)
+                               : status;
+    }
     double *values = p->recorded ? p->values->have : p->values->set;
     if (equals == NULL)
         return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
                        "no value" ST_FOUND "'%s'" ST_EXPECTED "KEY=VALUE", text);
     size_t length = (size_t)(equals - text);
     if (!p->recorded && length == sizeof SCHEDULE_KEY - 1 &&
-        memcmp(text, SCHEDULE_KEY, length) == 0)
-        return parse_schedule(p, equals + 1);
+        memcmp(text, SCHEDULE_KEY, length) == 0) {
+        /* Only orders that run the gradients of activations and weights at once: a trace does not
+         * tell them apart. */
+        const char *value = equals + 1;
+        static const st_schedule_kind known[] = {ST_SCHEDULE_GPIPE, ST_SCHEDULE_1F1B};
+        for (size_t i = 0; i < ST_COUNT(known); i++) {
+            if (strcmp(value, st_schedule_name(known[i])) == 0) {
+                p->values->schedule = known[i];
+                p->values->has_schedule = true;
+                return ST_OK;
+            }
+        }
+        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                       "pipeline.schedule has a value that it cannot have" ST_FOUND
+                       "'%s'" ST_EXPECTED "gpipe or 1f1b",
+                       value);
+    }
     for (int i = 0; i < ST_KEYS; i++)
         if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0 &&
             (rows[i].recorded || !p->recorded))

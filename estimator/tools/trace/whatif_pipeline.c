@@ -61,20 +61,6 @@ size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace
     return 2 * forward == repeats->count && (in_turn || !alternate) ? forward : 0;
 }
 
-static size_t count_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace)
-{
-    bool in_turn = false;
-    size_t forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
-    size_t alike = count_forward(repeats, trace, &in_turn);
-    if (forward == 0)
-        st_whatif_refuse(w,
-                         "%s: forward and backward passes cannot be told apart: blocks of %u "
-                         "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
-                         "as many forward as backward passes",
-                         trace->file, repeats->layers, alike, repeats->count - alike);
-    return forward;
-}
-
 static size_t step_count(const st_whatif *w, size_t rank)
 {
     size_t steps = w->graph->ranks[rank].step_count;
@@ -84,7 +70,17 @@ static size_t step_count(const st_whatif *w, size_t rank)
 void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
 {
     double have = w->values.have[ST_KEY_MICROS];
-    size_t forward = count_passes(w, &w->repeats[rank], w->graph->set->ranks[rank]);
+    const st_repeats *repeats = &w->repeats[rank];
+    const st_trace *trace = w->graph->set->ranks[rank];
+    bool in_turn = false;
+    size_t forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
+    size_t alike = count_forward(repeats, trace, &in_turn);
+    if (forward == 0)
+        st_whatif_refuse(w,
+                         "%s: forward and backward passes cannot be told apart: blocks of %u "
+                         "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
+                         "as many forward as backward passes",
+                         trace->file, repeats->layers, alike, repeats->count - alike);
     *steps = step_count(w, rank);
     *micros = have > 0 ? (size_t)have : forward / *steps;
     if (*micros == 0 || *micros * *steps != forward)
@@ -126,18 +122,6 @@ static void measure(st_whatif *w, passes *p)
     p->loss_ns /= forward;
 }
 
-static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st_chunk_times *times)
-{
-    for (uint32_t i = 0; i < stages; i++) {
-        times[i] = (st_chunk_times){0};
-        times[i].part[ST_PASS_FORWARD][ST_PART_WORK] =
-            llround((double)p->forward_ns * layers_ratio);
-        times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] =
-            llround((double)p->backward_ns * layers_ratio);
-    }
-    times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
-}
-
 /* When the replay of a schedule ends; 0 after a failure. */
 static int64_t replay_schedule(st_whatif *w, const st_schedule_plan *plan)
 {
@@ -169,9 +153,16 @@ static st_schedule_plan make_plan(st_whatif *w, const passes *p, uint32_t stages
                                   double layers_ratio)
 {
     st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
-    if (times != NULL)
-        fill_times(p, stages, layers_ratio, times);
-    else
+    if (times != NULL) {
+        for (uint32_t i = 0; i < stages; i++) {
+            times[i] = (st_chunk_times){0};
+            times[i].part[ST_PASS_FORWARD][ST_PART_WORK] =
+                llround((double)p->forward_ns * layers_ratio);
+            times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] =
+                llround((double)p->backward_ns * layers_ratio);
+        }
+        times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
+    } else
         st_note(&w->status, ST_ERR_MEMORY);
     return (st_schedule_plan){
         .shape = {.kind = ST_SCHEDULE_1F1B,
@@ -188,32 +179,6 @@ static st_schedule_plan make_plan(st_whatif *w, const passes *p, uint32_t stages
                    .pp_stride = 1,
                    .ep = 1},
     };
-}
-
-/* What of a recorded step is neither pass nor bubble: the step without 1F1B of its passes. */
-static void find_rest(st_whatif *w, uint32_t stages, passes *p)
-{
-    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w, 0);
-    if (stages > 1)
-        p->loss_ns = 0; /* between its passes a stage waits for others */
-    st_schedule_plan plan = make_plan(w, p, stages, 1);
-    int64_t busy_ns = w->status == ST_OK ? replay_schedule(w, &plan) : 0;
-    p->rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
-}
-
-static void note_pipeline(st_whatif *w, bool moved)
-{
-    st_whatif_note(
-        w,
-        "before is the mean step of the replay, after the step of a %s schedule with the replay's "
-        "times per layer",
-        st_schedule_name(w->values.schedule));
-    if (moved)
-        st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with the "
-                          "layers of a stage");
-    if (moved && w->values.set[ST_KEY_TRANSFER] == 0)
-        st_whatif_note(w, "transfers between stages take no time; --set pipeline.transfer_us=N "
-                          "gives them one");
 }
 
 void st_whatif_pipeline(st_whatif *w)
@@ -233,7 +198,14 @@ void st_whatif_pipeline(st_whatif *w)
                          layers, stages);
     if (w->status != ST_OK)
         return;
-    find_rest(w, (uint32_t)old_pp, &p);
+    /* What of a recorded step is neither pass nor bubble: the step without 1F1B of its passes. */
+    const uint32_t rest_stages = (uint32_t)old_pp;
+    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w, 0);
+    if (rest_stages > 1)
+        p.loss_ns = 0; /* between its passes a stage waits for others */
+    st_schedule_plan rest_plan = make_plan(w, &p, rest_stages, 1);
+    int64_t busy_ns = w->status == ST_OK ? replay_schedule(w, &rest_plan) : 0;
+    p.rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
     st_schedule_plan plan = make_plan(w, &p, stages, old_pp / new_pp);
     if (w->status != ST_OK)
         return;
@@ -252,5 +224,16 @@ void st_whatif_pipeline(st_whatif *w)
         useful * old_pp / new_pp + micros * (double)p.loss_ns + (double)plan.ends.optimizer;
     if (w->outcome->after_ns > 0)
         w->outcome->bubble_frac = fmax(0, 1 - busy / (double)w->outcome->after_ns);
-    note_pipeline(w, new_pp != old_pp);
+    const bool moved = new_pp != old_pp;
+    st_whatif_note(
+        w,
+        "before is the mean step of the replay, after the step of a %s schedule with the replay's "
+        "times per layer",
+        st_schedule_name(w->values.schedule));
+    if (moved)
+        st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with the "
+                          "layers of a stage");
+    if (moved && w->values.set[ST_KEY_TRANSFER] == 0)
+        st_whatif_note(w, "transfers between stages take no time; --set pipeline.transfer_us=N "
+                          "gives them one");
 }

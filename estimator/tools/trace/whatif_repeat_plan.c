@@ -95,18 +95,6 @@ static st_repeat_unit layer_unit(const planner *p, const st_repeat *run, uint32_
                             .to_ns = launch_ns(p, run->first + (layer + 1) * run->period)};
 }
 
-/* The last one of a run is not asked: behind it the host goes over to something else. */
-static void rate_layers(const planner *p, const st_repeat *run, fitness *fits)
-{
-    for (uint32_t layer = 0; layer + 1 < run->layers; layer++) {
-        st_repeat_unit unit = layer_unit(p, run, layer);
-        fitness fit = unit.from_ns < 0 || unit.to_ns <= unit.from_ns ? FIT_NOT
-                      : waits_between(p, unit.from_ns, unit.to_ns)   ? FIT_WITH_WAITS
-                                                                     : FIT;
-        fits[layer] = fit < fits[layer] ? fit : fits[layer];
-    }
-}
-
 /*
  * Spreads further layers evenly: the share of a layer that does not fit as well as others goes to
  * the next one that does. False where none fits.
@@ -151,7 +139,15 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
         fits[i] = FIT;
     for (size_t rank = 0; rank < ranks; rank++) {
         take_rank(p, rank);
-        rate_layers(p, &p->repeats->items[run], fits);
+        /* The last one of a run is not asked: behind it the host goes over to something else. */
+        const st_repeat *layer_run = &p->repeats->items[run];
+        for (uint32_t layer = 0; layer + 1 < layer_run->layers; layer++) {
+            st_repeat_unit unit = layer_unit(p, layer_run, layer);
+            fitness fit = unit.from_ns < 0 || unit.to_ns <= unit.from_ns ? FIT_NOT
+                          : waits_between(p, unit.from_ns, unit.to_ns)   ? FIT_WITH_WAITS
+                                                                         : FIT;
+            fits[layer] = fit < fits[layer] ? fit : fits[layer];
+        }
     }
     if (!spread(fits, layers, further, copies))
         return false;
@@ -166,22 +162,6 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
         }
     }
     return true;
-}
-
-static void plan_layers(planner *p)
-{
-    st_whatif *w = p->w;
-    uint32_t layers = w->repeats[0].layers;
-    double set = w->values.set[ST_KEY_LAYERS];
-    bool done = have_equal_runs(w) && set > layers && fmod(set, 1) == 0;
-    if (done)
-        list_waits(p);
-    for (size_t run = 0; run < w->repeats[0].count && done && w->status == ST_OK; run++)
-        done = plan_run(p, run, (uint32_t)set - layers);
-    if (st_arena_failed(w->arena))
-        st_note(&w->status, ST_ERR_MEMORY);
-    w->repeats_layers = done;
-    w->unit_count = done ? w->unit_count : 0;
 }
 
 /* --- micro-batches ---------------------------------------------------------------------------- */
@@ -276,6 +256,19 @@ void st_whatif_plan_repeats(st_whatif *w)
     bool pipeline = w->values.set[ST_KEY_PP] > 0 || w->values.set[ST_KEY_MICROS] > 0;
     if (st_whatif_adds_micros(w))
         plan_micros(&p); /* layers besides are stretched */
-    else if (w->values.set[ST_KEY_LAYERS] > 0 && !pipeline)
-        plan_layers(&p);
+    else if (w->values.set[ST_KEY_LAYERS] > 0 && !pipeline) {
+        st_whatif *layer_w = p.w;
+        uint32_t layers = layer_w->repeats[0].layers;
+        double set = layer_w->values.set[ST_KEY_LAYERS];
+        bool done = have_equal_runs(layer_w) && set > layers && fmod(set, 1) == 0;
+        if (done)
+            list_waits(&p);
+        for (size_t run = 0; run < layer_w->repeats[0].count && done && layer_w->status == ST_OK;
+             run++)
+            done = plan_run(&p, run, (uint32_t)set - layers);
+        if (st_arena_failed(layer_w->arena))
+            st_note(&layer_w->status, ST_ERR_MEMORY);
+        layer_w->repeats_layers = done;
+        layer_w->unit_count = done ? layer_w->unit_count : 0;
+    }
 }

@@ -37,15 +37,6 @@ static void add_part(stretcher *s, const part *one)
 /* --- layers ------------------------------------------------------------------------------------
  */
 
-static void add_layers(stretcher *s)
-{
-    double factor = s->w->values.set[ST_KEY_LAYERS] / s->w->repeats[0].layers;
-    for (size_t i = 0; i < s->repeats->count; i++) {
-        const st_repeat *run = &s->repeats->items[i];
-        add_part(s, &(part){run->first, st_repeat_end(run), false, factor});
-    }
-}
-
 /* --- micro-batches -----------------------------------------------------------------------------
  */
 
@@ -80,28 +71,8 @@ static void add_step(stretcher *s, const st_repeat *runs, size_t micros)
     add_part(s, &(part){runs[0].first, end, true, factor});
 }
 
-static void add_micros(stretcher *s, size_t rank)
-{
-    size_t steps = 0;
-    size_t micros = 0;
-    st_whatif_micros(s->w, rank, &steps, &micros);
-    for (size_t i = 0; i < steps && s->w->status == ST_OK; i++)
-        add_step(s, s->repeats->items + 2 * micros * i, micros);
-}
-
 /* --- stretching --------------------------------------------------------------------------------
  */
-
-/* The part in whose time a host task ends; parts stand in the order of their launches. */
-static double host_factor(const stretcher *s, int64_t end_ns)
-{
-    double factor = 1;
-    for (size_t i = 0; i < s->count; i++)
-        if (end_ns > prepared_ns(s, s->parts[i].first) &&
-            end_ns <= over_ns(s, s->parts[i].end, s->parts[i].hands_over))
-            factor *= s->parts[i].factor;
-    return factor;
-}
 
 static void stretch_host(stretcher *s)
 {
@@ -109,17 +80,16 @@ static void stretch_host(stretcher *s)
     for (st_task_id task = 0; task < count && s->count > 0; task++) {
         if (!st_whatif_is_host_work(s->w, s->rank, task))
             continue;
-        double factor = host_factor(s, st_replay_task(s->w->replay, task).end_ns);
+        /* The part in whose time a host task ends; parts stand in the order of their launches. */
+        const int64_t end_ns = st_replay_task(s->w->replay, task).end_ns;
+        double factor = 1;
+        for (size_t i = 0; i < s->count; i++)
+            if (end_ns > prepared_ns(s, s->parts[i].first) &&
+                end_ns <= over_ns(s, s->parts[i].end, s->parts[i].hands_over))
+                factor *= s->parts[i].factor;
         if (factor != 1)
             st_whatif_scale(s->w, task, factor);
     }
-}
-
-static void stretch_gpu(const stretcher *s, double *factors)
-{
-    for (size_t p = 0; p < s->count; p++)
-        for (uint32_t i = s->parts[p].first; i < s->parts[p].end; i++)
-            factors[s->repeats->tasks[i]] *= s->parts[p].factor;
 }
 
 const double *st_whatif_stretch(st_whatif *w, size_t rank)
@@ -133,11 +103,23 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
     }
     for (size_t i = 0; i < events; i++)
         factors[i] = 1;
-    if (w->values.set[ST_KEY_LAYERS] > 0 && !w->repeats_layers)
-        add_layers(&s);
-    if (st_whatif_adds_micros(w) && !w->repeats_micros)
-        add_micros(&s, rank);
-    stretch_gpu(&s, factors);
+    if (w->values.set[ST_KEY_LAYERS] > 0 && !w->repeats_layers) {
+        double factor = s.w->values.set[ST_KEY_LAYERS] / s.w->repeats[0].layers;
+        for (size_t i = 0; i < s.repeats->count; i++) {
+            const st_repeat *run = &s.repeats->items[i];
+            add_part(&s, &(part){run->first, st_repeat_end(run), false, factor});
+        }
+    }
+    if (st_whatif_adds_micros(w) && !w->repeats_micros) {
+        size_t steps = 0;
+        size_t micros = 0;
+        st_whatif_micros(s.w, rank, &steps, &micros);
+        for (size_t i = 0; i < steps && s.w->status == ST_OK; i++)
+            add_step(&s, s.repeats->items + 2 * micros * i, micros);
+    }
+    for (size_t p = 0; p < s.count; p++)
+        for (uint32_t i = s.parts[p].first; i < s.parts[p].end; i++)
+            factors[s.repeats->tasks[i]] *= s.parts[p].factor;
     if (w->status == ST_OK)
         stretch_host(&s);
     return factors;

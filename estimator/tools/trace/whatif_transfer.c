@@ -45,15 +45,6 @@ double st_trace_element_bytes(const char *dtype)
     return i < ST_COUNT(types) ? types[i].bytes : 0;
 }
 
-static void simplify(const char *name, char *text, size_t size)
-{
-    size_t length = 0;
-    for (const char *c = name; *c != '\0' && length + 1 < size; c++)
-        if (*c != '_')
-            text[length++] = (char)tolower((unsigned char)*c);
-    text[length] = '\0';
-}
-
 bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
                         st_trace_transfer *transfer)
 {
@@ -63,7 +54,12 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
     const st_trace_collective *own = &trace->collectives[event->detail];
     if (own->name == ST_TRACE_NONE || own->dtype == ST_TRACE_NONE || own->group_size < 2)
         return false;
-    simplify(trace->names[own->name], name, sizeof name);
+    const size_t size = sizeof name;
+    size_t length = 0;
+    for (const char *c = trace->names[own->name]; *c != '\0' && length + 1 < size; c++)
+        if (*c != '_')
+            name[length++] = (char)tolower((unsigned char)*c);
+    name[length] = '\0';
     for (size_t i = 0; i < ST_COUNT(names); i++) {
         if (strcmp(name, names[i].recorded) != 0)
             continue;

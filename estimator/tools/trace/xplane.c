@@ -124,13 +124,6 @@ static bool begins(const char *text, size_t length, const char *wanted)
 
 ST_COMPARE(by_id, named, ST_RISING(id));
 
-static const named *find_name(const name_list *list, int64_t id)
-{
-    const named wanted = {.id = id};
-    return list->count == 0 ? NULL
-                            : bsearch(&wanted, list->items, list->count, sizeof wanted, by_id);
-}
-
 /* An entry of a map: a number, and a message whose field 2 is a name. */
 static void read_entry(xplane *own, const st_proto_field *entry, name_list *list)
 {
@@ -186,31 +179,6 @@ static bool is_host(const plane *of)
     return is_text(of->name, of->name_length, "/host:CPU") ||
            is_text(of->name, of->name_length, "/host:CUPTI") ||
            is_text(of->name, of->name_length, "/host:ROCTRACER");
-}
-
-static void read_plane(xplane *own, const st_proto_field *of)
-{
-    plane made = {.message = st_proto_inside(of), .name = ""};
-    st_proto_field field;
-    st_proto message = made.message;
-    while (next(own, &message, &field)) {
-        if (field.number < PLANE_NAME || field.number > PLANE_STATS)
-            continue;
-        check_wire(own, &field, ST_WIRE_BYTES, "a plane");
-        if (ok(own) && field.number == PLANE_NAME) {
-            made.name = field.bytes;
-            made.name_length = field.length;
-        } else if (ok(own) && field.number != PLANE_LINES) {
-            read_entry(own, &field, field.number == PLANE_EVENTS ? &made.events : &made.stats);
-        }
-    }
-    if (!ok(own))
-        return;
-    st_sort(made.events.items, made.events.count, sizeof *made.events.items, by_id);
-    made.correlation = stat_id(&made, "correlation_id");
-    made.step = stat_id(&made, "step_num");
-    own->devices += is_device(&made) ? 1 : 0;
-    added(own, ST_APPEND(own->arena, own->planes, own->count, made));
 }
 
 static line read_line(xplane *own, const st_proto_field *of)
@@ -339,7 +307,10 @@ static void keep(xplane *own, const draft *from, const st_trace_track *track, st
 
 static uint32_t name_event(xplane *own, const plane *of, const draft *from)
 {
-    const named *found = find_name(&of->events, from->metadata);
+    const named wanted = {.id = from->metadata};
+    const named *found = of->events.count == 0 ? NULL
+                                               : bsearch(&wanted, of->events.items,
+                                                         of->events.count, sizeof wanted, by_id);
     if (found != NULL)
         return st_keep_name(&own->keep, found->text, found->length);
     ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
@@ -388,15 +359,6 @@ static bool is_own(const xplane *own, const st_trace_event *event, const draft *
                     st_order_times) != NULL);
 }
 
-/* "train" with step number 7 is the step "train#7". */
-static uint32_t name_step(xplane *own, const draft *from, uint32_t name)
-{
-    char *text = st_arena_printf(own->arena, "%.200s#%lld", own->keep.store->names.texts[name],
-                                 (long long)from->step);
-    added(own, text != NULL);
-    return text != NULL ? st_keep_name(&own->keep, text, strlen(text)) : name;
-}
-
 static void keep_host(xplane *own, const plane *of, const line *on, const draft *from)
 {
     st_trace_event event = {.kind = ST_TRACE_OPERATOR, .name = name_event(own, of, from)};
@@ -410,7 +372,12 @@ static void keep_host(xplane *own, const plane *of, const line *on, const draft 
             return;
     } else if (from->step >= 0) {
         event.kind = ST_TRACE_STEP;
-        event.name = name_step(own, from, event.name);
+        /* "train" with step number 7 is the step "train#7". */
+        const uint32_t name = event.name;
+        char *text = st_arena_printf(own->arena, "%.200s#%lld", own->keep.store->names.texts[name],
+                                     (long long)from->step);
+        added(own, text != NULL);
+        event.name = text != NULL ? st_keep_name(&own->keep, text, strlen(text)) : name;
     }
     if (ok(own))
         keep(own, from, &track, &event);
@@ -437,39 +404,35 @@ static void read_planes(xplane *own, st_proto space)
         if (field.number != SPACE_PLANES)
             continue;
         check_wire(own, &field, ST_WIRE_BYTES, "the space");
-        if (ok(own))
-            read_plane(own, &field);
+        if (ok(own)) {
+            plane made = {.message = st_proto_inside(&field), .name = ""};
+            st_proto_field plane_field;
+            st_proto message = made.message;
+            while (next(own, &message, &plane_field)) {
+                if (plane_field.number < PLANE_NAME || plane_field.number > PLANE_STATS)
+                    continue;
+                check_wire(own, &plane_field, ST_WIRE_BYTES, "a plane");
+                if (ok(own) && plane_field.number == PLANE_NAME) {
+                    made.name = plane_field.bytes;
+                    made.name_length = plane_field.length;
+                } else if (ok(own) && plane_field.number != PLANE_LINES) {
+                    read_entry(own, &plane_field,
+                               plane_field.number == PLANE_EVENTS ? &made.events : &made.stats);
+                }
+            }
+            if (!ok(own))
+                continue;
+            st_sort(made.events.items, made.events.count, sizeof *made.events.items, by_id);
+            made.correlation = stat_id(&made, "correlation_id");
+            made.step = stat_id(&made, "step_num");
+            own->devices += is_device(&made) ? 1 : 0;
+            added(own, ST_APPEND(own->arena, own->planes, own->count, made));
+        }
     }
     if (ok(own) && own->count == 0)
         own->keep.status = st_fail(
             own->keep.errors, ST_ERR_NAME, (st_place){.file = own->keep.file},
             "the profile has no planes" ST_EXPECTED "an XSpace, as JAX's profiler writes it");
-}
-
-static void keep_events(xplane *own)
-{
-    own->base_ns = INT64_MAX;
-    for (size_t i = 0; i < own->count; i++)
-        if (is_host(&own->planes[i]) || is_device(&own->planes[i]))
-            each_line(own, &own->planes[i], note_start);
-    own->base_ns = own->base_ns == INT64_MAX || own->base_ns < 0 ? 0 : own->base_ns;
-    if (own->device != NULL)
-        each_line(own, own->device, keep_device_line);
-    st_sort(own->launched, own->launched_count, sizeof *own->launched, st_order_times);
-    for (size_t i = 0; i < own->count; i++)
-        if (is_host(&own->planes[i]))
-            each_line(own, &own->planes[i], keep_host_line);
-}
-
-static void finish(xplane *own)
-{
-    st_trace *trace = &own->keep.store->trace;
-    if (!ok(own))
-        return;
-    trace->base_ns = own->base_ns > 0 && own->base_ns <= INT64_MAX / 4 ? own->base_ns : -1;
-    st_keep_end(&own->keep);
-    if (own->device != NULL)
-        trace->gpu = st_keep_name(&own->keep, own->device->name, own->device->name_length);
 }
 
 st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
@@ -488,8 +451,24 @@ st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *
     for (size_t i = 0, place = 0; i < own.count && own.device == NULL; i++)
         if (is_device(&own.planes[i]) && place++ == part->part)
             own.device = &own.planes[i];
-    keep_events(&own);
-    finish(&own);
+    own.base_ns = INT64_MAX;
+    for (size_t i = 0; i < own.count; i++)
+        if (is_host(&own.planes[i]) || is_device(&own.planes[i]))
+            each_line(&own, &own.planes[i], note_start);
+    own.base_ns = own.base_ns == INT64_MAX || own.base_ns < 0 ? 0 : own.base_ns;
+    if (own.device != NULL)
+        each_line(&own, own.device, keep_device_line);
+    st_sort(own.launched, own.launched_count, sizeof *own.launched, st_order_times);
+    for (size_t i = 0; i < own.count; i++)
+        if (is_host(&own.planes[i]))
+            each_line(&own, &own.planes[i], keep_host_line);
+    st_trace *trace = &own.keep.store->trace;
+    if (ok(&own)) {
+        trace->base_ns = own.base_ns > 0 && own.base_ns <= INT64_MAX / 4 ? own.base_ns : -1;
+        st_keep_end(&own.keep);
+        if (own.device != NULL)
+            trace->gpu = st_keep_name(&own.keep, own.device->name, own.device->name_length);
+    }
     st_arena_destroy(own.arena);
     return own.keep.status;
 }

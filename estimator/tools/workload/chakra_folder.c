@@ -63,22 +63,6 @@ static st_status write_file(folder *self, const char *name, const st_buffer *con
     return ok ? ST_OK : fail(self, self->request->folder, "a file of the folder cannot be written");
 }
 
-static st_status write_ranks(folder *self)
-{
-    st_status status = ST_OK;
-    st_buffer contents = {0};
-    for (size_t i = 0; i < self->request->count && status == ST_OK; i++) {
-        char name[256];
-        contents.length = 0;
-        st_chakra_write(self->workload, self->request->ranks[i], &contents);
-        (void)snprintf(name, sizeof name, "%.200s.%lu.et", self->request->name,
-                       (unsigned long)self->request->ranks[i]);
-        status = write_file(self, name, &contents);
-    }
-    st_buffer_free(&contents);
-    return status;
-}
-
 /* ---- comm_group.json ---- */
 
 /* A group by its id, and a rank that is in it. */
@@ -90,28 +74,6 @@ typedef struct met_group {
 
 ST_COMPARE(by_id, met_group, ST_RISING(id));
 
-/* The kinds of groups that nodes of a stage name. */
-static unsigned groups_of_stage(const st_work_stage *stage)
-{
-    unsigned kinds = 0;
-    for (size_t i = 0; i < stage->count; i++)
-        if (stage->nodes[i].type == ST_CHAKRA_COLL)
-            kinds |= 1U << stage->nodes[i].group;
-    return kinds;
-}
-
-static st_status write_members(folder *self, const met_group *met, bool first, st_buffer *text)
-{
-    st_work_group members = {0};
-    st_status status = st_workload_group(self->workload, met->group, met->rank, self->arena,
-                                         &members, self->errors);
-    st_buffer_printf(text, "%s\n  \"%zu\": [", first ? "" : ",", met->id);
-    for (size_t i = 0; i < members.count && status == ST_OK; i++)
-        st_buffer_printf(text, "%s%lu", i == 0 ? "" : ", ", (unsigned long)members.ranks[i]);
-    st_buffer_text(text, "]");
-    return status;
-}
-
 static st_status write_groups(folder *self)
 {
     const st_workload *workload = self->workload;
@@ -121,8 +83,15 @@ static st_status write_groups(folder *self)
     unsigned *kinds = st_arena_alloc(self->arena, workload->stage_count, sizeof *kinds);
     if (met == NULL || kinds == NULL)
         return st_out_of_memory(self->errors);
-    for (size_t i = 0; i < workload->stage_count; i++)
-        kinds[i] = groups_of_stage(&workload->stages[i]);
+    for (size_t i = 0; i < workload->stage_count; i++) {
+        /* The kinds of groups that nodes of a stage name. */
+        const st_work_stage *stage = &workload->stages[i];
+        unsigned stage_kinds = 0;
+        for (size_t j = 0; j < stage->count; j++)
+            if (stage->nodes[j].type == ST_CHAKRA_COLL)
+                stage_kinds |= 1U << stage->nodes[j].group;
+        kinds[i] = stage_kinds;
+    }
     for (size_t i = 0; i < self->request->count; i++) {
         size_t rank = self->request->ranks[i];
         for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
@@ -134,8 +103,20 @@ static st_status write_groups(folder *self)
     st_buffer_text(&text, "{");
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        if (i == 0 || met[i].id != met[i - 1].id)
-            status = write_members(self, &met[i], i == 0, &text);
+        if (i == 0 || met[i].id != met[i - 1].id) {
+            const met_group *member_met = &met[i];
+            const bool first = i == 0;
+            st_work_group members = {0};
+            st_status member_status =
+                st_workload_group(self->workload, member_met->group, member_met->rank, self->arena,
+                                  &members, self->errors);
+            st_buffer_printf(&text, "%s\n  \"%zu\": [", first ? "" : ",", member_met->id);
+            for (size_t j = 0; j < members.count && member_status == ST_OK; j++)
+                st_buffer_printf(&text, "%s%lu", j == 0 ? "" : ", ",
+                                 (unsigned long)members.ranks[j]);
+            st_buffer_text(&text, "]");
+            status = member_status;
+        }
     st_buffer_text(&text, "\n}\n");
     if (status == ST_OK)
         status = write_file(self, "comm_group.json", &text);
@@ -145,19 +126,6 @@ static st_status write_groups(folder *self)
 
 /* ---- the whole ---- */
 
-/* Removes what was written, after a failure. */
-static void discard(folder *self)
-{
-    DIR *list = self->path[0] == '\0' ? NULL : st_open_folder(self->path);
-    if (list == NULL)
-        return;
-    for (struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list))
-        if (entry->d_name[0] != '.')
-            (void)unlinkat(dirfd(list), entry->d_name, 0);
-    (void)closedir(list);
-    (void)rmdir(self->path);
-}
-
 st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_request *request,
                                  uint64_t *bytes, st_errors *errors)
 {
@@ -166,8 +134,20 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
     if (self.arena == NULL)
         return st_out_of_memory(errors);
     st_status status = make_folder(&self);
-    if (status == ST_OK)
-        status = write_ranks(&self);
+    if (status == ST_OK) {
+        st_status rank_status = ST_OK;
+        st_buffer contents = {0};
+        for (size_t i = 0; i < self.request->count && rank_status == ST_OK; i++) {
+            char name[256];
+            contents.length = 0;
+            st_chakra_write(self.workload, self.request->ranks[i], &contents);
+            (void)snprintf(name, sizeof name, "%.200s.%lu.et", self.request->name,
+                           (unsigned long)self.request->ranks[i]);
+            rank_status = write_file(&self, name, &contents);
+        }
+        st_buffer_free(&contents);
+        status = rank_status;
+    }
     if (status == ST_OK)
         status = write_groups(&self);
     if (status == ST_OK && rename(self.path, request->folder) != 0)
@@ -176,9 +156,17 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
                                "the folder is there already" ST_EXPECTED
                                "a name that is free, or an empty folder")
                      : fail(&self, request->folder, "the folder cannot be made");
-    if (status != ST_OK)
-        discard(&self);
-    else
+    if (status != ST_OK) {
+        /* Removes what was written, after a failure. */
+        DIR *list = self.path[0] == '\0' ? NULL : st_open_folder(self.path);
+        if (list != NULL) {
+            for (struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list))
+                if (entry->d_name[0] != '.')
+                    (void)unlinkat(dirfd(list), entry->d_name, 0);
+            (void)closedir(list);
+            (void)rmdir(self.path);
+        }
+    } else
         *bytes = self.bytes;
     st_arena_destroy(self.arena);
     return status;

@@ -77,11 +77,6 @@ static const char *keep_text(reader *own, const char *text, size_t length)
 
 /* ---- attributes ---- */
 
-static int64_t unzigzag(uint64_t value)
-{
-    return st_proto_signed(value >> 1 ^ (~(value & 1) + 1));
-}
-
 static void take_value(const st_proto_field *field, attribute *made)
 {
     made->is_number = true;
@@ -101,7 +96,7 @@ static void take_value(const st_proto_field *field, attribute *made)
         return;
     case ST_CHAKRA_ATTR_SINT32:
     case ST_CHAKRA_ATTR_SINT64:
-        made->number = unzigzag(field->value);
+        made->number = st_proto_signed(field->value >> 1 ^ (~(field->value & 1) + 1));
         return;
     default:
         made->is_number = false;
@@ -112,22 +107,6 @@ static void take_value(const st_proto_field *field, attribute *made)
     }
 }
 
-static attribute read_attribute(reader *own, const st_proto_field *of)
-{
-    st_proto message = st_proto_inside(of);
-    st_proto_field field;
-    attribute made = {.name = ""};
-    while (next(own, &message, &field)) {
-        if (field.number != ST_CHAKRA_ATTR_NAME) {
-            take_value(&field, &made);
-        } else if (has_wire(own, &field, ST_WIRE_BYTES, "the name of an attribute")) {
-            made.name = field.bytes;
-            made.name_length = field.length;
-        }
-    }
-    return made;
-}
-
 static bool is_named(const attribute *given, const char *name)
 {
     return given->name_length == strlen(name) && memcmp(given->name, name, given->name_length) == 0;
@@ -135,7 +114,17 @@ static bool is_named(const attribute *given, const char *name)
 
 static void take_attribute(reader *own, const st_proto_field *field, st_execution_node *node)
 {
-    attribute given = read_attribute(own, field);
+    st_proto message = st_proto_inside(field);
+    st_proto_field attribute_field;
+    attribute given = {.name = ""};
+    while (next(own, &message, &attribute_field)) {
+        if (attribute_field.number != ST_CHAKRA_ATTR_NAME) {
+            take_value(&attribute_field, &given);
+        } else if (has_wire(own, &attribute_field, ST_WIRE_BYTES, "the name of an attribute")) {
+            given.name = attribute_field.bytes;
+            given.name_length = attribute_field.length;
+        }
+    }
     const struct {
         const char *name;
         int64_t *into;
@@ -171,20 +160,6 @@ static void take_dependencies(reader *own, const st_proto_field *field, st_execu
     }
 }
 
-static void take_number(reader *own, const st_proto_field *field, st_execution_node *node)
-{
-    if (!has_wire(own, field, ST_WIRE_VARINT, "a number of a node"))
-        return;
-    if (field->number == ST_CHAKRA_NODE_ID)
-        node->id = field->value;
-    else if (field->number == ST_CHAKRA_NODE_TYPE)
-        node->type = field->value < INT32_MAX ? (st_chakra_type)field->value : ST_CHAKRA_INVALID;
-    else if (field->number == ST_CHAKRA_NODE_START)
-        node->start_us = field->value;
-    else
-        node->duration_us = field->value;
-}
-
 static void take_field(reader *own, const st_proto_field *field, st_execution_node *node)
 {
     switch (field->number) {
@@ -192,7 +167,17 @@ static void take_field(reader *own, const st_proto_field *field, st_execution_no
     case ST_CHAKRA_NODE_TYPE:
     case ST_CHAKRA_NODE_START:
     case ST_CHAKRA_NODE_DURATION:
-        take_number(own, field, node);
+        if (has_wire(own, field, ST_WIRE_VARINT, "a number of a node")) {
+            if (field->number == ST_CHAKRA_NODE_ID)
+                node->id = field->value;
+            else if (field->number == ST_CHAKRA_NODE_TYPE)
+                node->type =
+                    field->value < INT32_MAX ? (st_chakra_type)field->value : ST_CHAKRA_INVALID;
+            else if (field->number == ST_CHAKRA_NODE_START)
+                node->start_us = field->value;
+            else
+                node->duration_us = field->value;
+        }
         return;
     case ST_CHAKRA_NODE_NAME:
         if (has_wire(own, field, ST_WIRE_BYTES, "the name of a node"))
@@ -230,24 +215,6 @@ static void check_collective(reader *own, const st_execution_node *node)
         fail_node(own, node, ST_ERR_NAME, "no comm_size");
 }
 
-/* What a node of its kind needs. */
-static void check_node(reader *own, const st_execution_node *node)
-{
-    bool transfers = node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV;
-    if (node->type <= ST_CHAKRA_INVALID || node->type >= ST_CHAKRA_TYPES)
-        fail_node(own, node, ST_ERR_VALUE,
-                  st_errors_text(own->errors,
-                                 "the unknown type %d, which is none of 1 to 7: metadata, memory "
-                                 "load or store, compute, send, receive, collective",
-                                 (int)node->type));
-    else if (transfers && (node->source < 0 || node->target < 0))
-        fail_node(own, node, ST_ERR_NAME, "no comm_src or no comm_dst");
-    else if (node->duration_us > INT64_MAX / 1000000)
-        fail_node(own, node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
-    else if (node->type == ST_CHAKRA_COLL)
-        check_collective(own, node);
-}
-
 static void read_node(reader *own, st_proto message)
 {
     st_execution *execution = own->execution;
@@ -257,8 +224,23 @@ static void read_node(reader *own, st_proto message)
         fail(own, ST_ERR_SYNTAX, message.origin, "a node without a field");
     while (next(own, &message, &field))
         take_field(own, &field, &node);
-    if (ok(own))
-        check_node(own, &node);
+    if (ok(own)) {
+        /* What a node of its kind needs. */
+        bool transfers = node.type == ST_CHAKRA_SEND || node.type == ST_CHAKRA_RECV;
+        if (node.type <= ST_CHAKRA_INVALID || node.type >= ST_CHAKRA_TYPES)
+            fail_node(
+                own, &node, ST_ERR_VALUE,
+                st_errors_text(own->errors,
+                               "the unknown type %d, which is none of 1 to 7: metadata, memory "
+                               "load or store, compute, send, receive, collective",
+                               (int)node.type));
+        else if (transfers && (node.source < 0 || node.target < 0))
+            fail_node(own, &node, ST_ERR_NAME, "no comm_src or no comm_dst");
+        else if (node.duration_us > INT64_MAX / 1000000)
+            fail_node(own, &node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
+        else if (node.type == ST_CHAKRA_COLL)
+            check_collective(own, &node);
+    }
     if (ok(own) && execution->count >= ST_EXECUTION_MAX_NODES)
         fail(own, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
     if (ok(own))
@@ -273,27 +255,6 @@ typedef struct numbered {
 } numbered;
 
 ST_COMPARE(by_id, numbered, ST_RISING(id));
-
-/* Turns what a node waits for from ids into places. */
-static void resolve_node(reader *own, const numbered *order, st_execution_node *node)
-{
-    st_execution *execution = own->execution;
-    size_t kept = 0;
-    for (size_t i = 0; i < node->dep_count && ok(own); i++) {
-        const numbered wanted = {.id = execution->deps[node->dep_first + i]};
-        const numbered *found = bsearch(&wanted, order, execution->count, sizeof wanted, by_id);
-        if (found != NULL)
-            execution->deps[node->dep_first + kept++] = found->place;
-        else if (own->partial)
-            execution->dangling++;
-        else
-            ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
-                    "byte %zu: node %llu waits for node %llu, which the file does not "
-                    "have" ST_HINT "--partial leaves such dependencies out",
-                    node->offset, (unsigned long long)node->id, (unsigned long long)wanted.id);
-    }
-    node->dep_count = kept;
-}
 
 static void resolve(reader *own)
 {
@@ -310,8 +271,27 @@ static void resolve(reader *own)
             ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
                     "byte %zu: two nodes have the id %llu", execution->nodes[order[i].place].offset,
                     (unsigned long long)order[i].id);
-    for (size_t i = 0; i < execution->count && ok(own); i++)
-        resolve_node(own, order, &execution->nodes[i]);
+    for (size_t i = 0; i < execution->count && ok(own); i++) {
+        /* Turns what a node waits for from ids into places. */
+        st_execution_node *node = &execution->nodes[i];
+        st_execution *node_execution = own->execution;
+        size_t kept = 0;
+        for (size_t j = 0; j < node->dep_count && ok(own); j++) {
+            const numbered wanted = {.id = node_execution->deps[node->dep_first + j]};
+            const numbered *found =
+                bsearch(&wanted, order, node_execution->count, sizeof wanted, by_id);
+            if (found != NULL)
+                node_execution->deps[node->dep_first + kept++] = found->place;
+            else if (own->partial)
+                node_execution->dangling++;
+            else
+                ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
+                        "byte %zu: node %llu waits for node %llu, which the file does not "
+                        "have" ST_HINT "--partial leaves such dependencies out",
+                        node->offset, (unsigned long long)node->id, (unsigned long long)wanted.id);
+        }
+        node->dep_count = kept;
+    }
     if (ok(own) && execution->dangling > 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
                   (st_place){.file = own->text->file},

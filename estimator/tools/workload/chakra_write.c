@@ -62,18 +62,6 @@ static void end_message(writer *write)
     write->node.length = 0;
 }
 
-static void write_metadata(writer *write)
-{
-    char text[32];
-    st_proto_text(&write->node, ST_CHAKRA_META_VERSION, schema_version);
-    put_text(write, "job", write->workload->job, ST_CHAKRA_META_ATTR);
-    put_text(write, "sheet", write->workload->sheet, ST_CHAKRA_META_ATTR);
-    put_text(write, "schedule", write->workload->schedule, ST_CHAKRA_META_ATTR);
-    (void)snprintf(text, sizeof text, "%zu", write->rank);
-    put_text(write, "rank", text, ST_CHAKRA_META_ATTR);
-    end_message(write);
-}
-
 static uint64_t whole_us(double ticks)
 {
     return (uint64_t)llround(ticks / TICKS_PER_US);
@@ -88,60 +76,49 @@ static uint64_t duration_us(writer *write, const st_work_node *node)
     return whole_us(write->computed) - whole_us(before);
 }
 
-static void write_dependencies(writer *write, const st_work_stage *stage, const st_work_node *node)
-{
-    write->value.length = 0;
-    for (uint32_t i = 0; i < node->dep_count; i++)
-        st_proto_varint(&write->value, stage->deps[node->dep_first + i]);
-    if (node->dep_count > 0)
-        st_proto_bytes(&write->node, ST_CHAKRA_NODE_DATA_DEPS, write->value.data,
-                       write->value.length);
-}
-
-static void write_collective(writer *write, const st_work_node *node)
-{
-    char text[32];
-    put_number(write, "comm_type", ST_CHAKRA_ATTR_INT64, node->collective);
-    put_number(write, "comm_size", ST_CHAKRA_ATTR_INT64, node->bytes);
-    (void)snprintf(text, sizeof text, "%zu",
-                   st_workload_group_id(write->workload, node->group, write->rank));
-    put_text(write, "pg_name", text, ST_CHAKRA_NODE_ATTR);
-}
-
-static void write_transfer(writer *write, const st_work_node *node)
-{
-    size_t peer = st_workload_peer(write->workload, write->rank, node->peer);
-    bool sends = node->type == ST_CHAKRA_SEND;
-    put_number(write, "comm_src", ST_CHAKRA_ATTR_INT32, sends ? write->rank : peer);
-    put_number(write, "comm_dst", ST_CHAKRA_ATTR_INT32, sends ? peer : write->rank);
-    put_number(write, "comm_tag", ST_CHAKRA_ATTR_INT32, node->tag);
-    put_number(write, "comm_size", ST_CHAKRA_ATTR_INT64, node->bytes);
-}
-
-static void write_node(writer *write, const st_work_stage *stage, size_t index)
-{
-    const st_work_node *node = &stage->nodes[index];
-    st_proto_number(&write->node, ST_CHAKRA_NODE_ID, index);
-    st_proto_text(&write->node, ST_CHAKRA_NODE_NAME, node->name);
-    st_proto_number(&write->node, ST_CHAKRA_NODE_TYPE, (uint64_t)node->type);
-    write_dependencies(write, stage, node);
-    st_proto_number(&write->node, ST_CHAKRA_NODE_START, whole_us((double)node->start));
-    st_proto_number(&write->node, ST_CHAKRA_NODE_DURATION, duration_us(write, node));
-    put_number(write, "is_cpu_op", ST_CHAKRA_ATTR_BOOL, node->host);
-    if (node->type == ST_CHAKRA_COLL)
-        write_collective(write, node);
-    else if (node->type != ST_CHAKRA_COMP)
-        write_transfer(write, node);
-    end_message(write);
-}
-
 void st_chakra_write(const st_workload *workload, size_t rank, st_buffer *buffer)
 {
     const st_work_stage *stage = &workload->stages[st_workload_stage(workload, rank)];
     writer write = {.workload = workload, .rank = rank, .file = buffer};
-    write_metadata(&write);
-    for (size_t i = 0; i < stage->count; i++)
-        write_node(&write, stage, i);
+    char text[32];
+    st_proto_text(&write.node, ST_CHAKRA_META_VERSION, schema_version);
+    put_text(&write, "job", write.workload->job, ST_CHAKRA_META_ATTR);
+    put_text(&write, "sheet", write.workload->sheet, ST_CHAKRA_META_ATTR);
+    put_text(&write, "schedule", write.workload->schedule, ST_CHAKRA_META_ATTR);
+    (void)snprintf(text, sizeof text, "%zu", write.rank);
+    put_text(&write, "rank", text, ST_CHAKRA_META_ATTR);
+    end_message(&write);
+    for (size_t i = 0; i < stage->count; i++) {
+        const st_work_node *node = &stage->nodes[i];
+        st_proto_number(&write.node, ST_CHAKRA_NODE_ID, i);
+        st_proto_text(&write.node, ST_CHAKRA_NODE_NAME, node->name);
+        st_proto_number(&write.node, ST_CHAKRA_NODE_TYPE, (uint64_t)node->type);
+        write.value.length = 0;
+        for (uint32_t j = 0; j < node->dep_count; j++)
+            st_proto_varint(&write.value, stage->deps[node->dep_first + j]);
+        if (node->dep_count > 0)
+            st_proto_bytes(&write.node, ST_CHAKRA_NODE_DATA_DEPS, write.value.data,
+                           write.value.length);
+        st_proto_number(&write.node, ST_CHAKRA_NODE_START, whole_us((double)node->start));
+        st_proto_number(&write.node, ST_CHAKRA_NODE_DURATION, duration_us(&write, node));
+        put_number(&write, "is_cpu_op", ST_CHAKRA_ATTR_BOOL, node->host);
+        if (node->type == ST_CHAKRA_COLL) {
+            char node_text[32];
+            put_number(&write, "comm_type", ST_CHAKRA_ATTR_INT64, node->collective);
+            put_number(&write, "comm_size", ST_CHAKRA_ATTR_INT64, node->bytes);
+            (void)snprintf(node_text, sizeof node_text, "%zu",
+                           st_workload_group_id(write.workload, node->group, write.rank));
+            put_text(&write, "pg_name", node_text, ST_CHAKRA_NODE_ATTR);
+        } else if (node->type != ST_CHAKRA_COMP) {
+            size_t peer = st_workload_peer(write.workload, write.rank, node->peer);
+            bool sends = node->type == ST_CHAKRA_SEND;
+            put_number(&write, "comm_src", ST_CHAKRA_ATTR_INT32, sends ? write.rank : peer);
+            put_number(&write, "comm_dst", ST_CHAKRA_ATTR_INT32, sends ? peer : write.rank);
+            put_number(&write, "comm_tag", ST_CHAKRA_ATTR_INT32, node->tag);
+            put_number(&write, "comm_size", ST_CHAKRA_ATTR_INT64, node->bytes);
+        }
+        end_message(&write);
+    }
     buffer->failed =
         buffer->failed || write.node.failed || write.inner.failed || write.value.failed;
     st_buffer_free(&write.node);

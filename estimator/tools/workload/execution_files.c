@@ -59,15 +59,6 @@ static bool is_trace(const char *name, bool has_chakra)
            strcmp(name, ST_EXECUTION_GROUPS_FILE) != 0;
 }
 
-static bool holds_chakra(DIR *folder)
-{
-    bool found = false;
-    for (struct dirent *entry = readdir(folder); entry != NULL && !found; entry = readdir(folder))
-        found = entry->d_name[0] != '.' && st_ends_in(entry->d_name, ".et");
-    rewinddir(folder);
-    return found;
-}
-
 static st_status add_folder(finder *own, const char *path)
 {
     size_t before = own->count;
@@ -76,7 +67,11 @@ static st_status add_folder(finder *own, const char *path)
     if (folder == NULL)
         return st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
                        "cannot read the folder: %s", strerror(errno));
-    bool has_chakra = holds_chakra(folder);
+    bool has_chakra = false;
+    for (struct dirent *entry = readdir(folder); entry != NULL && !has_chakra;
+         entry = readdir(folder))
+        has_chakra = entry->d_name[0] != '.' && st_ends_in(entry->d_name, ".et");
+    rewinddir(folder);
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder))
         if (is_trace(entry->d_name, has_chakra))
@@ -86,21 +81,6 @@ static st_status add_folder(finder *own, const char *path)
                ? st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
                          "the folder holds no .et, .json or .json.gz file")
                : status;
-}
-
-/* The number before the ending, behind a dot, a line or "rank"; -1 where there is none. */
-static int64_t rank_of(const char *path)
-{
-    size_t end = strlen(path) - ending_of(path);
-    size_t begin = end;
-    int64_t rank = 0;
-    while (begin > 0 && end - begin < 9 && st_is_digit(path[begin - 1]))
-        begin--;
-    for (size_t i = begin; i < end; i++)
-        rank = 10 * rank + (path[i] - '0');
-    bool is_rank = begin > 0 && (strchr("._-", path[begin - 1]) != NULL ||
-                                 (begin >= 4 && memcmp(path + begin - 4, "rank", 4) == 0));
-    return begin < end && is_rank ? rank : -1;
 }
 
 static st_status read_chakra(const finder *own, st_bytes *bytes, const char *path, bool partial,
@@ -145,26 +125,21 @@ static st_status read_file(finder *own, const char *path, bool partial, st_execu
             status = give_groups(own, path, made);
     }
     st_bytes_close(bytes);
-    made->rank = rank_of(path);
+    /* The number before the ending, behind a dot, a line or "rank". */
+    size_t end = strlen(path) - ending_of(path);
+    size_t begin = end;
+    int64_t rank = 0;
+    while (begin > 0 && end - begin < 9 && st_is_digit(path[begin - 1]))
+        begin--;
+    for (size_t i = begin; i < end; i++)
+        rank = 10 * rank + (path[i] - '0');
+    bool is_rank = begin > 0 && (strchr("._-", path[begin - 1]) != NULL ||
+                                 (begin >= 4 && memcmp(path + begin - 4, "rank", 4) == 0));
+    made->rank = begin < end && is_rank ? rank : -1;
     return status;
 }
 
 ST_COMPARE(by_rank, st_execution, ST_RISING(rank));
-
-static st_status check_ranks(const finder *own, const st_execution_set *set)
-{
-    for (size_t i = 0; set->count > 1 && i < set->count; i++) {
-        st_place place = {.file = set->ranks[i].file};
-        if (set->ranks[i].rank < 0)
-            return st_fail(own->errors, ST_ERR_NAME, place,
-                           "the file's name does not say its rank" ST_EXPECTED
-                           "NAME.RANK.et, NAME_RANK.json or NAME_rankRANK.json.gz");
-        if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
-            return st_fail(own->errors, ST_ERR_NAME, place, "rank %lld again, which is %s, too",
-                           (long long)set->ranks[i].rank, set->ranks[i - 1].file);
-    }
-    return ST_OK;
-}
 
 st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,
                                   st_arena *arena, st_execution_set *set, st_errors *errors)
@@ -186,5 +161,15 @@ st_status st_execution_read_files(const char *const *paths, size_t count, bool p
     if (status != ST_OK)
         return status;
     st_sort(set->ranks, set->count, sizeof *set->ranks, by_rank);
-    return check_ranks(&own, set);
+    for (size_t i = 0; set->count > 1 && i < set->count; i++) {
+        st_place place = {.file = set->ranks[i].file};
+        if (set->ranks[i].rank < 0)
+            return st_fail(own.errors, ST_ERR_NAME, place,
+                           "the file's name does not say its rank" ST_EXPECTED
+                           "NAME.RANK.et, NAME_RANK.json or NAME_rankRANK.json.gz");
+        if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
+            return st_fail(own.errors, ST_ERR_NAME, place, "rank %lld again, which is %s, too",
+                           (long long)set->ranks[i].rank, set->ranks[i - 1].file);
+    }
+    return ST_OK;
 }

@@ -32,30 +32,6 @@ static int64_t in_ns(double time_s)
 
 /* ---- what runs on the GPU ---- */
 
-/* A node of Chakra tells operations and bytes: as one product of equal sides, and as a kernel that
- * memory bounds, whichever takes longer. */
-static st_status price_work(const pricer *p, const st_execution_node *node, st_price *price)
-{
-    st_task_shape product = {.form = ST_FORM_PRODUCT, .name = node->name, .type = "bf16"};
-    st_task_shape moved = {.form = ST_FORM_KERNEL, .name = node->name};
-    st_price other = {0};
-    st_status status = ST_OK;
-    *price = (st_price){0};
-    if (node->num_ops > 0) {
-        double side = cbrt((double)node->num_ops / 2);
-        product.sizes[ST_SIZE_M] = product.sizes[ST_SIZE_N] = product.sizes[ST_SIZE_K] = side;
-        status = st_prices_of_task(p->prices, &product, price, p->errors);
-    }
-    if (status == ST_OK && node->tensor_size > 0) {
-        moved.sizes[ST_SIZE_BYTES] = (double)node->tensor_size;
-        status = st_prices_of_task(p->prices, &moved, &other, p->errors);
-    }
-    if (other.time_s > price->time_s)
-        *price = other;
-    price->unknown = true;
-    return status;
-}
-
 static st_status price_kernel(const pricer *p, st_execution_node *node)
 {
     st_price price = {0};
@@ -64,7 +40,26 @@ static st_status price_kernel(const pricer *p, st_execution_node *node)
     if (node->shape != NULL) {
         status = st_prices_of_task(p->prices, node->shape, &price, p->errors);
     } else if (has_work && node->duration_us == 0) {
-        status = price_work(p, node, &price);
+        /* A node of Chakra tells operations and bytes: as one product of equal sides, and as a
+         * kernel that memory bounds, whichever takes longer. */
+        st_task_shape product = {.form = ST_FORM_PRODUCT, .name = node->name, .type = "bf16"};
+        st_task_shape moved = {.form = ST_FORM_KERNEL, .name = node->name};
+        st_price other = {0};
+        st_status work_status = ST_OK;
+        price = (st_price){0};
+        if (node->num_ops > 0) {
+            double side = cbrt((double)node->num_ops / 2);
+            product.sizes[ST_SIZE_M] = product.sizes[ST_SIZE_N] = product.sizes[ST_SIZE_K] = side;
+            work_status = st_prices_of_task(p->prices, &product, &price, p->errors);
+        }
+        if (work_status == ST_OK && node->tensor_size > 0) {
+            moved.sizes[ST_SIZE_BYTES] = (double)node->tensor_size;
+            work_status = st_prices_of_task(p->prices, &moved, &other, p->errors);
+        }
+        if (other.time_s > price.time_s)
+            price = other;
+        price.unknown = true;
+        status = work_status;
     } else {
         p->made->kept++;
         return ST_OK;
@@ -164,19 +159,6 @@ static int64_t ranks_of(pricer *p, const st_execution_node *node)
     return p->world > 0 ? (int64_t)p->world : own != NULL ? own->members : 1;
 }
 
-static st_status price_rank(pricer *p, st_execution *rank)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < rank->count && status == ST_OK; i++) {
-        st_execution_node *node = &rank->nodes[i];
-        if (node->type == ST_CHAKRA_COLL)
-            status = price_collective(p, node, ranks_of(p, node));
-        else if (node->type == ST_CHAKRA_COMP && !node->host)
-            status = price_kernel(p, node);
-    }
-    return status;
-}
-
 /*
  * Groups that files name by their size alone meet only where all of their ranks are given; others
  * get the rank into their name.
@@ -210,7 +192,17 @@ st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t 
         status = part_groups(&p, &set->ranks[i]);
     if (status == ST_OK)
         status = count_members(&p);
-    for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        status = price_rank(&p, &set->ranks[i]);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        st_execution *rank = &set->ranks[i];
+        st_status rank_status = ST_OK;
+        for (size_t j = 0; j < rank->count && rank_status == ST_OK; j++) {
+            st_execution_node *node = &rank->nodes[j];
+            if (node->type == ST_CHAKRA_COLL)
+                rank_status = price_collective(&p, node, ranks_of(&p, node));
+            else if (node->type == ST_CHAKRA_COMP && !node->host)
+                rank_status = price_kernel(&p, node);
+        }
+        status = rank_status;
+    }
     return status;
 }

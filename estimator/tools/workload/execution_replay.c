@@ -155,15 +155,6 @@ static uint32_t find_resource(maker *make, const st_execution_node *node)
 
 /* ---- tasks ---- */
 
-static void note_ending(maker *make, const st_execution_node *node, st_task_id task)
-{
-    const ending made = {node->source, node->target, node->tag, task};
-    if (node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV) {
-        ending_list *list = node->type == ST_CHAKRA_SEND ? &make->sent : &make->received;
-        check_memory(make, ST_APPEND(make->arena, list->items, list->count, made));
-    }
-}
-
 static void add_task(maker *make, size_t place)
 {
     const st_execution_node *node = &make->rank->nodes[place];
@@ -186,7 +177,11 @@ static void add_task(maker *make, size_t place)
         spec.key = 1 + (uint64_t)add_name(make, node->group != NULL ? node->group : "all ranks");
     if (ok(make))
         make->status = st_graph_add(make->graph, &spec, &make->tasks[place], make->errors);
-    note_ending(make, node, make->tasks[place]);
+    const ending made = {node->source, node->target, node->tag, make->tasks[place]};
+    if (node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV) {
+        ending_list *list = node->type == ST_CHAKRA_SEND ? &make->sent : &make->received;
+        check_memory(make, ST_APPEND(make->arena, list->items, list->count, made));
+    }
 }
 
 /* ---- the order of a rank ---- */
@@ -300,23 +295,6 @@ static void add_edge(maker *make, st_task_id from, st_task_id to)
         make->status = st_graph_edge(make->graph, from, to, ST_EDGE_USER, make->errors);
 }
 
-static void add_rank(maker *make, const st_execution *rank)
-{
-    st_arena *scratch = st_arena_create();
-    check_memory(make, scratch != NULL);
-    make->rank = rank;
-    make->number = rank->rank >= 0 ? (uint32_t)rank->rank : 0;
-    make->resource_count = 0;
-    if (ok(make)) {
-        make->tasks = st_arena_alloc(scratch, rank->count + 1, sizeof *make->tasks);
-        add_in_order(make, scratch);
-    }
-    for (size_t i = 0; i < rank->count && ok(make); i++)
-        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
-            add_edge(make, make->tasks[rank->deps[rank->nodes[i].dep_first + j]], make->tasks[i]);
-    st_arena_destroy(scratch);
-}
-
 /* ---- transfers ---- */
 
 ST_COMPARE(by_ends, ending, ST_RISING(source) ST_RISING(target) ST_RISING(tag) ST_RISING(task));
@@ -358,8 +336,23 @@ static void build(maker *make)
     for (int i = 0; i < CATEGORIES && ok(make); i++)
         make->status = st_graph_category(make->graph, categories[i].name, categories[i].work,
                                          &make->category[i], make->errors);
-    for (size_t i = 0; i < set->count && ok(make); i++)
-        add_rank(make, &set->ranks[i]);
+    for (size_t i = 0; i < set->count && ok(make); i++) {
+        const st_execution *rank = &set->ranks[i];
+        st_arena *scratch = st_arena_create();
+        check_memory(make, scratch != NULL);
+        make->rank = rank;
+        make->number = rank->rank >= 0 ? (uint32_t)rank->rank : 0;
+        make->resource_count = 0;
+        if (ok(make)) {
+            make->tasks = st_arena_alloc(scratch, rank->count + 1, sizeof *make->tasks);
+            add_in_order(make, scratch);
+        }
+        for (size_t k = 0; k < rank->count && ok(make); k++)
+            for (size_t j = 0; j < rank->nodes[k].dep_count; j++)
+                add_edge(make, make->tasks[rank->deps[rank->nodes[k].dep_first + j]],
+                         make->tasks[k]);
+        st_arena_destroy(scratch);
+    }
     join_transfers(make);
     if (ok(make) && make->made->unmatched > 0)
         st_report(make->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},

@@ -287,19 +287,14 @@ static st_status take_kernel(maker *m, const st_pytorch_operator *one, st_execut
     return ST_OK;
 }
 
-/* The stream of the kernels waits for a collective, by its number, or for the last one. */
-static void see_wait(maker *m, const st_pytorch_operator *one)
-{
-    uint32_t found =
-        one->first_number >= 0 ? find_key(&m->numbers, one->first_number)->collective : 0;
-    m->awaited = found > 0 ? found : m->last_collective;
-}
-
 static st_status add_node(maker *m, const st_pytorch_operator *one)
 {
     st_execution *made = m->made;
     if (one->collective != NULL && strcmp(one->collective, "wait") == 0) {
-        see_wait(m, one);
+        /* The stream of the kernels waits for a collective, by its number, or for the last one. */
+        uint32_t found =
+            one->first_number >= 0 ? find_key(&m->numbers, one->first_number)->collective : 0;
+        m->awaited = found > 0 ? found : m->last_collective;
         return ST_OK;
     }
     bool transfers = one->collective != NULL && kind_of(one->collective) == ST_CHAKRA_COLLECTIVES;

@@ -420,22 +420,6 @@ static bool read_top(reader *r)
 
 ST_COMPARE(by_id, st_pytorch_operator, ST_RISING(id));
 
-static st_status check_order(const reader *r)
-{
-    const st_pytorch *all = r->operators;
-    for (size_t i = 0; i < all->count; i++) {
-        const st_pytorch_operator *one = &all->items[i];
-        bool twice = i > 0 && one->id == all->items[i - 1].id;
-        if (twice || one->parent > one->id)
-            return st_fail(r->errors, ST_ERR_NAME, (st_place){.file = all->file},
-                           "byte %zu: node %llu '%.80s' %s", one->place,
-                           (unsigned long long)one->id, one->name,
-                           twice ? "has an id that another node has, too"
-                                 : "is called by a node that begins after it");
-    }
-    return ST_OK;
-}
-
 static st_status judge(reader *r, bool whole)
 {
     st_place place = st_scan_place(&r->scan);
@@ -452,7 +436,18 @@ static st_status judge(reader *r, bool whole)
                                      : "no execution trace: the file has no list 'nodes'",
                        r->has_events ? "'steptime trace summary' reads it" : "");
     st_sort(r->operators->items, r->operators->count, sizeof *r->operators->items, by_id);
-    return check_order(r);
+    const st_pytorch *all = r->operators;
+    for (size_t i = 0; i < all->count; i++) {
+        const st_pytorch_operator *one = &all->items[i];
+        bool twice = i > 0 && one->id == all->items[i - 1].id;
+        if (twice || one->parent > one->id)
+            return st_fail(r->errors, ST_ERR_NAME, (st_place){.file = all->file},
+                           "byte %zu: node %llu '%.80s' %s", one->place,
+                           (unsigned long long)one->id, one->name,
+                           twice ? "has an id that another node has, too"
+                                 : "is called by a node that begins after it");
+    }
+    return ST_OK;
 }
 
 st_status st_pytorch_read(st_bytes *bytes, st_arena *arena, st_pytorch *operators,

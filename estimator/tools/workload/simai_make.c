@@ -95,29 +95,6 @@ static st_status count_layers(maker *make)
     return make->layers == NULL ? st_out_of_memory(make->errors) : ST_OK;
 }
 
-/* The layer of a node; the backward pass meets them from the last to the first. */
-static layer *layer_of(maker *make, const st_work_node *node, const pass_name *pass)
-{
-    size_t place = place_of(make, pass);
-    uint32_t *seen = &make->seen[place * ST_SIMAI_COLUMNS + pass->column];
-    uint32_t count = make->forward_layers[place] > 0 ? make->forward_layers[place] : 1;
-    *seen += begins_layer(node) ? 1 : 0;
-    uint32_t at = *seen > 0 ? *seen - 1 : 0;
-    at = at < count ? at : count - 1;
-    return &make->layers[place * make->depth +
-                         (pass->column == ST_SIMAI_FORWARD ? at : count - 1 - at)];
-}
-
-static void add_to_pass(maker *make, const st_work_node *node, const pass_name *pass)
-{
-    layer *own = layer_of(make, node, pass);
-    st_simai_column column = pass->column == ST_SIMAI_FORWARD ? ST_SIMAI_FORWARD : ST_SIMAI_INPUT;
-    if (node->type == ST_CHAKRA_COMP)
-        own->ticks[pass->column] += node->duration;
-    if (node->type == ST_CHAKRA_COLL)
-        own->bytes[column][node->group == ST_GROUP_EP ? MESSAGE_EP : MESSAGE_TP] += node->bytes;
-}
-
 /* ---- rows ---- */
 
 /* Rounded from the begin of all rows to the end of this one, so that no sum is off by more than 1.
@@ -133,33 +110,6 @@ static void append(maker *make, const st_simai_row *row)
 {
     if (!ST_APPEND(make->arena, make->simai->rows, make->simai->count, *row))
         make->simai->count = 0;
-}
-
-static void append_layer(maker *make, size_t place, size_t depth)
-{
-    static const st_simai_kind kinds[] = {ST_SIMAI_ALL_REDUCE, ST_SIMAI_ALL_TO_ALL};
-    static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_EP};
-    const layer *own = &make->layers[place * make->depth + depth];
-    bool first = true;
-    for (int i = 0; i < MESSAGES; i++) {
-        bool sends = own->bytes[ST_SIMAI_FORWARD][i] + own->bytes[ST_SIMAI_INPUT][i] > 0;
-        bool silent = i + 1 == MESSAGES && first;
-        if (!sends && !silent)
-            continue;
-        st_simai_row row = {.name =
-                                st_arena_printf(make->arena, "micro%zu.chunk%zu.layer%zu%s",
-                                                place / make->chunks + 1, place % make->chunks + 1,
-                                                depth + 1, first ? "" : ".experts")};
-        for (int j = 0; j < ST_SIMAI_COLUMNS && first; j++)
-            row.work[j].compute_ns = whole_ns(make, (st_simai_column)j, own->ticks[j]);
-        for (int j = 0; j < ST_SIMAI_WEIGHTS; j++) {
-            row.work[j].bytes = own->bytes[j][i];
-            row.work[j].group = groups[i];
-            row.work[j].kind = own->bytes[j][i] > 0 ? kinds[i] : ST_SIMAI_NONE;
-        }
-        append(make, &row);
-        first = false;
-    }
 }
 
 /* Data parallelism, the optimizer and what else is no part of a pass. */
@@ -195,9 +145,23 @@ static void add_node(maker *make, const st_work_node *node)
         make->simai->pp_bytes = node->bytes;
     if (node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV)
         return;
-    if (read_pass(node, &pass))
-        add_to_pass(make, node, &pass);
-    else if (node->type == ST_CHAKRA_COLL && node->group == ST_GROUP_EMBEDDING)
+    if (read_pass(node, &pass)) {
+        /* The layer of a node; the backward pass meets them from the last to the first. */
+        size_t place = place_of(make, &pass);
+        uint32_t *seen = &make->seen[place * ST_SIMAI_COLUMNS + pass.column];
+        uint32_t count = make->forward_layers[place] > 0 ? make->forward_layers[place] : 1;
+        *seen += begins_layer(node) ? 1 : 0;
+        uint32_t at = *seen > 0 ? *seen - 1 : 0;
+        at = at < count ? at : count - 1;
+        layer *own = &make->layers[place * make->depth +
+                                   (pass.column == ST_SIMAI_FORWARD ? at : count - 1 - at)];
+        st_simai_column column =
+            pass.column == ST_SIMAI_FORWARD ? ST_SIMAI_FORWARD : ST_SIMAI_INPUT;
+        if (node->type == ST_CHAKRA_COMP)
+            own->ticks[pass.column] += node->duration;
+        if (node->type == ST_CHAKRA_COLL)
+            own->bytes[column][node->group == ST_GROUP_EP ? MESSAGE_EP : MESSAGE_TP] += node->bytes;
+    } else if (node->type == ST_CHAKRA_COLL && node->group == ST_GROUP_EMBEDDING)
         make->tied_bytes += node->bytes;
     else
         append_end(make, node);
@@ -232,16 +196,6 @@ static st_status check(const maker *make)
     return ST_OK;
 }
 
-/* Rows run up in the backward pass: what a step ends with stands first. */
-static void turn(st_simai *simai)
-{
-    for (size_t i = 0; i < simai->count / 2; i++) {
-        st_simai_row row = simai->rows[i];
-        simai->rows[i] = simai->rows[simai->count - 1 - i];
-        simai->rows[simai->count - 1 - i] = row;
-    }
-}
-
 st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *arena, st_simai *simai,
                         st_errors *errors)
 {
@@ -264,9 +218,37 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
         status = check(&make);
     if (status != ST_OK)
         return status;
-    turn(simai);
+    /* Rows run up in the backward pass: what a step ends with stands first. */
+    for (size_t i = 0; i < simai->count / 2; i++) {
+        st_simai_row row = simai->rows[i];
+        simai->rows[i] = simai->rows[simai->count - 1 - i];
+        simai->rows[simai->count - 1 - i] = row;
+    }
     for (size_t place = 0; place < make.chunks * make.micros; place++)
-        for (size_t depth = 0; depth < make.forward_layers[place]; depth++)
-            append_layer(&make, place, depth);
+        for (size_t depth = 0; depth < make.forward_layers[place]; depth++) {
+            static const st_simai_kind kinds[] = {ST_SIMAI_ALL_REDUCE, ST_SIMAI_ALL_TO_ALL};
+            static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_EP};
+            const layer *own = &make.layers[place * make.depth + depth];
+            bool first = true;
+            for (int i = 0; i < MESSAGES; i++) {
+                bool sends = own->bytes[ST_SIMAI_FORWARD][i] + own->bytes[ST_SIMAI_INPUT][i] > 0;
+                bool silent = i + 1 == MESSAGES && first;
+                if (!sends && !silent)
+                    continue;
+                st_simai_row row = {
+                    .name = st_arena_printf(make.arena, "micro%zu.chunk%zu.layer%zu%s",
+                                            place / make.chunks + 1, place % make.chunks + 1,
+                                            depth + 1, first ? "" : ".experts")};
+                for (int j = 0; j < ST_SIMAI_COLUMNS && first; j++)
+                    row.work[j].compute_ns = whole_ns(&make, (st_simai_column)j, own->ticks[j]);
+                for (int j = 0; j < ST_SIMAI_WEIGHTS; j++) {
+                    row.work[j].bytes = own->bytes[j][i];
+                    row.work[j].group = groups[i];
+                    row.work[j].kind = own->bytes[j][i] > 0 ? kinds[i] : ST_SIMAI_NONE;
+                }
+                append(&make, &row);
+                first = false;
+            }
+        }
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }

@@ -94,17 +94,12 @@ static uint64_t read_number(reader *own, uint64_t least, uint64_t most, const ch
 
 /* ---- the first line ---- */
 
-static void skip_checkpoints(reader *own)
-{
-    uint64_t count = read_number(own, 0, INT32_MAX, "how many rows are listed");
-    for (uint64_t i = 0; i < count && own->status == ST_OK; i++)
-        (void)read_number(own, 0, INT32_MAX, "the number of a row");
-}
-
 static void read_size(reader *own, const word *key, st_simai *simai)
 {
     if (is_word(key, "checkpoints:") || is_word(key, "checkpoint_initiates:")) {
-        skip_checkpoints(own);
+        uint64_t count = read_number(own, 0, INT32_MAX, "how many rows are listed");
+        for (uint64_t i = 0; i < count && own->status == ST_OK; i++)
+            (void)read_number(own, 0, INT32_MAX, "the number of a row");
         return;
     }
     if (is_word(key, "pp_comm:") || is_word(key, "pp_comm")) {
@@ -122,26 +117,6 @@ static void read_size(reader *own, const word *key, st_simai *simai)
     refuse(own, key,
            "model_parallel_NPU_group:, ep:, pp:, vpp:, ga:, all_gpus:, checkpoints:, "
            "checkpoint_initiates: or pp_comm:");
-}
-
-static void read_sizes(reader *own, st_simai *simai)
-{
-    word policy = next_word(own);
-    if (!is_word(&policy, ST_SIMAI_POLICY))
-        refuse(own, &policy, ST_SIMAI_POLICY);
-    word key = next_word(own);
-    for (; key.length > 0 && own->status == ST_OK; key = next_word(own))
-        read_size(own, &key, simai);
-    for (int i = 0; i < ST_SIMAI_SIZES && own->status == ST_OK; i++)
-        if (simai->size[i] == 0)
-            refuse(own, &key, st_simai_size_words[i]);
-    uint64_t ranks = simai->size[ST_SIMAI_TP] * simai->size[ST_SIMAI_PP];
-    if (own->status == ST_OK && simai->size[ST_SIMAI_GPUS] % ranks != 0)
-        own->status =
-            st_fail(own->errors, ST_ERR_VALUE, policy.place,
-                    "all_gpus is no multiple of the GPUs of a pipeline" ST_FOUND
-                    "%llu GPUs, tp * pp of %llu",
-                    (unsigned long long)simai->size[ST_SIMAI_GPUS], (unsigned long long)ranks);
 }
 
 /* ---- rows ---- */
@@ -165,24 +140,6 @@ static bool read_collective(const word *found, st_simai_column column, st_simai_
     return false;
 }
 
-static void read_work(reader *own, st_simai_column column, st_simai_work *work)
-{
-    work->compute_ns = read_number(own, 0, INT64_MAX, "compute time, whole nanoseconds");
-    word found = next_word(own);
-    if (!read_collective(&found, column, work))
-        refuse(own, &found,
-               "NONE, or ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, of experts with _EP or "
-               "_DP_EP");
-    const char *before = own->at;
-    work->bytes = read_number(own, 0, INT64_MAX, "bytes, a whole number");
-    own->at = before;
-    word size = next_word(own);
-    if (work->kind == ST_SIMAI_NONE && work->bytes > 0)
-        refuse(own, &size, "0 bytes of NONE");
-    if (work->bytes == 0) /* AICB names the collective of what is not sent, too */
-        work->kind = ST_SIMAI_NONE;
-}
-
 static void read_row(reader *own, st_simai_row *row)
 {
     word name = next_word(own);
@@ -193,8 +150,25 @@ static void read_row(reader *own, st_simai_row *row)
     word dependency = next_word(own);
     if (!is_word(&dependency, "-1"))
         refuse(own, &dependency, "-1");
-    for (int i = 0; i < ST_SIMAI_COLUMNS && own->status == ST_OK; i++)
-        read_work(own, (st_simai_column)i, &row->work[i]);
+    for (int i = 0; i < ST_SIMAI_COLUMNS && own->status == ST_OK; i++) {
+        const st_simai_column column = (st_simai_column)i;
+        st_simai_work *work = &row->work[i];
+        work->compute_ns = read_number(own, 0, INT64_MAX, "compute time, whole nanoseconds");
+        word found = next_word(own);
+        if (!read_collective(&found, column, work))
+            refuse(
+                own, &found,
+                "NONE, or ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, of experts with _EP or "
+                "_DP_EP");
+        const char *before = own->at;
+        work->bytes = read_number(own, 0, INT64_MAX, "bytes, a whole number");
+        own->at = before;
+        word size = next_word(own);
+        if (work->kind == ST_SIMAI_NONE && work->bytes > 0)
+            refuse(own, &size, "0 bytes of NONE");
+        if (work->bytes == 0) /* AICB names the collective of what is not sent, too */
+            work->kind = ST_SIMAI_NONE;
+    }
     if (own->status == ST_OK)
         row->update_ns = read_number(own, 0, INT64_MAX, "a delay, whole nanoseconds");
     word rest = next_word(own);
@@ -243,9 +217,24 @@ st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *sima
                   .errors = errors};
     *simai = (st_simai){0};
     word missing = {.text = source->text, .place = {source->file, 1, 1}};
-    if (next_line(&own))
-        read_sizes(&own, simai);
-    else
+    if (next_line(&own)) {
+        word policy = next_word(&own);
+        if (!is_word(&policy, ST_SIMAI_POLICY))
+            refuse(&own, &policy, ST_SIMAI_POLICY);
+        word key = next_word(&own);
+        for (; key.length > 0 && own.status == ST_OK; key = next_word(&own))
+            read_size(&own, &key, simai);
+        for (int i = 0; i < ST_SIMAI_SIZES && own.status == ST_OK; i++)
+            if (simai->size[i] == 0)
+                refuse(&own, &key, st_simai_size_words[i]);
+        uint64_t ranks = simai->size[ST_SIMAI_TP] * simai->size[ST_SIMAI_PP];
+        if (own.status == ST_OK && simai->size[ST_SIMAI_GPUS] % ranks != 0)
+            own.status =
+                st_fail(own.errors, ST_ERR_VALUE, policy.place,
+                        "all_gpus is no multiple of the GPUs of a pipeline" ST_FOUND
+                        "%llu GPUs, tp * pp of %llu",
+                        (unsigned long long)simai->size[ST_SIMAI_GPUS], (unsigned long long)ranks);
+    } else
         refuse(&own, &missing, ST_SIMAI_POLICY);
     if (own.status == ST_OK)
         read_rows(&own, simai);

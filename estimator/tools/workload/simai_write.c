@@ -9,20 +9,6 @@ const char *const st_simai_kind_words[ST_SIMAI_KINDS] = {"NONE", "ALLREDUCE", "A
 const char *const st_simai_size_words[ST_SIMAI_SIZES] = {
     "model_parallel_NPU_group:", "ep:", "pp:", "vpp:", "ga:", "all_gpus:"};
 
-/* Without a suffix the column says which group it is. */
-static const char *suffix_of(st_group group)
-{
-    return group == ST_GROUP_EP ? "_EP" : group == ST_GROUP_EXPERT_DP ? "_DP_EP" : "";
-}
-
-static void write_work(const st_simai_work *work, st_buffer *buffer)
-{
-    st_buffer_printf(buffer, "\t%llu\t%s%s\t%llu", (unsigned long long)work->compute_ns,
-                     st_simai_kind_words[work->kind],
-                     work->kind == ST_SIMAI_NONE ? "" : suffix_of(work->group),
-                     (unsigned long long)work->bytes);
-}
-
 void st_simai_write(const st_simai *simai, st_buffer *buffer)
 {
     st_buffer_printf(buffer, "%s", ST_SIMAI_POLICY);
@@ -33,8 +19,18 @@ void st_simai_write(const st_simai *simai, st_buffer *buffer)
                      (unsigned long long)simai->pp_bytes, simai->count);
     for (size_t i = 0; i < simai->count; i++) {
         st_buffer_printf(buffer, "%s\t-1", simai->rows[i].name);
-        for (int j = 0; j < ST_SIMAI_COLUMNS; j++)
-            write_work(&simai->rows[i].work[j], buffer);
+        for (int j = 0; j < ST_SIMAI_COLUMNS; j++) {
+            const st_simai_work *work = &simai->rows[i].work[j];
+            /* Without a suffix the column says which group it is. */
+            st_buffer_printf(buffer, "\t%llu\t%s%s\t%llu", (unsigned long long)work->compute_ns,
+                             st_simai_kind_words[work->kind],
+                             work->kind == ST_SIMAI_NONE
+                                 ? ""
+                                 : (work->group == ST_GROUP_EP          ? "_EP"
+                                    : work->group == ST_GROUP_EXPERT_DP ? "_DP_EP"
+                                                                        : ""),
+                             (unsigned long long)work->bytes);
+        }
         st_buffer_printf(buffer, "\t%llu\n", (unsigned long long)simai->rows[i].update_ns);
     }
 }
@@ -46,16 +42,6 @@ typedef struct totals {
     double bytes[ST_GROUPS][ST_SIMAI_KINDS];
     uint64_t messages[ST_GROUPS][ST_SIMAI_KINDS];
 } totals;
-
-static void add_up(const st_simai *simai, totals *all)
-{
-    for (size_t i = 0; i < simai->count * ST_SIMAI_COLUMNS; i++) {
-        const st_simai_work *work = &simai->rows[i / ST_SIMAI_COLUMNS].work[i % ST_SIMAI_COLUMNS];
-        all->computed_s[i % ST_SIMAI_COLUMNS] += (double)work->compute_ns / 1e9;
-        all->bytes[work->group][work->kind] += (double)work->bytes;
-        all->messages[work->group][work->kind] += work->kind == ST_SIMAI_NONE ? 0 : 1;
-    }
-}
 
 static void fill_message(const void *context, size_t index, st_node *node)
 {
@@ -78,7 +64,12 @@ void st_simai_report(const st_simai *simai, st_arena *arena, st_result *result)
     totals *all = st_arena_alloc(arena, 1, sizeof *all);
     if (all == NULL)
         return; /* the arena has failed, and with it the result */
-    add_up(simai, all);
+    for (size_t i = 0; i < simai->count * ST_SIMAI_COLUMNS; i++) {
+        const st_simai_work *work = &simai->rows[i / ST_SIMAI_COLUMNS].work[i % ST_SIMAI_COLUMNS];
+        all->computed_s[i % ST_SIMAI_COLUMNS] += (double)work->compute_ns / 1e9;
+        all->bytes[work->group][work->kind] += (double)work->bytes;
+        all->messages[work->group][work->kind] += work->kind == ST_SIMAI_NONE ? 0 : 1;
+    }
     for (int i = 0; i < ST_SIMAI_SIZES; i++) {
         st_put_count(root, sizes[i], simai->size[i]);
         st_say(root, "%-18s  %llu\n", sizes[i], (unsigned long long)simai->size[i]);

@@ -22,17 +22,12 @@ typedef struct axes {
     size_t stride[2];
 } axes;
 
-/* A stage between the first and the last one has no part in the embedding's sum. */
-static bool is_alone(const st_placement *placement, st_group group, size_t rank)
-{
-    size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
-    return group == ST_GROUP_EMBEDDING && stage > 0 && stage + 1 < placement->size[ST_GROUP_PP];
-}
-
 static axes axes_of(const st_workload *workload, st_group group, size_t rank)
 {
     const st_placement *placement = &workload->placement;
-    if (is_alone(placement, group, rank))
+    /* A stage between the first and the last one has no part in the embedding's sum. */
+    size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
+    if (group == ST_GROUP_EMBEDDING && stage > 0 && stage + 1 < placement->size[ST_GROUP_PP])
         return (axes){.first = rank, .size = {1, 1}};
     if (group == ST_GROUP_EMBEDDING)
         return (axes){.first = st_workload_peer(workload, rank, 0),

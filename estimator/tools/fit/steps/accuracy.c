@@ -27,18 +27,13 @@ const char *st_row_part_text(st_row_part part)
     return "all rows";
 }
 
-static bool is_in_part(const st_row *row, st_row_part part)
-{
-    return part == ST_ROWS_ALL || row->fitted == (part == ST_ROWS_FITTED);
-}
-
 /* The errors of the rows of a group and a part. */
 static size_t collect(comparer *own, const st_row_group *group, st_row_part part)
 {
     size_t count = 0;
     for (size_t i = 0; i < own->measured->row_count; i++) {
         const st_row *row = &own->measured->rows[i];
-        if (!st_row_counts(row) || !is_in_part(row, part))
+        if (!st_row_counts(row) || (part != ST_ROWS_ALL && row->fitted != (part == ST_ROWS_FITTED)))
             continue;
         if (group == NULL || st_measured_holds(own->measured, &group->when, i))
             own->errors[count++] = row->error;
@@ -112,22 +107,6 @@ static st_status count_reasons(const st_measured *measured, st_arena *arena, st_
     return ST_OK;
 }
 
-static void count_rows(const st_measured *measured, st_accuracy *accuracy)
-{
-    for (size_t i = 0; i < measured->row_count; i++) {
-        const st_row *row = &measured->rows[i];
-        accuracy->estimated += row->estimated ? 1 : 0;
-        if (row->left_out != NULL)
-            continue;
-        accuracy->compared += row->ran_out ? 0 : 1;
-        accuracy->fitted += row->fitted ? 1 : 0;
-        if (measured->fits == NULL)
-            continue;
-        accuracy->verdicts++;
-        accuracy->verdicts_right += row->fits != row->ran_out ? 1 : 0;
-    }
-}
-
 double st_memory_share(const st_accuracy *accuracy)
 {
     return accuracy->verdicts > 0 ? (double)accuracy->verdicts_right / (double)accuracy->verdicts
@@ -150,7 +129,18 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena, st_accura
         status = add_group(&own, source != NULL ? &source->groups[i] : NULL);
     if (status == ST_OK)
         status = count_reasons(measured, arena, accuracy);
-    count_rows(measured, accuracy);
+    for (size_t i = 0; i < measured->row_count; i++) {
+        const st_row *row = &measured->rows[i];
+        accuracy->estimated += row->estimated ? 1 : 0;
+        if (row->left_out != NULL)
+            continue;
+        accuracy->compared += row->ran_out ? 0 : 1;
+        accuracy->fitted += row->fitted ? 1 : 0;
+        if (measured->fits == NULL)
+            continue;
+        accuracy->verdicts++;
+        accuracy->verdicts_right += row->fits != row->ran_out ? 1 : 0;
+    }
     accuracy->memory_limit = source != NULL ? source->memory_limit : 0;
     accuracy->failed += st_memory_share(accuracy) < accuracy->memory_limit ? 1 : 0;
     return status;

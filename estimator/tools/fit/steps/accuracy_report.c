@@ -35,24 +35,20 @@ st_table *st_say_errors(st_node *node, const char *title, int decimals)
     return st_say_table(node, shape, ST_COUNT(shape), 2);
 }
 
-/* "at most 5 %", or that the mean is more. */
-static void put_limit(st_node *map, double limit, double mean)
-{
-    char number[ST_QUANTITY_TEXT];
-    if (limit <= 0)
-        return;
-    st_put_format(map, ".limit", "%s %s %%", mean > limit ? "FAIL, more than" : "at most",
-                  st_number_significant(100.0 * limit, 6, number, sizeof number));
-    st_put_ink(map, mean > limit ? ST_INK_BAD : ST_INK_GOOD);
-}
-
 void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
                     const st_error_summary *errors, double limit)
 {
     st_node *map = st_put_line_map(node, key);
     st_error_summary_put(map, errors);
     st_put_text(map, ".name", name);
-    put_limit(map, limit, errors->mean_absolute);
+    /* "at most 5 %", or that the mean is more. */
+    const double mean = errors->mean_absolute;
+    char number[ST_QUANTITY_TEXT];
+    if (!(limit <= 0)) {
+        st_put_format(map, ".limit", "%s %s %%", mean > limit ? "FAIL, more than" : "at most",
+                      st_number_significant(100.0 * limit, 6, number, sizeof number));
+        st_put_ink(map, mean > limit ? ST_INK_BAD : ST_INK_GOOD);
+    }
     st_table_show(table, map,
                   ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,"
                   "within_20,.limit");
@@ -102,16 +98,6 @@ static void put_group(const st_group_errors *group, st_node *map, st_table *tabl
         st_show_errors(table, map, "errors_with_factor_of_others", "  factor of the other rows",
                        &group->site_left_out, 0);
     st_put_number(map, "site_limit", group->site_limit > 0 ? group->site_limit : (double)NAN);
-}
-
-static void put_groups(const st_accuracy *accuracy, st_node *map)
-{
-    st_node *list = st_put_list(map, "groups");
-    if (accuracy->group_count == 0)
-        return;
-    st_table *table = st_say_errors(map, accuracy->measured->cell, 0);
-    for (size_t i = 0; i < accuracy->group_count; i++)
-        put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
 }
 
 /* ---- what was left out and what was assumed ---- */
@@ -239,20 +225,6 @@ static void fill_row(const void *context, size_t index, st_node *node)
     st_put_text(node, ".why", !compared ? row->left_out : row->ran_out ? "ran out of memory" : "");
 }
 
-static void put_rows(const st_measured *measured, bool shown, st_node *map)
-{
-    static const st_table_column shape[] = {{.title = "row", .ink = ST_INK_NAME},
-                                            {.title = "measured", .none = "-", .right = true},
-                                            {.title = "estimated", .none = "-", .right = true},
-                                            ST_COLUMN_CHANGE("error", 1),
-                                            {.elastic = true}};
-    st_node *rows = st_put_rows(map, "rows", fill_row, measured, measured->row_count);
-    if (!shown)
-        return;
-    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
-                  "id,.measured,estimated,error,.note");
-}
-
 /* ---- all of it ---- */
 
 void st_say_source(st_node *node, const char *name, const char *title, const char *cite)
@@ -268,8 +240,9 @@ void st_say_source(st_node *node, const char *name, const char *title, const cha
     st_say(node, "\n");
 }
 
-static void put_head(const st_measured *measured, st_node *map)
+void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
 {
+    const st_measured *measured = accuracy->measured;
     const st_table_source *source = measured->source;
     st_put_text(map, "source", measured->name);
     st_put_text(map, "title", source != NULL ? source->title : NULL);
@@ -280,12 +253,6 @@ static void put_head(const st_measured *measured, st_node *map)
     st_put_unit(map, "unit", measured->type);
     st_say_source(map, measured->name, source != NULL ? source->title : NULL,
                   source != NULL ? source->cite : NULL);
-}
-
-void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
-{
-    const st_measured *measured = accuracy->measured;
-    put_head(measured, map);
     st_put_count(map, "estimated", accuracy->estimated);
     st_put_count(map, "compared", accuracy->compared);
     st_put_count(map, "fitted", accuracy->fitted);
@@ -293,9 +260,24 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
     st_put_count(map, "memory_checks_right", accuracy->verdicts_right);
     st_put_number(map, "memory_limit",
                   accuracy->memory_limit > 0 ? accuracy->memory_limit : (double)NAN);
-    put_groups(accuracy, map);
+    st_node *list = st_put_list(map, "groups");
+    if (accuracy->group_count != 0) {
+        st_table *table = st_say_errors(map, accuracy->measured->cell, 0);
+        for (size_t i = 0; i < accuracy->group_count; i++)
+            put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
+    }
     say_verdicts(accuracy, map);
     put_left_out(accuracy, map);
     put_assumptions(measured, details, map);
-    put_rows(measured, details || measured->csv == NULL, map);
+    const bool shown = details || measured->csv == NULL;
+    static const st_table_column shape[] = {{.title = "row", .ink = ST_INK_NAME},
+                                            {.title = "measured", .none = "-", .right = true},
+                                            {.title = "estimated", .none = "-", .right = true},
+                                            ST_COLUMN_CHANGE("error", 1),
+                                            {.elastic = true}};
+    st_node *rows = st_put_rows(map, "rows", fill_row, measured, measured->row_count);
+    if (!shown)
+        return;
+    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
+                  "id,.measured,estimated,error,.note");
 }

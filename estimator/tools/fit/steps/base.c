@@ -249,20 +249,14 @@ static const char *copy(const st_bases *bases, const char *text)
     return st_arena_copy(bases->arena, text, strlen(text));
 }
 
-static const st_base *find_base(const st_bases *bases, const st_base_name *name)
-{
-    const st_base *base = bases->first;
-    while (base != NULL && (strcmp(base->name.gpu, name->gpu) != 0 ||
-                            strcmp(base->name.sections, name->sections) != 0 ||
-                            strcmp(base->name.texts, name->texts) != 0 ||
-                            strcmp(base->name.order, name->order) != 0))
-        base = base->next;
-    return base;
-}
-
 const st_base *st_base_of(st_bases *bases, const st_base_name *name)
 {
-    const st_base *known = find_base(bases, name);
+    const st_base *known = bases->first;
+    while (known != NULL && (strcmp(known->name.gpu, name->gpu) != 0 ||
+                             strcmp(known->name.sections, name->sections) != 0 ||
+                             strcmp(known->name.texts, name->texts) != 0 ||
+                             strcmp(known->name.order, name->order) != 0))
+        known = known->next;
     if (known != NULL || bases->failed)
         return known; /* others would mostly fail for the same reason */
     if (bases->count == ST_BASES_MAX) {

@@ -54,37 +54,6 @@ typedef struct fitter {
 
 /* ---- rows ---- */
 
-/* What a row reaches as measured, by the sheet's count of FLOPs. */
-static double mfu_of(const st_measured *set, size_t row)
-{
-    const st_row *own = &set->rows[row];
-    return set->more_count > 0 ? set->more_values[0][row] * own->estimate / own->measured
-                               : (double)NAN;
-}
-
-/* The rows of a block stand side by side. */
-static void list_block(fitter *own, size_t index, size_t variant)
-{
-    st_calibration *calibration = own->calibration;
-    const st_measured *set = &calibration->sets[index];
-    fit_block *block = &own->blocks[own->block_count++];
-    *block = (fit_block){.set = set,
-                         .providers = st_measured_providers(set, variant),
-                         .first = calibration->row_count};
-    for (size_t row = 0; row < set->row_count; row++) {
-        if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
-            continue;
-        own->measured[calibration->row_count] = set->rows[row].measured;
-        own->held.mfu[calibration->row_count] = mfu_of(set, row);
-        calibration->rows[calibration->row_count++] =
-            (st_used_row){.set = index,
-                          .row = row,
-                          .test = calibration->first_test > 0 && index >= calibration->first_test,
-                          .error_left_out = (double)NAN};
-    }
-    block->row_count = calibration->row_count - block->first;
-}
-
 static st_status list_rows(fitter *own)
 {
     st_calibration *calibration = own->calibration;
@@ -108,8 +77,32 @@ static st_status list_rows(fitter *own)
     if (st_arena_failed(own->arena))
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->set_count; i++)
-        for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++)
-            list_block(own, i, variant);
+        for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++) {
+            /* The rows of a block stand side by side. */
+            st_calibration *block_calibration = own->calibration;
+            const st_measured *set = &block_calibration->sets[i];
+            fit_block *block = &own->blocks[own->block_count++];
+            *block = (fit_block){.set = set,
+                                 .providers = st_measured_providers(set, variant),
+                                 .first = block_calibration->row_count};
+            for (size_t row = 0; row < set->row_count; row++) {
+                if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
+                    continue;
+                own->measured[block_calibration->row_count] = set->rows[row].measured;
+                /* What a row reaches as measured, by the sheet's count of FLOPs. */
+                const st_row *mfu_own = &set->rows[row];
+                own->held.mfu[block_calibration->row_count] =
+                    set->more_count > 0
+                        ? set->more_values[0][row] * mfu_own->estimate / mfu_own->measured
+                        : (double)NAN;
+                block_calibration->rows[block_calibration->row_count++] = (st_used_row){
+                    .set = i,
+                    .row = row,
+                    .test = block_calibration->first_test > 0 && i >= block_calibration->first_test,
+                    .error_left_out = (double)NAN};
+            }
+            block->row_count = block_calibration->row_count - block->first;
+        }
     return ST_OK;
 }
 
@@ -147,18 +140,6 @@ static size_t varied_index(const fitter *own, const st_sheet_input *input, size_
             return i;
     }
     return SIZE_MAX;
-}
-
-/* An input of the used rows alone; the first of them tells where a fit may start. */
-static double *gather(fitter *own, const fit_block *block, size_t input)
-{
-    const st_measured *set = block->set;
-    double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
-    for (size_t i = 0; values != NULL && i < block->row_count; i++) {
-        size_t row = own->calibration->rows[block->first + i].row;
-        values[i] = set->inputs[input * set->row_count + row];
-    }
-    return values;
 }
 
 /* What is the same in all rows is computed once. */
@@ -203,7 +184,13 @@ static st_status fill_columns(fitter *own, fit_block *block)
     if (block->columns == NULL || block->mixed == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        double *values = gather(own, block, i);
+        /* An input of the used rows alone; the first of them tells where a fit may start. */
+        const st_measured *set = block->set;
+        double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
+        for (size_t j = 0; values != NULL && j < block->row_count; j++) {
+            size_t row = own->calibration->rows[block->first + j].row;
+            values[j] = set->inputs[i * set->row_count + row];
+        }
         if (values == NULL)
             return ST_ERR_MEMORY;
         if (is_varied(own, &inputs[i]))
@@ -229,21 +216,6 @@ static st_status begin_runs(fitter *own, fit_block *block)
     return ST_OK;
 }
 
-static st_status prepare_block(fitter *own, fit_block *block)
-{
-    const st_measured *set = block->set;
-    const st_program_options options = {.outputs = &set->cell,
-                                        .output_count = 1,
-                                        .providers = block->providers->items,
-                                        .provider_count = block->providers->count,
-                                        .without_checks = true};
-    st_status status =
-        st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
-    if (status == ST_OK)
-        status = fill_columns(own, block);
-    return status == ST_OK ? begin_runs(own, block) : status;
-}
-
 static st_status prepare(fitter *own)
 {
     st_calibration *calibration = own->calibration;
@@ -256,20 +228,24 @@ static st_status prepare(fitter *own)
             (st_parameter){varied->low, varied->high, varied->start, varied->prior, varied->sd};
     }
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->block_count && status == ST_OK; i++)
-        status = prepare_block(own, &own->blocks[i]);
+    for (size_t i = 0; i < own->block_count && status == ST_OK; i++) {
+        fit_block *block = &own->blocks[i];
+        const st_measured *set = block->set;
+        const st_program_options options = {.outputs = &set->cell,
+                                            .output_count = 1,
+                                            .providers = block->providers->items,
+                                            .provider_count = block->providers->count,
+                                            .without_checks = true};
+        st_status block_status =
+            st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
+        if (block_status == ST_OK)
+            block_status = fill_columns(own, block);
+        status = block_status == ST_OK ? begin_runs(own, block) : block_status;
+    }
     for (size_t i = 0; i < calibration->varied_count; i++)
         if (!isfinite(own->parameters[i].start))
             own->parameters[i].start = st_parameter_at(&own->parameters[i], 0.5);
     return status;
-}
-
-static void spread_values(const fitter *own, const fit_block *block)
-{
-    for (size_t i = 0; i < block->mixed_count; i++)
-        for (size_t row = 0; row < block->row_count; row++)
-            if (block->mixed[i].sources[row] != SIZE_MAX)
-                block->mixed[i].values[row] = own->values[block->mixed[i].sources[row]];
 }
 
 static st_status evaluate(void *self, const double *values, double *estimates)
@@ -278,7 +254,10 @@ static st_status evaluate(void *self, const double *values, double *estimates)
     memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
     for (size_t i = 0; i < own->block_count; i++) {
         fit_block *block = &own->blocks[i];
-        spread_values(own, block);
+        for (size_t j = 0; j < block->mixed_count; j++)
+            for (size_t row = 0; row < block->row_count; row++)
+                if (block->mixed[j].sources[row] != SIZE_MAX)
+                    block->mixed[j].values[row] = own->values[block->mixed[j].sources[row]];
         double *const outputs[] = {estimates + block->first};
         const st_paced run = {.inputs = block->columns,
                               .level = block->laid_out ? 1 : 0,
@@ -315,34 +294,27 @@ static st_status check_counts(const fitter *own)
                    rows, rows == 1 ? "" : "s", calibration->varied_count);
 }
 
-/* Whether any row answers when a constant goes from one bound to the other. */
-static st_status is_sensitive(fitter *own, size_t index, bool *answer)
-{
-    double values[ST_FIT_MAX_PARAMETERS];
-    size_t rows = own->calibration->row_count;
-    for (size_t i = 0; i < own->calibration->varied_count; i++)
-        values[i] = own->parameters[i].start;
-    values[index] = own->parameters[index].low;
-    st_status status = evaluate(own, values, own->scratch);
-    values[index] = own->parameters[index].high;
-    if (status == ST_OK)
-        status = evaluate(own, values, own->scratch + rows);
-    *answer = false;
-    for (size_t i = 0; i < rows && status == ST_OK; i++) {
-        double low = own->scratch[i];
-        double high = own->scratch[rows + i];
-        *answer =
-            *answer || (!own->calibration->rows[i].test && !(fabs(high - low) <= 1e-9 * fabs(low)));
-    }
-    return status;
-}
-
 static st_status check_sensitivity(fitter *own)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < own->calibration->varied_count; i++) {
         st_varied *varied = &own->calibration->varied[i];
-        st_status run = is_sensitive(own, i, &varied->moves);
+        double values[ST_FIT_MAX_PARAMETERS];
+        size_t rows = own->calibration->row_count;
+        for (size_t j = 0; j < own->calibration->varied_count; j++)
+            values[j] = own->parameters[j].start;
+        values[i] = own->parameters[i].low;
+        st_status run = evaluate(own, values, own->scratch);
+        values[i] = own->parameters[i].high;
+        if (run == ST_OK)
+            run = evaluate(own, values, own->scratch + rows);
+        varied->moves = false;
+        for (size_t j = 0; j < rows && run == ST_OK; j++) {
+            double low = own->scratch[j];
+            double high = own->scratch[rows + j];
+            varied->moves = varied->moves || (!own->calibration->rows[j].test &&
+                                              !(fabs(high - low) <= 1e-9 * fabs(low)));
+        }
         if (run != ST_OK)
             return run;
         if (!varied->moves && varied->prior > 0)
@@ -520,19 +492,6 @@ static size_t sort_texts(const char **values, size_t used)
     return kept;
 }
 
-/* The values of a column; rows without one are never held out. */
-static const char **list_values(const fitter *own, const char *column, size_t *count)
-{
-    size_t rows = own->calibration->row_count;
-    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
-    size_t used = 0;
-    for (size_t i = 0; values != NULL && i < rows; i++)
-        if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
-            values[used++] = field_of(own, i, column);
-    *count = sort_texts(values, used);
-    return values;
-}
-
 static void summarize_group(fitter *own, const char *value, st_held_group *group)
 {
     *group = (st_held_group){.value = value, .errors = summarize(own, own->held.own)};
@@ -564,28 +523,23 @@ static st_status leave_value_out(fitter *own, const st_held *by, const char *val
     return status;
 }
 
-/* Names of the groups that the sources of the rows have, behind "" for all rows. */
-static const char **list_parts(const fitter *own, size_t *count)
-{
-    const st_calibration *calibration = own->calibration;
-    const char **names = NULL;
-    const char *all = "";
-    *count = 0;
-    (void)ST_APPEND(own->arena, names, *count, all);
-    for (size_t i = 0; i < calibration->set_count; i++) {
-        const st_table_source *source = calibration->sets[i].source;
-        for (size_t k = 1; source != NULL && k < source->group_count; k++)
-            (void)ST_APPEND(own->arena, names, *count, source->groups[k].name);
-    }
-    *count = sort_texts(names, *count);
-    return names;
-}
-
 /* All rows that fits see, or none of them, and by the groups of their sources. */
 static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, size_t *part_count)
 {
     size_t count = 0;
-    const char **names = list_parts(own, &count);
+    /* Names of the groups that the sources of the rows have, behind "" for all rows. */
+    size_t *list_count = &count;
+    const st_calibration *calibration = own->calibration;
+    const char **names = NULL;
+    const char *all = "";
+    *list_count = 0;
+    (void)ST_APPEND(own->arena, names, *list_count, all);
+    for (size_t i = 0; i < calibration->set_count; i++) {
+        const st_table_source *source = calibration->sets[i].source;
+        for (size_t k = 1; source != NULL && k < source->group_count; k++)
+            (void)ST_APPEND(own->arena, names, *list_count, source->groups[k].name);
+    }
+    *list_count = sort_texts(names, *list_count);
     st_held_group *list = st_arena_alloc(own->arena, count + 1, sizeof *list);
     if (list == NULL)
         return ST_ERR_MEMORY;
@@ -602,7 +556,15 @@ static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, 
 static st_status leave_values_out(fitter *own, st_held *by)
 {
     size_t count = 0;
-    const char **values = list_values(own, by->column, &count);
+    /* The values of a column; rows without one are never held out. */
+    const char *column = by->column;
+    size_t rows = own->calibration->row_count;
+    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
+    size_t used = 0;
+    for (size_t i = 0; values != NULL && i < rows; i++)
+        if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
+            values[used++] = field_of(own, i, column);
+    count = sort_texts(values, used);
     by->groups = st_arena_alloc(own->arena, count + 1, sizeof *by->groups);
     if (by->groups == NULL)
         return ST_ERR_MEMORY;

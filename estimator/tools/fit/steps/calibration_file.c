@@ -12,13 +12,6 @@ static const char constants[] = "constants.";
 
 enum { LINE_WIDTH = 98 };
 
-/* What a job may take from the file: constants that hold for all rows. */
-static bool is_constant(const st_varied *varied)
-{
-    return varied->when.condition_count == 0 &&
-           strncmp(varied->path, constants, strlen(constants)) == 0;
-}
-
 const char *st_loss_name(st_loss loss)
 {
     return loss == ST_LOSS_SOFT_L1 ? "soft-l1" : "square";
@@ -78,14 +71,6 @@ static void write_fitted(const st_calibration *calibration, size_t index, st_buf
     write_value(type, known ? round_to(type, value, error / 10.0) : value, buffer);
 }
 
-static void write_standard_error(const st_calibration *calibration, size_t index, st_buffer *buffer)
-{
-    double error = calibration->solution.errors[index];
-    const st_type *type = calibration->varied[index].type;
-    bool known = isfinite(error) && error > 0;
-    write_value(type, known ? round_to(type, error, error / 20.0) : error, buffer);
-}
-
 static void write_share(const char *name, double share, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];
@@ -117,7 +102,9 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
                      sheet, calibration->errors.count, record->date);
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
-        if (!is_constant(varied))
+        /* What a job may take from the file: constants that hold for all rows. */
+        if (varied->when.condition_count != 0 ||
+            strncmp(varied->path, constants, strlen(constants)) != 0)
             continue;
         st_buffer_printf(buffer, "%s: ", varied->path + strlen(constants));
         write_fitted(calibration, i, buffer);
@@ -134,17 +121,6 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
     }
 }
 
-static void write_prior(const st_varied *varied, st_buffer *buffer)
-{
-    if (varied->prior > 0) {
-        st_buffer_text(buffer, ", prior: ");
-        write_value(varied->type, varied->prior, buffer);
-        write_share(", sd", varied->sd, buffer);
-    }
-    if (varied->source != NULL)
-        st_buffer_quoted(buffer, ", source: ", varied->source, "");
-}
-
 static void write_varied(const st_calibration *calibration, st_buffer *buffer)
 {
     const st_solution *solution = &calibration->solution;
@@ -159,20 +135,40 @@ static void write_varied(const st_calibration *calibration, st_buffer *buffer)
         st_buffer_text(buffer, "value: ");
         write_fitted(calibration, i, buffer);
         st_buffer_text(buffer, ", standard_error: ");
-        write_standard_error(calibration, i, buffer);
+        double error = calibration->solution.errors[i];
+        const st_type *type = calibration->varied[i].type;
+        bool known = isfinite(error) && error > 0;
+        write_value(type, known ? round_to(type, error, error / 20.0) : error, buffer);
         st_buffer_text(buffer, ", low: ");
         write_value(varied->type, varied->low, buffer);
         st_buffer_text(buffer, ", high: ");
         write_value(varied->type, varied->high, buffer);
         if (solution->at_low[i] || solution->at_high[i])
             st_buffer_printf(buffer, ", at_bound: %s", solution->at_low[i] ? "low" : "high");
-        write_prior(varied, buffer);
+        if (varied->prior > 0) {
+            st_buffer_text(buffer, ", prior: ");
+            write_value(varied->type, varied->prior, buffer);
+            write_share(", sd", varied->sd, buffer);
+        }
+        if (varied->source != NULL)
+            st_buffer_quoted(buffer, ", source: ", varied->source, "");
         st_buffer_text(buffer, "}\n");
     }
 }
 
-static void write_results(const st_calibration *calibration, st_buffer *buffer)
+static void write_list(const char *key, const char *const *texts, size_t count, st_buffer *buffer)
 {
+    if (count > 0)
+        st_buffer_printf(buffer, "  %s:\n", key);
+    for (size_t i = 0; i < count; i++)
+        st_buffer_quoted(buffer, "    - ", texts[i], "\n");
+}
+
+void st_calibration_write_yaml(const st_calibration *calibration, const st_fit_record *record,
+                               st_buffer *buffer)
+{
+    write_head(calibration, record, buffer);
+    write_varied(calibration, buffer);
     if (calibration->noise > 0) {
         write_share("  noise", calibration->noise, buffer);
         write_share("\n  degrees_of_freedom", calibration->solution.freedom, buffer);
@@ -190,18 +186,6 @@ static void write_results(const st_calibration *calibration, st_buffer *buffer)
         st_buffer_text(buffer, "    ");
         write_yaml_errors(calibration->columns[i], &calibration->held[i].parts[0].errors, buffer);
     }
-}
-
-static void write_list(const char *key, const char *const *texts, size_t count, st_buffer *buffer)
-{
-    if (count > 0)
-        st_buffer_printf(buffer, "  %s:\n", key);
-    for (size_t i = 0; i < count; i++)
-        st_buffer_quoted(buffer, "    - ", texts[i], "\n");
-}
-
-static void write_tables(const st_fit_record *record, st_buffer *buffer)
-{
     if (record->table_count > 0)
         st_buffer_text(buffer, "  tables:\n");
     for (size_t i = 0; i < record->table_count; i++) {
@@ -213,11 +197,7 @@ static void write_tables(const st_fit_record *record, st_buffer *buffer)
     }
     write_list("set", record->sets, record->set_count, buffer);
     write_list("refine", record->refine, record->refine_count, buffer);
-}
-
-/* As many ids on a line as it holds. */
-static void write_ids(const st_calibration *calibration, st_buffer *buffer)
-{
+    /* As many ids on a line as it holds. */
     size_t width = 0;
     st_buffer_text(buffer, "  rows: [");
     for (size_t i = 0; i < calibration->row_count; i++) {
@@ -231,14 +211,4 @@ static void write_ids(const st_calibration *calibration, st_buffer *buffer)
         write_scalar(id, buffer);
     }
     st_buffer_text(buffer, "]\n");
-}
-
-void st_calibration_write_yaml(const st_calibration *calibration, const st_fit_record *record,
-                               st_buffer *buffer)
-{
-    write_head(calibration, record, buffer);
-    write_varied(calibration, buffer);
-    write_results(calibration, buffer);
-    write_tables(record, buffer);
-    write_ids(calibration, buffer);
 }

@@ -127,13 +127,6 @@ static void put_tests(const st_calibration *calibration, st_node *root)
     put_parts(calibration->tests, calibration->test_count, list, table);
 }
 
-static void put_columns(const st_calibration *calibration, st_node *root)
-{
-    st_node *list = st_put_list(root, "left_out");
-    for (size_t i = 0; i < calibration->column_count; i++)
-        put_column(calibration, &calibration->held[i], st_put_map(list, NULL));
-}
-
 static void fill_row(const void *context, size_t index, st_node *row)
 {
     const st_calibration *calibration = context;
@@ -147,26 +140,14 @@ static void fill_row(const void *context, size_t index, st_node *row)
     st_put_number(row, "error_left_out", used->error_left_out);
 }
 
-/* What stands in no file of constants has to be put elsewhere by hand. */
-static void say_advice(const st_calibration *calibration, st_node *root)
+void st_calibration_report(const st_calibration *calibration, const st_fit_record *record,
+                           st_arena *arena, st_result *result)
 {
-    char value[ST_QUANTITY_TEXT];
-    for (size_t i = 0; i < calibration->varied_count; i++) {
-        const st_varied *varied = &calibration->varied[i];
-        bool for_all = varied->when.condition_count == 0;
-        if (!for_all || strncmp(varied->path, "constants.", strlen("constants.")) == 0)
-            continue;
-        st_type_format(varied->type, calibration->solution.values[i], ST_STYLE_UNIT, value,
-                       sizeof value);
-        st_say(root,
-               "  %s is no constant: put it where the jobs have it, or give --set "
-               "'%s=%s'\n",
-               varied->path, varied->path, value);
-    }
-}
-
-static void say_title(const st_calibration *calibration, st_node *root)
-{
+    st_node *root = st_result_begin(result, arena);
+    bool alone = calibration->folds == calibration->errors.count;
+    st_put_text(root, "date", record->date);
+    st_put_text(root, "loss", st_loss_name(calibration->loss));
+    st_put_number(root, "scale", calibration->scale);
     char title[96];
     char scale[ST_PERCENT_TEXT];
     char freedom[ST_PERCENT_TEXT];
@@ -181,17 +162,6 @@ static void say_title(const st_calibration *calibration, st_node *root)
     if (calibration->loss == ST_LOSS_SOFT_L1)
         st_say(root, ", linear above %s", st_percent_text(calibration->scale, scale));
     st_say(root, "\n");
-}
-
-void st_calibration_report(const st_calibration *calibration, const st_fit_record *record,
-                           st_arena *arena, st_result *result)
-{
-    st_node *root = st_result_begin(result, arena);
-    bool alone = calibration->folds == calibration->errors.count;
-    st_put_text(root, "date", record->date);
-    st_put_text(root, "loss", st_loss_name(calibration->loss));
-    st_put_number(root, "scale", calibration->scale);
-    say_title(calibration, root);
     put_constants(calibration, root);
     st_put_number(root, "cost", calibration->solution.cost);
     st_put_count(root, "iterations", calibration->solution.iterations);
@@ -204,8 +174,23 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
                        alone ? "each row by a fit to the others"
                              : "each tenth by a fit to the others",
                        &calibration->left_out, 0);
-    put_columns(calibration, root);
+    st_node *list = st_put_list(root, "left_out");
+    for (size_t i = 0; i < calibration->column_count; i++)
+        put_column(calibration, &calibration->held[i], st_put_map(list, NULL));
     put_tests(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);
-    say_advice(calibration, root);
+    /* What stands in no file of constants has to be put elsewhere by hand. */
+    char value[ST_QUANTITY_TEXT];
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        bool for_all = varied->when.condition_count == 0;
+        if (!for_all || strncmp(varied->path, "constants.", strlen("constants.")) == 0)
+            continue;
+        st_type_format(varied->type, calibration->solution.values[i], ST_STYLE_UNIT, value,
+                       sizeof value);
+        st_say(root,
+               "  %s is no constant: put it where the jobs have it, or give --set "
+               "'%s=%s'\n",
+               varied->path, varied->path, value);
+    }
 }

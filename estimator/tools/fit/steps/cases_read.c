@@ -7,38 +7,6 @@
 
 #include <string.h>
 
-static void read_value(st_yaml_reader *reader, const st_yaml_node *node, st_case_value *value)
-{
-    static const char *const known[] = {"cell", "published", "tolerance", "note", "missed"};
-    *value =
-        (st_case_value){.cell = "", .published = "", .tolerance = "", .note = "", .missed = ""};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "a value of a case is not a map"))
-        return;
-    st_read_keys(reader, node, "a value of a case", known, 5, 3);
-    value->cell = st_read_text(reader, node, "cell", "");
-    value->published = st_read_text(reader, node, "published", "");
-    value->tolerance = st_read_text(reader, node, "tolerance", "");
-    value->note = st_read_text(reader, node, "note", "");
-    value->missed = st_read_text(reader, node, "missed", "");
-    const st_yaml_node *cell = st_yaml_get(node, "cell");
-    const st_yaml_node *published = st_yaml_get(node, "published");
-    const st_yaml_node *tolerance = st_yaml_get(node, "tolerance");
-    value->cell_place = cell != NULL ? cell->place : node->place;
-    value->published_place = published != NULL ? published->place : node->place;
-    if (tolerance == NULL || value->tolerance[0] == '\0')
-        return;
-    st_unit one = st_unit_one();
-    st_status status = st_quantity_parse(value->tolerance, strlen(value->tolerance), &one,
-                                         tolerance->place, &value->tolerance_frac, reader->errors);
-    if (status != ST_OK && reader->status == ST_OK)
-        reader->status = status;
-    if (status == ST_OK && value->tolerance_frac < 0.0)
-        ST_NOTE(reader, ST_ERR_VALUE, tolerance->place,
-                "a tolerance below zero" ST_FOUND "%s" ST_EXPECTED
-                "a fraction such as 0.5 %%, or 0 for equal numbers",
-                st_or_none(value->tolerance));
-}
-
 /* A job named by a path is relative to the file that names it. */
 static const char *resolve_job(st_yaml_reader *reader, const st_yaml_node *node, const char *name)
 {
@@ -65,20 +33,39 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
     const st_yaml_node *list = st_read_list(reader, node, "values", ST_CASES_MAX);
     item->values = st_read_room(reader, &list, sizeof *item->values);
     item->value_count = list->count;
-    for (size_t i = 0; i < list->count; i++)
-        read_value(reader, list->items[i], &item->values[i]);
-}
-
-static void check_names(st_yaml_reader *reader, const st_case_source *source)
-{
-    for (size_t i = 0; i < source->case_count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const st_case *item = &source->cases[i];
-            if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
-                continue;
-            ST_NOTE(reader, ST_ERR_NAME, item->place, "two cases are named '%s'", item->name);
-            break;
-        }
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *value_node = list->items[i];
+        st_case_value *value = &item->values[i];
+        static const char *const value_known[] = {"cell", "published", "tolerance", "note",
+                                                  "missed"};
+        *value =
+            (st_case_value){.cell = "", .published = "", .tolerance = "", .note = "", .missed = ""};
+        if (!st_read_is(reader, value_node, ST_YAML_MAP, "a value of a case is not a map"))
+            continue;
+        st_read_keys(reader, value_node, "a value of a case", value_known, 5, 3);
+        value->cell = st_read_text(reader, value_node, "cell", "");
+        value->published = st_read_text(reader, value_node, "published", "");
+        value->tolerance = st_read_text(reader, value_node, "tolerance", "");
+        value->note = st_read_text(reader, value_node, "note", "");
+        value->missed = st_read_text(reader, value_node, "missed", "");
+        const st_yaml_node *cell = st_yaml_get(value_node, "cell");
+        const st_yaml_node *published = st_yaml_get(value_node, "published");
+        const st_yaml_node *tolerance = st_yaml_get(value_node, "tolerance");
+        value->cell_place = cell != NULL ? cell->place : value_node->place;
+        value->published_place = published != NULL ? published->place : value_node->place;
+        if (tolerance == NULL || value->tolerance[0] == '\0')
+            continue;
+        st_unit one = st_unit_one();
+        st_status status =
+            st_quantity_parse(value->tolerance, strlen(value->tolerance), &one, tolerance->place,
+                              &value->tolerance_frac, reader->errors);
+        if (status != ST_OK && reader->status == ST_OK)
+            reader->status = status;
+        if (status == ST_OK && value->tolerance_frac < 0.0)
+            ST_NOTE(reader, ST_ERR_VALUE, tolerance->place,
+                    "a tolerance below zero" ST_FOUND "%s" ST_EXPECTED
+                    "a fraction such as 0.5 %%, or 0 for equal numbers",
+                    st_or_none(value->tolerance));
     }
 }
 
@@ -102,7 +89,15 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const 
     source->case_count = list->count;
     for (size_t i = 0; i < list->count; i++)
         read_case(reader, list->items[i], &source->cases[i]);
-    check_names(reader, source);
+    for (size_t i = 0; i < source->case_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const st_case *item = &source->cases[i];
+            if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
+                continue;
+            ST_NOTE(reader, ST_ERR_NAME, item->place, "two cases are named '%s'", item->name);
+            break;
+        }
+    }
 }
 
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,

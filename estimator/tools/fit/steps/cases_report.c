@@ -76,19 +76,6 @@ static void put_value(const st_case *item, const st_case_value *value, bool firs
                                                    : ST_INK_BAD);
 }
 
-static void put_case(const st_case *item, st_node *map, st_table *table)
-{
-    st_put_text(map, "name", item->name);
-    st_put_text(map, "job", item->job);
-    st_put_bool(map, "ran", item->ran);
-    st_node *values = st_put_list(map, "values");
-    for (size_t i = 0; i < item->value_count; i++) {
-        st_node *row = st_put_line_map(values, NULL);
-        put_value(item, &item->values[i], i == 0, row);
-        st_table_show(table, row, ".case,cell,.shown,.ours,.difference,.tolerance,.verdict,note");
-    }
-}
-
 static void say_summary(const char *name, const st_case_source *sum, st_node *node)
 {
     char text[128];
@@ -120,20 +107,6 @@ static bool is_told(const st_case_source *source, size_t i, size_t k)
     return false;
 }
 
-/* Each reason once. */
-static void say_reasons(const st_case_source *source, st_node *map)
-{
-    for (size_t i = 0; i < source->case_count; i++)
-        for (size_t k = 0; k < source->cases[i].value_count; k++) {
-            const char *reason = source->cases[i].values[k].missed;
-            if (reason[0] == '\0' || is_told(source, i, k))
-                continue;
-            st_say_ink(map, ST_INK_FAINT, "  missed: ");
-            st_say_wrapped(map, reason, 10, 10);
-            st_say(map, "\n");
-        }
-}
-
 static void put_source(const st_case_source *source, st_node *map)
 {
     static const st_table_column columns[] = {
@@ -156,9 +129,30 @@ static void put_source(const st_case_source *source, st_node *map)
     st_say_source(map, source->name, source->title, source->cite);
     st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
     st_node *cases = st_put_list(map, "cases");
+    for (size_t i = 0; i < source->case_count; i++) {
+        const st_case *item = &source->cases[i];
+        st_node *case_map = st_put_map(cases, NULL);
+        st_put_text(case_map, "name", item->name);
+        st_put_text(case_map, "job", item->job);
+        st_put_bool(case_map, "ran", item->ran);
+        st_node *values = st_put_list(case_map, "values");
+        for (size_t j = 0; j < item->value_count; j++) {
+            st_node *row = st_put_line_map(values, NULL);
+            put_value(item, &item->values[j], j == 0, row);
+            st_table_show(table, row,
+                          ".case,cell,.shown,.ours,.difference,.tolerance,.verdict,note");
+        }
+    }
+    /* Each reason once. */
     for (size_t i = 0; i < source->case_count; i++)
-        put_case(&source->cases[i], st_put_map(cases, NULL), table);
-    say_reasons(source, map);
+        for (size_t k = 0; k < source->cases[i].value_count; k++) {
+            const char *reason = source->cases[i].values[k].missed;
+            if (reason[0] == '\0' || is_told(source, i, k))
+                continue;
+            st_say_ink(map, ST_INK_FAINT, "  missed: ");
+            st_say_wrapped(map, reason, 10, 10);
+            st_say(map, "\n");
+        }
     say_summary(source->name, source, map);
 }
 

@@ -62,34 +62,14 @@ static void write_share(const char *key, double share, st_buffer *buffer)
                      st_number_format(round(share * 1e4) / 1e4, text, sizeof text));
 }
 
-/* Rows of one kind, which stand side by side. */
-static void write_kind(const st_error_row *rows, size_t count, double *errors, st_buffer *buffer)
+st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,
+                              st_buffer *buffer)
 {
-    const st_error_kind *kind = &rows[0].kind;
-    size_t fitted = 0;
-    for (size_t i = 0; i < count; i++) {
-        errors[i] = rows[i].error;
-        fitted += rows[i].fitted ? 1 : 0;
-    }
-    st_error_summary summary = st_summarize_errors(errors, count);
-    st_buffer_printf(buffer, "  - {gpu: %s, precision: %s, model: %s, ", kind->gpu, kind->precision,
-                     kind->model);
-    if (kind->stack[0] != '\0')
-        st_buffer_printf(buffer, "stack: %s, ", kind->stack);
-    st_buffer_printf(buffer, "rows: %zu, fitted: %zu", count, fitted);
-    write_share("median", summary.median_absolute, buffer);
-    write_share("nine_of_ten", errors[(9 * count + 9) / 10 - 1], buffer);
-    write_share("bias", summary.bias, buffer);
-    st_buffer_text(buffer, ",\n     sources: ");
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || strcmp(rows[i].source, rows[i - 1].source) != 0)
-            st_buffer_printf(buffer, "%s%s", i > 0 ? " " : "", rows[i].source);
-    st_buffer_text(buffer, "}\n");
-}
-
-/* Every row counts for its stack and, without one, for all stacks. */
-static size_t list_rows(const st_error_rows *rows, st_error_row *list)
-{
+    st_error_row *list = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *list);
+    double *errors = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *errors);
+    if (list == NULL || errors == NULL)
+        return ST_ERR_MEMORY;
+    /* Every row counts for its stack and, without one, for all stacks. */
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++) {
         if (rows->items[i].kind.gpu[0] == '\0')
@@ -101,17 +81,6 @@ static size_t list_rows(const st_error_rows *rows, st_error_row *list)
         list[count++].kind.stack = "";
     }
     qsort(list, count, sizeof *list, compare_rows);
-    return count;
-}
-
-st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,
-                              st_buffer *buffer)
-{
-    st_error_row *list = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *list);
-    double *errors = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *errors);
-    if (list == NULL || errors == NULL)
-        return ST_ERR_MEMORY;
-    size_t count = list_rows(rows, list);
     st_buffer_printf(buffer,
                      "# SPDX-License-Identifier: Apache-2.0\n"
                      "# Written by steptime validate --write-errors: how far plain estimates were "
@@ -123,7 +92,29 @@ st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_a
         for (next = first;
              next < count && st_error_kind_equal(&list[first].kind, &list[next].kind);)
             next++;
-        write_kind(&list[first], next - first, errors, buffer);
+        /* Rows of one kind, which stand side by side. */
+        const st_error_row *kind_rows = &list[first];
+        const size_t kind_count = next - first;
+        const st_error_kind *kind = &kind_rows[0].kind;
+        size_t fitted = 0;
+        for (size_t i = 0; i < kind_count; i++) {
+            errors[i] = kind_rows[i].error;
+            fitted += kind_rows[i].fitted ? 1 : 0;
+        }
+        st_error_summary summary = st_summarize_errors(errors, kind_count);
+        st_buffer_printf(buffer, "  - {gpu: %s, precision: %s, model: %s, ", kind->gpu,
+                         kind->precision, kind->model);
+        if (kind->stack[0] != '\0')
+            st_buffer_printf(buffer, "stack: %s, ", kind->stack);
+        st_buffer_printf(buffer, "rows: %zu, fitted: %zu", kind_count, fitted);
+        write_share("median", summary.median_absolute, buffer);
+        write_share("nine_of_ten", errors[(9 * kind_count + 9) / 10 - 1], buffer);
+        write_share("bias", summary.bias, buffer);
+        st_buffer_text(buffer, ",\n     sources: ");
+        for (size_t i = 0; i < kind_count; i++)
+            if (i == 0 || strcmp(kind_rows[i].source, kind_rows[i - 1].source) != 0)
+                st_buffer_printf(buffer, "%s%s", i > 0 ? " " : "", kind_rows[i].source);
+        st_buffer_text(buffer, "}\n");
     }
     return ST_OK;
 }

@@ -130,19 +130,6 @@ static bool check_bounds(st_yaml_reader *reader, const st_yaml_node *node, const
     return wrong == NULL;
 }
 
-static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_varied *varied)
-{
-    const st_unit one = st_unit_one();
-    const st_unit *unit = &varied->type->unit;
-    varied->prior = st_read_quantity(reader, node, "prior", unit, 0);
-    varied->sd = st_read_quantity(reader, node, "sd", &one, 0);
-    double factor = exp(reach * varied->sd);
-    bool known = varied->prior > 0 && varied->sd > 0;
-    varied->low = st_read_quantity(reader, node, "low", unit, known ? varied->prior / factor : 0);
-    varied->high = st_read_quantity(reader, node, "high", unit, known ? varied->prior * factor : 0);
-    varied->start = known ? varied->prior : (double)NAN;
-}
-
 static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
                           st_calibration *calibration)
 {
@@ -167,7 +154,17 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
         return;
     }
     varied.type = &input->type;
-    read_values(reader, node, &varied);
+    const st_unit one = st_unit_one();
+    const st_unit *unit = &varied.type->unit;
+    varied.prior = st_read_quantity(reader, node, "prior", unit, 0);
+    varied.sd = st_read_quantity(reader, node, "sd", &one, 0);
+    double factor = exp(reach * varied.sd);
+    bool value_known = varied.prior > 0 && varied.sd > 0;
+    varied.low =
+        st_read_quantity(reader, node, "low", unit, value_known ? varied.prior / factor : 0);
+    varied.high =
+        st_read_quantity(reader, node, "high", unit, value_known ? varied.prior * factor : 0);
+    varied.start = value_known ? varied.prior : (double)NAN;
     if (ST_HAS(calibration->varied, calibration->varied_count, name, varied.name))
         ST_NOTE(reader, ST_ERR_NAME, node->place,
                 "'%s' is there twice" ST_HINT "give each a 'name' of its own", varied.name);

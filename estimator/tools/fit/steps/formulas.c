@@ -43,63 +43,11 @@ static void add_column(st_yaml_reader *reader, st_row_formulas *formulas, const 
     formulas->columns[formulas->column_count++] = copy;
 }
 
-/* Every name that is neither called as a function nor part of a number or a unit. */
-static void find_columns(st_yaml_reader *reader, st_row_formulas *formulas, const char *text)
-{
-    while (*text != '\0') {
-        size_t length = 1;
-        if (*text == '[') {
-            length = strcspn(text, "]");
-        } else if (st_is_letter(*text) || st_is_digit(*text) || *text == '.') {
-            while (st_is_letter(text[length]) || st_is_digit(text[length]) || text[length] == '.')
-                length++;
-            size_t blanks = strspn(text + length, " \t");
-            if (st_is_letter(*text) && text[length + blanks] != '(')
-                add_column(reader, formulas, text, length);
-        }
-        text += length;
-    }
-}
-
 /* ---- the sheet ---- */
 
 static const char *formula_text(const st_row_formula *formula)
 {
     return formula->node->text + formula->offset;
-}
-
-/* In single quotes, on one line, character for character. */
-static void write_formula(const st_row_formula *formula, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "    is: '");
-    for (const char *c = formula_text(formula); *c != '\0'; c++) {
-        const char *piece = strchr("\n\t\r", *c) != NULL ? " " : c;
-        st_buffer_append(buffer, *c == '\'' ? "?" : piece, 1);
-    }
-    st_buffer_text(buffer, "'\n");
-}
-
-/* Returns the line on which the first formula stands; the others follow every fourth line. */
-static int write_sheet(const st_row_formulas *formulas, st_buffer *buffer)
-{
-    int line = 3;
-    st_buffer_text(buffer, "sheet: formulas\n");
-    if (formulas->column_count > 0) {
-        st_buffer_text(buffer, "inputs:\n");
-        line++;
-    }
-    for (size_t i = 0; i < formulas->column_count; i++) {
-        st_buffer_printf(buffer, "  %s: {from: table.column, doc: a column}\n",
-                         formulas->columns[i]);
-        line++;
-    }
-    st_buffer_text(buffer, "cells:\n");
-    for (size_t i = 0; i < formulas->count; i++) {
-        st_buffer_printf(buffer, "  formula_%zu:\n", i + 1);
-        write_formula(&formulas->items[i], buffer);
-        st_buffer_printf(buffer, "    unit: '%s'\n    doc: a formula\n", formulas->items[i].unit);
-    }
-    return line + 1;
 }
 
 static st_status read_text(void *context, const char *name, st_place place, st_arena *arena,
@@ -147,7 +95,30 @@ static void compile(st_yaml_reader *reader, st_row_formulas *formulas, st_buffer
     const char *names[ST_FORMULAS_MAX];
     const st_sheet *sheet = NULL;
     st_error_scope scope = {.edit = move_to_formula, .context = formulas};
-    formulas->first_line = write_sheet(formulas, buffer);
+    int line = 3;
+    st_buffer_text(buffer, "sheet: formulas\n");
+    if (formulas->column_count > 0) {
+        st_buffer_text(buffer, "inputs:\n");
+        line++;
+    }
+    for (size_t i = 0; i < formulas->column_count; i++) {
+        st_buffer_printf(buffer, "  %s: {from: table.column, doc: a column}\n",
+                         formulas->columns[i]);
+        line++;
+    }
+    st_buffer_text(buffer, "cells:\n");
+    for (size_t i = 0; i < formulas->count; i++) {
+        st_buffer_printf(buffer, "  formula_%zu:\n", i + 1);
+        /* In single quotes, on one line, character for character. */
+        st_buffer_text(buffer, "    is: '");
+        for (const char *c = formula_text(&formulas->items[i]); *c != '\0'; c++) {
+            const char *piece = strchr("\n\t\r", *c) != NULL ? " " : c;
+            st_buffer_append(buffer, *c == '\'' ? "?" : piece, 1);
+        }
+        st_buffer_text(buffer, "'\n");
+        st_buffer_printf(buffer, "    unit: '%s'\n    doc: a formula\n", formulas->items[i].unit);
+    }
+    formulas->first_line = line + 1;
     const st_sheet_reader source = {read_text, buffer};
     const st_program_options options = {.outputs = names, .output_count = formulas->count};
     st_status status = buffer->failed ? ST_ERR_MEMORY : ST_OK;
@@ -174,8 +145,24 @@ void st_row_formulas_compile(st_yaml_reader *reader, st_row_formulas *formulas)
     formulas->columns = st_read_alloc(reader, ST_FORMULA_COLUMNS_MAX, sizeof *formulas->columns);
     if (formulas->columns == NULL)
         return;
-    for (size_t i = 0; i < formulas->count; i++)
-        find_columns(reader, formulas, formula_text(&formulas->items[i]));
+    for (size_t i = 0; i < formulas->count; i++) {
+        /* Every name that is neither called as a function nor part of a number or a unit. */
+        const char *text = formula_text(&formulas->items[i]);
+        while (*text != '\0') {
+            size_t length = 1;
+            if (*text == '[') {
+                length = strcspn(text, "]");
+            } else if (st_is_letter(*text) || st_is_digit(*text) || *text == '.') {
+                while (st_is_letter(text[length]) || st_is_digit(text[length]) ||
+                       text[length] == '.')
+                    length++;
+                size_t blanks = strspn(text + length, " \t");
+                if (st_is_letter(*text) && text[length + blanks] != '(')
+                    add_column(reader, formulas, text, length);
+            }
+            text += length;
+        }
+    }
     compile(reader, formulas, &buffer);
     st_buffer_free(&buffer);
 }

@@ -109,14 +109,6 @@ typedef struct table_reader {
     st_errors *errors;
 } table_reader;
 
-static st_status no_column(const table_reader *reader)
-{
-    return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
-                   "no column holds what was measured" ST_EXPECTED
-                   "target_iter_s, iter_time_s or step_time_s in seconds, peak_memory_gib, "
-                   "measured.step_time or measured.memory");
-}
-
 static st_status find_measured(const table_reader *reader, const st_table_source *source,
                                measured_column *column)
 {
@@ -134,7 +126,10 @@ static st_status find_measured(const table_reader *reader, const st_table_source
         if (st_csv_column(reader->csv, column->name) != SIZE_MAX)
             return ST_OK;
     }
-    return no_column(reader);
+    return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
+                   "no column holds what was measured" ST_EXPECTED
+                   "target_iter_s, iter_time_s or step_time_s in seconds, peak_memory_gib, "
+                   "measured.step_time or measured.memory");
 }
 
 /* A number above zero in the column's unit, or a quantity with a unit of its own. */
@@ -183,16 +178,6 @@ static st_status read_measured(const table_reader *reader, const measured_column
 }
 
 /* ---- one source of a table ---- */
-
-static st_status load_sheet(const table_reader *reader, st_measured *measured)
-{
-    const char *name = reader->request->sheet;
-    if (name == NULL && measured->source != NULL)
-        name = measured->source->sheet;
-    st_sheet_reader paths = st_paths_sheet_reader(reader->request->paths);
-    return st_sheet_load(&paths, name != NULL ? name : "megatron", reader->arena, &measured->sheet,
-                         reader->errors);
-}
 
 st_status st_measured_find_cell(st_measured *measured, const char *name, st_role role,
                                 st_errors *errors)
@@ -340,7 +325,12 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
         measured->source = &request->sources[owner];
         measured->name = measured->source->name;
     }
-    st_status status = load_sheet(reader, measured);
+    const char *name = reader->request->sheet;
+    if (name == NULL && measured->source != NULL)
+        name = measured->source->sheet;
+    st_sheet_reader paths = st_paths_sheet_reader(reader->request->paths);
+    st_status status = st_sheet_load(&paths, name != NULL ? name : "megatron", reader->arena,
+                                     &measured->sheet, reader->errors);
     if (status == ST_OK)
         status = find_measured(reader, measured->source, &column);
     if (status == ST_OK)
@@ -357,27 +347,6 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
 }
 
 /* ---- the table ---- */
-
-/* Gives each line to the first source that it matches; returns how many have at least one. */
-static size_t assign_lines(const table_reader *reader, bool *has_lines)
-{
-    const st_measured_request *request = reader->request;
-    size_t used = 0;
-    for (size_t line = 0; line < reader->csv->row_count; line++) {
-        size_t owner = 0;
-        while (owner < request->source_count &&
-               !line_holds(reader->csv, NULL, &request->sources[owner].match, line))
-            owner++;
-        bool wanted =
-            reader->kept[line] && !(request->known_only && owner == request->source_count);
-        reader->owner[line] = wanted ? owner : SIZE_MAX;
-        if (wanted && !has_lines[owner]) {
-            has_lines[owner] = true;
-            used++;
-        }
-    }
-    return used;
-}
 
 static st_status choose_rows(const st_csv *csv, const char *filter, st_arena *arena,
                              const bool **kept, st_errors *errors)
@@ -397,7 +366,22 @@ static st_status split_table(table_reader *reader, st_measured **sets, size_t *c
     reader->owner = st_arena_alloc(reader->arena, reader->csv->row_count, sizeof *reader->owner);
     if (has_lines == NULL || reader->owner == NULL)
         return ST_ERR_MEMORY;
-    size_t used = assign_lines(reader, has_lines);
+    /* Gives each line to the first source that it matches; returns how many have at least one. */
+    const st_measured_request *request = reader->request;
+    size_t used = 0;
+    for (size_t line = 0; line < reader->csv->row_count; line++) {
+        size_t owner = 0;
+        while (owner < request->source_count &&
+               !line_holds(reader->csv, NULL, &request->sources[owner].match, line))
+            owner++;
+        bool wanted =
+            reader->kept[line] && !(request->known_only && owner == request->source_count);
+        reader->owner[line] = wanted ? owner : SIZE_MAX;
+        if (wanted && !has_lines[owner]) {
+            has_lines[owner] = true;
+            used++;
+        }
+    }
     st_measured *list = st_arena_alloc(reader->arena, used + 1, sizeof *list);
     if (list == NULL)
         return ST_ERR_MEMORY;

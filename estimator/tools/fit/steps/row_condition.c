@@ -50,25 +50,6 @@ bool st_condition_holds(const st_condition *condition, const char *field)
     return condition->negated;
 }
 
-static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_condition *condition)
-{
-    bool is_list = node->kind == ST_YAML_LIST;
-    size_t count = is_list ? node->count : 1;
-    if (count > ST_CONDITION_VALUES_MAX) {
-        ST_NOTE(reader, ST_ERR_LIMIT, node->place, "%zu values" ST_EXPECTED "at most 1000", count);
-        return;
-    }
-    const char **values = st_read_alloc(reader, count + 1, sizeof *values);
-    if (values == NULL)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        const st_yaml_node *item = is_list ? node->items[i] : node;
-        if (st_read_is(reader, item, ST_YAML_SCALAR, "the value of a condition is not a text"))
-            values[condition->value_count++] = item->text;
-    }
-    condition->values = values;
-}
-
 static void add_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool negated,
                            st_condition *conditions, size_t *count)
 {
@@ -81,7 +62,23 @@ static void add_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool
         st_condition *condition = &conditions[(*count)++];
         *condition =
             (st_condition){.column = map->keys[i], .negated = negated, .place = map->key_places[i]};
-        read_values(reader, map->items[i], condition);
+        const st_yaml_node *node = map->items[i];
+        bool is_list = node->kind == ST_YAML_LIST;
+        size_t read_count = is_list ? node->count : 1;
+        if (read_count > ST_CONDITION_VALUES_MAX) {
+            ST_NOTE(reader, ST_ERR_LIMIT, node->place, "%zu values" ST_EXPECTED "at most 1000",
+                    read_count);
+            continue;
+        }
+        const char **values = st_read_alloc(reader, read_count + 1, sizeof *values);
+        if (values == NULL)
+            continue;
+        for (size_t j = 0; j < read_count; j++) {
+            const st_yaml_node *item = is_list ? node->items[j] : node;
+            if (st_read_is(reader, item, ST_YAML_SCALAR, "the value of a condition is not a text"))
+                values[condition->value_count++] = item->text;
+        }
+        condition->values = values;
     }
 }
 

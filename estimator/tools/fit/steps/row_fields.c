@@ -86,31 +86,6 @@ static void copy_digits(const char *from, size_t length, char *storage)
     storage[length] = '\0';
 }
 
-/* The first digits behind a text. */
-static void find_behind(const char *text, const char *mark, char *storage)
-{
-    size_t skip = strlen(mark);
-    size_t length = 0;
-    const char *at = strstr(text, mark);
-    while (at != NULL && !st_is_digit(at[skip]))
-        at = strstr(at + 1, mark);
-    while (at != NULL && st_is_digit(at[skip + length]))
-        length++;
-    copy_digits(at != NULL ? at + skip : text, length, storage);
-}
-
-/* The first digits in front of a text. */
-static void find_before(const char *text, const char *mark, char *storage)
-{
-    size_t length = 0;
-    const char *at = strstr(text, mark);
-    while (at != NULL && (at == text || !st_is_digit(at[-1])))
-        at = strstr(at + 1, mark);
-    while (at != NULL && at - length > text && st_is_digit(*(at - length - 1)))
-        length++;
-    copy_digits(at != NULL ? at - length : text, length, storage);
-}
-
 const char *st_source_field_text(const st_csv *csv, st_source_field field, size_t row,
                                  char *storage)
 {
@@ -119,9 +94,27 @@ const char *st_source_field_text(const st_csv *csv, st_source_field field, size_
     const char *text = st_csv_field(csv, row, field.column);
     if (field.number == NULL)
         return text;
-    if (field.number->behind[0] != '\0')
-        find_behind(text, field.number->behind, storage);
-    else
-        find_before(text, field.number->before, storage);
+    if (field.number->behind[0] != '\0') {
+        /* The first digits behind a text. */
+        const char *mark = field.number->behind;
+        size_t skip = strlen(mark);
+        size_t length = 0;
+        const char *at = strstr(text, mark);
+        while (at != NULL && !st_is_digit(at[skip]))
+            at = strstr(at + 1, mark);
+        while (at != NULL && st_is_digit(at[skip + length]))
+            length++;
+        copy_digits(at != NULL ? at + skip : text, length, storage);
+    } else {
+        /* The first digits in front of a text. */
+        const char *mark = field.number->before;
+        size_t length = 0;
+        const char *at = strstr(text, mark);
+        while (at != NULL && (at == text || !st_is_digit(at[-1])))
+            at = strstr(at + 1, mark);
+        while (at != NULL && at - length > text && st_is_digit(*(at - length - 1)))
+            length++;
+        copy_digits(at != NULL ? at - length : text, length, storage);
+    }
     return storage;
 }

@@ -93,17 +93,6 @@ static const st_words *words_of(const row_reader *reader, const char *path)
     return source != NULL ? st_words_of(source->words, source->word_count, path) : NULL;
 }
 
-static void plan_input(row_reader *reader, const st_sheet_input *input, input_plan *plan)
-{
-    *plan = (input_plan){.input = input,
-                         .key = st_key_find(input->from),
-                         .column = st_standard_column_of(input->from)};
-    plan->words = words_of(reader, input->from);
-    plan->field = st_source_field_find(reader->csv, reader->source, input->from);
-    if (plan->field.column == SIZE_MAX && plan->column != NULL)
-        plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
-}
-
 /* Checks a literal against the key even where this sheet does not read it. */
 static void resolve(row_reader *reader, const st_assigned *from)
 {
@@ -200,8 +189,17 @@ static bool prepare(row_reader *reader)
         note(reader, ST_ERR_MEMORY);
         return false;
     }
-    for (size_t i = 0; i < reader->plan_count; i++)
-        plan_input(reader, &inputs[i], &reader->plans[i]);
+    for (size_t i = 0; i < reader->plan_count; i++) {
+        const st_sheet_input *input = &inputs[i];
+        input_plan *plan = &reader->plans[i];
+        *plan = (input_plan){.input = input,
+                             .key = st_key_find(input->from),
+                             .column = st_standard_column_of(input->from)};
+        plan->words = words_of(reader, input->from);
+        plan->field = st_source_field_find(reader->csv, reader->source, input->from);
+        if (plan->field.column == SIZE_MAX && plan->column != NULL)
+            plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
+    }
     resolve_assumptions(reader);
     if (reader->status == ST_OK)
         list_unread(reader);
@@ -264,25 +262,6 @@ static bool take_nodes(const row_reader *reader, size_t row, double *value)
     return known;
 }
 
-/* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
-static void take_type(row_reader *reader, const input_plan *plan, size_t row, const char *text,
-                      double *value)
-{
-    const st_value_text own = {.text = text, .length = strlen(text)};
-    const st_value_text bf16 = {.text = "bf16", .length = 4};
-    bool fp8 = strcmp(text, "fp8") == 0;
-    if (st_input_parse(plan->input, fp8 ? &bf16 : &own, value, NULL) != ST_OK)
-        leave_out(reader, row, st_arena_printf(reader->arena, "type '%s' is not modelled", text));
-}
-
-/* A distributed optimizer is what ZeRO calls stage 1. */
-static void raise_zero(const row_reader *reader, size_t row, double *value)
-{
-    double distributed = 0;
-    if (number_of(reader, row, "dist_opt", &distributed) && distributed == 1 && *value < 1)
-        *value = 1;
-}
-
 /* The value that the table's own column gives. */
 static void take_field(row_reader *reader, const input_plan *plan, size_t row, const char *text,
                        double *value)
@@ -291,12 +270,22 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
     bool own_name =
         plan->column == NULL || plan->words != NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
     text = st_words_meaning(plan->words, text);
-    if (!own_name && strcmp(path, "precision.weights") == 0)
-        take_type(reader, plan, row, text, value);
-    else
+    if (!own_name && strcmp(path, "precision.weights") == 0) {
+        /* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
+        const st_value_text own = {.text = text, .length = strlen(text)};
+        const st_value_text bf16 = {.text = "bf16", .length = 4};
+        bool fp8 = strcmp(text, "fp8") == 0;
+        if (st_input_parse(plan->input, fp8 ? &bf16 : &own, value, NULL) != ST_OK)
+            leave_out(reader, row,
+                      st_arena_printf(reader->arena, "type '%s' is not modelled", text));
+    } else
         parse_text(reader, plan, plan->field, row, text, value);
-    if (!own_name && strcmp(path, "parallel.zero") == 0)
-        raise_zero(reader, row, value);
+    if (!own_name && strcmp(path, "parallel.zero") == 0) {
+        /* A distributed optimizer is what ZeRO calls stage 1. */
+        double distributed = 0;
+        if (number_of(reader, row, "dist_opt", &distributed) && distributed == 1 && *value < 1)
+            *value = 1;
+    }
 }
 
 /* ---- assumptions ---- */
@@ -333,22 +322,6 @@ static bool is_bare(const st_key *key, const char *text)
             st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK);
 }
 
-/* Whether a field of a key that the sheet does not read says what the key may say. */
-static void check_unread(row_reader *reader, const unread_key *own, size_t row, const char *field)
-{
-    const char *meaning = st_words_meaning(own->words, field);
-    st_value_text text = {.text = meaning, .length = strlen(meaning)};
-    if (own->key->kind == ST_KEY_TEXT || is_bare(own->key, meaning) ||
-        st_value_parse(own->key, &text, &(double){0}, NULL) == ST_OK)
-        return;
-    text.place = st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
-    if (own->words != NULL)
-        note(reader, st_words_refuse(own->words, field, reader->csv->columns[own->field.column],
-                                     text.place, reader->errors));
-    else
-        note(reader, st_value_parse(own->key, &text, &(double){0}, reader->errors));
-}
-
 /* Texts of a row, which its job has beside the files. */
 static void add_texts(row_reader *reader, size_t row)
 {
@@ -357,8 +330,22 @@ static void add_texts(row_reader *reader, size_t row)
         const unread_key *own = &reader->unread[i];
         const char *field = text_of(reader, own->field, row, storage);
         const char *text = st_words_meaning(own->words, field);
-        if (field[0] != '\0')
-            check_unread(reader, own, row, field);
+        if (field[0] != '\0') {
+            const char *meaning = st_words_meaning(own->words, field);
+            st_value_text unread_text = {.text = meaning, .length = strlen(meaning)};
+            if (own->key->kind != ST_KEY_TEXT && !is_bare(own->key, meaning) &&
+                st_value_parse(own->key, &unread_text, &(double){0}, NULL) != ST_OK) {
+                unread_text.place =
+                    st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
+                if (own->words != NULL)
+                    note(reader,
+                         st_words_refuse(own->words, field, reader->csv->columns[own->field.column],
+                                         unread_text.place, reader->errors));
+                else
+                    note(reader,
+                         st_value_parse(own->key, &unread_text, &(double){0}, reader->errors));
+            }
+        }
         if (!is_row_text(own->key))
             continue;
         text = own->set != NULL ? own->set : text;
@@ -368,42 +355,6 @@ static void add_texts(row_reader *reader, size_t row)
         if (text[0] != '\0')
             add_section(reader, own->key->path, text, reader->texts);
     }
-}
-
-/* What lists of words say of a row. */
-static void read_lists(row_reader *reader, size_t row)
-{
-    char word[ST_WORD_BYTES];
-    const st_table_source *source = reader->source;
-    memset(reader->listed, 0, reader->plan_count * sizeof(bool));
-    for (size_t i = 0; source != NULL && i < source->list_count; i++) {
-        const st_words *own = &source->lists[i];
-        size_t line = reader->measured->rows[row].line;
-        size_t column = st_csv_column(reader->csv, own->path);
-        const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
-        while (st_next_word(&field, word)) {
-            const char *path = st_words_meaning(own, word);
-            size_t input = st_sheet_reading_index(reader->measured->sheet, path);
-            if (path == word)
-                note(reader,
-                     st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
-                                     reader->errors));
-            else if (input != SIZE_MAX)
-                reader->listed[input] = true;
-        }
-    }
-}
-
-/* What an assumption says of a text or a file. */
-static void assume_text(row_reader *reader, const st_assigned *from, bool set, char *sections)
-{
-    unread_key *own = from->section == NULL ? unread_of(reader, from->path) : NULL;
-    if (from->section != NULL)
-        add_section(reader, from->path, from->value.text, sections);
-    else if (strcmp(from->path, ORDER) == 0)
-        *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
-    else if (own != NULL)
-        *(set ? &own->set : &own->fill) = from->value.text;
 }
 
 /* What assumptions say of a row: values into set and fill, files into `sections`. */
@@ -425,9 +376,18 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
             const resolved *value = &reader->values[index];
             if (!holds)
                 continue;
-            if (value->input == SIZE_MAX)
-                assume_text(reader, value->from, k < own->set_count, sections);
-            else
+            if (value->input == SIZE_MAX) {
+                /* What an assumption says of a text or a file. */
+                const st_assigned *from = value->from;
+                const bool set = k < own->set_count;
+                unread_key *text_own = from->section == NULL ? unread_of(reader, from->path) : NULL;
+                if (from->section != NULL)
+                    add_section(reader, from->path, from->value.text, sections);
+                else if (strcmp(from->path, ORDER) == 0)
+                    *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
+                else if (text_own != NULL)
+                    *(set ? &text_own->set : &text_own->fill) = from->value.text;
+            } else
                 (k < own->set_count ? reader->set : reader->fill)[value->input] =
                     assumed_value(reader, index, row);
         }
@@ -568,22 +528,6 @@ static void check_row_order(row_reader *reader, size_t row, const char *order)
     st_errors_destroy(errors);
 }
 
-/* Numbers with which the texts of a row must agree, which its job gets as well. */
-static void add_numbers(row_reader *reader, size_t row)
-{
-    static const char *const keys[] = {
-        "model.layers", "model.dense_layers", "model.moe_every",        "model.experts",
-        "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
-    char number[ST_QUANTITY_TEXT];
-    for (size_t i = 0; i < ST_COUNT(keys); i++) {
-        size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i]);
-        if (index != SIZE_MAX)
-            add_section(reader, keys[i],
-                        st_number_format(*value_at(reader, index, row), number, sizeof number),
-                        reader->texts);
-    }
-}
-
 /* Finds the providers of a row whose inputs are there. */
 static void place_row(row_reader *reader, size_t row, const st_base *base)
 {
@@ -595,8 +539,20 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
         check_row_order(reader, row, order);
     if (own->left_out != NULL)
         return;
-    if (reader->texts[0] != '\0')
-        add_numbers(reader, row);
+    if (reader->texts[0] != '\0') {
+        /* Numbers with which the texts of a row must agree, which its job gets as well. */
+        static const char *const keys[] = {
+            "model.layers", "model.dense_layers", "model.moe_every",        "model.experts",
+            "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
+        char number[ST_QUANTITY_TEXT];
+        for (size_t i = 0; i < ST_COUNT(keys); i++) {
+            size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i]);
+            if (index != SIZE_MAX)
+                add_section(reader, keys[i],
+                            st_number_format(*value_at(reader, index, row), number, sizeof number),
+                            reader->texts);
+        }
+    }
     if (order != base->order || reader->texts[0] != '\0')
         base =
             st_base_of(&reader->bases, &(st_base_name){.gpu = base->name.gpu,
@@ -639,7 +595,26 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         return;
     apply_assumptions(reader, row, sections);
     add_texts(reader, row);
-    read_lists(reader, row);
+    /* What lists of words say of a row. */
+    char word[ST_WORD_BYTES];
+    const st_table_source *source = reader->source;
+    memset(reader->listed, 0, reader->plan_count * sizeof(bool));
+    for (size_t i = 0; source != NULL && i < source->list_count; i++) {
+        const st_words *own = &source->lists[i];
+        size_t line = reader->measured->rows[row].line;
+        size_t column = st_csv_column(reader->csv, own->path);
+        const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
+        while (st_next_word(&field, word)) {
+            const char *path = st_words_meaning(own, word);
+            size_t input = st_sheet_reading_index(reader->measured->sheet, path);
+            if (path == word)
+                note(reader,
+                     st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
+                                     reader->errors));
+            else if (input != SIZE_MAX)
+                reader->listed[input] = true;
+        }
+    }
     st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
     const st_base *base =
         st_base_of(&reader->bases, &(st_base_name){.gpu = text_of(reader, gpu, row, storage),
@@ -661,28 +636,6 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     fill_fp8(reader, row, base);
     check_gpus(reader, row);
     place_row(reader, row, base);
-}
-
-/* Which defaults stood in for blank fields, and in how many rows. */
-static void take_notes(row_reader *reader)
-{
-    st_measured *measured = reader->measured;
-    measured->notes =
-        st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *measured->notes);
-    measured->note_rows =
-        st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *measured->note_rows);
-    for (size_t i = 0;
-         measured->notes != NULL && measured->note_rows != NULL && i < reader->plan_count; i++) {
-        const input_plan *plan = &reader->plans[i];
-        if (plan->note_rows == 0)
-            continue;
-        const char *text = plan->key != NULL ? plan->key->default_text : NULL;
-        const char *own =
-            st_arena_printf(reader->arena, "%s is %s where column %s is blank", plan->input->from,
-                            text != NULL ? text : "the sheet's default", plan->column->name);
-        measured->notes[measured->note_count] = own != NULL ? own : plan->input->from;
-        measured->note_rows[measured->note_count++] = plan->note_rows;
-    }
 }
 
 st_status st_rows_fill(const st_measured_request *request, st_measured *measured, bool use_extra,
@@ -708,8 +661,27 @@ st_status st_rows_fill(const st_measured_request *request, st_measured *measured
         return reader.status;
     for (size_t row = 0; row < measured->row_count && reader.status != ST_ERR_MEMORY; row++)
         fill_row(&reader, row, use_extra);
-    if (reader.status == ST_OK)
-        take_notes(&reader);
+    if (reader.status == ST_OK) {
+        /* Which defaults stood in for blank fields, and in how many rows. */
+        st_measured *note_measured = reader.measured;
+        note_measured->notes =
+            st_arena_alloc(reader.arena, reader.plan_count + 1, sizeof *note_measured->notes);
+        note_measured->note_rows =
+            st_arena_alloc(reader.arena, reader.plan_count + 1, sizeof *note_measured->note_rows);
+        for (size_t i = 0; note_measured->notes != NULL && note_measured->note_rows != NULL &&
+                           i < reader.plan_count;
+             i++) {
+            const input_plan *plan = &reader.plans[i];
+            if (plan->note_rows == 0)
+                continue;
+            const char *text = plan->key != NULL ? plan->key->default_text : NULL;
+            const char *own = st_arena_printf(
+                reader.arena, "%s is %s where column %s is blank", plan->input->from,
+                text != NULL ? text : "the sheet's default", plan->column->name);
+            note_measured->notes[note_measured->note_count] = own != NULL ? own : plan->input->from;
+            note_measured->note_rows[note_measured->note_count++] = plan->note_rows;
+        }
+    }
     measured->variants = reader.bases.variants;
     measured->variant_count = reader.bases.variant_count;
     return reader.status;

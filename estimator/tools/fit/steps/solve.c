@@ -78,11 +78,6 @@ static bool is_seen(const st_problem *problem, size_t row)
     return problem->counts == NULL || problem->counts[row];
 }
 
-static double error_of(const st_problem *problem, double estimate, double measured)
-{
-    return problem->logarithms ? log(estimate / measured) : estimate / measured - 1.0;
-}
-
 static bool has_prior(const st_parameter *parameter)
 {
     return parameter->prior > 0.0;
@@ -113,7 +108,9 @@ static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *resu
     for (size_t i = 0; i < problem->row_count; i++) {
         if (!is_seen(problem, i))
             continue;
-        double error = error_of(problem, state->estimates[i], problem->measured[i]);
+        const double estimate = state->estimates[i];
+        const double measured = problem->measured[i];
+        double error = problem->logarithms ? log(estimate / measured) : estimate / measured - 1.0;
         if (!isfinite(error)) {
             state->status = ST_ERR_MATH;
             return GSL_EDOM;
@@ -157,20 +154,6 @@ static size_t count_priors(const st_problem *problem)
     return count;
 }
 
-/* Each parameter counts by the share of what is known of it that rows tell. */
-static double freedom_of(const st_problem *problem, const gsl_matrix *jacobian,
-                         const gsl_matrix *covariance, size_t rows)
-{
-    double freedom = (double)problem->parameter_count;
-    for (size_t i = 0; i < problem->parameter_count; i++) {
-        if (!has_prior(&problem->parameters[i]))
-            continue;
-        double slope = gsl_matrix_get(jacobian, rows++, i);
-        freedom -= slope * slope * gsl_matrix_get(covariance, i, i);
-    }
-    return freedom;
-}
-
 /* The variance of a row's error; what priors were weighed with where rows scatter less. */
 static double spread_of(const st_problem *problem, const gsl_vector *errors,
                         const st_solution *solution)
@@ -182,30 +165,6 @@ static double spread_of(const st_problem *problem, const gsl_vector *errors,
     double spread = free_rows > 0.0 ? sum / free_rows : (double)NAN;
     double known = problem->noise * problem->noise;
     return count_priors(problem) > 0 && !(spread > known) ? known : spread;
-}
-
-/* Standard errors and correlations from the Jacobian, by linear propagation to the values. */
-static void propagate(const st_problem *problem, const gsl_vector *coordinates,
-                      const gsl_matrix *covariance, double spread, st_solution *solution)
-{
-    size_t count = problem->parameter_count;
-    for (size_t i = 0; i < count; i++) {
-        const st_parameter *parameter = &problem->parameters[i];
-        double share = share_of(gsl_vector_get(coordinates, i));
-        double own = gsl_matrix_get(covariance, i, i);
-        double slope =
-            solution->values[i] * log(parameter->high / parameter->low) * share * (1.0 - share);
-        solution->at_low[i] = share < edge;
-        solution->at_high[i] = share > 1.0 - edge;
-        bool known = own > 0.0 && !solution->at_low[i] && !solution->at_high[i];
-        solution->errors[i] = known ? slope * sqrt(own * spread) : (double)NAN;
-        for (size_t k = 0; k < count; k++) {
-            double other = gsl_matrix_get(covariance, k, k);
-            solution->correlation[i][k] = own > 0.0 && other > 0.0
-                                              ? gsl_matrix_get(covariance, i, k) / sqrt(own * other)
-                                              : (double)NAN;
-        }
-    }
 }
 
 typedef struct gsl_parts {
@@ -226,10 +185,38 @@ static void read_solution(const st_problem *problem, const gsl_parts *parts, st_
     gsl_matrix_set_zero(parts->covariance);
     (void)gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(parts->workspace), least_rank,
                                      parts->covariance);
-    solution->freedom = freedom_of(problem, gsl_multifit_nlinear_jac(parts->workspace),
-                                   parts->covariance, solution->rows);
-    propagate(problem, coordinates, parts->covariance, spread_of(problem, errors, solution),
-              solution);
+    /* Each parameter counts by the share of what is known of it that rows tell. */
+    const gsl_matrix *jacobian = gsl_multifit_nlinear_jac(parts->workspace);
+    size_t rows = solution->rows;
+    double freedom = (double)problem->parameter_count;
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        if (!has_prior(&problem->parameters[i]))
+            continue;
+        double slope = gsl_matrix_get(jacobian, rows++, i);
+        freedom -= slope * slope * gsl_matrix_get(parts->covariance, i, i);
+    }
+    solution->freedom = freedom;
+    /* Standard errors and correlations from the Jacobian, by linear propagation to the values. */
+    const gsl_matrix *covariance = parts->covariance;
+    const double spread = spread_of(problem, errors, solution);
+    size_t count = problem->parameter_count;
+    for (size_t i = 0; i < count; i++) {
+        const st_parameter *parameter = &problem->parameters[i];
+        double share = share_of(gsl_vector_get(coordinates, i));
+        double own = gsl_matrix_get(covariance, i, i);
+        double slope =
+            solution->values[i] * log(parameter->high / parameter->low) * share * (1.0 - share);
+        solution->at_low[i] = share < edge;
+        solution->at_high[i] = share > 1.0 - edge;
+        bool known = own > 0.0 && !solution->at_low[i] && !solution->at_high[i];
+        solution->errors[i] = known ? slope * sqrt(own * spread) : (double)NAN;
+        for (size_t k = 0; k < count; k++) {
+            double other = gsl_matrix_get(covariance, k, k);
+            solution->correlation[i][k] = own > 0.0 && other > 0.0
+                                              ? gsl_matrix_get(covariance, i, k) / sqrt(own * other)
+                                              : (double)NAN;
+        }
+    }
 }
 
 /* One descent from parts->start. */
@@ -256,16 +243,6 @@ static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *
     return isfinite(solution->cost) ? ST_OK : ST_ERR_MATH;
 }
 
-static void set_start(const st_problem *problem, size_t attempt, gsl_vector *start)
-{
-    for (size_t i = 0; i < problem->parameter_count; i++) {
-        const st_parameter *parameter = &problem->parameters[i];
-        double value =
-            attempt == 0 ? parameter->start : st_parameter_at(parameter, start_shares[attempt - 1]);
-        gsl_vector_set(start, i, coordinate_of(parameter, value));
-    }
-}
-
 /* The best of all descents; a later one must be better by more than rounding. */
 static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *best)
 {
@@ -275,7 +252,14 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
     bool found = false;
     for (size_t i = 0; i < attempts; i++) {
         st_solution own = {.rows = best->rows};
-        set_start(state->problem, i, parts->start);
+        const st_problem *problem = state->problem;
+        gsl_vector *start = parts->start;
+        for (size_t j = 0; j < problem->parameter_count; j++) {
+            const st_parameter *parameter = &problem->parameters[j];
+            double value =
+                i == 0 ? parameter->start : st_parameter_at(parameter, start_shares[i - 1]);
+            gsl_vector_set(start, j, coordinate_of(parameter, value));
+        }
         st_status status = descend(state, parts, &own);
         if (status != ST_OK && status != ST_ERR_MATH)
             return status;

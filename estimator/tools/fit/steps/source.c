@@ -44,19 +44,6 @@ static const char *unit_of(const st_key *key)
     return NULL;
 }
 
-/* A value that begins with '=' is a formula over the row's columns. */
-static void read_formula(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
-                         st_assigned *assigned)
-{
-    size_t offset = 1 + strspn(node->text + 1, " \t");
-    const char *unit = assigned->key != NULL ? unit_of(assigned->key) : NULL;
-    if (unit != NULL)
-        assigned->formula = add_formula(reader, source, node, offset, unit);
-    else
-        ST_NOTE(reader, ST_ERR_VALUE, node->place, "%s cannot be a formula" ST_EXPECTED "a value",
-                assigned->path);
-}
-
 static void find_path(st_yaml_reader *reader, st_assigned *assigned)
 {
     static const size_t prefix = sizeof ST_CONSTANTS;
@@ -89,38 +76,18 @@ static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source 
                         st_errors_text(reader->errors, "the value of %s is not a text", own->path)))
             continue;
         own->value = (st_value_text){item->text, item->length, item->quoted, item->place};
-        if (!item->quoted && item->text[0] == '=')
-            read_formula(reader, source, item, own);
+        if (!item->quoted && item->text[0] == '=') {
+            /* A value that begins with '=' is a formula over the row's columns. */
+            size_t offset = 1 + strspn(item->text + 1, " \t");
+            const char *unit = own->key != NULL ? unit_of(own->key) : NULL;
+            if (unit != NULL)
+                own->formula = add_formula(reader, source, item, offset, unit);
+            else
+                ST_NOTE(reader, ST_ERR_VALUE, item->place,
+                        "%s cannot be a formula" ST_EXPECTED "a value", own->path);
+        }
     }
     return list;
-}
-
-static void read_assumption(st_yaml_reader *reader, st_table_source *source,
-                            const st_yaml_node *node, st_assumption *assumption)
-{
-    static const char *const known[] = {"why", "set", "fill", "if", "unless", "that"};
-    *assumption = (st_assumption){.when = {.formula = ST_NO_FORMULA}, .why = ""};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "an assumption is not a map"))
-        return;
-    st_read_keys(reader, node, "an assumption", known, 6, 1);
-    assumption->when = read_when(reader, source, node);
-    assumption->why = st_read_text(reader, node, "why", "");
-    assumption->set = read_assigned(reader, source, node, "set", &assumption->set_count);
-    assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
-    if (assumption->set_count + assumption->fill_count == 0)
-        ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both");
-}
-
-static void read_assumptions(st_yaml_reader *reader, const st_yaml_node *root,
-                             st_table_source *source)
-{
-    const st_yaml_node *list = st_read_list(reader, root, "assume", ST_SOURCE_ITEMS_MAX);
-    st_assumption *items = st_read_room(reader, &list, sizeof *items);
-    for (size_t i = 0; i < list->count; i++)
-        read_assumption(reader, source, list->items[i], &items[i]);
-    source->assumptions = items;
-    source->assumption_count = list->count;
 }
 
 /* ---- rows left out, groups ---- */
@@ -153,22 +120,6 @@ static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const 
     return isnan(limit) ? 0 : limit;
 }
 
-static void read_group(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
-                       st_row_group *group)
-{
-    static const char *const known[] = {"name",        "if",    "unless",    "that",
-                                        "site_factor", "limit", "site_limit"};
-    *group = (st_row_group){.name = "", .when = {.formula = ST_NO_FORMULA}};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "a group is not a map"))
-        return;
-    st_read_keys(reader, node, "a group", known, 7, 1);
-    group->name = st_read_text(reader, node, "name", "");
-    group->when = read_when(reader, source, node);
-    group->limit = read_limit(reader, node, "limit");
-    group->site_limit = read_limit(reader, node, "site_limit");
-    group->site_factor = st_read_bool(reader, node, "site_factor") || group->site_limit > 0;
-}
-
 /* All rows are a group too, whose limits stand at the top of the file. */
 static void read_groups(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
@@ -182,8 +133,21 @@ static void read_groups(st_yaml_reader *reader, const st_yaml_node *root, st_tab
                                .limit = read_limit(reader, root, "limit"),
                                .site_limit = read_limit(reader, root, "site_limit")};
     groups[0].site_factor = st_read_bool(reader, root, "site_factor") || groups[0].site_limit > 0;
-    for (size_t i = 0; i < count; i++)
-        read_group(reader, source, list->items[i], &groups[i + 1]);
+    for (size_t i = 0; i < count; i++) {
+        const st_yaml_node *node = list->items[i];
+        st_row_group *group = &groups[i + 1];
+        static const char *const known[] = {"name",        "if",    "unless",    "that",
+                                            "site_factor", "limit", "site_limit"};
+        *group = (st_row_group){.name = "", .when = {.formula = ST_NO_FORMULA}};
+        if (!st_read_is(reader, node, ST_YAML_MAP, "a group is not a map"))
+            continue;
+        st_read_keys(reader, node, "a group", known, 7, 1);
+        group->name = st_read_text(reader, node, "name", "");
+        group->when = read_when(reader, source, node);
+        group->limit = read_limit(reader, node, "limit");
+        group->site_limit = read_limit(reader, node, "site_limit");
+        group->site_factor = st_read_bool(reader, node, "site_factor") || group->site_limit > 0;
+    }
     source->memory_limit = read_limit(reader, root, "memory_limit");
     source->groups = groups;
     source->group_count = count + 1;
@@ -203,21 +167,6 @@ static const st_renamed *read_renamed(st_yaml_reader *reader, const st_yaml_node
     return list;
 }
 
-static void read_extraction(st_yaml_reader *reader, const st_yaml_node *node,
-                            st_extraction *extraction)
-{
-    static const char *const known[] = {"from", "behind", "before"};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
-        return;
-    st_read_keys(reader, node, "an entry of 'numbers'", known, 3, 1);
-    extraction->from = st_read_text(reader, node, "from", "");
-    extraction->behind = st_read_text(reader, node, "behind", "");
-    extraction->before = st_read_text(reader, node, "before", "");
-    if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
-        ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "where the number stands is not told" ST_EXPECTED "either 'behind' or 'before'");
-}
-
 static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
                              st_table_source *source)
 {
@@ -225,7 +174,19 @@ static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
     st_extraction *list = st_read_room(reader, &map, sizeof *list);
     for (size_t i = 0; i < map->count; i++) {
         list[i] = (st_extraction){map->keys[i], "", "", ""};
-        read_extraction(reader, map->items[i], &list[i]);
+        const st_yaml_node *node = map->items[i];
+        st_extraction *extraction = &list[i];
+        static const char *const known[] = {"from", "behind", "before"};
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
+            continue;
+        st_read_keys(reader, node, "an entry of 'numbers'", known, 3, 1);
+        extraction->from = st_read_text(reader, node, "from", "");
+        extraction->behind = st_read_text(reader, node, "behind", "");
+        extraction->before = st_read_text(reader, node, "before", "");
+        if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
+            ST_NOTE(reader, ST_ERR_NAME, node->place,
+                    "where the number stands is not told" ST_EXPECTED
+                    "either 'behind' or 'before'");
     }
     source->extractions = list;
     source->extraction_count = map->count;
@@ -278,19 +239,6 @@ static void check_list(st_yaml_reader *reader, const st_words *words)
     }
 }
 
-static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
-{
-    static const char *const known[] = {"column", "unit", "cell", "ran_out"};
-    const st_yaml_node *map = st_read_map(reader, root, "measured");
-    if (map == NULL)
-        return;
-    st_read_keys(reader, map, "'measured'", known, 4, 3);
-    source->column = st_read_text(reader, map, "column", NULL);
-    source->unit = st_read_text(reader, map, "unit", "1");
-    source->cell = st_read_text(reader, map, "cell", NULL);
-    source->ran_out = st_read_text(reader, map, "ran_out", NULL);
-}
-
 static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node *root,
                                      const char *key, size_t *count)
 {
@@ -333,7 +281,15 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_tab
     if (source->formulas == NULL)
         return;
     read_head(reader, root, source);
-    read_measured(reader, root, source);
+    static const char *const known[] = {"column", "unit", "cell", "ran_out"};
+    const st_yaml_node *map = st_read_map(reader, root, "measured");
+    if (map != NULL) {
+        st_read_keys(reader, map, "'measured'", known, 4, 3);
+        source->column = st_read_text(reader, map, "column", NULL);
+        source->unit = st_read_text(reader, map, "unit", "1");
+        source->cell = st_read_text(reader, map, "cell", NULL);
+        source->ran_out = st_read_text(reader, map, "ran_out", NULL);
+    }
     source->constants = read_names(reader, root, "fitted", &source->constant_count);
     source->ignored = read_names(reader, root, "ignore", &source->ignored_count);
     source->words = read_words(reader, root, "words", &source->word_count, check_words);
@@ -341,7 +297,27 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_tab
     source->columns = read_renamed(reader, root, "columns", &source->column_count);
     source->gpus = read_renamed(reader, root, "gpus", &source->gpu_count);
     read_extractions(reader, root, source);
-    read_assumptions(reader, root, source);
+    const st_yaml_node *list = st_read_list(reader, root, "assume", ST_SOURCE_ITEMS_MAX);
+    st_assumption *items = st_read_room(reader, &list, sizeof *items);
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        st_assumption *assumption = &items[i];
+        static const char *const assumption_known[] = {"why", "set",    "fill",
+                                                       "if",  "unless", "that"};
+        *assumption = (st_assumption){.when = {.formula = ST_NO_FORMULA}, .why = ""};
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an assumption is not a map"))
+            continue;
+        st_read_keys(reader, node, "an assumption", assumption_known, 6, 1);
+        assumption->when = read_when(reader, source, node);
+        assumption->why = st_read_text(reader, node, "why", "");
+        assumption->set = read_assigned(reader, source, node, "set", &assumption->set_count);
+        assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
+        if (assumption->set_count + assumption->fill_count == 0)
+            ST_NOTE(reader, ST_ERR_NAME, node->place,
+                    "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both");
+    }
+    source->assumptions = items;
+    source->assumption_count = list->count;
     read_omissions(reader, root, source);
     read_groups(reader, root, source);
     if (reader->status == ST_OK)

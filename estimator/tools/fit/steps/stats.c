@@ -10,17 +10,12 @@
 /* The macro is a float. */
 static const double not_a_number = (double)NAN;
 
-static double middle_of(const double *sorted, size_t count)
-{
-    if (count == 0)
-        return not_a_number;
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
-}
-
 double st_median(double *values, size_t count)
 {
     st_sort(values, count, sizeof values[0], st_order_numbers);
-    return middle_of(values, count);
+    if (count == 0)
+        return not_a_number;
+    return (values[(count - 1) / 2] + values[count / 2]) / 2.0;
 }
 
 st_error_summary st_summarize_errors(double *errors, size_t count)

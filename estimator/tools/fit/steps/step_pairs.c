@@ -52,14 +52,6 @@ const char *st_edits_text(unsigned edits, char *text)
 
 /* ---- which inputs ---- */
 
-/* What follows from the sizes that an edit changes is no difference of its own. */
-static bool follows(const char *key)
-{
-    static const char *const others[] = {"cluster.nodes", "parallel.first_stage_layers",
-                                         "parallel.last_stage_layers"};
-    return st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
-}
-
 bool st_pairs_known(const st_measured *measured)
 {
     const char *names[CELLS];
@@ -90,8 +82,14 @@ static st_status find_inputs(pairing *own)
         return ST_ERR_MEMORY;
     measured->more = cells;
     measured->more_count = CELLS;
-    for (size_t i = 0; i < measured->input_count; i++)
-        own->free_input[i] = follows(inputs[i].from);
+    for (size_t i = 0; i < measured->input_count; i++) {
+        /* What follows from the sizes that an edit changes is no difference of its own. */
+        const char *key = inputs[i].from;
+        static const char *const others[] = {"cluster.nodes", "parallel.first_stage_layers",
+                                             "parallel.last_stage_layers"};
+        own->free_input[i] =
+            st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
+    }
     return st_sheet_need_roles(measured->sheet, &wanted, cells, own->errors);
 }
 
@@ -110,15 +108,6 @@ static uint64_t bits_of(double value)
     value = value == 0 ? 0 : value; /* -0 */
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-static uint64_t hash_row(const pairing *own, size_t row)
-{
-    uint64_t hash = ST_HASH_BEGIN;
-    for (size_t i = 0; i < own->measured->input_count; i++)
-        if (!own->free_input[i])
-            hash = st_hash_word(hash, bits_of(value_of(own, i, row)));
-    return st_hash_word(hash, own->measured->rows[row].variant);
 }
 
 static bool same_rest(const pairing *own, size_t one, size_t other)
@@ -147,7 +136,11 @@ static st_status sort_rows(pairing *own)
     if (rows == NULL || own->hashes == NULL || own->order == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < measured->row_count; i++) {
-        own->hashes[i] = hash_row(own, i);
+        uint64_t hash = ST_HASH_BEGIN;
+        for (size_t j = 0; j < own->measured->input_count; j++)
+            if (!own->free_input[j])
+                hash = st_hash_word(hash, bits_of(value_of(own, j, i)));
+        own->hashes[i] = st_hash_word(hash, own->measured->rows[i].variant);
         if (measured->rows[i].left_out == NULL && !measured->rows[i].ran_out)
             rows[own->row_count++] = (hashed){own->hashes[i], i};
     }
@@ -163,15 +156,6 @@ static double micro_batches(const pairing *own, size_t row)
 {
     return value_of(own, own->where[GLOBAL], row) /
            (value_of(own, own->where[MICRO], row) * value_of(own, own->where[DP], row));
-}
-
-static unsigned edits_between(const pairing *own, size_t one, size_t other)
-{
-    unsigned edits = micro_batches(own, one) != micro_batches(own, other) ? ST_EDIT_MICROS : 0;
-    for (unsigned i = DP; i <= LAYERS; i++)
-        if (value_of(own, own->where[i], one) != value_of(own, own->where[i], other))
-            edits |= 1U << i;
-    return edits;
 }
 
 /* What the layers of a row take, by the sheet. */
@@ -196,7 +180,10 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
 {
     const st_row *rows = own->measured->rows;
     st_pairs *pairs = own->pairs;
-    unsigned edits = edits_between(own, one, other);
+    unsigned edits = micro_batches(own, one) != micro_batches(own, other) ? ST_EDIT_MICROS : 0;
+    for (unsigned i = DP; i <= LAYERS; i++)
+        if (value_of(own, own->where[i], one) != value_of(own, own->where[i], other))
+            edits |= 1U << i;
     double there = predict(own, one, other);
     double back = predict(own, other, one);
     if (edits == 0)
@@ -214,19 +201,6 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
     for (size_t i = 0; i < ST_COUNT(both); i++)
         (void)ST_APPEND(own->arena, pairs->items, pairs->count, both[i]);
     return st_arena_failed(own->arena) ? ST_ERR_MEMORY : ST_OK;
-}
-
-static st_status find_pairs(pairing *own)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < own->row_count; i++) {
-        for (size_t k = i + 1; k < own->row_count && status == ST_OK &&
-                               own->hashes[own->order[k]] == own->hashes[own->order[i]];
-             k++)
-            if (same_rest(own, own->order[i], own->order[k]))
-                status = add_pair(own, own->order[i], own->order[k]);
-    }
-    return status;
 }
 
 /* ---- by kind ---- */
@@ -271,7 +245,16 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
         status = st_measured_run(measured, arena, errors);
     if (status == ST_OK)
         status = sort_rows(&own);
-    if (status == ST_OK)
-        status = find_pairs(&own);
+    if (status == ST_OK) {
+        st_status pair_status = ST_OK;
+        for (size_t i = 0; i < own.row_count; i++) {
+            for (size_t k = i + 1; k < own.row_count && pair_status == ST_OK &&
+                                   own.hashes[own.order[k]] == own.hashes[own.order[i]];
+                 k++)
+                if (same_rest(&own, own.order[i], own.order[k]))
+                    pair_status = add_pair(&own, own.order[i], own.order[k]);
+        }
+        status = pair_status;
+    }
     return status == ST_OK ? sum_up(&own) : status;
 }

@@ -47,20 +47,6 @@ static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
                   "errors/within_5,errors/within_10,errors_of_the_estimate_alone/mean_absolute");
 }
 
-static void put_predictions(const st_pairs *pairs, bool details, st_node *map)
-{
-    static const st_table_column shape[] = {
-        {.title = "of", .ink = ST_INK_NAME},  {.title = "from"},
-        {.title = "measured", .right = true}, {.title = "predicted", .right = true},
-        ST_COLUMN_CHANGE("error", 1),         {.title = "edit", .ink = ST_INK_FAINT}};
-    st_node *rows =
-        st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
-    if (!details || pairs->count == 0)
-        return;
-    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
-                  "id,from,measured,predicted,error,edit");
-}
-
 void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
 {
     st_put_text(map, "source", pairs->measured->name);
@@ -77,5 +63,14 @@ void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
         st_say(map,
                "  %zu pair%s left out: a step was shorter than what it has besides its layers\n",
                pairs->slower, pairs->slower == 1 ? "" : "s");
-    put_predictions(pairs, details, map);
+    static const st_table_column shape[] = {
+        {.title = "of", .ink = ST_INK_NAME},  {.title = "from"},
+        {.title = "measured", .right = true}, {.title = "predicted", .right = true},
+        ST_COLUMN_CHANGE("error", 1),         {.title = "edit", .ink = ST_INK_FAINT}};
+    st_node *rows =
+        st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
+    if (!details || pairs->count == 0)
+        return;
+    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
+                  "id,from,measured,predicted,error,edit");
 }

@@ -73,25 +73,6 @@ static bool parse_value(vary_reader *reader, const char *path, const st_type *ty
     return status == ST_OK;
 }
 
-static void check_bounds(vary_reader *reader, const st_varied *varied)
-{
-    if (!(varied->low > 0))
-        refuse(reader,
-               "the lower bound of %s is not above 0" ST_EXPECTED
-               "bounds above 0, for constants move on a logarithmic scale",
-               varied->path);
-    else if (varied->low > varied->high)
-        refuse(reader, "the bounds of %s are reversed" ST_EXPECTED "LOW..HIGH", varied->path);
-    else if (varied->low == varied->high)
-        refuse(reader, "the bounds of %s leave no room" ST_EXPECTED "LOW below HIGH", varied->path);
-    else if (varied->start < varied->low || varied->start > varied->high)
-        refuse(reader, "the start of %s is outside its bounds" ST_EXPECTED "LOW..START..HIGH",
-               varied->path);
-    for (size_t i = 0; i < reader->count; i++)
-        if (strcmp(reader->list[i].path, varied->path) == 0)
-            refuse(reader, "%s is varied twice", varied->path);
-}
-
 /* "LOW..HIGH" or "LOW..START..HIGH" */
 static void read_range(vary_reader *reader, const char *path, const st_type *type,
                        const char *range)
@@ -118,37 +99,22 @@ static void read_range(vary_reader *reader, const char *path, const st_type *typ
                         .low = values[0],
                         .high = values[count - 1],
                         .start = count == 3 ? values[1] : (double)NAN};
-    check_bounds(reader, &varied);
+    if (!(varied.low > 0))
+        refuse(reader,
+               "the lower bound of %s is not above 0" ST_EXPECTED
+               "bounds above 0, for constants move on a logarithmic scale",
+               varied.path);
+    else if (varied.low > varied.high)
+        refuse(reader, "the bounds of %s are reversed" ST_EXPECTED "LOW..HIGH", varied.path);
+    else if (varied.low == varied.high)
+        refuse(reader, "the bounds of %s leave no room" ST_EXPECTED "LOW below HIGH", varied.path);
+    else if (varied.start < varied.low || varied.start > varied.high)
+        refuse(reader, "the start of %s is outside its bounds" ST_EXPECTED "LOW..START..HIGH",
+               varied.path);
+    for (size_t i = 0; i < reader->count; i++)
+        if (strcmp(reader->list[i].path, varied.path) == 0)
+            refuse(reader, "%s is varied twice", varied.path);
     reader->list[reader->count++] = varied;
-}
-
-static void read_term(vary_reader *reader, const char *term)
-{
-    st_assignment read;
-    if (!st_assignment_read(term, reader->arena, &read)) {
-        reader->status = ST_ERR_MEMORY;
-        return;
-    }
-    const char *path = read.key;
-    if (read.value == NULL) {
-        refuse(reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", path);
-        return;
-    }
-    const st_sheet_input *input = find_input(reader, path);
-    if (input == NULL) {
-        refuse(reader, "no sheet reads '%s'" ST_HINT "%s", path,
-               st_or_none(nearest_path(reader, path)));
-        return;
-    }
-    if (input->type.kind != ST_TYPE_NUMBER) {
-        refuse(reader, "%s is no number" ST_EXPECTED "a number or a quantity", path);
-        return;
-    }
-    if (reader->count == ST_FIT_MAX_PARAMETERS) {
-        refuse(reader, "too many constants" ST_EXPECTED "at most %d", ST_FIT_MAX_PARAMETERS);
-        return;
-    }
-    read_range(reader, path, &input->type, read.value);
 }
 
 const st_sheet_input *st_varied_input(const st_calibration *calibration, const char *path,
@@ -176,8 +142,34 @@ st_status st_varied_parse(st_calibration *calibration, const char *const *texts,
         const char **terms = st_text_split(texts[i], ",", arena, &term_count);
         if (terms == NULL)
             return ST_ERR_MEMORY;
-        for (size_t k = 0; k < term_count; k++)
-            read_term(&reader, terms[k]);
+        for (size_t k = 0; k < term_count; k++) {
+            st_assignment read;
+            if (!st_assignment_read(terms[k], reader.arena, &read)) {
+                reader.status = ST_ERR_MEMORY;
+                continue;
+            }
+            const char *path = read.key;
+            if (read.value == NULL) {
+                refuse(&reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", path);
+                continue;
+            }
+            const st_sheet_input *input = find_input(&reader, path);
+            if (input == NULL) {
+                refuse(&reader, "no sheet reads '%s'" ST_HINT "%s", path,
+                       st_or_none(nearest_path(&reader, path)));
+                continue;
+            }
+            if (input->type.kind != ST_TYPE_NUMBER) {
+                refuse(&reader, "%s is no number" ST_EXPECTED "a number or a quantity", path);
+                continue;
+            }
+            if (reader.count == ST_FIT_MAX_PARAMETERS) {
+                refuse(&reader, "too many constants" ST_EXPECTED "at most %d",
+                       ST_FIT_MAX_PARAMETERS);
+                continue;
+            }
+            read_range(&reader, path, &input->type, read.value);
+        }
     }
     calibration->varied = reader.list;
     calibration->varied_count = reader.count;

@@ -100,23 +100,6 @@ static const char *flag_list(st_framework framework, const char *letters, const 
     return st_draft_keep(draft, &list);
 }
 
-static void put_hybrid(const st_job *job, const char *letters, megatron_run *arguments)
-{
-    static const fw_row rows[] = {
-        {"model.mamba_heads", "*", "mamba_num_heads", NULL},
-        {"model.mamba_head_dim", "*", "mamba_head_dim", NULL},
-        {"model.mamba_state", "*", "mamba_state_dim", NULL},
-        {"model.mamba_groups", "*", "mamba_num_groups", NULL},
-    };
-    megatron_set(arguments, "is_hybrid_model", "True", 0);
-    megatron_set(arguments, "hybrid_override_pattern", letters, 0);
-    if (st_job_number(job, "model.mtp") > 0)
-        megatron_set(arguments, "mtp_hybrid_override_pattern",
-                     strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
-    if (st_job_number(job, "model.mamba_heads") > 0)
-        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
-}
-
 static void put_kinds(st_framework framework, const st_job *job, const char *letters,
                       megatron_run *arguments)
 {
@@ -156,10 +139,22 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
     const char *letters = fw_layer_letters(job, arguments->draft->arena);
     if (letters == NULL)
         return; /* a pattern that cannot be read comes back as none, and is refused */
-    if (strpbrk(letters, "M*-E") != NULL)
-        put_hybrid(job, letters, arguments);
-    else if (pattern_of(job) == NULL && st_job_number(job, "model.experts") > 0 &&
-             st_job_number(job, "model.dense_layers") == 0 && every > 1)
+    if (strpbrk(letters, "M*-E") != NULL) {
+        static const fw_row rows[] = {
+            {"model.mamba_heads", "*", "mamba_num_heads", NULL},
+            {"model.mamba_head_dim", "*", "mamba_head_dim", NULL},
+            {"model.mamba_state", "*", "mamba_state_dim", NULL},
+            {"model.mamba_groups", "*", "mamba_num_groups", NULL},
+        };
+        megatron_set(arguments, "is_hybrid_model", "True", 0);
+        megatron_set(arguments, "hybrid_override_pattern", letters, 0);
+        if (st_job_number(job, "model.mtp") > 0)
+            megatron_set(arguments, "mtp_hybrid_override_pattern",
+                         strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
+        if (st_job_number(job, "model.mamba_heads") > 0)
+            fw_write_rows(arguments, job, rows, ST_COUNT(rows));
+    } else if (pattern_of(job) == NULL && st_job_number(job, "model.experts") > 0 &&
+               st_job_number(job, "model.dense_layers") == 0 && every > 1)
         megatron_set(arguments, "moe_layer_freq",
                      st_draft_text(arguments->draft, "%" PRIu64, every), 0);
     else

@@ -32,33 +32,6 @@ static void put_recipe(const st_job *job, megatron_run *arguments)
     fw_set_count(arguments, "num_layers_at_end_in_bf16", ends);
 }
 
-static void put_dispatcher(const st_job *job, megatron_run *arguments)
-{
-    const char *kind = fw_text(arguments->draft, job, "parallel.dispatcher");
-    bool flex = strcmp(kind, "deepep") == 0 || strcmp(kind, "hybridep") == 0;
-    if (st_job_number(job, "model.experts") == 0)
-        return;
-    megatron_set(arguments, "moe_token_dispatcher_type", flex ? "flex" : kind, 0);
-    if (flex)
-        megatron_set(arguments, "moe_flex_dispatcher_backend", kind, 0);
-}
-
-static void put_recomputation(const st_job *job, megatron_run *arguments)
-{
-    const uint64_t layers = (uint64_t)st_job_number(job, "recomputed.layers");
-    const char *list = "";
-    if (fw_is(job, "recompute", "full")) {
-        megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
-        fw_set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
-    }
-    for (size_t i = 0; i < MEGATRON_MODULES; i++)
-        if (fw_is(job, megatron_modules[i].value, "true"))
-            list = st_draft_text(arguments->draft, "%s%s%s", list, list[0] != '\0' ? " " : "",
-                                 megatron_modules[i].word);
-    if (list[0] != '\0' && fw_is(job, "recompute", "selective"))
-        megatron_set(arguments, "recompute_modules", list, 0);
-}
-
 static void put_graphs(const st_job *job, megatron_run *arguments)
 {
     if (fw_is(job, "graphs", "layer"))
@@ -76,22 +49,34 @@ static void put_graphs(const st_job *job, megatron_run *arguments)
                  0);
 }
 
-static void put_shards(const st_job *job, megatron_run *arguments)
+void fw_put_modern(const st_job *job, megatron_run *arguments)
 {
+    put_recipe(job, arguments);
+    const char *kind = fw_text(arguments->draft, job, "parallel.dispatcher");
+    bool flex = strcmp(kind, "deepep") == 0 || strcmp(kind, "hybridep") == 0;
+    if (st_job_number(job, "model.experts") != 0) {
+        megatron_set(arguments, "moe_token_dispatcher_type", flex ? "flex" : kind, 0);
+        if (flex)
+            megatron_set(arguments, "moe_flex_dispatcher_backend", kind, 0);
+    }
+    const uint64_t layers = (uint64_t)st_job_number(job, "recomputed.layers");
+    const char *list = "";
+    if (fw_is(job, "recompute", "full")) {
+        megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
+        fw_set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
+    }
+    for (size_t i = 0; i < MEGATRON_MODULES; i++)
+        if (fw_is(job, megatron_modules[i].value, "true"))
+            list = st_draft_text(arguments->draft, "%s%s%s", list, list[0] != '\0' ? " " : "",
+                                 megatron_modules[i].word);
+    if (list[0] != '\0' && fw_is(job, "recompute", "selective"))
+        megatron_set(arguments, "recompute_modules", list, 0);
+    put_graphs(job, arguments);
     const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
     const uint64_t dp =
         (uint64_t)(st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp"));
     if (shard > 0 && shard < dp && dp % shard == 0)
         fw_set_count(arguments, "num_distributed_optimizer_instances", dp / shard);
-}
-
-void fw_put_modern(const st_job *job, megatron_run *arguments)
-{
-    put_recipe(job, arguments);
-    put_dispatcher(job, arguments);
-    put_recomputation(job, arguments);
-    put_graphs(job, arguments);
-    put_shards(job, arguments);
     if (fw_is(job, "precision.master", "fp16")) {
         megatron_set(arguments, "use_precision_aware_optimizer", "True", 0);
         megatron_set(arguments, "main_params_dtype", "fp16", 0);

@@ -117,18 +117,6 @@ static void put_latent_attention(const st_job *job, megatron_run *arguments)
         fw_set_count(arguments, "v_head_dim", value > 0 ? value : width);
 }
 
-/* Megatron takes 8/3 of the hidden size for a gated MLP without a width. */
-static void put_widths(const st_job *job, megatron_run *arguments)
-{
-    const uint64_t positions = count_of(job, "model.positions");
-    if (count_of(job, "model.ffn") == 0 && fw_is(job, "model.gated", "true"))
-        fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, "model.hidden"));
-    megatron_set(arguments, "position_embedding_type", positions > 0 ? "learned_absolute" : "rope",
-                 0);
-    fw_set_count(arguments, "max_position_embeddings",
-                 positions > 0 ? positions : count_of(job, "batch.sequence"));
-}
-
 /* A layout says itself how many chunks a rank has, and what lies on the ends. */
 static void put_chunks(const st_job *job, megatron_run *arguments)
 {
@@ -207,7 +195,14 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     const double sequence = st_job_number(job, "batch.sequence");
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
     put_latent_attention(job, arguments);
-    put_widths(job, arguments);
+    /* Megatron takes 8/3 of the hidden size for a gated MLP without a width. */
+    const uint64_t positions = count_of(job, "model.positions");
+    if (count_of(job, "model.ffn") == 0 && fw_is(job, "model.gated", "true"))
+        fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, "model.hidden"));
+    megatron_set(arguments, "position_embedding_type", positions > 0 ? "learned_absolute" : "rope",
+                 0);
+    fw_set_count(arguments, "max_position_embeddings",
+                 positions > 0 ? positions : count_of(job, "batch.sequence"));
     fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     put_splits(framework, job, arguments);

@@ -86,27 +86,6 @@ static bool is_key(const megatron_line *key)
     return key->length > 0 && key->length < NAME_BYTES;
 }
 
-static void read_pair(megatron_run *settings, const char *section, const megatron_line *line)
-{
-    const char *equals = memchr(line->text, '=', line->length);
-    char name[2 * NAME_BYTES];
-    if (equals == NULL) {
-        refuse_line(settings, line, "[section] or key = value");
-        return;
-    }
-    megatron_line key = trimmed((megatron_line){line->text, (size_t)(equals - line->text), 0});
-    megatron_line value =
-        trimmed((megatron_line){equals + 1, line->length - (size_t)(equals - line->text) - 1, 0});
-    value.length = value_length(value.text, value.length);
-    if (!is_key(&key) || value.length == 0) {
-        refuse_line(settings, line, "key = value");
-        return;
-    }
-    (void)snprintf(name, sizeof name, "%s%s%.*s", section, section[0] != '\0' ? "." : "",
-                   (int)key.length, key.text);
-    megatron_set(settings, name, toml_value(settings, value.text, value.length), line->number);
-}
-
 static void read_toml(megatron_run *settings)
 {
     char section[NAME_BYTES] = "";
@@ -118,7 +97,25 @@ static void read_toml(megatron_run *settings)
         if (text.length == 0)
             continue;
         if (text.text[0] != '[') {
-            read_pair(settings, section, &text);
+            const char *equals = memchr(text.text, '=', text.length);
+            char name[2 * NAME_BYTES];
+            if (equals == NULL) {
+                refuse_line(settings, &text, "[section] or key = value");
+                continue;
+            }
+            megatron_line key =
+                trimmed((megatron_line){text.text, (size_t)(equals - text.text), 0});
+            megatron_line value = trimmed(
+                (megatron_line){equals + 1, text.length - (size_t)(equals - text.text) - 1, 0});
+            value.length = value_length(value.text, value.length);
+            if (!is_key(&key) || value.length == 0) {
+                refuse_line(settings, &text, "key = value");
+                continue;
+            }
+            (void)snprintf(name, sizeof name, "%s%s%.*s", section, section[0] != '\0' ? "." : "",
+                           (int)key.length, key.text);
+            megatron_set(settings, name, toml_value(settings, value.text, value.length),
+                         text.number);
         } else if (text.length - 1 > sizeof section || text.text[text.length - 1] != ']') {
             refuse_line(settings, &text, "[section]");
         } else {
@@ -161,22 +158,6 @@ static void flatten_yaml(megatron_run *settings, const st_yaml_node *map, const 
         else
             megatron_set(settings, name, yaml_text(settings->draft, value), value->place.line);
     }
-}
-
-static void read_yaml(megatron_run *settings)
-{
-    st_draft *draft = settings->draft;
-    const st_yaml_node *root = NULL;
-    st_note(&draft->status,
-            st_yaml_parse(draft->request->file, draft->request->text, draft->request->length,
-                          draft->arena, &root, draft->errors));
-    if (draft->status == ST_OK && root->kind != ST_YAML_MAP)
-        ST_NOTE(draft, ST_ERR_VALUE, root->place,
-                "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
-                "a map of sections such as model and train",
-                st_or_none(st_yaml_describe(root, draft->errors)));
-    if (draft->status == ST_OK)
-        flatten_yaml(settings, root, "");
 }
 
 /* ---- JSON ---- */
@@ -244,9 +225,20 @@ void fw_read(st_framework framework, megatron_run *settings)
 {
     if (framework == ST_MEGATRON)
         megatron_read_command(settings);
-    else if (framework == ST_MEGATRON_BRIDGE)
-        read_yaml(settings);
-    else if (framework == ST_TORCHTITAN)
+    else if (framework == ST_MEGATRON_BRIDGE) {
+        st_draft *draft = settings->draft;
+        const st_yaml_node *root = NULL;
+        st_note(&draft->status,
+                st_yaml_parse(draft->request->file, draft->request->text, draft->request->length,
+                              draft->arena, &root, draft->errors));
+        if (draft->status == ST_OK && root->kind != ST_YAML_MAP)
+            ST_NOTE(draft, ST_ERR_VALUE, root->place,
+                    "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
+                    "a map of sections such as model and train",
+                    st_or_none(st_yaml_describe(root, draft->errors)));
+        if (draft->status == ST_OK)
+            flatten_yaml(settings, root, "");
+    } else if (framework == ST_TORCHTITAN)
         read_toml(settings);
     else
         read_json(settings);

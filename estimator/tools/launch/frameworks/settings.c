@@ -111,28 +111,20 @@ void fw_rename_arguments(st_framework framework, megatron_run *arguments, megatr
     }
 }
 
-/* Whether the option is an argument's own name in a section, which then has its value. */
-static bool restore_plain(const fw_names *names, const megatron_argument *option,
-                          megatron_run *arguments)
-{
-    bool known = false;
-    for (const fw_section *in = names->sections; in->prefix != NULL; in++) {
-        size_t length = strlen(in->prefix);
-        if (strncmp(option->name, in->prefix, length) != 0 ||
-            !st_has_word(in->arguments, option->name + length))
-            continue;
-        known = true;
-        megatron_set(arguments, option->name + length, option->value, option->line);
-    }
-    return known;
-}
-
 void fw_restore_arguments(st_framework framework, megatron_run *options, megatron_run *arguments)
 {
     const fw_names *names = fw_names_of(framework);
     for (size_t i = 0; i < options->count; i++) {
         const megatron_argument *option = &options->arguments[i];
-        bool known = restore_plain(names, option, arguments);
+        bool known = false;
+        for (const fw_section *in = names->sections; in->prefix != NULL; in++) {
+            size_t length = strlen(in->prefix);
+            if (strncmp(option->name, in->prefix, length) != 0 ||
+                !st_has_word(in->arguments, option->name + length))
+                continue;
+            known = true;
+            megatron_set(arguments, option->name + length, option->value, option->line);
+        }
         for (size_t j = 0; j < names->row_count; j++) {
             const fw_rename *row = &names->rows[j];
             if (strcmp(row->option, option->name) != 0)

@@ -201,33 +201,6 @@ static void set_count(megatron_run *options, const char *name, uint64_t count)
     megatron_set(options, name, st_draft_text(options->draft, "%" PRIu64, count), 0);
 }
 
-static void put_batch(const st_job *job, megatron_run *options)
-{
-    const double micro = st_job_number(job, "batch.micro");
-    const double share = st_job_number(job, "batch.global") / st_job_number(job, "parallel.dp");
-    const double sequence =
-        st_job_number(job, "batch.sequence") * st_job_number(job, "batch.global");
-    const bool staged = st_job_number(job, "parallel.pp") > 1;
-    set_count(options, "training.local_batch_size", (uint64_t)(staged ? share : micro));
-    if (staged)
-        set_count(options, P "pipeline_parallel_microbatch_size", (uint64_t)micro);
-    if (st_job_number(job, "train.tokens") >= sequence)
-        set_count(options, "training.steps",
-                  (uint64_t)(st_job_number(job, "train.tokens") / sequence));
-}
-
-static void put_shards(const st_job *job, megatron_run *options)
-{
-    const uint64_t dp = (uint64_t)st_job_number(job, "parallel.dp");
-    const double zero = st_job_number(job, "parallel.zero");
-    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
-    const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
-    set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
-    set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
-    if (zero > 0)
-        megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
-}
-
 static void put_stages(const st_job *job, megatron_run *options)
 {
     const chunking chunks = chunks_of(job);
@@ -253,30 +226,31 @@ void fw_torchtitan_options(const st_job *job, megatron_run *options)
                                    : "of this job",
                  0);
     fw_write_rows(options, job, rows, ROWS);
-    put_batch(job, options);
-    put_shards(job, options);
+    const double micro = st_job_number(job, "batch.micro");
+    const double share = st_job_number(job, "batch.global") / st_job_number(job, "parallel.dp");
+    const double sequence =
+        st_job_number(job, "batch.sequence") * st_job_number(job, "batch.global");
+    const bool staged = st_job_number(job, "parallel.pp") > 1;
+    set_count(options, "training.local_batch_size", (uint64_t)(staged ? share : micro));
+    if (staged)
+        set_count(options, P "pipeline_parallel_microbatch_size", (uint64_t)micro);
+    if (st_job_number(job, "train.tokens") >= sequence)
+        set_count(options, "training.steps",
+                  (uint64_t)(st_job_number(job, "train.tokens") / sequence));
+    const uint64_t dp = (uint64_t)st_job_number(job, "parallel.dp");
+    const double zero = st_job_number(job, "parallel.zero");
+    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
+    const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
+    set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
+    set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
+    if (zero > 0)
+        megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
     put_stages(job, options);
     if (fw_is(job, "recompute", "selective"))
         megatron_set(options, "activation_checkpoint.selective_ac_option", "op", 0);
 }
 
 /* ---- reading ---- */
-
-static void read_batch(megatron_run *options)
-{
-    const uint64_t local = megatron_count_or(options, "training.local_batch_size", 8);
-    const bool staged = st_draft_count(options->draft, "parallel.pp") > 1;
-    const uint64_t micro = megatron_count_or(options, P "pipeline_parallel_microbatch_size", 1);
-    const uint64_t steps = megatron_count_or(options, "training.steps", 0);
-    const double tokens = (double)steps * (double)st_draft_count(options->draft, "batch.global") *
-                          (double)st_draft_count(options->draft, "batch.sequence");
-    st_draft_put_count(options->draft, "batch.micro", 0, staged ? micro : local,
-                       staged ? "pipeline_parallel_microbatch_size" : "local_batch_size");
-    if (tokens > 0)
-        st_draft_put(options->draft, "train.tokens", 0,
-                     st_draft_text(options->draft, "%.0f", tokens),
-                     "steps times global_batch_size times seq_len");
-}
 
 static void read_shards(megatron_run *options)
 {
@@ -338,7 +312,18 @@ void fw_torchtitan_keys(megatron_run *options)
     static const char *const skipped[] = {"model.name", "model.flavor",
                                           "activation_checkpoint.selective_ac_option"};
     fw_read_rows(options, rows, ROWS);
-    read_batch(options);
+    const uint64_t local = megatron_count_or(options, "training.local_batch_size", 8);
+    const bool staged = st_draft_count(options->draft, "parallel.pp") > 1;
+    const uint64_t micro = megatron_count_or(options, P "pipeline_parallel_microbatch_size", 1);
+    const uint64_t steps = megatron_count_or(options, "training.steps", 0);
+    const double tokens = (double)steps * (double)st_draft_count(options->draft, "batch.global") *
+                          (double)st_draft_count(options->draft, "batch.sequence");
+    st_draft_put_count(options->draft, "batch.micro", 0, staged ? micro : local,
+                       staged ? "pipeline_parallel_microbatch_size" : "local_batch_size");
+    if (tokens > 0)
+        st_draft_put(options->draft, "train.tokens", 0,
+                     st_draft_text(options->draft, "%.0f", tokens),
+                     "steps times global_batch_size times seq_len");
     read_shards(options);
     read_stages(options);
     if (st_draft_count(options->draft, "parallel.tp") > 1)

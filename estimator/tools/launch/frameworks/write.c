@@ -42,16 +42,6 @@ static bool is_launcher(const char *name)
            strcmp(name, "num_gpus") == 0 || strcmp(name, "num_nodes") == 0;
 }
 
-static void write_torchrun(fw_ranks ranks, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "torchrun");
-    if (ranks.per_node > 0)
-        st_buffer_printf(buffer, " --nproc-per-node %" PRIu64 " --nnodes %" PRIu64, ranks.per_node,
-                         ranks.nodes);
-    if (ranks.nodes > 1)
-        st_buffer_text(buffer, " --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\"");
-}
-
 /* Mamba blocks have a program of their own, which asks for the layers' specification. */
 #define HYBRID_SCRIPT                                                                              \
     " pretrain_mamba.py \\\n"                                                                      \
@@ -61,7 +51,13 @@ static void write_script(const fw_file *file, const megatron_run *settings, st_b
 {
     st_buffer_text(buffer, "#!/bin/sh\n");
     write_head(file, buffer);
-    write_torchrun(file->ranks, buffer);
+    const fw_ranks ranks = file->ranks;
+    st_buffer_text(buffer, "torchrun");
+    if (ranks.per_node > 0)
+        st_buffer_printf(buffer, " --nproc-per-node %" PRIu64 " --nnodes %" PRIu64, ranks.per_node,
+                         ranks.nodes);
+    if (ranks.nodes > 1)
+        st_buffer_text(buffer, " --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\"");
     st_buffer_text(buffer, ST_HAS(settings->arguments, settings->count, name, "is_hybrid_model")
                                ? HYBRID_SCRIPT
                                : " pretrain_gpt.py");
@@ -90,20 +86,6 @@ static void write_scalar(const char *value, st_buffer *buffer)
         st_buffer_text(buffer, value);
     else
         st_buffer_json_string(buffer, value);
-}
-
-/* "core_attn mlp" and "128,0" as the lists that they are. */
-static void write_list(const char *value, st_buffer *buffer)
-{
-    bool numbers = value[0] >= '0' && value[0] <= '9';
-    const char *next = "[";
-    for (size_t length; (value += strspn(value, " ,"), length = strcspn(value, " ,")) > 0;
-         value += length) {
-        st_buffer_printf(buffer, "%s%s%.*s%s", next, numbers ? "" : "\"", (int)length, value,
-                         numbers ? "" : "\"");
-        next = ", ";
-    }
-    st_buffer_text(buffer, "]");
 }
 
 /* "parallelism." of "parallelism.tensor_parallel_degree"; 0 where there is no section. */
@@ -146,28 +128,21 @@ static void write_members(const megatron_run *settings, size_t first, section_st
         else
             st_buffer_printf(buffer, "%s%s%s", style == AS_YAML && section > 0 ? "  " : "", name,
                              style == AS_TOML ? " = " : ": ");
-        if (style == AS_YAML && (megatron_is_list(name) || strcmp(name, "window_size") == 0))
-            write_list(setting->value, buffer);
-        else
+        if (style == AS_YAML && (megatron_is_list(name) || strcmp(name, "window_size") == 0)) {
+            /* "core_attn mlp" and "128,0" as the lists that they are. */
+            const char *value = setting->value;
+            bool numbers = value[0] >= '0' && value[0] <= '9';
+            const char *next = "[";
+            for (size_t length; (value += strspn(value, " ,"), length = strcspn(value, " ,")) > 0;
+                 value += length) {
+                st_buffer_printf(buffer, "%s%s%.*s%s", next, numbers ? "" : "\"", (int)length,
+                                 value, numbers ? "" : "\"");
+                next = ", ";
+            }
+            st_buffer_text(buffer, "]");
+        } else
             write_scalar(setting->value, buffer);
     }
-}
-
-/* Options without a section stand first, as TOML needs them. */
-static void write_sections(const megatron_run *settings, bool is_toml, st_buffer *buffer)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < settings->count; i++) {
-            const char *name = settings->arguments[i].name;
-            size_t section = section_of(name);
-            if (!is_first(settings, i) || (section > 0) != (pass == 1))
-                continue;
-            if (section > 0)
-                st_buffer_printf(buffer, "%s%.*s%s", is_toml ? "\n[" : "", (int)section, name,
-                                 is_toml ? "]\n" : ":\n");
-            write_members(settings, i, is_toml ? AS_TOML : AS_YAML, buffer);
-            st_buffer_text(buffer, "\n");
-        }
 }
 
 /* ---- DeepSpeed ---- */
@@ -175,22 +150,6 @@ static void write_sections(const megatron_run *settings, bool is_toml, st_buffer
 static bool is_launch(const char *name)
 {
     return strncmp(name, "launch.", 7) == 0;
-}
-
-static void write_launch(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
-{
-    st_buffer line = {0};
-    st_buffer_text(&line, "deepspeed");
-    if (file->ranks.per_node > 0)
-        st_buffer_printf(&line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64,
-                         file->ranks.per_node, file->ranks.nodes);
-    st_buffer_text(&line, " pretrain_gpt.py --deepspeed --deepspeed_config FILE");
-    for (size_t i = 0; i < settings->count; i++)
-        if (is_launch(settings->arguments[i].name) && !is_launcher(settings->arguments[i].name + 7))
-            write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
-    if (line.data != NULL)
-        st_buffer_json_string(buffer, line.data);
-    st_buffer_end(&line, &buffer->failed);
 }
 
 static void write_texts(const char *const *texts, size_t count, st_buffer *buffer)
@@ -227,7 +186,18 @@ static void write_json(const fw_file *file, const megatron_run *settings, st_buf
                      ",\n    \"notes\": ");
     write_texts(file->notes, file->note_count, buffer);
     st_buffer_text(buffer, ",\n    \"launch\": ");
-    write_launch(file, settings, buffer);
+    st_buffer line = {0};
+    st_buffer_text(&line, "deepspeed");
+    if (file->ranks.per_node > 0)
+        st_buffer_printf(&line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64,
+                         file->ranks.per_node, file->ranks.nodes);
+    st_buffer_text(&line, " pretrain_gpt.py --deepspeed --deepspeed_config FILE");
+    for (size_t i = 0; i < settings->count; i++)
+        if (is_launch(settings->arguments[i].name) && !is_launcher(settings->arguments[i].name + 7))
+            write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
+    if (line.data != NULL)
+        st_buffer_json_string(buffer, line.data);
+    st_buffer_end(&line, &buffer->failed);
     st_buffer_text(buffer, ",\n    \"carried\": ");
     write_texts(file->carried, file->carried_count, buffer);
     st_buffer_text(buffer, "\n  }\n}\n");
@@ -244,5 +214,18 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
         return;
     }
     write_head(file, buffer);
-    write_sections(settings, file->framework == ST_TORCHTITAN, buffer);
+    /* Options without a section stand first, as TOML needs them. */
+    const bool is_toml = file->framework == ST_TORCHTITAN;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < settings->count; i++) {
+            const char *name = settings->arguments[i].name;
+            size_t section = section_of(name);
+            if (!is_first(settings, i) || (section > 0) != (pass == 1))
+                continue;
+            if (section > 0)
+                st_buffer_printf(buffer, "%s%.*s%s", is_toml ? "\n[" : "", (int)section, name,
+                                 is_toml ? "]\n" : ":\n");
+            write_members(settings, i, is_toml ? AS_TOML : AS_YAML, buffer);
+            st_buffer_text(buffer, "\n");
+        }
 }

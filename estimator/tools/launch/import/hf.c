@@ -55,18 +55,6 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
 }
 
-static void put_latent_attention(hf_reader *reader)
-{
-    hf_put_field(reader, "model.kv_lora", "kv_lora_rank", true);
-    hf_put_field(reader, "model.q_lora", "q_lora_rank", false);
-    hf_put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
-    hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
-    hf_put_field(reader, "model.v_dim", "v_head_dim", true);
-    (void)hf_find(reader, "head_dim"); /* other widths in other versions: not used */
-    (void)hf_find(reader, "qk_head_dim");
-    (void)hf_find(reader, KV);
-}
-
 static void put_attention(hf_reader *reader)
 {
     uint64_t hidden = hf_put_field(reader, "model.hidden", HF_HIDDEN, true);
@@ -77,7 +65,14 @@ static void put_attention(hf_reader *reader)
     }
     const st_json *latent = hf_find(reader, "kv_lora_rank");
     if (latent != NULL || (reader->family->traits & HF_MLA) != 0) {
-        put_latent_attention(reader);
+        hf_put_field(reader, "model.kv_lora", "kv_lora_rank", true);
+        hf_put_field(reader, "model.q_lora", "q_lora_rank", false);
+        hf_put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
+        hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+        hf_put_field(reader, "model.v_dim", "v_head_dim", true);
+        (void)hf_find(reader, "head_dim"); /* other widths in other versions: not used */
+        (void)hf_find(reader, "qk_head_dim");
+        (void)hf_find(reader, KV);
         return;
     }
     uint64_t width =
@@ -105,37 +100,6 @@ static void put_ratio_ffn(hf_reader *reader)
     uint64_t hidden = st_draft_count(reader->draft, "model.hidden");
     st_draft_put_count(reader->draft, "model.ffn", ratio->line, (uint64_t)((double)hidden * times),
                        st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
-}
-
-static void put_mlp(hf_reader *reader)
-{
-    bool gated = (reader->family->traits & HF_GATED) != 0;
-    unsigned traits = reader->family->traits;
-    bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
-    if (hf_put_adjusted_ffn(reader))
-        ;
-    else if ((traits & HF_DENSE_FFN_MLP) != 0)
-        hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
-    else if ((traits & HF_EXPERT_FFN) != 0)
-        hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
-    else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
-        put_ratio_ffn(reader);
-    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
-}
-
-static void put_shared_experts(hf_reader *reader)
-{
-    uint64_t count = 0;
-    uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
-    width = width > 0 ? width : st_draft_count(reader->draft, "model.ffn");
-    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
-        st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
-                           hf_of_class(reader, "one shared expert"));
-    else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
-        (void)hf_find(reader, SHARED);
-    else if (hf_count(reader, SHARED, 0, &count))
-        st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
-                           "shared experts times the width of an expert");
 }
 
 /* A single expert is an MLP, as files say of models that have none. */
@@ -168,23 +132,20 @@ static void put_experts(hf_reader *reader)
     /* files with routed experts of this name have dense layers as wide as intermediate_size */
     bool needed = own || hf_find(reader, "n_routed_experts") != NULL;
     hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, needed);
-    put_shared_experts(reader);
+    uint64_t count = 0;
+    uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
+    width = width > 0 ? width : st_draft_count(reader->draft, "model.ffn");
+    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
+                           hf_of_class(reader, "one shared expert"));
+    else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
+        (void)hf_find(reader, SHARED);
+    else if (hf_count(reader, SHARED, 0, &count))
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
+                           "shared experts times the width of an expert");
 }
 
 /* ---- embeddings, norms, biases ---- */
-
-/* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
-static void note_narrow_embedding(hf_reader *reader)
-{
-    const st_json *node = hf_find(reader, "word_embed_proj_dim");
-    uint64_t width = 0;
-    if (node != NULL && hf_number(reader, node, 1, &width) &&
-        width != st_draft_count(reader->draft, "model.hidden"))
-        st_draft_note(reader->draft,
-                      "The embedding is narrower than the layers (%s: %llu); it is estimated as "
-                      "wide as they are.",
-                      node->name, (unsigned long long)width);
-}
 
 static void put_positions(hf_reader *reader)
 {
@@ -216,28 +177,20 @@ static void put_embeddings(hf_reader *reader)
     hf_put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
     st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
                        "vocab_size counts the rows as they are");
-    note_narrow_embedding(reader);
+    /* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
+    const st_json *node = hf_find(reader, "word_embed_proj_dim");
+    uint64_t width = 0;
+    if (node != NULL && hf_number(reader, node, 1, &width) &&
+        width != st_draft_count(reader->draft, "model.hidden"))
+        st_draft_note(reader->draft,
+                      "The embedding is narrower than the layers (%s: %llu); it is estimated as "
+                      "wide as they are.",
+                      node->name, (unsigned long long)width);
     if (given)
         st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
     else
         st_draft_put_bool(reader->draft, "model.tied", tied, hf_of_class(reader, "default"));
     put_positions(reader);
-}
-
-static void put_biases(hf_reader *reader)
-{
-    hf_bias kind = reader->family->bias;
-    bool all = hf_bool(reader, "use_bias bias add_bias_linear", kind == HF_BIAS) &&
-               !hf_bool(reader, "no_bias", false);
-    bool mlp = hf_bool(reader, "mlp_bias", all);
-    bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
-                          kind == HF_QKV_BIAS || all);
-    st_draft_put_bool(reader->draft, "model.bias", mlp,
-                      kind == HF_BIAS_FIELD ? "biases that the file gives"
-                                            : hf_of_class(reader, "biases"));
-    if (inputs && !mlp)
-        st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
-                                     "matter.");
 }
 
 static void put_dropout(hf_reader *reader)
@@ -278,23 +231,17 @@ static void put_type(hf_reader *reader)
                       "as precision.weights says.");
 }
 
-/* The longest sequence, of which files have several, not always the same. */
-static const st_json *find_context(hf_reader *reader)
+static void note_rest(hf_reader *reader)
 {
+    /* The longest sequence, of which files have several, not always the same. */
     static const char *const names[] = {
         "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
         "max_sequence_length",     "seq_length"};
-    const st_json *found = NULL;
+    const st_json *context = NULL;
     for (size_t i = 0; i < ST_COUNT(names); i++) {
         const st_json *node = hf_find(reader, names[i]);
-        found = found != NULL ? found : node;
+        context = context != NULL ? context : node;
     }
-    return found;
-}
-
-static void note_rest(hf_reader *reader)
-{
-    const st_json *context = find_context(reader);
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
                                      "precision.recipe where training computes in FP8 or FP4.");
@@ -313,14 +260,36 @@ void hf_read_fields(hf_reader *reader)
     const char *letters = hf_hybrid_letters(reader);
     hf_put_layers(reader);
     put_attention(reader);
-    put_mlp(reader);
+    bool gated = (reader->family->traits & HF_GATED) != 0;
+    unsigned traits = reader->family->traits;
+    bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
+    if (hf_put_adjusted_ffn(reader))
+        ;
+    else if ((traits & HF_DENSE_FFN_MLP) != 0)
+        hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+    else if ((traits & HF_EXPERT_FFN) != 0)
+        hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
+    else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
+        put_ratio_ffn(reader);
+    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
     if (letters == NULL || strchr(letters, 'E') != NULL)
         put_experts(reader);
     if (!hf_read_hybrid(reader))
         hf_read_layers(reader);
     hf_read_extras(reader);
     put_embeddings(reader);
-    put_biases(reader);
+    hf_bias kind = reader->family->bias;
+    bool all = hf_bool(reader, "use_bias bias add_bias_linear", kind == HF_BIAS) &&
+               !hf_bool(reader, "no_bias", false);
+    bool mlp = hf_bool(reader, "mlp_bias", all);
+    bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
+                          kind == HF_QKV_BIAS || all);
+    st_draft_put_bool(reader->draft, "model.bias", mlp,
+                      kind == HF_BIAS_FIELD ? "biases that the file gives"
+                                            : hf_of_class(reader, "biases"));
+    if (inputs && !mlp)
+        st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
+                                     "matter.");
     put_dropout(reader);
     put_type(reader);
     hf_put_name(reader);

@@ -15,23 +15,19 @@ static const char *text_of(const st_json *map, const char *name)
     return NULL;
 }
 
-static bool refuse_name(hf_reader *reader, const char *name)
-{
-    const char *reason = name != NULL ? hf_refusal(name) : NULL;
-    if (reason != NULL)
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model", name,
-                reason);
-    return reason != NULL;
-}
-
 /* Steps into the map of the language model; false where something there is no map. */
 bool hf_find_language_model(hf_reader *reader)
 {
     hf_reader quiet = *reader;
     reader->config = reader->top;
     for (int level = 0; level < 4; level++) {
-        if (refuse_name(reader, text_of(reader->config, "model_type")))
+        const char *name = text_of(reader->config, "model_type");
+        const char *reason = name != NULL ? hf_refusal(name) : NULL;
+        if (reason != NULL)
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                    "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model", name,
+                    reason);
+        if (reason != NULL)
             return false;
         st_json *inner = hf_find(reader, LANGUAGE);
         quiet.config = reader->config;

@@ -77,26 +77,6 @@ static void read_named_ratios(hf_reader *reader, key_ratios *ratios)
     }
 }
 
-static void put_ratios(hf_reader *reader)
-{
-    st_draft *draft = reader->draft;
-    const st_json *list = hf_find(reader, "compress_ratios");
-    const char *origin = list != NULL ? "compress_ratios" : "layer_types and compress_rates";
-    key_ratios ratios = {0};
-    if (list != NULL)
-        read_ratios(reader, &ratios);
-    else
-        read_named_ratios(reader, &ratios);
-    if (ratios.indexed > 0) {
-        st_draft_put_count(draft, "model.index_layers", 0, ratios.indexed, origin);
-        st_draft_put_count(draft, "model.index_compression", 0, ratios.index_ratio, origin);
-    }
-    if (ratios.compressed > 0) {
-        st_draft_put_count(draft, "model.compressed_layers", 0, ratios.compressed, origin);
-        st_draft_put_count(draft, "model.compression", 0, ratios.ratio, origin);
-    }
-}
-
 void hf_read_shared_kv(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -115,7 +95,22 @@ void hf_read_shared_kv(hf_reader *reader)
     hf_put_field(reader, "model.o_lora", "o_lora_rank", true);
     hf_put_field(reader, "model.o_groups", "o_groups", true);
     hf_put_field(reader, "model.window", "sliding_window", true);
-    put_ratios(reader);
+    st_draft *ratio_draft = reader->draft;
+    const st_json *list = hf_find(reader, "compress_ratios");
+    const char *origin = list != NULL ? "compress_ratios" : "layer_types and compress_rates";
+    key_ratios ratios = {0};
+    if (list != NULL)
+        read_ratios(reader, &ratios);
+    else
+        read_named_ratios(reader, &ratios);
+    if (ratios.indexed > 0) {
+        st_draft_put_count(ratio_draft, "model.index_layers", 0, ratios.indexed, origin);
+        st_draft_put_count(ratio_draft, "model.index_compression", 0, ratios.index_ratio, origin);
+    }
+    if (ratios.compressed > 0) {
+        st_draft_put_count(ratio_draft, "model.compressed_layers", 0, ratios.compressed, origin);
+        st_draft_put_count(ratio_draft, "model.compression", 0, ratios.ratio, origin);
+    }
 }
 
 /* ---- the rest ---- */
@@ -138,42 +133,6 @@ static void put_mtp(hf_reader *reader)
                       node->name, (unsigned long long)depth);
 }
 
-/* GLM 5 computes what an indexer chooses in some layers and uses it again in those behind. */
-static void note_shared_indexers(hf_reader *reader)
-{
-    const st_json *list = hf_find(reader, "indexer_types");
-    uint64_t shared = 0;
-    (void)hf_find(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
-                          "index_share_for_mtp_iteration");
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        shared += strcmp(hf_text(node), "shared") == 0 ? 1 : 0;
-    if (shared > 0)
-        st_draft_note(reader->draft,
-                      "%llu layers use the keys that the indexer of an earlier layer chose; each "
-                      "is estimated with an indexer of its own, which is more work than it does.",
-                      (unsigned long long)shared);
-}
-
-static void put_indexer(hf_reader *reader)
-{
-    if (hf_put_field(reader, "model.index_heads", "index_n_heads", false) == 0)
-        return;
-    hf_put_field(reader, "model.index_dim", "index_head_dim", true);
-    hf_put_field(reader, "model.index_top_k", "index_topk", true);
-    note_shared_indexers(reader);
-}
-
-/* Tokens that choose among the experts of some groups alone; one group is no choice. */
-static void put_expert_groups(hf_reader *reader)
-{
-    uint64_t groups = 0;
-    const st_json *node = hf_find(reader, "n_group num_expert_group");
-    if (node == NULL || !hf_number(reader, node, 1, &groups) || groups < 2)
-        return;
-    st_draft_put_count(reader->draft, "model.expert_groups", node->line, groups, node->name);
-    hf_put_field(reader, "model.top_groups", "topk_group", false);
-}
-
 /* Gemma 3n's streams and linear path are modelled with the layers' own embeddings alone. */
 static void refuse_sides_alone(hf_reader *reader)
 {
@@ -194,24 +153,6 @@ static void refuse_sides_alone(hf_reader *reader)
                 side->name, width->name);
 }
 
-static void put_shared_keys(hf_reader *reader)
-{
-    const st_json *node = hf_find(reader, "num_kv_shared_layers");
-    uint64_t layers = st_draft_count(reader->draft, "model.layers");
-    uint64_t shared = 0;
-    if (node == NULL || !hf_number(reader, node, 0, &shared) || shared == 0)
-        return;
-    if (layers > 0 && shared > layers)
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                "%s is more than the layers of the model" ST_FOUND "%llu" ST_EXPECTED
-                "%llu at most",
-                node->name, (unsigned long long)shared, (unsigned long long)layers);
-    st_draft_note(reader->draft,
-                  "%llu layers use the keys and values of an earlier layer; each is estimated "
-                  "with its own, which is more work than it does.",
-                  (unsigned long long)shared);
-}
-
 /* Gemma 3n: embeddings of the layers' own, streams beside the residual (AltUp), a linear path
  * beside attention (LAuReL). */
 static void put_layer_embeddings(hf_reader *reader)
@@ -228,7 +169,20 @@ static void put_layer_embeddings(hf_reader *reader)
     const st_json *sparsity = hf_find(reader, "activation_sparsity_pattern");
     if (sparsity != NULL && sparsity->kind == ST_JSON_LIST)
         hf_check_length(reader, sparsity, st_draft_count(draft, "model.layers"));
-    put_shared_keys(reader);
+    const st_json *node = hf_find(reader, "num_kv_shared_layers");
+    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t shared = 0;
+    if (node == NULL || !hf_number(reader, node, 0, &shared) || shared == 0)
+        return;
+    if (layers > 0 && shared > layers)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s is more than the layers of the model" ST_FOUND "%llu" ST_EXPECTED
+                "%llu at most",
+                node->name, (unsigned long long)shared, (unsigned long long)layers);
+    st_draft_note(reader->draft,
+                  "%llu layers use the keys and values of an earlier layer; each is estimated "
+                  "with its own, which is more work than it does.",
+                  (unsigned long long)shared);
 }
 
 void hf_read_extras(hf_reader *reader)
@@ -240,9 +194,34 @@ void hf_read_extras(hf_reader *reader)
     if (hf_bool(reader, "attn_output_gate attention_output_gate",
                 (traits & HF_GATED_ATTENTION) != 0))
         st_draft_put_bool(draft, "model.gated_attention", true, "architecture");
-    put_indexer(reader);
+    if (hf_put_field(reader, "model.index_heads", "index_n_heads", false) != 0) {
+        hf_put_field(reader, "model.index_dim", "index_head_dim", true);
+        hf_put_field(reader, "model.index_top_k", "index_topk", true);
+        /* GLM 5 computes what an indexer chooses in some layers and uses it again in those
+         * behind. */
+        const st_json *list = hf_find(reader, "indexer_types");
+        uint64_t shared = 0;
+        (void)hf_find(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
+                              "index_share_for_mtp_iteration");
+        for (const st_json *indexer_node = list != NULL ? list->first : NULL; indexer_node != NULL;
+             indexer_node = indexer_node->next)
+            shared += strcmp(hf_text(indexer_node), "shared") == 0 ? 1 : 0;
+        if (shared > 0)
+            st_draft_note(
+                reader->draft,
+                "%llu layers use the keys that the indexer of an earlier layer chose; each "
+                "is estimated with an indexer of its own, which is more work than it does.",
+                (unsigned long long)shared);
+    }
     hf_put_field(reader, "model.moe_latent", "moe_latent_size", false);
-    put_expert_groups(reader);
+    /* Tokens that choose among the experts of some groups alone; one group is no choice. */
+    uint64_t groups = 0;
+    const st_json *group_node = hf_find(reader, "n_group num_expert_group");
+    if (group_node != NULL && hf_number(reader, group_node, 1, &groups) && groups >= 2) {
+        st_draft_put_count(reader->draft, "model.expert_groups", group_node->line, groups,
+                           group_node->name);
+        hf_put_field(reader, "model.top_groups", "topk_group", false);
+    }
     uint64_t streams = 0;
     const st_json *node = hf_find(reader, "hc_mult");
     if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)

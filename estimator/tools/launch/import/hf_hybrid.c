@@ -194,28 +194,6 @@ static void put_mamba_width(hf_reader *reader, uint64_t heads)
                            "the inner width over the heads");
 }
 
-/* Mamba-1 has a state for each channel, and steps by way of a rank, a 16th of the hidden size where
- * the file says "auto". */
-static void put_first_mamba(hf_reader *reader)
-{
-    st_draft *draft = reader->draft;
-    const st_json *node = hf_find(reader, "mamba_dt_rank");
-    uint64_t hidden = st_draft_count(draft, "model.hidden");
-    uint64_t times = 2;
-    (void)hf_count(reader, "mamba_expand", 1, &times);
-    st_draft_put_count(draft, "model.mamba_heads", 0, times * hidden,
-                       "channels of mamba_expand, each with a state of its own");
-    st_draft_put_count(draft, "model.mamba_head_dim", 0, 1, "architecture");
-    hf_put_field(reader, "model.mamba_state", "mamba_d_state", true);
-    if (node == NULL || node->kind == ST_JSON_STRING)
-        st_draft_put_count(draft, "model.mamba_rank", 0, (hidden + 15) / 16,
-                           "a 16th of the hidden size");
-    else
-        hf_put_field(reader, "model.mamba_rank", "mamba_dt_rank", true);
-    st_draft_note(draft, "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
-                         "make.");
-}
-
 static void put_mamba(hf_reader *reader)
 {
     if (is_family(reader, "mamba2")) {
@@ -226,7 +204,25 @@ static void put_mamba(hf_reader *reader)
         return;
     }
     if (is_family(reader, "jamba")) {
-        put_first_mamba(reader);
+        /* Mamba-1 has a state for each channel, and steps by way of a rank, a 16th of the hidden
+         * size where the file says "auto". */
+        st_draft *draft = reader->draft;
+        const st_json *node = hf_find(reader, "mamba_dt_rank");
+        uint64_t hidden = st_draft_count(draft, "model.hidden");
+        uint64_t times = 2;
+        (void)hf_count(reader, "mamba_expand", 1, &times);
+        st_draft_put_count(draft, "model.mamba_heads", 0, times * hidden,
+                           "channels of mamba_expand, each with a state of its own");
+        st_draft_put_count(draft, "model.mamba_head_dim", 0, 1, "architecture");
+        hf_put_field(reader, "model.mamba_state", "mamba_d_state", true);
+        if (node == NULL || node->kind == ST_JSON_STRING)
+            st_draft_put_count(draft, "model.mamba_rank", 0, (hidden + 15) / 16,
+                               "a 16th of the hidden size");
+        else
+            hf_put_field(reader, "model.mamba_rank", "mamba_dt_rank", true);
+        st_draft_note(draft,
+                      "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
+                      "make.");
         return;
     }
     uint64_t heads =

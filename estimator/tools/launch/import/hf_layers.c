@@ -19,14 +19,6 @@ typedef struct hf_layers {
     bool chunks;
 } hf_layers;
 
-static void fail(hf_reader *reader, const st_json *node, const char *what, const char *expected)
-{
-    st_errors *errors = reader->draft->errors;
-    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-            "%s %s" ST_FOUND "%s" ST_EXPECTED "%s", node->name != NULL ? node->name : "a list",
-            what, st_or_none(st_json_describe(node, errors)), expected);
-}
-
 /* A flag of a layer: neither 0 nor false. */
 static bool is_set(const st_json *node)
 {
@@ -92,27 +84,6 @@ static char mixer_of(hf_layers *layers, const st_json *type, bool linear)
             return kinds[i].letter;
         }
     return '\0';
-}
-
-static void mixers_from_list(hf_layers *layers, const st_json *list)
-{
-    bool linear = hf_has_linear(layers->reader);
-    const st_json *type = NULL;
-    for (size_t i = 0; i < layers->kinds.count; i++) {
-        type = next_in(list, type);
-        layers->kinds.mixers[i] = mixer_of(layers, type, linear);
-        if (layers->kinds.mixers[i] != '\0')
-            continue;
-        st_errors *errors = layers->reader->draft->errors;
-        st_note(&layers->reader->draft->status,
-                st_fail(errors, ST_ERR_VALUE, hf_place(layers->reader, type),
-                        "%s has layers that are not modelled" ST_FOUND "%s" ST_EXPECTED
-                        "full_attention, sliding_attention, or linear_attention of a gated delta "
-                        "net (linear_num_value_heads)",
-                        list->name != NULL ? list->name : "attention_types",
-                        st_or_none(st_json_describe(type, errors))));
-        layers->kinds.count = 0;
-    }
 }
 
 /* "LLLG", over and over: local and global. */
@@ -194,7 +165,24 @@ static void read_mixers(hf_layers *layers, bool windows)
     if (list == NULL)
         list = repeated_types(reader);
     if (list != NULL) {
-        mixers_from_list(layers, list);
+        bool linear = hf_has_linear(layers->reader);
+        const st_json *type = NULL;
+        for (size_t i = 0; i < layers->kinds.count; i++) {
+            type = next_in(list, type);
+            layers->kinds.mixers[i] = mixer_of(layers, type, linear);
+            if (layers->kinds.mixers[i] != '\0')
+                continue;
+            st_errors *errors = layers->reader->draft->errors;
+            st_note(
+                &layers->reader->draft->status,
+                st_fail(errors, ST_ERR_VALUE, hf_place(layers->reader, type),
+                        "%s has layers that are not modelled" ST_FOUND "%s" ST_EXPECTED
+                        "full_attention, sliding_attention, or linear_attention of a gated delta "
+                        "net (linear_num_value_heads)",
+                        list->name != NULL ? list->name : "attention_types",
+                        st_or_none(st_json_describe(type, errors))));
+            layers->kinds.count = 0;
+        }
     } else if (hf_linear_layers(reader, layers->kinds.mixers, layers->kinds.count) ||
                mixers_from_rope(layers) || mixers_from_flags(layers) ||
                mixers_from_letters(layers, letters)) {
@@ -325,8 +313,14 @@ static bool is_moe(hf_layers *layers, const st_json *node)
     const char *text = hf_text(node);
     bool experts =
         strcmp(text, "sparse") == 0 || strcmp(text, "moe") == 0 || strcmp(text, "hash_moe") == 0;
-    if (!experts && strcmp(text, "dense") != 0)
-        fail(layers->reader, node, "of layers is not known", "dense or sparse");
+    if (!experts && strcmp(text, "dense") != 0) {
+        hf_reader *reader = layers->reader;
+        st_errors *errors = reader->draft->errors;
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s %s" ST_FOUND "%s" ST_EXPECTED "%s", node->name != NULL ? node->name : "a list",
+                ("of layers is not known"), st_or_none(st_json_describe(node, errors)),
+                ("dense or sparse"));
+    }
     return experts;
 }
 

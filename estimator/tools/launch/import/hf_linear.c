@@ -164,14 +164,6 @@ static void put_channel_delta(hf_reader *reader)
                        "head_dim of linear_attn_config, by way of which decays and gate go");
 }
 
-static void put_gated_delta(hf_reader *reader)
-{
-    hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
-    hf_put_field(reader, "model.delta_v_heads", "linear_num_value_heads", true);
-    hf_put_field(reader, "model.delta_k_dim", "linear_key_head_dim", true);
-    hf_put_field(reader, "model.delta_v_dim", "linear_value_head_dim", true);
-}
-
 /* Of the width of the hidden size, or of the attention's heads. */
 static void put_like_attention(hf_reader *reader, const char *rule)
 {
@@ -194,7 +186,10 @@ void hf_put_linear(hf_reader *reader)
     } else if ((traits & HF_CONVOLUTION) != 0) {
         put_like_attention(reader, "convolution");
     } else {
-        put_gated_delta(reader);
+        hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
+        hf_put_field(reader, "model.delta_v_heads", "linear_num_value_heads", true);
+        hf_put_field(reader, "model.delta_k_dim", "linear_key_head_dim", true);
+        hf_put_field(reader, "model.delta_v_dim", "linear_value_head_dim", true);
         return;
     }
     if ((traits & HF_CONVOLUTION) == 0)

@@ -183,19 +183,6 @@ static bool is_users(const st_draft *draft, const char *path)
     return false;
 }
 
-static void take_given(st_draft *draft)
-{
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
-        bool is_set = draft->request->carried_count == 0 || is_users(draft, keys[i].path);
-        if (value->origin == ST_ORIGIN_SET)
-            draft->values[i] = (st_draft_value){.text = value->text,
-                                                .origin = is_set ? "--set" : "the exported job"};
-    }
-}
-
 st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
                          st_errors *errors)
 {
@@ -203,8 +190,17 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     (void)st_keys(&count);
     *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
     draft->values = st_draft_alloc(draft, count, sizeof *draft->values);
-    if (draft->values != NULL && load_given(draft) == ST_OK)
-        take_given(draft);
+    if (draft->values != NULL && load_given(draft) == ST_OK) {
+        size_t given_count = 0;
+        const st_key *keys = st_keys(&given_count);
+        for (size_t i = 0; i < given_count; i++) {
+            const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
+            bool is_set = draft->request->carried_count == 0 || is_users(draft, keys[i].path);
+            if (value->origin == ST_ORIGIN_SET)
+                draft->values[i] = (st_draft_value){
+                    .text = value->text, .origin = is_set ? "--set" : "the exported job"};
+        }
+    }
     return draft->status;
 }
 

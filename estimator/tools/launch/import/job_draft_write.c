@@ -35,26 +35,6 @@ void st_comment_write(const char *text, st_buffer *buffer)
     st_buffer_text(buffer, "\n");
 }
 
-static void write_value(const st_key *key, const st_draft_value *value, size_t indent,
-                        st_buffer *buffer)
-{
-    const char *dot = strrchr(key->path, '.');
-    size_t start = buffer->length;
-    st_buffer_printf(buffer, "%*s%s: ", (int)indent, "", dot != NULL ? dot + 1 : key->path);
-    if (key->kind == ST_KEY_TEXT)
-        st_buffer_json_string(buffer, value->text);
-    else
-        st_buffer_text(buffer, value->text);
-    if (value->origin != NULL) {
-        size_t width = buffer->length - start;
-        size_t length = strlen(value->origin);
-        st_buffer_printf(buffer, "%*s# ",
-                         (int)(width + 2 < COMMENT_COLUMN ? COMMENT_COLUMN - width : 2), "");
-        write_printable(value->origin, length > ORIGIN_MAX ? ORIGIN_MAX : length, buffer);
-    }
-    st_buffer_text(buffer, "\n");
-}
-
 typedef struct draft_writer {
     const st_draft *draft;
     char top[64]; /* sections that are open */
@@ -80,19 +60,6 @@ static void write_gpu(const st_draft *draft, st_buffer *buffer)
     st_buffer_quoted(buffer, "  gpu: ", draft->gpu, "\n");
 }
 
-static void open_top(draft_writer *writer, const char *name, size_t length)
-{
-    const char *cluster = writer->draft->cluster;
-    memcpy(writer->top, name, length);
-    writer->top[length] = '\0';
-    writer->sub[0] = '\0';
-    st_buffer_printf(writer->buffer, "%s:\n", writer->top);
-    if (cluster != NULL && strcmp(writer->top, "cluster") == 0)
-        st_buffer_quoted(writer->buffer, "  base: ", cluster, "\n");
-    if (strcmp(writer->top, "cluster") == 0)
-        write_gpu(writer->draft, writer->buffer);
-}
-
 /* Keys of a section stand together in the table, and deeper sections inside of theirs. */
 static size_t open_sections(draft_writer *writer, const char *path)
 {
@@ -100,8 +67,17 @@ static size_t open_sections(draft_writer *writer, const char *path)
     if (first == NULL)
         return 0;
     size_t length = (size_t)(first - path);
-    if (strlen(writer->top) != length || strncmp(writer->top, path, length) != 0)
-        open_top(writer, path, length);
+    if (strlen(writer->top) != length || strncmp(writer->top, path, length) != 0) {
+        const char *cluster = writer->draft->cluster;
+        memcpy(writer->top, path, length);
+        writer->top[length] = '\0';
+        writer->sub[0] = '\0';
+        st_buffer_printf(writer->buffer, "%s:\n", writer->top);
+        if (cluster != NULL && strcmp(writer->top, "cluster") == 0)
+            st_buffer_quoted(writer->buffer, "  base: ", cluster, "\n");
+        if (strcmp(writer->top, "cluster") == 0)
+            write_gpu(writer->draft, writer->buffer);
+    }
     const char *second = strchr(first + 1, '.');
     if (second == NULL) {
         writer->sub[0] = '\0';
@@ -117,12 +93,6 @@ static size_t open_sections(draft_writer *writer, const char *path)
             st_buffer_quoted(writer->buffer, "    base: ", writer->draft->gpu, "\n");
     }
     return 4;
-}
-
-static bool is_open(const st_draft *draft, const char *path)
-{
-    const st_key *key = st_key_find(path);
-    return key != NULL && draft->values[st_key_index(key)].text == NULL;
 }
 
 /* A paragraph from a buffer, which it frees. */
@@ -155,7 +125,8 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
     st_buffer next = {0};
     st_buffer_text(&next, "Next, with values of your own: steptime search JOB --gpus 64");
     for (size_t i = 0; i < ST_COUNT(needed); i++) {
-        if (!is_open(draft, needed[i].path))
+        const st_key *key = st_key_find(needed[i].path);
+        if (key == NULL || draft->values[st_key_index(key)].text != NULL)
             continue;
         st_buffer_printf(&list, "%s%s", separator, needed[i].path);
         separator = ", ";
@@ -183,7 +154,24 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
     for (size_t i = 0; i < count; i++)
         if (draft->values[i].text != NULL) {
             size_t indent = open_sections(&writer, keys[i].path);
-            write_value(&keys[i], &draft->values[i], indent, buffer);
+            const st_key *key = &keys[i];
+            const st_draft_value *value = &draft->values[i];
+            const char *dot = strrchr(key->path, '.');
+            size_t start = buffer->length;
+            st_buffer_printf(buffer, "%*s%s: ", (int)indent, "", dot != NULL ? dot + 1 : key->path);
+            if (key->kind == ST_KEY_TEXT)
+                st_buffer_json_string(buffer, value->text);
+            else
+                st_buffer_text(buffer, value->text);
+            if (value->origin != NULL) {
+                size_t width = buffer->length - start;
+                size_t length = strlen(value->origin);
+                st_buffer_printf(buffer, "%*s# ",
+                                 (int)(width + 2 < COMMENT_COLUMN ? COMMENT_COLUMN - width : 2),
+                                 "");
+                write_printable(value->origin, length > ORIGIN_MAX ? ORIGIN_MAX : length, buffer);
+            }
+            st_buffer_text(buffer, "\n");
         }
     if (has_value_below(draft, "cluster") || (draft->cluster == NULL && draft->gpu == NULL))
         return;
@@ -193,38 +181,6 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
         st_buffer_quoted(buffer, "", draft->cluster, "\n");
     }
     write_gpu(draft, buffer);
-}
-
-static void write_files(const st_draft *draft, st_buffer *buffer)
-{
-    for (size_t i = 0; i < draft->file_count; i++) {
-        size_t length = strcspn(draft->files[i], "=");
-        st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
-        st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
-    }
-}
-
-/* A number with a unit stands as it is; whatever else YAML might read in another way is quoted. */
-static void write_constant(const char *value, st_buffer *buffer)
-{
-    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                " .+-*/^$%()";
-    if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
-        st_buffer_text(buffer, value);
-    else
-        st_buffer_json_string(buffer, value);
-    st_buffer_text(buffer, "\n");
-}
-
-static void write_constants(const st_draft *draft, st_buffer *buffer)
-{
-    if (draft->constant_count > 0)
-        st_buffer_text(buffer, ST_CONSTANTS ":\n");
-    for (size_t i = 0; i < draft->constant_count; i++) {
-        size_t length = strcspn(draft->constants[i], "=");
-        st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
-        write_constant(draft->constants[i] + length + 1, buffer);
-    }
 }
 
 st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
@@ -237,8 +193,27 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
         st_comment_write(draft->notes[i], buffer);
     }
     write_missing(draft, buffer);
-    write_files(draft, buffer);
+    for (size_t i = 0; i < draft->file_count; i++) {
+        size_t length = strcspn(draft->files[i], "=");
+        st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
+        st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
+    }
     write_values(draft, buffer);
-    write_constants(draft, buffer);
+    if (draft->constant_count > 0)
+        st_buffer_text(buffer, ST_CONSTANTS ":\n");
+    for (size_t i = 0; i < draft->constant_count; i++) {
+        size_t length = strcspn(draft->constants[i], "=");
+        st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
+        /* A number with a unit stands as it is; whatever else YAML might read in another way is
+         * quoted. */
+        const char *value = draft->constants[i] + length + 1;
+        static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    " .+-*/^$%()";
+        if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
+            st_buffer_text(buffer, value);
+        else
+            st_buffer_json_string(buffer, value);
+        st_buffer_text(buffer, "\n");
+    }
     return buffer->failed ? st_out_of_memory(draft->errors) : ST_OK;
 }

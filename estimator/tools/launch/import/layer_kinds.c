@@ -29,17 +29,6 @@ size_t st_layer_kinds_of(const st_layer_kinds *layers, char mixer)
     return count;
 }
 
-static char *letters_of(st_draft *draft, const st_layer_kinds *layers)
-{
-    char *letters = st_draft_alloc(draft, layers->count + 1, sizeof(char));
-    for (size_t i = 0; letters != NULL && i < layers->count; i++) {
-        char mixer = layers->mixers[i];
-        char with_experts = mixer == 'x' ? 'y' : mixer == 'g' ? 'h' : 'e';
-        letters[i] = layers->moe[i] ? with_experts : mixer;
-    }
-    return letters;
-}
-
 /* Leading dense layers, or one layer with experts in so many. */
 static bool put_plain(st_draft *draft, const st_layer_kinds *layers, const char *origin)
 {
@@ -69,7 +58,12 @@ void st_draft_put_layers(st_draft *draft, const st_layer_kinds *layers, const ch
     if (layers->count == 0 ||
         (st_layer_kinds_of(layers, 'd') == layers->count && put_plain(draft, layers, dense_origin)))
         return;
-    const char *letters = letters_of(draft, layers);
+    char *letters = st_draft_alloc(draft, layers->count + 1, sizeof(char));
+    for (size_t i = 0; letters != NULL && i < layers->count; i++) {
+        char mixer = layers->mixers[i];
+        char with_experts = mixer == 'x' ? 'y' : mixer == 'g' ? 'h' : 'e';
+        letters[i] = layers->moe[i] ? with_experts : mixer;
+    }
     if (letters != NULL)
         st_draft_put_pattern(draft, letters, pattern_origin);
 }

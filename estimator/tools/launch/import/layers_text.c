@@ -170,14 +170,6 @@ static const char *text_of(layers_reader *own, const word *found)
 
 /* ---- a layer ---- */
 
-static size_t find_input(const layers_reader *own, const char *name)
-{
-    size_t i = 0;
-    while (i < own->input_count && (i == own->kind || strcmp(own->inputs[i].name, name) != 0))
-        i++;
-    return i;
-}
-
 static const char *nearest_input(layers_reader *own, const char *name)
 {
     const char *names[MAX_INPUTS];
@@ -191,7 +183,10 @@ static const char *nearest_input(layers_reader *own, const char *name)
 static bool read_size(layers_reader *own, const word *key, double *values, bool *given)
 {
     const char *name = text_of(own, key);
-    size_t input = find_input(own, name);
+    size_t input = 0;
+    while (input < own->input_count &&
+           (input == own->kind || strcmp(own->inputs[input].name, name) != 0))
+        input++;
     skip_blanks(own);
     if (own->at == own->line_end || *own->at != '=')
         return refuse(own, key, "a size has no value" ST_FOUND "'%.60s'" ST_EXPECTED "%s=VALUE",
@@ -250,12 +245,6 @@ static bool run_sheet(layers_reader *own, const word *at, const double *values, 
     return status == ST_OK;
 }
 
-static void write_number(layers_reader *own, double value)
-{
-    char text[ST_QUANTITY_TEXT];
-    st_buffer_printf(&own->list, "%s", st_number_format(round(value), text, sizeof text));
-}
-
 /* `count` 0: a number alone, else a list. */
 static void write_field(layers_reader *own, const char *name, const double *values, size_t count)
 {
@@ -264,7 +253,8 @@ static void write_field(layers_reader *own, const char *name, const double *valu
     st_buffer_printf(&own->list, ", %s: %s", name, count > 0 ? "[" : "");
     for (size_t i = 0; i == 0 || i < count; i++) {
         st_buffer_printf(&own->list, "%s", i > 0 ? ", " : "");
-        write_number(own, values[i]);
+        char text[ST_QUANTITY_TEXT];
+        st_buffer_printf(&own->list, "%s", st_number_format(round(values[i]), text, sizeof text));
     }
     st_buffer_printf(&own->list, "%s", count > 0 ? "]" : "");
 }
@@ -272,19 +262,6 @@ static void write_field(layers_reader *own, const char *name, const double *valu
 static void indent(layers_reader *own)
 {
     st_buffer_printf(&own->list, "%*s", (int)(2 + 4 * own->depth), "");
-}
-
-static void write_layer(layers_reader *own, const word *name, const double *figures)
-{
-    indent(own);
-    st_buffer_printf(&own->list, "- {name: %.*s", (int)name->length, name->text);
-    write_field(own, "parameters", figures + WEIGHTS, figures[BIASES] > 0 ? 2 : 1);
-    write_field(own, "flop", figures + WORK, 0);
-    write_field(own, "kept", figures + KEPT, 0);
-    write_field(own, "output", figures + OUTPUT, 0);
-    write_field(own, "moved", figures + MOVED, 2);
-    write_field(own, "kernels", figures + KERNELS, 2);
-    st_buffer_printf(&own->list, "}\n");
 }
 
 static bool check_name(layers_reader *own, const word *name, const char *of)
@@ -328,8 +305,17 @@ static bool read_layer(layers_reader *own, const word *kind)
         good = refuse(own, &rest, "a size has no name" ST_FOUND "'%.*s'" ST_EXPECTED "SIZE=VALUE",
                       rest.length < 40 ? (int)rest.length : 40, rest.text);
     good = good && run_sheet(own, kind, values, figures);
-    if (good)
-        write_layer(own, &name, figures);
+    if (good) {
+        indent(own);
+        st_buffer_printf(&own->list, "- {name: %.*s", (int)name.length, name.text);
+        write_field(own, "parameters", figures + WEIGHTS, figures[BIASES] > 0 ? 2 : 1);
+        write_field(own, "flop", figures + WORK, 0);
+        write_field(own, "kept", figures + KEPT, 0);
+        write_field(own, "output", figures + OUTPUT, 0);
+        write_field(own, "moved", figures + MOVED, 2);
+        write_field(own, "kernels", figures + KERNELS, 2);
+        st_buffer_printf(&own->list, "}\n");
+    }
     return good;
 }
 
@@ -362,20 +348,6 @@ static bool begin_group(layers_reader *own, const word *at)
     return true;
 }
 
-static bool end_group(layers_reader *own, const word *at)
-{
-    word rest = rest_of_line(own);
-    if (own->depth == 0)
-        return refuse(own, at, "'end' without a group" ST_EXPECTED "repeat COUNT before it");
-    if (own->layers == 0)
-        return refuse(own, at, "a group without layers");
-    if (rest.length > 0)
-        return refuse(own, &rest, "words behind 'end'");
-    own->depth--;
-    own->layers = own->outer[own->depth] + 1;
-    return true;
-}
-
 static bool set_text(layers_reader *own, const word *key, const char **text)
 {
     word found = rest_of_line(own);
@@ -387,41 +359,45 @@ static bool set_text(layers_reader *own, const word *key, const char **text)
     return true;
 }
 
-static bool set_unit(layers_reader *own, const word *key)
-{
-    bool good = set_text(own, key, &own->unit);
-    if (!good || strcmp(own->unit, "sample") == 0 || strcmp(own->unit, "token") == 0)
-        return good;
-    return refuse(own, key, "sizes are of a sample or of a token" ST_FOUND "'%.40s'", own->unit);
-}
-
-static bool set_name(layers_reader *own, const word *key)
-{
-    skip_blanks(own);
-    word name = word_at(own, own->at, own->at);
-    if (!set_text(own, key, &own->name))
-        return false;
-    name = (word){own->name, strlen(own->name), name.place};
-    return check_name(own, &name, "a list of layers");
-}
-
 static bool read_line(layers_reader *own)
 {
     word first = next_word(own);
     if (first.length == 0 && own->at == own->line_end)
         return true;
-    if (is_word(&first, "layers"))
-        return set_name(own, &first);
+    if (is_word(&first, "layers")) {
+        skip_blanks(own);
+        word name = word_at(own, own->at, own->at);
+        if (!set_text(own, &first, &own->name))
+            return false;
+        name = (word){own->name, strlen(own->name), name.place};
+        return check_name(own, &name, "a list of layers");
+    }
     if (is_word(&first, "title"))
         return set_text(own, &first, &own->title);
     if (is_word(&first, "source"))
         return set_text(own, &first, &own->source);
-    if (is_word(&first, "unit"))
-        return set_unit(own, &first);
+    if (is_word(&first, "unit")) {
+        bool good = set_text(own, &first, &own->unit);
+        if (!good || strcmp(own->unit, "sample") == 0 || strcmp(own->unit, "token") == 0)
+            return good;
+        return refuse(own, &first, "sizes are of a sample or of a token" ST_FOUND "'%.40s'",
+                      own->unit);
+    }
     if (is_word(&first, "repeat"))
         return begin_group(own, &first);
-    if (is_word(&first, "end"))
-        return end_group(own, &first);
+    if (is_word(&first, "end")) {
+        word rest = rest_of_line(own);
+        if (own->depth == 0)
+            return refuse(own, &first,
+                          "'end' without a group" ST_EXPECTED "repeat COUNT before it");
+        if (own->layers == 0)
+            return refuse(own, &first, "a group without layers");
+        if (rest.length > 0)
+            return refuse(own, &rest, "words behind 'end'");
+        own->depth--;
+        own->layers = own->outer[own->depth] + 1;
+        return true;
+    }
     return read_layer(own, &first);
 }
 
@@ -487,23 +463,6 @@ static st_status compile(layers_reader *own, size_t *checks)
     return ST_OK;
 }
 
-static void write_head(const layers_reader *own, st_buffer *yaml)
-{
-    st_buffer_printf(yaml, "layers: %s\n", own->name);
-    if (own->title != NULL) {
-        st_buffer_text(yaml, "title: ");
-        st_buffer_json_string(yaml, own->title);
-        st_buffer_text(yaml, "\n");
-    }
-    if (own->source != NULL) {
-        st_buffer_text(yaml, "source: ");
-        st_buffer_json_string(yaml, own->source);
-        st_buffer_text(yaml, "\n");
-    }
-    st_buffer_printf(yaml, "unit: %s\nlist:\n", own->unit);
-    st_buffer_append(yaml, own->list.data, own->list.length);
-}
-
 st_status st_import_layers(const st_import_request *request, st_buffer *layers, st_errors *errors)
 {
     size_t checks = 0;
@@ -517,8 +476,21 @@ st_status st_import_layers(const st_import_request *request, st_buffer *layers, 
     }
     if (status == ST_OK && (own.list.failed || st_arena_failed(own.arena)))
         status = st_out_of_memory(errors);
-    if (status == ST_OK)
-        write_head(&own, layers);
+    if (status == ST_OK) {
+        st_buffer_printf(layers, "layers: %s\n", own.name);
+        if (own.title != NULL) {
+            st_buffer_text(layers, "title: ");
+            st_buffer_json_string(layers, own.title);
+            st_buffer_text(layers, "\n");
+        }
+        if (own.source != NULL) {
+            st_buffer_text(layers, "source: ");
+            st_buffer_json_string(layers, own.source);
+            st_buffer_text(layers, "\n");
+        }
+        st_buffer_printf(layers, "unit: %s\nlist:\n", own.unit);
+        st_buffer_append(layers, own.list.data, own.list.length);
+    }
     st_workspace_destroy(own.workspace);
     st_buffer_free(&own.list);
     st_arena_destroy(own.arena);

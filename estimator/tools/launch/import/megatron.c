@@ -37,8 +37,11 @@ static const char *list_names(megatron_run *run, bool known, size_t *count)
     return st_draft_keep(run->draft, &names);
 }
 
-static void note_unused(megatron_run *run)
+void megatron_put_all(megatron_run *run)
 {
+    megatron_put_model(run);
+    megatron_put_plan(run);
+    megatron_put_time(run);
     size_t skipped_count = 0;
     size_t unknown_count = 0;
     const char *skipped = list_names(run, true, &skipped_count);
@@ -49,36 +52,6 @@ static void note_unused(megatron_run *run)
     if (unknown_count > 0)
         st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
                       run->is_dump ? ", those that are off not counted" : "", unknown);
-}
-
-static void note_source(megatron_run *run)
-{
-    if (run->dumps > 1)
-        st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
-    if (run->odd_times > 0)
-        st_draft_note(run->draft,
-                      "%zu line%s of the log (the first is line %d) have a time that is no number "
-                      "above 0; left out.",
-                      run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
-    else if (run->is_dump && run->time_count == 0)
-        st_draft_note(run->draft, "The log has no line with the time of an iteration.");
-    if (run->dumps == 0 && run->is_dump)
-        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
-                "the log has no dump of arguments" ST_EXPECTED
-                "a line '------ arguments ------' and what follows it");
-    else if (run->count == 0)
-        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
-                "no arguments of Megatron-LM found" ST_EXPECTED
-                "a log with a dump of arguments, or a command line with options such as "
-                "--num-layers 24");
-}
-
-void megatron_put_all(megatron_run *run)
-{
-    megatron_put_model(run);
-    megatron_put_plan(run);
-    megatron_put_time(run);
-    note_unused(run);
 }
 
 /* A zero byte would end a text in the middle of a number. */
@@ -108,7 +81,24 @@ static st_status import_run(megatron_run *run, st_buffer *job)
         megatron_read_log(run);
     else
         megatron_read_command(run);
-    note_source(run);
+    if (run->dumps > 1)
+        st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
+    if (run->odd_times > 0)
+        st_draft_note(run->draft,
+                      "%zu line%s of the log (the first is line %d) have a time that is no number "
+                      "above 0; left out.",
+                      run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
+    else if (run->is_dump && run->time_count == 0)
+        st_draft_note(run->draft, "The log has no line with the time of an iteration.");
+    if (run->dumps == 0 && run->is_dump)
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "the log has no dump of arguments" ST_EXPECTED
+                "a line '------ arguments ------' and what follows it");
+    else if (run->count == 0)
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "no arguments of Megatron-LM found" ST_EXPECTED
+                "a log with a dump of arguments, or a command line with options such as "
+                "--num-layers 24");
     if (draft->status != ST_OK)
         return draft->status;
     megatron_put_all(run);

@@ -133,12 +133,6 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ';';
 }
 
-static void skip_comment(shell_reader *reader)
-{
-    while (reader->offset < reader->length && reader->text[reader->offset] != '\n')
-        reader->offset++;
-}
-
 static void add_character(shell_reader *reader, char c)
 {
     if (reader->word_length + 1 < WORD_BYTES)
@@ -164,9 +158,10 @@ static void take_character(shell_reader *reader, char c)
     bool is_quote = c == '"' || c == '\'';
     if (is_quote && (reader->quote == '\0' || reader->quote == c))
         reader->quote = reader->quote == c ? '\0' : c;
-    else if (c == '#' && reader->word_length == 0 && reader->quote == '\0')
-        skip_comment(reader);
-    else if (c == '\\' && reader->quote != '\'')
+    else if (c == '#' && reader->word_length == 0 && reader->quote == '\0') {
+        while (reader->offset < reader->length && reader->text[reader->offset] != '\n')
+            reader->offset++;
+    } else if (c == '\\' && reader->quote != '\'')
         read_escape(reader);
     else if (!is_separator(c) && c != '\0')
         add_character(reader, c);
@@ -288,14 +283,6 @@ static void begin_option(shell_reader *reader, const char *word)
         finish_option(reader, NULL);
 }
 
-/* Closes an array: "1e-4)" is the value 1e-4, "([0]*3+[1]*58)" is as it is. */
-static void drop_closing(char *word)
-{
-    size_t length = strlen(word);
-    if (length > 0 && word[length - 1] == ')' && strchr(word, '(') == NULL)
-        word[length - 1] = '\0';
-}
-
 void megatron_read_words(megatron_run *run, const char *text, size_t length)
 {
     shell_reader *reader = st_draft_alloc(run->draft, 1, sizeof *reader);
@@ -305,7 +292,12 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
     while (run->draft->status == ST_OK && read_word(reader)) {
         const char *value = assigned(reader->word);
         const char *word = value != NULL ? value : reader->word;
-        drop_closing(reader->word);
+        /* Closes an array: "1e-4)" is the value 1e-4, "([0]*3+[1]*58)" is as it is. */
+        char *closing_word = reader->word;
+        size_t closing_length = strlen(closing_word);
+        if (closing_length > 0 && closing_word[closing_length - 1] == ')' &&
+            strchr(closing_word, '(') == NULL)
+            closing_word[closing_length - 1] = '\0';
         if (word[0] == '-' && word[1] == '-' && st_is_name(word[2]))
             begin_option(reader, word);
         else if (reader->option[0] != '\0' && reader->word[0] != '\0')

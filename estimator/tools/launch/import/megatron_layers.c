@@ -181,21 +181,6 @@ static bool has_variant(megatron_run *run, const char *name)
     return strcmp(megatron_text(run, "experimental_attention_variant"), name) == 0;
 }
 
-static void put_delta(megatron_run *run)
-{
-    megatron_put_or(run, "model.delta_k_heads", "linear_num_key_heads", 16);
-    megatron_put_or(run, "model.delta_v_heads", "linear_num_value_heads", 32);
-    megatron_put_or(run, "model.delta_k_dim", "linear_key_head_dim", 128);
-    megatron_put_or(run, "model.delta_v_dim", "linear_value_head_dim", 128);
-}
-
-static void put_indexer(megatron_run *run)
-{
-    megatron_put_or(run, "model.index_heads", "dsa_indexer_n_heads", 64);
-    megatron_put_or(run, "model.index_dim", "dsa_indexer_head_dim", 128);
-    megatron_put_or(run, "model.index_top_k", "dsa_indexer_topk", 2048);
-}
-
 /* Entries behind the model's layers are those of multi-token prediction; 4 has an indexer. */
 static void put_ratios(megatron_run *run, const megatron_argument *list)
 {
@@ -261,8 +246,12 @@ static void put_kinds(megatron_run *run)
     if (delta)
         read_mixers(run, "linear_attention_freq", 'g', &kinds);
     read_moe(run, &kinds);
-    if (delta)
-        put_delta(run);
+    if (delta) {
+        megatron_put_or(run, "model.delta_k_heads", "linear_num_key_heads", 16);
+        megatron_put_or(run, "model.delta_v_heads", "linear_num_value_heads", 32);
+        megatron_put_or(run, "model.delta_k_dim", "linear_key_head_dim", 128);
+        megatron_put_or(run, "model.delta_v_dim", "linear_value_head_dim", 128);
+    }
     bool plain = st_layer_kinds_of(&kinds, 'd') == kinds.count;
     if (plain && frequency != NULL && is_number(frequency))
         megatron_put_or(run, "model.moe_every", "moe_layer_freq", 1);
@@ -393,10 +382,12 @@ void megatron_put_layers(megatron_run *run)
         put_mamba(run);
     for (size_t i = 0; i < ST_COUNT(read); i++)
         megatron_pass_over(run, read[i]);
-    if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid"))
-        put_indexer(run);
-    else if (megatron_text(run, "experimental_attention_variant")[0] != '\0' &&
-             !has_variant(run, "gated_delta_net"))
+    if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid")) {
+        megatron_put_or(run, "model.index_heads", "dsa_indexer_n_heads", 64);
+        megatron_put_or(run, "model.index_dim", "dsa_indexer_head_dim", 128);
+        megatron_put_or(run, "model.index_top_k", "dsa_indexer_topk", 2048);
+    } else if (megatron_text(run, "experimental_attention_variant")[0] != '\0' &&
+               !has_variant(run, "gated_delta_net"))
         st_draft_note(draft,
                       "Left out: attention of the kind %.40s "
                       "(experimental_attention_variant); it is estimated as full attention.",

@@ -37,46 +37,6 @@ static void put_attention(megatron_run *run)
     megatron_put(run, "model.kv_heads", "num_query_groups", groups);
 }
 
-/* SwiGLU without a width gets two thirds of 4h, in multiples of 64, as Megatron computes it. */
-static void put_mlp(megatron_run *run)
-{
-    uint64_t hidden = st_draft_count(run->draft, "model.hidden");
-    bool gated =
-        megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
-    if (!megatron_put_given(run, "model.ffn", "ffn_hidden_size") && gated)
-        st_draft_put_count(run->draft, "model.ffn", 0, 8 * hidden / 3 / 64 * 64,
-                           "8/3 of hidden_size in multiples of 64, default for swiglu");
-    megatron_put_bool(run, "model.gated", "swiglu", gated);
-}
-
-static void put_norms(megatron_run *run)
-{
-    const char *norm = megatron_text(run, "normalization");
-    double dropout = 0.1;
-    const megatron_argument *share = megatron_get(run, "hidden_dropout");
-    if (share != NULL && !megatron_read_number(run, share, &dropout))
-        dropout = 0;
-    megatron_put_true(run, "model.bias", "add_bias_linear", true);
-    st_draft_put(run->draft, "model.norm", megatron_line_of(run, "normalization"),
-                 strcmp(norm, "RMSNorm") == 0 ? "rms" : "layer",
-                 norm[0] != '\0' ? "normalization" : "default of normalization");
-    megatron_put_bool(run, "model.dropout", "hidden_dropout", dropout > 0);
-    megatron_pass_over(run, "attention_dropout");
-}
-
-static void put_positions(megatron_run *run)
-{
-    const char *type = megatron_text(run, "position_embedding_type");
-    bool learned = megatron_is_true(run, "add_position_embedding", true) &&
-                   (type[0] == '\0' || strstr(type, "learned") != NULL);
-    if (!learned)
-        st_draft_put_count(run->draft, "model.positions", 0, 0, "position_embedding_type");
-    else
-        megatron_put_needed(run, "model.positions", "max_position_embeddings");
-    megatron_pass_over(run, "max_position_embeddings");
-    (void)megatron_is_true(run, "use_rotary_position_embeddings", false);
-}
-
 /* Tokenizers whose size everybody knows; others have files that are not read. */
 static void put_vocabulary(megatron_run *run)
 {
@@ -134,9 +94,34 @@ void megatron_put_model(megatron_run *run)
         megatron_put_needed(run, "model.layers", "num_layers");
     megatron_put_needed(run, "model.hidden", "hidden_size");
     put_attention(run);
-    put_mlp(run);
-    put_norms(run);
-    put_positions(run);
+    /* SwiGLU without a width gets two thirds of 4h, in multiples of 64, as Megatron computes it. */
+    uint64_t hidden = st_draft_count(run->draft, "model.hidden");
+    bool gated =
+        megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
+    if (!megatron_put_given(run, "model.ffn", "ffn_hidden_size") && gated)
+        st_draft_put_count(run->draft, "model.ffn", 0, 8 * hidden / 3 / 64 * 64,
+                           "8/3 of hidden_size in multiples of 64, default for swiglu");
+    megatron_put_bool(run, "model.gated", "swiglu", gated);
+    const char *norm = megatron_text(run, "normalization");
+    double dropout = 0.1;
+    const megatron_argument *share = megatron_get(run, "hidden_dropout");
+    if (share != NULL && !megatron_read_number(run, share, &dropout))
+        dropout = 0;
+    megatron_put_true(run, "model.bias", "add_bias_linear", true);
+    st_draft_put(run->draft, "model.norm", megatron_line_of(run, "normalization"),
+                 strcmp(norm, "RMSNorm") == 0 ? "rms" : "layer",
+                 norm[0] != '\0' ? "normalization" : "default of normalization");
+    megatron_put_bool(run, "model.dropout", "hidden_dropout", dropout > 0);
+    megatron_pass_over(run, "attention_dropout");
+    const char *type = megatron_text(run, "position_embedding_type");
+    bool learned = megatron_is_true(run, "add_position_embedding", true) &&
+                   (type[0] == '\0' || strstr(type, "learned") != NULL);
+    if (!learned)
+        st_draft_put_count(run->draft, "model.positions", 0, 0, "position_embedding_type");
+    else
+        megatron_put_needed(run, "model.positions", "max_position_embeddings");
+    megatron_pass_over(run, "max_position_embeddings");
+    (void)megatron_is_true(run, "use_rotary_position_embeddings", false);
     megatron_put_bool(run, "model.tied", "untie_embeddings_and_output_weights",
                       !megatron_is_true(run, "untie_embeddings_and_output_weights", false));
     put_vocabulary(run);

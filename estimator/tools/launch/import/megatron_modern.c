@@ -91,17 +91,6 @@ static void put_layout(megatron_run *run)
     }
 }
 
-static void put_splits(megatron_run *run)
-{
-    if (megatron_is_true(run, "account_for_embedding_in_pipeline_split", false))
-        st_draft_put_bool(run->draft, "parallel.account_embedding", true,
-                          "account_for_embedding_in_pipeline_split");
-    if (megatron_is_true(run, "account_for_loss_in_pipeline_split", false))
-        st_draft_put_bool(run->draft, "parallel.account_loss", true,
-                          "account_for_loss_in_pipeline_split");
-    put_layout(run);
-}
-
 /* ---- dispatchers, context parallelism, shards ---- */
 
 static void put_dispatcher(megatron_run *run)
@@ -128,21 +117,6 @@ static void put_dispatcher(megatron_run *run)
         st_draft_note(run->draft, "Unknown dispatcher of experts: %.40s.", type);
 }
 
-static void put_context(megatron_run *run)
-{
-    static const megatron_word methods[] = {
-        {"p2p", "ring"}, {"a2a", "alltoall"}, {"a2a+p2p", "hierarchical"}};
-    const char *text = megatron_text(run, "cp_comm_type");
-    size_t length = next_word(&text);
-    const char *value = VALUE_OF(methods, st_draft_text(run->draft, "%.*s", (int)length, text));
-    megatron_pass_over(run, "hierarchical_context_parallel_sizes");
-    if (length > 0 && value != NULL)
-        st_draft_put(run->draft, "parallel.cp_method", 0, value, "cp_comm_type");
-    else if (length > 0)
-        st_draft_note(run->draft, "Context parallelism of the kind %.20s is estimated as a ring.",
-                      text);
-}
-
 static void put_shards(megatron_run *run)
 {
     uint64_t instances = megatron_count_or(run, "num_distributed_optimizer_instances", 1);
@@ -166,21 +140,6 @@ static void put_shards(megatron_run *run)
 }
 
 /* ---- precision ---- */
-
-static void put_ends(megatron_run *run)
-{
-    uint64_t first = megatron_count_or(run, "num_layers_at_start_in_bf16", 1);
-    uint64_t last = megatron_count_or(run, "num_layers_at_end_in_bf16", 1);
-    if (!megatron_is_true(run, "first_last_layers_bf16", false))
-        return;
-    st_draft_put_count(run->draft, "precision.first_last_bf16", 0, (first + last) / 2,
-                       "num_layers_at_start_in_bf16");
-    if (first != last)
-        st_draft_note(run->draft,
-                      "%" PRIu64 " layers at the start and %" PRIu64
-                      " at the end stay in 16 bits; as many at each end are estimated.",
-                      first, last);
-}
 
 /* Megatron scales FP8 with delay where no recipe is named. */
 static void put_recipe(megatron_run *run)
@@ -207,7 +166,17 @@ static void put_types(megatron_run *run)
 {
     st_draft *draft = run->draft;
     put_recipe(run);
-    put_ends(run);
+    uint64_t first = megatron_count_or(run, "num_layers_at_start_in_bf16", 1);
+    uint64_t last = megatron_count_or(run, "num_layers_at_end_in_bf16", 1);
+    if (megatron_is_true(run, "first_last_layers_bf16", false)) {
+        st_draft_put_count(run->draft, "precision.first_last_bf16", 0, (first + last) / 2,
+                           "num_layers_at_start_in_bf16");
+        if (first != last)
+            st_draft_note(run->draft,
+                          "%" PRIu64 " layers at the start and %" PRIu64
+                          " at the end stay in 16 bits; as many at each end are estimated.",
+                          first, last);
+    }
     if (megatron_is_true(run, "fp4_param_gather", false))
         st_draft_put(draft, "precision.gather", 0, "fp4", "fp4_param_gather");
     else if (megatron_is_true(run, "fp8_param_gather", false))
@@ -262,8 +231,31 @@ static void put_graphs(megatron_run *run)
                  kind[0] != '\0' ? "cuda_graph_impl" : "enable_cuda_graph");
 }
 
-static void put_offload(megatron_run *run)
+void megatron_put_modern(megatron_run *run)
 {
+    if (megatron_is_true(run, "account_for_embedding_in_pipeline_split", false))
+        st_draft_put_bool(run->draft, "parallel.account_embedding", true,
+                          "account_for_embedding_in_pipeline_split");
+    if (megatron_is_true(run, "account_for_loss_in_pipeline_split", false))
+        st_draft_put_bool(run->draft, "parallel.account_loss", true,
+                          "account_for_loss_in_pipeline_split");
+    put_layout(run);
+    put_dispatcher(run);
+    static const megatron_word methods[] = {
+        {"p2p", "ring"}, {"a2a", "alltoall"}, {"a2a+p2p", "hierarchical"}};
+    const char *text = megatron_text(run, "cp_comm_type");
+    size_t length = next_word(&text);
+    const char *value = VALUE_OF(methods, st_draft_text(run->draft, "%.*s", (int)length, text));
+    megatron_pass_over(run, "hierarchical_context_parallel_sizes");
+    if (length > 0 && value != NULL)
+        st_draft_put(run->draft, "parallel.cp_method", 0, value, "cp_comm_type");
+    else if (length > 0)
+        st_draft_note(run->draft, "Context parallelism of the kind %.20s is estimated as a ring.",
+                      text);
+    put_shards(run);
+    put_types(run);
+    put_modules(run);
+    put_graphs(run);
     const megatron_argument *share = megatron_get(run, "optimizer_offload_fraction");
     if (megatron_is_true(run, "optimizer_cpu_offload", false))
         st_draft_put(run->draft, "offload.optimizer", share != NULL ? share->line : 0,
@@ -278,10 +270,6 @@ static void put_offload(megatron_run *run)
                       "their share.",
                       modules ? "offload_modules: " : "cpu_offloading_num_layers",
                       modules ? megatron_text(run, "offload_modules") : "");
-}
-
-static void put_optimizer(megatron_run *run)
-{
     const char *name = megatron_text(run, "optimizer");
     if (strstr(name, "muon") != NULL)
         st_draft_put(run->draft, "optimizer", 0, "muon", "optimizer");
@@ -289,17 +277,4 @@ static void put_optimizer(megatron_run *run)
         st_draft_note(run->draft, "The optimizer %.40s is estimated as Adam.", name);
     if (megatron_is_true(run, "sft", false))
         st_draft_put(run->draft, "train.task", 0, "sft", "sft");
-}
-
-void megatron_put_modern(megatron_run *run)
-{
-    put_splits(run);
-    put_dispatcher(run);
-    put_context(run);
-    put_shards(run);
-    put_types(run);
-    put_modules(run);
-    put_graphs(run);
-    put_offload(run);
-    put_optimizer(run);
 }

@@ -9,28 +9,6 @@
 
 /* ---- the plan ---- */
 
-static void put_stages(megatron_run *run, uint64_t pp)
-{
-    uint64_t layers = st_draft_count(run->draft, "model.layers");
-    uint64_t per_chunk = megatron_count_or(run, "num_layers_per_virtual_pipeline_stage", 0);
-    uint64_t chunks = megatron_count_or(run, "num_virtual_stages_per_pipeline_rank", 0);
-    uint64_t derived = megatron_count_or(run, "virtual_pipeline_model_parallel_size", 0);
-    const char *origin = "virtual_pipeline_model_parallel_size";
-    if (derived == 0 && chunks > 0) {
-        derived = chunks;
-        origin = "num_virtual_stages_per_pipeline_rank";
-    } else if (derived == 0 && per_chunk > 0 && pp > 0) {
-        derived = layers / pp / per_chunk;
-        origin = "num_layers_per_virtual_pipeline_stage";
-    }
-    if (derived > 1) {
-        st_draft_put_count(run->draft, "parallel.virtual_stages", 0, derived, origin);
-        st_draft_put(run->draft, "parallel.schedule", 0, "interleaved", origin);
-    }
-    megatron_put_given(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers");
-    megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
-}
-
 /* A count that a source without it leaves open; 0 where it has none, and a stated 0 is reported. */
 static uint64_t stated_count(megatron_run *run, const char *name)
 {
@@ -121,7 +99,24 @@ static void put_parallel(megatron_run *run)
     }
     megatron_pass_over(run, "expert_model_parallel_size");
     megatron_pass_over(run, "expert_tensor_parallel_size");
-    put_stages(run, pp);
+    uint64_t layers = st_draft_count(run->draft, "model.layers");
+    uint64_t per_chunk = megatron_count_or(run, "num_layers_per_virtual_pipeline_stage", 0);
+    uint64_t chunks = megatron_count_or(run, "num_virtual_stages_per_pipeline_rank", 0);
+    uint64_t derived = megatron_count_or(run, "virtual_pipeline_model_parallel_size", 0);
+    const char *origin = "virtual_pipeline_model_parallel_size";
+    if (derived == 0 && chunks > 0) {
+        derived = chunks;
+        origin = "num_virtual_stages_per_pipeline_rank";
+    } else if (derived == 0 && per_chunk > 0 && pp > 0) {
+        derived = layers / pp / per_chunk;
+        origin = "num_layers_per_virtual_pipeline_stage";
+    }
+    if (derived > 1) {
+        st_draft_put_count(run->draft, "parallel.virtual_stages", 0, derived, origin);
+        st_draft_put(run->draft, "parallel.schedule", 0, "interleaved", origin);
+    }
+    megatron_put_given(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers");
+    megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
     megatron_put_true(run, "parallel.sequence_parallel", "sequence_parallel", false);
     put_zero(run);
     if (megatron_is_given(run, "scatter_gather_tensors_in_pipeline"))
@@ -196,17 +191,6 @@ static const char *moment_type(const char *name)
     return "fp32";
 }
 
-/* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
-static void put_gradients(megatron_run *run, bool bf16, const char *type)
-{
-    bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
-                strstr(megatron_text(run, "grad_reduce_in_bf16"), "False") != NULL;
-    if (megatron_is_true(run, "grad_reduce_in_bf16", false))
-        fp32 = false;
-    st_draft_put(run->draft, "precision.gradients", 0, fp32 ? "fp32" : type,
-                 "accumulate_allreduce_grads_in_fp32, always with bf16");
-}
-
 static void put_precision(megatron_run *run)
 {
     bool bf16 = megatron_is_true(run, "bf16", false);
@@ -216,7 +200,13 @@ static void put_precision(megatron_run *run)
     st_draft_put(run->draft, "precision.weights", 0, type,
                  bf16 || fp16 ? type : "neither bf16 nor fp16");
     st_draft_put(run->draft, "precision.communication", 0, type, "as the weights");
-    put_gradients(run, bf16, type);
+    /* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
+    bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
+                strstr(megatron_text(run, "grad_reduce_in_bf16"), "False") != NULL;
+    if (megatron_is_true(run, "grad_reduce_in_bf16", false))
+        fp32 = false;
+    st_draft_put(run->draft, "precision.gradients", 0, fp32 ? "fp32" : type,
+                 "accumulate_allreduce_grads_in_fp32, always with bf16");
     if (megatron_is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
         st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
     megatron_pass_over(run, "exp_avg_sq_dtype");
@@ -224,22 +214,12 @@ static void put_precision(megatron_run *run)
         megatron_put_true(run, "precision.fused_wgrad", "gradient_accumulation_fusion", false);
 }
 
-static void put_attention_kernel(megatron_run *run)
+void megatron_put_plan(megatron_run *run)
 {
-    const char *backend = megatron_text(run, "attention_backend");
-    bool flash = megatron_is_true(run, "use_flash_attn", false) ||
-                 strstr(backend, "flash") != NULL || strstr(backend, "fused") != NULL;
-    bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
-    megatron_pass_over(run, "use_flash_attn_v2");
-    if (flash || unfused)
-        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
-                     unfused || strstr(backend, "f") != NULL ? "attention_backend"
-                                                             : "use_flash_attn");
-    megatron_pass_over(run, "transformer_impl");
-}
-
-static void put_overlap(megatron_run *run)
-{
+    put_parallel(run);
+    put_batch(run);
+    put_recompute(run);
+    put_precision(run);
     if (megatron_is_true(run, "overlap_grad_reduce", false))
         st_draft_put(run->draft, "overlap.gradients", 0, "1", "overlap_grad_reduce");
     if (megatron_is_true(run, "overlap_param_gather", false))
@@ -255,15 +235,15 @@ static void put_overlap(megatron_run *run)
         megatron_is_true(run, "overlap_p2p_comm", false))
         st_draft_note(run->draft, "Transfers between stages overlap with computation: set "
                                   "overlap.pp to the share that hides.");
-}
-
-void megatron_put_plan(megatron_run *run)
-{
-    put_parallel(run);
-    put_batch(run);
-    put_recompute(run);
-    put_precision(run);
-    put_overlap(run);
-    put_attention_kernel(run);
+    const char *backend = megatron_text(run, "attention_backend");
+    bool flash = megatron_is_true(run, "use_flash_attn", false) ||
+                 strstr(backend, "flash") != NULL || strstr(backend, "fused") != NULL;
+    bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
+    megatron_pass_over(run, "use_flash_attn_v2");
+    if (flash || unfused)
+        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
+                     unfused || strstr(backend, "f") != NULL ? "attention_backend"
+                                                             : "use_flash_attn");
+    megatron_pass_over(run, "transformer_impl");
     megatron_put_modern(run);
 }

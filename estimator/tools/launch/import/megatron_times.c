@@ -122,16 +122,11 @@ void megatron_read_log(megatron_run *run)
 
 /* ---- the median ---- */
 
-/* The first iterations allocate, compile and connect: they say nothing of those that follow. */
-static size_t warm_up(size_t count)
-{
-    size_t share = count / 10;
-    return share > 10 ? 10 : share > 0 ? share : count > 1 ? 1 : 0;
-}
-
 void megatron_put_time(megatron_run *run)
 {
-    size_t first = warm_up(run->time_count);
+    /* The first iterations allocate, compile and connect: they say nothing of those that follow. */
+    size_t share = run->time_count / 10;
+    size_t first = share > 10 ? 10 : share > 0 ? share : run->time_count > 1 ? 1 : 0;
     size_t count = run->time_count - first;
     double *times = run->times_ms == NULL ? NULL : run->times_ms + first;
     char number[64];

@@ -156,14 +156,6 @@ static void open_pci(xml_reader *reader, open_element *own, const char *const *a
         add_net(reader, &(st_topology_net){.name = ""});
 }
 
-static void open_gpu(xml_reader *reader, const char *const *attributes)
-{
-    const open_element *pci = parent_of(reader, PCI);
-    add_gpu(reader, &(st_topology_gpu){.sm = (unsigned)number_of(reader, attributes, "sm", 999),
-                                       .pcie_mbit_per_s = pci != NULL ? pci->pcie_mbit_per_s : 0,
-                                       .described = true});
-}
-
 static void open_link(xml_reader *reader, element kind, const char *const *attributes)
 {
     st_topology *own = reader->topology;
@@ -218,18 +210,6 @@ static element kind_of(const char *name)
     return (element)kind;
 }
 
-static void check_system(xml_reader *reader, element kind, const char *name,
-                         const char *const *attributes)
-{
-    const char *version = st_attribute(attributes, "version");
-    if (kind != SYSTEM)
-        fail(reader, ST_ERR_SYNTAX,
-             "the file is no topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
-    else if (version != NULL && strcmp(version, "1") != 0)
-        fail(reader, ST_ERR_VALUE,
-             "a topology of another version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
-}
-
 static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **attributes)
 {
     xml_reader *reader = self;
@@ -245,15 +225,25 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
     }
     open_element *opened = &reader->stack[reader->depth];
     *opened = (open_element){.kind = kind};
-    if (reader->depth == 0)
-        check_system(reader, kind, name, own);
-    else if (kind == CPU)
+    if (reader->depth == 0) {
+        const char *version = st_attribute(own, "version");
+        if (kind != SYSTEM)
+            fail(reader, ST_ERR_SYNTAX,
+                 "the file is no topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
+        else if (version != NULL && strcmp(version, "1") != 0)
+            fail(reader, ST_ERR_VALUE,
+                 "a topology of another version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
+    } else if (kind == CPU)
         open_cpu(reader, own);
     else if (kind == PCI)
         open_pci(reader, opened, own);
-    else if (kind == GPU)
-        open_gpu(reader, own);
-    else if (kind == NVLINK || kind == C2C)
+    else if (kind == GPU) {
+        const open_element *pci = parent_of(reader, PCI);
+        add_gpu(reader,
+                &(st_topology_gpu){.sm = (unsigned)number_of(reader, own, "sm", 999),
+                                   .pcie_mbit_per_s = pci != NULL ? pci->pcie_mbit_per_s : 0,
+                                   .described = true});
+    } else if (kind == NVLINK || kind == C2C)
         open_link(reader, kind, own);
     else if (kind == NET)
         open_net(reader, own);
@@ -279,28 +269,6 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
 }
 
 /* ---- the file ---- */
-
-/* Where some GPUs or ports have elements of their own, those of a class alone are the same ones, or
- * not visible. */
-static void drop_undescribed(st_topology *own)
-{
-    size_t gpus = 0;
-    size_t nets = 0;
-    bool has_gpu = false;
-    bool has_net = false;
-    for (size_t i = 0; i < own->gpu_count; i++)
-        has_gpu = has_gpu || own->gpus[i].described;
-    for (size_t i = 0; i < own->net_count; i++)
-        has_net = has_net || own->nets[i].described;
-    for (size_t i = 0; i < own->gpu_count; i++)
-        if (!has_gpu || own->gpus[i].described)
-            own->gpus[gpus++] = own->gpus[i];
-    for (size_t i = 0; i < own->net_count; i++)
-        if (!has_net || own->nets[i].described)
-            own->nets[nets++] = own->nets[i];
-    own->gpu_count = gpus;
-    own->net_count = nets;
-}
 
 static void parse(xml_reader *reader)
 {
@@ -340,7 +308,24 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
     if (status != ST_OK)
         goto cleanup;
     topology.hosts = topology.hosts > 0 ? topology.hosts : 1;
-    drop_undescribed(&topology);
+    /* Where some GPUs or ports have elements of their own, those of a class alone are the same
+     * ones, or not visible. */
+    size_t gpus = 0;
+    size_t nets = 0;
+    bool has_gpu = false;
+    bool has_net = false;
+    for (size_t i = 0; i < topology.gpu_count; i++)
+        has_gpu = has_gpu || topology.gpus[i].described;
+    for (size_t i = 0; i < topology.net_count; i++)
+        has_net = has_net || topology.nets[i].described;
+    for (size_t i = 0; i < topology.gpu_count; i++)
+        if (!has_gpu || topology.gpus[i].described)
+            topology.gpus[gpus++] = topology.gpus[i];
+    for (size_t i = 0; i < topology.net_count; i++)
+        if (!has_net || topology.nets[i].described)
+            topology.nets[nets++] = topology.nets[i];
+    topology.gpu_count = gpus;
+    topology.net_count = nets;
     status = st_topology_write(&topology, request, cluster, errors);
 cleanup:
     if (reader.parser != NULL)

@@ -67,25 +67,6 @@ static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
                        "in\n");
 }
 
-static void write_gpu(const st_topology *topology, const st_topology_request *request,
-                      st_buffer *buffer)
-{
-    const st_topology_gpu *gpu = &topology->gpus[0];
-    st_buffer_text(buffer, "gpu:\n");
-    if (request->gpu != NULL) {
-        st_buffer_text(buffer, "  base: \"");
-        write_plain(request->gpu, buffer);
-        st_buffer_text(buffer, "\"\n");
-    } else {
-        st_buffer_text(buffer, "  # the file does not name the GPU");
-        if (gpu->sm > 0)
-            st_buffer_printf(buffer, ", only its compute capability, %u.%u", gpu->sm / 10,
-                             gpu->sm % 10);
-        st_buffer_text(buffer, ": give --gpu NAME, or write 'base: NAME'\n");
-    }
-    write_links(gpu, buffer);
-}
-
 /* The NICs of one node. */
 static void write_nics(const st_topology *topology, st_buffer *buffer)
 {
@@ -168,6 +149,19 @@ st_status st_topology_write(const st_topology *topology, const st_topology_reque
                      request->nodes > 0 ? "" : " # those of the file",
                      topology->gpu_count / topology->hosts);
     write_nics(topology, cluster);
-    write_gpu(topology, request, cluster);
+    const st_topology_gpu *gpu = &topology->gpus[0];
+    st_buffer_text(cluster, "gpu:\n");
+    if (request->gpu != NULL) {
+        st_buffer_text(cluster, "  base: \"");
+        write_plain(request->gpu, cluster);
+        st_buffer_text(cluster, "\"\n");
+    } else {
+        st_buffer_text(cluster, "  # the file does not name the GPU");
+        if (gpu->sm > 0)
+            st_buffer_printf(cluster, ", only its compute capability, %u.%u", gpu->sm / 10,
+                             gpu->sm % 10);
+        st_buffer_text(cluster, ": give --gpu NAME, or write 'base: NAME'\n");
+    }
+    write_links(gpu, cluster);
     return cluster->failed ? ST_ERR_MEMORY : ST_OK;
 }

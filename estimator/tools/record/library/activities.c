@@ -136,15 +136,6 @@ static void take_api(const st_cupti_api *api)
     keep_measured(&record, api->start_ns, api->end_ns, &measured);
 }
 
-/* What threads do in which order is not told; the sum is the same whatever it is. */
-static void add_work(const st_cupti_kernel *kernel)
-{
-    uint64_t hash = st_hash_text(ST_HASH_BEGIN, kernel->name != NULL ? kernel->name : "");
-    for (size_t i = 0; i < 3; i++)
-        hash = st_hash_word(hash, kernel->grid[i]);
-    work += hash;
-}
-
 static void take_kernel(const st_cupti_kernel *kernel)
 {
     const char *name = kernel->name != NULL ? kernel->name : "kernel";
@@ -159,7 +150,11 @@ static void take_kernel(const st_cupti_kernel *kernel)
         record.launch.block[i] = (uint16_t)kernel->block[i];
     }
     learn_device(kernel->context, kernel->device);
-    add_work(kernel);
+    /* What threads do in which order is not told; the sum is the same whatever it is. */
+    uint64_t hash = st_hash_text(ST_HASH_BEGIN, kernel->name != NULL ? kernel->name : "");
+    for (size_t i = 0; i < 3; i++)
+        hash = st_hash_word(hash, kernel->grid[i]);
+    work += hash;
     keep_task(&record, kernel->start_ns, kernel->end_ns, kernel->correlation);
 }
 

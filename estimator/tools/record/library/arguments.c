@@ -74,31 +74,6 @@ static bool put_pointer(drafter *own, uint64_t address, uint8_t code)
     return true;
 }
 
-static void put_named(drafter *own, const st_parameters *of, uint32_t index, uint64_t raw)
-{
-    uint8_t kind = of->kinds[index];
-    if (of->code[index] == 0)
-        put_argument(own, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
-    else if (!put_pointer(own, raw, of->code[index]))
-        put_argument(own, ST_LOG_ARG_POINTER, 0, 0);
-}
-
-/* Of a structure only pointers are known, by the blocks that they lie in. */
-static void put_structure(drafter *own, uint64_t address, uint64_t bytes)
-{
-    for (uint64_t at = 0; at + 8 <= bytes; at += 8)
-        (void)put_pointer(own, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
-}
-
-static void put_sized(drafter *own, uint64_t address, uint64_t bytes)
-{
-    uint64_t raw = read_bytes(address, bytes);
-    if (bytes > 8)
-        put_structure(own, address, bytes);
-    else if (bytes < 8 || !put_pointer(own, raw, ST_LOG_ARG_POINTER))
-        put_argument(own, ST_LOG_ARG_INTEGER, raw, 0);
-}
-
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
 {
     drafter own = {.call = call};
@@ -109,10 +84,23 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
     for (uint32_t i = 0; i < count; i++) {
         uint64_t address = in_row ? given->buffer + of->layout.offset[i]
                                   : read_bytes(given->list + i * sizeof(void *), sizeof(void *));
-        if (i < of->count)
-            put_named(&own, of, i, read_bytes(address, of->bytes[i]));
-        else
-            put_sized(&own, address, of->layout.bytes[i]);
+        if (i < of->count) {
+            const uint64_t raw = read_bytes(address, of->bytes[i]);
+            uint8_t kind = of->kinds[i];
+            if (of->code[i] == 0)
+                put_argument(&own, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
+            else if (!put_pointer(&own, raw, of->code[i]))
+                put_argument(&own, ST_LOG_ARG_POINTER, 0, 0);
+        } else {
+            const uint64_t bytes = of->layout.bytes[i];
+            uint64_t raw = read_bytes(address, bytes);
+            if (bytes > 8) {
+                /* Of a structure only pointers are known, by the blocks that they lie in. */
+                for (uint64_t at = 0; at + 8 <= bytes; at += 8)
+                    (void)put_pointer(&own, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
+            } else if (bytes < 8 || !put_pointer(&own, raw, ST_LOG_ARG_POINTER))
+                put_argument(&own, ST_LOG_ARG_INTEGER, raw, 0);
+        }
     }
     uint64_t kib = (own.reached + 1023) / 1024;
     return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;

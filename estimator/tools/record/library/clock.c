@@ -53,18 +53,6 @@ void st_clock_start(void)
     st_clock_now.scale = ((now - first_ns) << ST_CLOCK_SHIFT) / (ticks - first_ticks);
 }
 
-/* From time to time the rate is taken from all the time so far; time never runs backwards. */
-static void adjust(uint64_t ticks, uint64_t ns)
-{
-    uint64_t true_ns = 0;
-    uint64_t true_ticks = 0;
-    read_both(&true_ticks, &true_ns);
-    if (true_ns - first_ns < UINT64_C(1) << 36)
-        st_clock_now.scale = ((true_ns - first_ns) << ST_CLOCK_SHIFT) / (true_ticks - first_ticks);
-    st_clock_now.anchor_ticks = ticks;
-    st_clock_now.anchor_ns = ns;
-}
-
 uint64_t st_clock_ns(uint64_t ticks)
 {
     enum { ADJUST_NS = 200000000 };
@@ -74,7 +62,17 @@ uint64_t st_clock_ns(uint64_t ticks)
     if (ticks < now->anchor_ticks) /* another thread adjusted it meanwhile */
         return now->anchor_ns - st_clock_length_ns(now->anchor_ticks - ticks);
     uint64_t ns = now->anchor_ns + st_clock_length_ns(ticks - now->anchor_ticks);
-    if (ns - now->anchor_ns > ADJUST_NS)
-        adjust(ticks, ns);
+    if (ns - now->anchor_ns > ADJUST_NS) {
+        /* From time to time the rate is taken from all the time so far; time never runs backwards.
+         */
+        uint64_t true_ns = 0;
+        uint64_t true_ticks = 0;
+        read_both(&true_ticks, &true_ns);
+        if (true_ns - first_ns < UINT64_C(1) << 36)
+            st_clock_now.scale =
+                ((true_ns - first_ns) << ST_CLOCK_SHIFT) / (true_ticks - first_ticks);
+        st_clock_now.anchor_ticks = ticks;
+        st_clock_now.anchor_ns = ns;
+    }
     return ns;
 }

@@ -222,28 +222,22 @@ static bool charge_block(range *in, const st_block *block, bool take)
 
 /* ---- out of memory ---- */
 
-static size_t largest(const st_block **top, uint32_t device)
+uint64_t st_memory_exhausted(st_call *call, uint64_t bytes, uint64_t charged)
 {
-    size_t found = 0;
+    const st_block *top[TOP] = {NULL};
+    uint32_t device = call->thread->device;
+    size_t count = 0;
     for (size_t i = 0; i < block_count; i++) {
         const st_block *block = &blocks[i];
         if (block->freed || block->device != device || block->memory == ST_LOG_PINNED)
             continue;
-        size_t at = found < TOP ? found++ : TOP - 1;
-        if (at == TOP - 1 && found == TOP && top[at] != NULL && top[at]->charged >= block->charged)
+        size_t at = count < TOP ? count++ : TOP - 1;
+        if (at == TOP - 1 && count == TOP && top[at] != NULL && top[at]->charged >= block->charged)
             continue;
         for (; at > 0 && top[at - 1]->charged < block->charged; at--)
             top[at] = top[at - 1];
         top[at] = block;
     }
-    return found;
-}
-
-uint64_t st_memory_exhausted(st_call *call, uint64_t bytes, uint64_t charged)
-{
-    const st_block *top[TOP] = {NULL};
-    uint32_t device = call->thread->device;
-    size_t count = largest(top, device);
     call->draft.kind = ST_LOG_OUT_OF_MEMORY;
     call->draft.memory = (st_log_memory){
         .bytes = bytes, .charged_bytes = charged, .live_bytes = st_memory_live(device)};
@@ -267,24 +261,20 @@ static bool back(st_block *block)
     return block->backed;
 }
 
-static uint64_t take_pinned(uint64_t bytes, st_block *block)
-{
-    void *pointer = mmap(NULL, up(bytes > 0 ? bytes : 1, 4096), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FILE, 0);
-    if (pointer == MAP_FAILED)
-        return ST_CUDA_OUT_OF_MEMORY;
-    block->start = address_of(pointer);
-    block->charged = up(bytes, 4096);
-    block->backed = true;
-    return insert(block) ? 0 : ST_CUDA_OUT_OF_MEMORY;
-}
-
 uint64_t st_memory_take(st_call *call, uint64_t bytes, st_log_memory_kind memory, st_block *block)
 {
     uint32_t device = call->thread->device;
     *block = (st_block){.bytes = bytes, .device = device, .memory = (uint8_t)memory};
-    if (memory == ST_LOG_PINNED)
-        return take_pinned(bytes, block);
+    if (memory == ST_LOG_PINNED) {
+        void *pointer = mmap(NULL, up(bytes > 0 ? bytes : 1, 4096), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FILE, 0);
+        if (pointer == MAP_FAILED)
+            return ST_CUDA_OUT_OF_MEMORY;
+        block->start = address_of(pointer);
+        block->charged = up(bytes, 4096);
+        block->backed = true;
+        return insert(block) ? 0 : ST_CUDA_OUT_OF_MEMORY;
+    }
     range *in = range_of(device);
     if (in == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -312,18 +302,6 @@ uint64_t st_memory_register(uint64_t start, uint64_t bytes)
     return insert(&block) ? 0 : ST_CUDA_OUT_OF_MEMORY;
 }
 
-static void unback(const st_block *block)
-{
-    uint64_t start = up(block->start, 4096);
-    uint64_t end = (block->start + block->bytes) / 4096 * 4096;
-    if (end <= start)
-        return;
-    const void *now = mmap(host_of(start), end - start, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, NO_FILE, 0);
-    /* Where that failed the pages stay as they are, which nobody is told of any more. */
-    (void)now;
-}
-
 bool st_memory_give(uint64_t start, st_block *block)
 {
     const st_block *found = st_memory_find(start);
@@ -339,8 +317,17 @@ bool st_memory_give(uint64_t start, st_block *block)
         return true;
     }
     (void)charge_block(&ranges[block->device], block, false);
-    if (block->backed)
-        unback(block);
+    if (block->backed) {
+        uint64_t unback_start = up(block->start, 4096);
+        uint64_t end = (block->start + block->bytes) / 4096 * 4096;
+        if (end > unback_start) {
+            const void *now =
+                mmap(host_of(unback_start), end - unback_start, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, NO_FILE, 0);
+            /* Where that failed the pages stay as they are, which nobody is told of any more. */
+            (void)now;
+        }
+    }
     return true;
 }
 

@@ -242,21 +242,15 @@ void st_begin_process(void)
     leave_lock();
 }
 
-/* What was loaded after the first call, and registered no kernels, is seen at the end alone. */
-static void log_versions(void)
-{
-    if (st_now.two_versions || st_now.threads == NULL || st_settings_versions(&st_now))
-        return;
-    keep_now(st_now.threads, &(st_log_record){.kind = ST_LOG_MISUSE,
-                                              .call = st_string("libcudart.so"),
-                                              .mark = {.text = st_string(ST_TWO_VERSIONS)}});
-}
-
 /* Runs after the program's own functions of atexit, which still call CUDA. */
 static __attribute__((destructor)) void end_process(void)
 {
     take_lock();
-    log_versions();
+    /* What was loaded after the first call, and registered no kernels, is seen at the end alone. */
+    if (!st_now.two_versions && st_now.threads != NULL && !st_settings_versions(&st_now))
+        keep_now(st_now.threads, &(st_log_record){.kind = ST_LOG_MISUSE,
+                                                  .call = st_string("libcudart.so"),
+                                                  .mark = {.text = st_string(ST_TWO_VERSIONS)}});
     for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
         end_log(thread);
     st_now.ended = true;

@@ -49,21 +49,6 @@ static const char *field_of(const char *text, char *into, size_t bytes)
     return text[length] == ',' ? text + length + 1 : text + length;
 }
 
-static void read_device(st_process *process)
-{
-    const char *text = getenv("STEPTIME_RECORD_DEVICE");
-    if (text == NULL)
-        text = "unknown,unknown,0,0,0";
-    text = field_of(text, process->header.device, sizeof process->header.device);
-    text = field_of(text, process->device_name, sizeof process->device_name);
-    process->header.device_bytes = bytes_of(text, &text);
-    process->compute_capability = (uint32_t)bytes_of(text, &text);
-    process->multiprocessors = (uint32_t)bytes_of(text, &text);
-    process->header.device_count = (uint32_t)bytes_of(getenv("STEPTIME_RECORD_DEVICES"), &text);
-    process->header.context_bytes = bytes_of(getenv("STEPTIME_RECORD_CHARGES"), &text);
-    process->comm_bytes = bytes_of(text, &text);
-}
-
 typedef struct runtimes {
     uint32_t version; /* 12, 13; 0: none */
     uint32_t other;
@@ -114,7 +99,17 @@ void st_settings_read(st_process *process)
     (void)snprintf(process->folder, sizeof process->folder, "%s", folder != NULL ? folder : ".");
     (void)snprintf(header->policy, sizeof header->policy, "%s", policy != NULL ? policy : "shadow");
     (void)snprintf(header->program, sizeof header->program, "%s", program_invocation_short_name);
-    read_device(process);
+    const char *text = getenv("STEPTIME_RECORD_DEVICE");
+    if (text == NULL)
+        text = "unknown,unknown,0,0,0";
+    text = field_of(text, process->header.device, sizeof process->header.device);
+    text = field_of(text, process->device_name, sizeof process->device_name);
+    process->header.device_bytes = bytes_of(text, &text);
+    process->compute_capability = (uint32_t)bytes_of(text, &text);
+    process->multiprocessors = (uint32_t)bytes_of(text, &text);
+    process->header.device_count = (uint32_t)bytes_of(getenv("STEPTIME_RECORD_DEVICES"), &text);
+    process->header.context_bytes = bytes_of(getenv("STEPTIME_RECORD_CHARGES"), &text);
+    process->comm_bytes = bytes_of(text, &text);
     (void)st_settings_versions(process);
     const char *complete = getenv("STEPTIME_RECORD_COMPLETE");
     process->complete = complete != NULL && strcmp(complete, "1") == 0;

@@ -40,16 +40,6 @@ static uint16_t word16(const unsigned char *at)
     return word;
 }
 
-static void take_parameter(const unsigned char *value, st_layout *layout)
-{
-    uint16_t ordinal = word16(value + 4);
-    if (ordinal >= ST_MOST_PARAMETERS)
-        return;
-    layout->offset[ordinal] = word16(value + 6);
-    layout->bytes[ordinal] = (uint16_t)(word32(value + 8) >> SIZE_SHIFT);
-    layout->count = ordinal + 1 > layout->count ? (uint8_t)(ordinal + 1) : layout->count;
-}
-
 /* Attributes: form, number, and 16 bits, which of sized ones are the bytes that follow. */
 static void read_attributes(const unsigned char *at, uint64_t bytes, st_layout *layout)
 {
@@ -58,8 +48,16 @@ static void read_attributes(const unsigned char *at, uint64_t bytes, st_layout *
         uint16_t size = at[0] == SIZED ? word16(at + 2) : 0;
         if (end - at - 4 < size)
             return;
-        if (at[0] == SIZED && at[1] == PARAMETER && size == PARAMETER_BYTES)
-            take_parameter(at + 4, layout);
+        if (at[0] == SIZED && at[1] == PARAMETER && size == PARAMETER_BYTES) {
+            const unsigned char *value = at + 4;
+            uint16_t ordinal = word16(value + 4);
+            if (ordinal < ST_MOST_PARAMETERS) {
+                layout->offset[ordinal] = word16(value + 6);
+                layout->bytes[ordinal] = (uint16_t)(word32(value + 8) >> SIZE_SHIFT);
+                layout->count =
+                    ordinal + 1 > layout->count ? (uint8_t)(ordinal + 1) : layout->count;
+            }
+        }
         at += 4 + size;
     }
 }
@@ -147,22 +145,6 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
     return bytes != NULL && word32(bytes) == FAT_MAGIC && read_fat(bytes, kernel, layout);
 }
 
-/* To the end of its last part. */
-static uint64_t cubin_bytes(const unsigned char *bytes)
-{
-    Elf64_Ehdr head;
-    memcpy(&head, bytes, sizeof head);
-    uint64_t end = head.e_shoff + (uint64_t)head.e_shnum * sizeof(Elf64_Shdr);
-    for (unsigned i = 0; i < head.e_shnum && head.e_shentsize == sizeof(Elf64_Shdr); i++) {
-        Elf64_Shdr section;
-        memcpy(&section, bytes + head.e_shoff + i * sizeof section, sizeof section);
-        uint64_t last = section.sh_offset + section.sh_size;
-        if (section.sh_type != SHT_NOBITS && last > end)
-            end = last;
-    }
-    return end;
-}
-
 void *st_layout_copy(const void *image)
 {
     const unsigned char *bytes = image;
@@ -172,7 +154,17 @@ void *st_layout_copy(const void *image)
     if (memcmp(bytes, ELFMAG, SELFMAG) != 0)
         bytes = unwrapped(bytes);
     if (bytes != NULL && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
-        length = cubin_bytes(bytes);
+        /* To the end of its last part. */
+        Elf64_Ehdr head;
+        memcpy(&head, bytes, sizeof head);
+        length = head.e_shoff + (uint64_t)head.e_shnum * sizeof(Elf64_Shdr);
+        for (unsigned i = 0; i < head.e_shnum && head.e_shentsize == sizeof(Elf64_Shdr); i++) {
+            Elf64_Shdr section;
+            memcpy(&section, bytes + head.e_shoff + i * sizeof section, sizeof section);
+            uint64_t last = section.sh_offset + section.sh_size;
+            if (section.sh_type != SHT_NOBITS && last > length)
+                length = last;
+        }
     } else if (bytes != NULL && word32(bytes) == FAT_MAGIC) {
         memcpy(&length, bytes + 8, sizeof length);
         length += word16(bytes + 6);

@@ -16,13 +16,6 @@ static size_t freed_capacity;
 static uint32_t generations;
 static uint32_t numbers[ST_OBJECT_KINDS];
 
-/* 0x5dKKGGGGIIIIIIII: tag, kind, generation, place. */
-static uint64_t handle_of(st_object_kind kind, uint32_t place)
-{
-    return (uint64_t)TAG << 56 | (uint64_t)kind << 48 | (uint64_t)(++generations & 0xffff) << 32 |
-           place;
-}
-
 static st_object *at(uint32_t place)
 {
     return &chunks[place / CHUNK][place % CHUNK];
@@ -41,7 +34,10 @@ st_object *st_object_make(st_object_kind kind)
         used++;
     }
     st_object *object = at(place);
-    *object = (st_object){.handle = handle_of(kind, place), .number = ++numbers[kind]};
+    /* 0x5dKKGGGGIIIIIIII: tag, kind, generation, place. */
+    *object = (st_object){.handle = (uint64_t)TAG << 56 | (uint64_t)kind << 48 |
+                                    (uint64_t)(++generations & 0xffff) << 32 | place,
+                          .number = ++numbers[kind]};
     return object;
 }
 

@@ -120,14 +120,6 @@ static void read_version(const unsigned char *code, uint64_t bytes)
     }
 }
 
-/* What the object file says of a segment. */
-static int rights_of(const ElfW(Phdr) * part)
-{
-    return ((part->p_flags & PF_R) != 0 ? PROT_READ : 0) |
-           ((part->p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
-           ((part->p_flags & PF_X) != 0 ? PROT_EXEC : 0);
-}
-
 static bool let_write(const struct dl_phdr_info *of, bool write)
 {
     bool fine = true;
@@ -137,7 +129,11 @@ static bool let_write(const struct dl_phdr_info *of, bool write)
             continue;
         uint64_t start = (of->dlpi_addr + part->p_vaddr) / PAGE * PAGE;
         uint64_t end = of->dlpi_addr + part->p_vaddr + part->p_memsz;
-        int rights = rights_of(part) | (write ? PROT_READ | PROT_WRITE : 0);
+        /* What the object file says of a segment. */
+        int rights = (((part->p_flags & PF_R) != 0 ? PROT_READ : 0) |
+                      ((part->p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
+                      ((part->p_flags & PF_X) != 0 ? PROT_EXEC : 0)) |
+                     (write ? PROT_READ | PROT_WRITE : 0);
         fine = mprotect(memory_at(start), end - start, rights) == 0 && fine;
     }
     return fine;
@@ -152,29 +148,24 @@ static st_function target_of(const char *name, bool library)
     return runtime ? st_address_of_runtime(name) : NULL;
 }
 
-static void patch_functions(const object *of, const struct dl_phdr_info *loaded, bool library)
-{
-    for (size_t i = 0; i < of->symbol_count; i++) {
-        const Elf64_Sym *symbol = &of->symbols[i];
-        const char *name = name_of(of, symbol);
-        st_function target = symbol->st_size >= JUMP_BYTES ? target_of(name, library) : NULL;
-        if (target == NULL)
-            continue;
-        uint64_t at = loaded->dlpi_addr + symbol->st_value;
-        if (strcmp(name, "cudaRuntimeGetVersion") == 0 && !library)
-            read_version(memory_at(at), symbol->st_size);
-        write_jump(at, target);
-    }
-}
-
 /* No log is open yet, so that failures are reported where the program's own errors go. */
 static void replace_functions(const object *of, const struct dl_phdr_info *loaded, const char *path,
                               bool library)
 {
     bool open = let_write(loaded, true);
-    if (open)
-        patch_functions(of, loaded, library);
-    else
+    if (open) {
+        for (size_t i = 0; i < of->symbol_count; i++) {
+            const Elf64_Sym *symbol = &of->symbols[i];
+            const char *name = name_of(of, symbol);
+            st_function target = symbol->st_size >= JUMP_BYTES ? target_of(name, library) : NULL;
+            if (target == NULL)
+                continue;
+            uint64_t at = loaded->dlpi_addr + symbol->st_value;
+            if (strcmp(name, "cudaRuntimeGetVersion") == 0 && !library)
+                read_version(memory_at(at), symbol->st_size);
+            write_jump(at, target);
+        }
+    } else
         (void)dprintf(STDERR_FILENO, "%s: its own CUDA runtime cannot be replaced\n", path);
     if (!let_write(loaded, false))
         (void)dprintf(STDERR_FILENO, "%s: its code cannot be protected again\n", path);
@@ -193,17 +184,6 @@ static bool is_library(const char *path)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return true;
     return false;
-}
-
-static void patch_file(const struct dl_phdr_info *loaded, const char *path)
-{
-    object of = {0};
-    bool library = is_library(path);
-    if (!map_file(path, &of))
-        return;
-    if (find_symbols(&of, library ? SHT_DYNSYM : SHT_SYMTAB) && (library || has_runtime(&of)))
-        replace_functions(&of, loaded, path, library);
-    (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
 }
 
 /* ---- objects as they come ---- */
@@ -231,8 +211,16 @@ static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context
     (void)bytes;
     (void)context;
     const char *path = loaded->dlpi_name[0] != '\0' ? loaded->dlpi_name : "/proc/self/exe";
-    if (!is_seen(loaded) && strstr(path, "libsteptime-record.so") == NULL)
-        patch_file(loaded, path);
+    if (!is_seen(loaded) && strstr(path, "libsteptime-record.so") == NULL) {
+        object of = {0};
+        bool library = is_library(path);
+        if (map_file(path, &of)) {
+            if (find_symbols(&of, library ? SHT_DYNSYM : SHT_SYMTAB) &&
+                (library || has_runtime(&of)))
+                replace_functions(&of, loaded, path, library);
+            (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
+        }
+    }
     return 0;
 }
 

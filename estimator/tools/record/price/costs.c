@@ -12,22 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static st_status read_table(const char *file, st_arena *arena, const st_call_cost **costs,
-                            size_t *count, st_errors *errors)
-{
-    const st_named_times asked = {
-        .file = file, .option = "--costs", .column = "call", .most_s = 10};
-    st_named_time *times = NULL;
-    st_status status = st_named_times_read(&asked, arena, &times, count, errors);
-    st_call_cost *list = st_arena_alloc(arena, *count + 1, sizeof *list);
-    if (status == ST_OK && list == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; status == ST_OK && i < *count; i++)
-        list[i] = (st_call_cost){times[i].name, (int64_t)(times[i].time_s * 1e9 + 0.5)};
-    *costs = list;
-    return status;
-}
-
 /* ---- from a recording ---- */
 
 /* A call of a recording. */
@@ -51,42 +35,6 @@ static bool waits(const st_trace_event *event)
     }
 }
 
-static bool is_recording(const char *file)
-{
-    FILE *stream = fopen(file, "rb");
-    unsigned char head[64] = {0};
-    size_t length = stream != NULL ? fread(head, 1, sizeof head, stream) : 0;
-    if (stream != NULL)
-        (void)fclose(stream);
-    size_t blanks = 0;
-    while (blanks < length && strchr(" \t\r\n", head[blanks]) != NULL)
-        blanks++;
-    bool json = blanks < length && (head[blanks] == '{' || head[blanks] == '[');
-    return json || (length > 1 && head[0] == 0x1f && head[1] == 0x8b);
-}
-
-/* Medians of sorted calls, a row for each name. */
-static size_t add_medians(const st_trace *trace, const seen_call *seen, size_t count,
-                          st_arena *arena, st_call_cost *list)
-{
-    static const char *const libraries[] = {"cublas*Gemm*", "cublasLtMatmul", "cudnnBackendExecute",
-                                            "nccl[A-Z]*"};
-    size_t rows = 0;
-    int64_t launch_ns = -1;
-    for (size_t first = 0, end = 0; first < count; first = end) {
-        while (end < count && seen[end].name == seen[first].name)
-            end++;
-        const char *name = trace->names[seen[first].name];
-        int64_t median_ns = seen[first + (end - first) / 2].duration_ns;
-        list[rows++] = (st_call_cost){st_arena_copy(arena, name, strlen(name)), median_ns};
-        if (strcmp(name, "cudaLaunchKernel") == 0)
-            launch_ns = median_ns;
-    }
-    for (size_t i = 0; i < ST_COUNT(libraries) && launch_ns >= 0; i++)
-        list[rows++] = (st_call_cost){libraries[i], launch_ns};
-    return rows;
-}
-
 static st_status learn(const st_trace *trace, st_arena *arena, const st_call_cost **costs,
                        size_t *count, st_errors *errors)
 {
@@ -102,7 +50,23 @@ static st_status learn(const st_trace *trace, st_arena *arena, const st_call_cos
             seen[seen_count++] = (seen_call){event->name, event->duration_ns};
     }
     st_sort(seen, seen_count, sizeof *seen, order_seen);
-    *count = add_medians(trace, seen, seen_count, arena, list);
+    /* Medians of sorted calls, a row for each name. */
+    static const char *const libraries[] = {"cublas*Gemm*", "cublasLtMatmul", "cudnnBackendExecute",
+                                            "nccl[A-Z]*"};
+    size_t rows = 0;
+    int64_t launch_ns = -1;
+    for (size_t first = 0, end = 0; first < seen_count; first = end) {
+        while (end < seen_count && seen[end].name == seen[first].name)
+            end++;
+        const char *name = trace->names[seen[first].name];
+        int64_t median_ns = seen[first + (end - first) / 2].duration_ns;
+        list[rows++] = (st_call_cost){st_arena_copy(arena, name, strlen(name)), median_ns};
+        if (strcmp(name, "cudaLaunchKernel") == 0)
+            launch_ns = median_ns;
+    }
+    for (size_t i = 0; i < ST_COUNT(libraries) && launch_ns >= 0; i++)
+        list[rows++] = (st_call_cost){libraries[i], launch_ns};
+    *count = rows;
     *costs = list;
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
@@ -116,8 +80,28 @@ st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_co
                              size_t *count, st_errors *errors)
 {
     st_trace *trace = NULL;
-    if (!is_recording(file))
-        return read_table(file, arena, costs, count, errors);
+    FILE *stream = fopen(file, "rb");
+    unsigned char head[64] = {0};
+    size_t length = stream != NULL ? fread(head, 1, sizeof head, stream) : 0;
+    if (stream != NULL)
+        (void)fclose(stream);
+    size_t blanks = 0;
+    while (blanks < length && strchr(" \t\r\n", head[blanks]) != NULL)
+        blanks++;
+    bool json = blanks < length && (head[blanks] == '{' || head[blanks] == '[');
+    if (!json && (length <= 1 || head[0] != 0x1f || head[1] != 0x8b)) {
+        const st_named_times asked = {
+            .file = file, .option = "--costs", .column = "call", .most_s = 10};
+        st_named_time *times = NULL;
+        st_status table_status = st_named_times_read(&asked, arena, &times, count, errors);
+        st_call_cost *list = st_arena_alloc(arena, *count + 1, sizeof *list);
+        if (table_status == ST_OK && list == NULL)
+            return st_out_of_memory(errors);
+        for (size_t i = 0; table_status == ST_OK && i < *count; i++)
+            list[i] = (st_call_cost){times[i].name, (int64_t)(times[i].time_s * 1e9 + 0.5)};
+        *costs = list;
+        return table_status;
+    }
     st_status status = st_trace_read(file, &(st_trace_options){.partial = true}, &trace, errors);
     if (status == ST_OK)
         status = learn(trace, arena, costs, count, errors);

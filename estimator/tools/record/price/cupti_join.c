@@ -28,11 +28,6 @@ static bool is_task(const st_worker_call *call)
     return call->measured && call->times.thread == 0;
 }
 
-static bool is_part(const st_worker_call *call)
-{
-    return is_task(call) && call->record.kind == ST_LOG_GEMM;
-}
-
 static int order_tasks(const void *left, const void *right)
 {
     const st_worker_call *a = *(st_worker_call *const *)left;
@@ -53,7 +48,7 @@ static st_status collect(joiner *j, st_errors *errors)
     for (size_t i = 0; i < j->worker->call_count; i++) {
         st_worker_call *call = &j->worker->calls[i];
         j->measured_count += call->measured;
-        if (is_part(call))
+        if (is_task(call) && call->record.kind == ST_LOG_GEMM)
             j->parts[j->part_count++] = call;
         else if (is_task(call))
             j->tasks[j->task_count++] = call;
@@ -121,14 +116,6 @@ static st_status give_products(const joiner *j, st_errors *errors)
 
 /* ---- calls ---- */
 
-/* The first task of a call. */
-static size_t first_task(const joiner *j, uint32_t correlation)
-{
-    size_t low = 0;
-    ST_BISECT(low, j->task_count, j->tasks[middle]->times.correlation < correlation);
-    return low;
-}
-
 static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t number)
 {
     for (size_t i = 0; i < threads->count; i++)
@@ -146,18 +133,13 @@ static st_status append(joiner *j, const st_worker_call *call, st_errors *errors
                                                                        : st_out_of_memory(errors);
 }
 
-/* A copy that the host does not wait for has Async in its name. */
-static void mark_async(const joiner *j, st_worker_call *task, uint32_t name)
-{
-    if (task->record.kind == ST_LOG_COPY && strstr(j->run->names->texts[name], "Async") != NULL)
-        task->record.flags |= ST_LOG_ASYNC;
-}
-
 static st_status join_call(joiner *j, const st_worker_call *call, uint32_t thread,
                            st_errors *errors)
 {
     uint32_t correlation = call->times.correlation;
-    size_t first = first_task(j, correlation);
+    /* The first task of a call. */
+    size_t first = 0;
+    ST_BISECT(first, j->task_count, j->tasks[middle]->times.correlation < correlation);
     uint32_t behind = 0;
     st_status status = ST_OK;
     for (size_t i = first; i < j->task_count && status == ST_OK; i++) {
@@ -171,7 +153,10 @@ static st_status join_call(joiner *j, const st_worker_call *call, uint32_t threa
         made.record.call = behind == 0 ? call->record.call : 0;
         made.thread = thread;
         made.behind = behind++;
-        mark_async(j, &made, call->name);
+        /* A copy that the host does not wait for has Async in its name. */
+        if (made.record.kind == ST_LOG_COPY &&
+            strstr(j->run->names->texts[call->name], "Async") != NULL)
+            made.record.flags |= ST_LOG_ASYNC;
         status = append(j, &made, errors);
         j->tasks[i]->behind = 1; /* has its call */
     }
@@ -182,33 +167,6 @@ static st_status join_call(joiner *j, const st_worker_call *call, uint32_t threa
     return append(j, &made, errors);
 }
 
-/* CUPTI counts default streams among the others. */
-static void name_default(const joiner *j)
-{
-    for (size_t i = 0; i < j->joined_count; i++) {
-        st_log_record *record = &j->joined[i].record;
-        const uint32_t *stream = st_record_stream(record);
-        if (stream == NULL || *stream >= MOST_STREAMS || !j->is_default[*stream])
-            continue;
-        memset((char *)record + ((const char *)stream - (const char *)record), 0, sizeof *stream);
-    }
-}
-
-static st_status join_all(joiner *j, st_measured_threads *threads, st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < j->worker->call_count && status == ST_OK; i++) {
-        const st_worker_call *call = &j->worker->calls[i];
-        if (!call->measured)
-            status = append(j, call, errors);
-        else if (!is_task(call)) /* parts are gone with that */
-            status = join_call(j, call, thread_of(j->run, threads, call->times.thread), errors);
-    }
-    for (size_t i = 0; i < j->joined_count; i++)
-        j->joined[i].order = (uint32_t)i;
-    return status;
-}
-
 st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads,
                            uint64_t *lost, st_errors *errors)
 {
@@ -216,13 +174,32 @@ st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *
     st_status status = collect(&j, errors);
     if (status == ST_OK && j.part_count > 0)
         status = give_products(&j, errors);
-    if (status == ST_OK && j.measured_count > 0)
-        status = join_all(&j, threads, errors);
+    if (status == ST_OK && j.measured_count > 0) {
+        st_status all_status = ST_OK;
+        for (size_t i = 0; i < j.worker->call_count && all_status == ST_OK; i++) {
+            const st_worker_call *call = &j.worker->calls[i];
+            if (!call->measured)
+                all_status = append(&j, call, errors);
+            else if (!is_task(call)) /* parts are gone with that */
+                all_status =
+                    join_call(&j, call, thread_of(j.run, threads, call->times.thread), errors);
+        }
+        for (size_t i = 0; i < j.joined_count; i++)
+            j.joined[i].order = (uint32_t)i;
+        status = all_status;
+    }
     if (status != ST_OK || j.measured_count == 0)
         return status;
     for (size_t i = 0; i < j.task_count; i++)
         *lost += j.tasks[i]->behind == 0;
-    name_default(&j);
+    /* CUPTI counts default streams among the others. */
+    for (size_t i = 0; i < j.joined_count; i++) {
+        st_log_record *record = &j.joined[i].record;
+        const uint32_t *stream = st_record_stream(record);
+        if (stream == NULL || *stream >= MOST_STREAMS || !j.is_default[*stream])
+            continue;
+        memset((char *)record + ((const char *)stream - (const char *)record), 0, sizeof *stream);
+    }
     worker->calls = j.joined;
     worker->call_count = j.joined_count;
     worker->thread_count = threads->count;

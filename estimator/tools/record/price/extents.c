@@ -43,15 +43,6 @@ st_extents *st_extents_create(st_arena *arena)
     return made;
 }
 
-static bool add_launch(st_extents *extents, const st_log_launch *from)
-{
-    launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
-                   .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
-                   .bytes = (uint64_t)from->pointer_kib * 1024,
-                   .first = extents->value_count};
-    return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
-}
-
 static bool add_value(st_extents *extents, const value *made)
 {
     extents->launches[extents->launch_count - 1].count++;
@@ -82,8 +73,14 @@ static bool add_arguments(st_extents *extents, const st_log_arguments *from)
 
 bool st_extents_add(st_extents *extents, const st_log_record *record)
 {
-    if (record->kind == ST_LOG_LAUNCH)
-        return add_launch(extents, &record->launch);
+    if (record->kind == ST_LOG_LAUNCH) {
+        const st_log_launch *from = &record->launch;
+        launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
+                       .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
+                       .bytes = (uint64_t)from->pointer_kib * 1024,
+                       .first = extents->value_count};
+        return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
+    }
     return record->kind != ST_LOG_ARGUMENTS || add_arguments(extents, &record->arguments);
 }
 
@@ -99,16 +96,6 @@ void st_extents_settle(st_extents *extents)
     extents->start_count = kept;
 }
 
-/* Bytes to the next tensor of the block, or to its end. */
-static uint64_t limit_of(const st_extents *extents, const value *pointer)
-{
-    tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
-    size_t low = 0;
-    ST_BISECT(low, extents->start_count, order_starts(&extents->starts[middle], &wanted) < 0);
-    bool has_next = low > 0 && extents->starts[low - 1].block == pointer->block;
-    return pointer->value - (has_next ? extents->starts[low - 1].extent : 0);
-}
-
 /* Whether the launch has as many threads as so many elements need, each 1 to 16 of them. */
 static bool fits(const launch *of, uint64_t elements)
 {
@@ -120,13 +107,6 @@ static bool fits(const launch *of, uint64_t elements)
             return true;
     }
     return false;
-}
-
-/* Whether the launch has a block for so many rows, or for 2 to 32 of them. */
-static bool fits_rows(const launch *of, uint64_t rows)
-{
-    return of->blocks > 1 && rows % of->blocks == 0 && rows / of->blocks <= 32 &&
-           (rows / of->blocks & (rows / of->blocks - 1)) == 0;
 }
 
 /* How many elements a launch has. */
@@ -161,7 +141,9 @@ static elements elements_of(const st_extents *extents, const launch *of)
             uint64_t behind = number_behind(extents, of, k);
             if (fits(of, product) && product > found.each)
                 found.each = product;
-            if (fits_rows(of, product) && behind < UINT32_MAX && product * behind > found.most)
+            if (of->blocks > 1 && product % of->blocks == 0 && product / of->blocks <= 32 &&
+                (product / of->blocks & (product / of->blocks - 1)) == 0 && behind < UINT32_MAX &&
+                product * behind > found.most)
                 found.most = product * behind;
         }
     }
@@ -173,7 +155,12 @@ static uint64_t bytes_of(const st_extents *extents, const value *pointer, const 
                          bool *known)
 {
     uint64_t width = pointer->width > 0 ? pointer->width : 4;
-    uint64_t limit = limit_of(extents, pointer);
+    /* Bytes to the next tensor of the block, or to its end. */
+    tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
+    size_t low = 0;
+    ST_BISECT(low, extents->start_count, order_starts(&extents->starts[middle], &wanted) < 0);
+    bool has_next = low > 0 && extents->starts[low - 1].block == pointer->block;
+    uint64_t limit = pointer->value - (has_next ? extents->starts[low - 1].extent : 0);
     *known = pointer->width > 0 && (count->each > 0 || count->most > 0);
     if (count->each > 0 && pointer->width > 0)
         limit = pointer->value;

@@ -59,20 +59,6 @@ static st_status price_shapes(st_arena *arena, st_imported *own, st_errors *erro
     return status;
 }
 
-static st_status walk_run(const st_import_request *request, st_arena *arena, st_imported *own,
-                          st_errors *errors)
-{
-    st_walk_options options = {.gap_ns = request->gap_ns};
-    st_status status = ST_OK;
-    if (request->costs != NULL)
-        status =
-            st_call_costs_read(request->costs, arena, &options.costs, &options.cost_count, errors);
-    if (status == ST_OK)
-        status =
-            st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
-    return status;
-}
-
 static void report_problems(const st_imported *own, st_errors *errors)
 {
     st_place place = {.file = own->run->folder};
@@ -134,8 +120,17 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
         status = price_shapes(arena, own, errors);
     if (status == ST_OK)
         status = st_groups_make(own->run, own->prices, arena, &own->groups, errors);
-    if (status == ST_OK)
-        status = walk_run(request, arena, own, errors);
+    if (status == ST_OK) {
+        st_walk_options options = {.gap_ns = request->gap_ns};
+        st_status run_status = ST_OK;
+        if (request->costs != NULL)
+            run_status = st_call_costs_read(request->costs, arena, &options.costs,
+                                            &options.cost_count, errors);
+        if (run_status == ST_OK)
+            run_status =
+                st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
+        status = run_status;
+    }
     if (status == ST_OK)
         status = count_workers(arena, own, errors);
     if (status != ST_OK)

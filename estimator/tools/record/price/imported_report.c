@@ -99,27 +99,6 @@ static void put_numbers(const st_worker *worker, const st_imported_worker *count
     st_put_count(node, "out_of_memory", worker->out_of_memory);
 }
 
-static void put_shown(const st_worker *worker, const st_imported_worker *counts, st_node *node)
-{
-    st_put_format(node, ".rank", "%lld", (long long)worker->rank);
-    if (counts->steps > 0)
-        st_put_ms(node, ".step", counts->step_ns);
-    else
-        st_put_text(node, ".step", "-");
-    st_put_ms(node, ".busy", counts->busy_ns);
-    st_put_ms(node, ".waiting", counts->waiting_ns);
-    st_put_format(node, ".peak", "%.0f MiB", (double)counts->peak_bytes / 1048576);
-    st_put_share(node, ".unknown", counts->unknown_ns, counts->busy_ns);
-}
-
-static void say_operations(const st_node *worker, st_node *root, const char *title)
-{
-    st_say_title(root, title);
-    st_table *table = st_say_columns(root, "operation|>count|>time|>of all");
-    st_table_show(table, st_node_find(worker, "operations", 10)->node, ".name,count,.time,.share");
-    st_table_show(table, st_node_find(worker, "collectives", 11)->node, ".name,count,.time,.share");
-}
-
 static void say_head(const st_imported *imported, const summed *sum, st_node *root)
 {
     enum { LABEL = 10 };
@@ -178,7 +157,16 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     for (size_t i = 0; i < run->worker_count; i++) {
         st_node *row = st_put_map(list, NULL);
         put_numbers(&run->workers[i], &imported->workers[i], row);
-        put_shown(&run->workers[i], &imported->workers[i], row);
+        const st_imported_worker *counts = &imported->workers[i];
+        st_put_format(row, ".rank", "%lld", (long long)run->workers[i].rank);
+        if (counts->steps > 0)
+            st_put_ms(row, ".step", counts->step_ns);
+        else
+            st_put_text(row, ".step", "-");
+        st_put_ms(row, ".busy", counts->busy_ns);
+        st_put_ms(row, ".waiting", counts->waiting_ns);
+        st_put_format(row, ".peak", "%.0f MiB", (double)counts->peak_bytes / 1048576);
+        st_put_share(row, ".unknown", counts->unknown_ns, counts->busy_ns);
         put_operations(&imported->workers[i], row);
         first = first == NULL ? row : first;
     }
@@ -186,7 +174,12 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_table *table =
         st_say_columns(root, ">rank|>ranks|>step|>GPU busy|>waiting|>memory|>unknown");
     st_table_show(table, list, ".rank,ranks,.step,.busy,.waiting,.peak,.unknown");
-    say_operations(first, root, "GPU tasks of the first worker");
+    st_say_title(root, "GPU tasks of the first worker");
+    st_table *operation_table = st_say_columns(root, "operation|>count|>time|>of all");
+    st_table_show(operation_table, st_node_find(first, "operations", 10)->node,
+                  ".name,count,.time,.share");
+    st_table_show(operation_table, st_node_find(first, "collectives", 11)->node,
+                  ".name,count,.time,.share");
     st_result_csv(result, "workers",
                   "rank,ranks,calls,tasks,products,flop,busy_ns,waiting_ns,unknown,unknown_ns,"
                   "steps,step_ns,peak_bytes");

@@ -59,24 +59,6 @@ static st_status add_wait(st_lanes *lanes, uint32_t *list, uint32_t task, uint32
     return ST_OK;
 }
 
-/* The legacy default stream and the blocking ones of a device wait for each other. */
-static st_status wait_for_default(st_lanes *lanes, const st_walk_lane *lane, uint32_t *list)
-{
-    const st_walk_worker *own = lanes->own;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < own->lane_count && status == ST_OK && lane->blocking; i++) {
-        const st_walk_lane *other = &own->lanes[i];
-        bool meets = other != lane && other->device == lane->device && other->blocking &&
-                     (lane->stream == 0) != (other->stream == 0);
-        bool matters =
-            meets && other->tail != ST_NO_INDEX &&
-            (other->head != ST_NO_INDEX || own->tasks[other->tail].end_ns > lane->ready_ns);
-        if (matters)
-            status = add_wait(lanes, list, other->tail, ST_NO_INDEX);
-    }
-    return status;
-}
-
 static st_status add_task(st_lanes *lanes, const st_walk_task *task)
 {
     st_walk_worker *own = lanes->own;
@@ -86,7 +68,19 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
     made.next = ST_NO_INDEX;
     made.start_ns = made.end_ns = -1;
     made.wait = lane->wait;
-    st_status status = wait_for_default(lanes, lane, &made.wait);
+    /* The legacy default stream and the blocking ones of a device wait for each other. */
+    const st_walk_worker *default_own = lanes->own;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < default_own->lane_count && status == ST_OK && lane->blocking; i++) {
+        const st_walk_lane *other = &default_own->lanes[i];
+        bool meets = other != lane && other->device == lane->device && other->blocking &&
+                     (lane->stream == 0) != (other->stream == 0);
+        bool matters =
+            meets && other->tail != ST_NO_INDEX &&
+            (other->head != ST_NO_INDEX || default_own->tasks[other->tail].end_ns > lane->ready_ns);
+        if (matters)
+            status = add_wait(lanes, &made.wait, other->tail, ST_NO_INDEX);
+    }
     if (status != ST_OK)
         return status;
     if (own->task_count >= ST_WORKERS_MOST_TASKS ||
@@ -339,20 +333,6 @@ static bool find_start(const st_walk_worker *own, const st_walk_lane *lane,
     return true;
 }
 
-static void arrive(st_lanes *lanes, st_walk_task *task)
-{
-    const st_walk_worker *own = lanes->own;
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
-        st_instance_of *instance = &lanes->walk->groups->instances[own->meets[i].instance];
-        const st_log_record *record = &own->worker->calls[own->meets[i].what].record;
-        if (st_groups_only_waits(lanes->walk->groups, lanes->index, record))
-            continue;
-        instance->arrived++;
-        instance->last_ns = task->start_ns > instance->last_ns ? task->start_ns : instance->last_ns;
-    }
-    task->arrived = true;
-}
-
 /* The end of the collectives of a task: sends beside receives, others one after the other. */
 static bool find_end(const st_lanes *lanes, st_walk_task *task)
 {
@@ -387,8 +367,21 @@ static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
     if (task->meet == ST_NO_INDEX)
         task->end_ns = task->start_ns + task->duration_ns;
     bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
-    if (arrives)
-        arrive(lanes, task);
+    if (arrives) {
+        const st_walk_worker *arrive_own = lanes->own;
+        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = arrive_own->meets[i].next) {
+            st_instance_of *instance =
+                &lanes->walk->groups->instances[arrive_own->meets[i].instance];
+            const st_log_record *record =
+                &arrive_own->worker->calls[arrive_own->meets[i].what].record;
+            if (st_groups_only_waits(lanes->walk->groups, lanes->index, record))
+                continue;
+            instance->arrived++;
+            instance->last_ns =
+                task->start_ns > instance->last_ns ? task->start_ns : instance->last_ns;
+        }
+        task->arrived = true;
+    }
     if (task->meet != ST_NO_INDEX && !find_end(lanes, task))
         return arrives;
     lane->ready_ns = task->end_ns;

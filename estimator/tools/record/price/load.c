@@ -134,36 +134,6 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     return st_run_shape(l->run, &shape, &call->shape);
 }
 
-static st_status take_comm(loader *l, const st_log_record *record, st_worker *worker)
-{
-    const st_log_comm *comm = &record->comm;
-    st_worker_comm own = {.comm = comm->comm,
-                          .parent = comm->parent,
-                          .rank = comm->rank,
-                          .ranks = comm->ranks,
-                          .color = comm->color,
-                          .key = comm->key,
-                          .device = record->device};
-    return ST_APPEND(l->run->arena, worker->comms, worker->comm_count, own) ? ST_OK : ST_ERR_MEMORY;
-}
-
-/* It is of the record before it. */
-static st_status take_measured(loader *l, const st_log_record *record, st_worker *worker)
-{
-    uint64_t length_ns = record->measured.length_ns;
-    if (length_ns > MOST_TASK_NS)
-        return st_fail(l->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
-                       "a log of the process has a measured time that cannot be" ST_FOUND
-                       "%llu ns" ST_EXPECTED "at most an hour",
-                       (unsigned long long)length_ns);
-    if (worker->call_count == 0)
-        return ST_OK;
-    st_worker_call *call = &worker->calls[worker->call_count - 1];
-    call->measured = true;
-    call->times = record->measured;
-    return ST_OK;
-}
-
 typedef struct call_list {
     st_extents *extents;
 } call_list;
@@ -176,8 +146,21 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
         return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
-    if (record->kind == ST_LOG_MEASURED)
-        return take_measured(l, record, worker);
+    if (record->kind == ST_LOG_MEASURED) {
+        /* It is of the record before it. */
+        uint64_t length_ns = record->measured.length_ns;
+        if (length_ns > MOST_TASK_NS)
+            return st_fail(l->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
+                           "a log of the process has a measured time that cannot be" ST_FOUND
+                           "%llu ns" ST_EXPECTED "at most an hour",
+                           (unsigned long long)length_ns);
+        if (worker->call_count == 0)
+            return ST_OK;
+        st_worker_call *measured_call = &worker->calls[worker->call_count - 1];
+        measured_call->measured = true;
+        measured_call->times = record->measured;
+        return ST_OK;
+    }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
     st_status status = intern(l->run, st_log_text(log, record->call), &call->name);
@@ -185,8 +168,18 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
         status = intern(l->run, st_log_text(log, record->mark.text), &call->text);
     if (status == ST_OK)
         status = take_shape(l, log, call);
-    if (status == ST_OK && record->kind == ST_LOG_COMM)
-        status = take_comm(l, record, worker);
+    if (status == ST_OK && record->kind == ST_LOG_COMM) {
+        const st_log_comm *comm = &record->comm;
+        st_worker_comm own = {.comm = comm->comm,
+                              .parent = comm->parent,
+                              .rank = comm->rank,
+                              .ranks = comm->ranks,
+                              .color = comm->color,
+                              .key = comm->key,
+                              .device = record->device};
+        status = ST_APPEND(l->run->arena, worker->comms, worker->comm_count, own) ? ST_OK
+                                                                                  : ST_ERR_MEMORY;
+    }
     if (status != ST_OK)
         return status;
     if (worker->call_count >= ST_WORKERS_MOST_CALLS)
@@ -219,47 +212,8 @@ static st_status read_thread(loader *l, const log_file *file, uint32_t thread, s
     return status;
 }
 
-/* The shapes of launches, whose calls are in the order of the logs still. */
-static st_status shape_launches(loader *l, st_worker *worker, const call_list *list)
-{
-    size_t launch = 0;
-    st_status status = ST_OK;
-    st_extents_settle(list->extents);
-    for (size_t i = 0; i < worker->call_count && status == ST_OK; i++) {
-        st_worker_call *call = &worker->calls[i];
-        st_task_shape shape;
-        if (call->record.kind != ST_LOG_LAUNCH ||
-            !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
-            continue;
-        shape.sizes[ST_SIZE_BYTES] = st_extents_bytes(list->extents, launch++, &shape.at_most);
-        shape.measured = call->record.call == 0;
-        status = st_run_shape(l->run, &shape, &call->shape);
-    }
-    return status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
-}
-
 ST_COMPARE(order_calls, st_worker_call,
            ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
-
-/* Calls of several threads in order of time; of one they are. */
-static void merge_threads(st_worker *worker)
-{
-    if (worker->thread_count > 1)
-        st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
-}
-
-/* The rank that NCCL was told in the largest communicator, where the environment told none. */
-static int64_t rank_of(const st_worker *worker)
-{
-    int64_t most = 0;
-    int64_t rank = worker->header.rank;
-    for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
-        if (worker->comms[i].ranks > most && worker->comms[i].rank >= 0) {
-            most = worker->comms[i].ranks;
-            rank = worker->comms[i].rank;
-        }
-    return rank;
-}
 
 static st_status join_measured(loader *l, const process *own, st_worker *worker)
 {
@@ -287,13 +241,37 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
         status = read_thread(l, first + i, (uint32_t)i, worker, &list);
     if (status != ST_OK)
         return status;
-    status = shape_launches(l, worker, &list);
+    /* The shapes of launches, whose calls are in the order of the logs still. */
+    size_t launch = 0;
+    st_status launche_status = ST_OK;
+    st_extents_settle(list.extents);
+    for (size_t i = 0; i < worker->call_count && launche_status == ST_OK; i++) {
+        st_worker_call *call = &worker->calls[i];
+        st_task_shape shape;
+        if (call->record.kind != ST_LOG_LAUNCH ||
+            !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
+            continue;
+        shape.sizes[ST_SIZE_BYTES] = st_extents_bytes(list.extents, launch++, &shape.at_most);
+        shape.measured = call->record.call == 0;
+        launche_status = st_run_shape(l->run, &shape, &call->shape);
+    }
+    status = launche_status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
     if (status == ST_OK)
         status = join_measured(l, own, worker);
     if (status != ST_OK)
         return status;
-    merge_threads(worker);
-    worker->rank = rank_of(worker);
+    /* Calls of several threads in order of time; of one they are. */
+    if (worker->thread_count > 1)
+        st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
+    /* The rank that NCCL was told in the largest communicator, where the environment told none. */
+    int64_t most = 0;
+    int64_t rank = worker->header.rank;
+    for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
+        if (worker->comms[i].ranks > most && worker->comms[i].rank >= 0) {
+            most = worker->comms[i].ranks;
+            rank = worker->comms[i].rank;
+        }
+    worker->rank = rank;
     return ST_OK;
 }
 
@@ -311,16 +289,6 @@ static bool used_gpu(const st_worker *worker)
     return false;
 }
 
-/* Whether a process that used no GPU has another one beside it that is the rank. */
-static bool stands_beside(const loader *l, const uint32_t *of, const bool *used, size_t index)
-{
-    bool found = false;
-    int64_t rank = l->processes[index].rank;
-    for (size_t i = 0; i < l->process_count && !used[of[index]] && !found; i++)
-        found = used[of[i]] && (rank < 0 || l->processes[i].rank == rank);
-    return found;
-}
-
 /* Takes such processes out, and workers that then stand for nobody. */
 static st_status leave_out(loader *l, uint32_t *of)
 {
@@ -333,8 +301,13 @@ static st_status leave_out(loader *l, uint32_t *of)
         return st_out_of_memory(l->errors);
     for (size_t i = 0; i < run->worker_count; i++)
         used[i] = used_gpu(&run->workers[i]);
-    for (size_t i = 0; i < l->process_count; i++)
-        beside[i] = stands_beside(l, of, used, i);
+    for (size_t i = 0; i < l->process_count; i++) {
+        bool found = false;
+        int64_t rank = l->processes[i].rank;
+        for (size_t j = 0; j < l->process_count && !used[of[i]] && !found; j++)
+            found = used[of[j]] && (rank < 0 || l->processes[j].rank == rank);
+        beside[i] = found;
+    }
     for (size_t i = 0; i < l->process_count; i++) {
         if (beside[i])
             continue;
@@ -476,16 +449,6 @@ static st_status follow_twins(const loader *l)
     return status;
 }
 
-/* Ranks that were not recorded do as the recorded one of their block, or the one before them. */
-static void fill_ranks(st_run *run, size_t recorded)
-{
-    uint64_t block = recorded > 0 ? run->world / recorded : run->world;
-    if (block == 0 || run->world % block != 0 || !one_in_each(run, block))
-        block = run->world;
-    for (uint64_t first = 0; first < run->world; first += block)
-        fill_block(run, first, first + block);
-}
-
 static st_status spread(loader *l, const uint32_t *of)
 {
     st_run *run = l->run;
@@ -510,26 +473,19 @@ static st_status spread(loader *l, const uint32_t *of)
     status = follow_twins(l);
     if (status != ST_OK)
         return status;
-    fill_ranks(run, l->process_count);
+    /* Ranks that were not recorded do as the recorded one of their block, or the one before
+     * them. */
+    const size_t recorded = l->process_count;
+    uint64_t block = recorded > 0 ? run->world / recorded : run->world;
+    if (block == 0 || run->world % block != 0 || !one_in_each(run, block))
+        block = run->world;
+    for (uint64_t first = 0; first < run->world; first += block)
+        fill_block(run, first, first + block);
     for (size_t i = 0; i < run->worker_count; i++)
         run->workers[i].twins = 0;
     for (uint64_t i = 0; i < run->world; i++)
         run->workers[run->worker_of[i]].twins++;
     return ST_OK;
-}
-
-static void report_cut(const loader *l)
-{
-    if (l->run->left_out > 0)
-        st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = l->run->folder},
-                  "%llu processes that used no GPU are left out: others beside them did",
-                  (unsigned long long)l->run->left_out);
-    for (size_t i = 0; i < l->run->worker_count; i++)
-        if (!l->run->workers[i].whole)
-            st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                      (st_place){.file = l->run->workers[i].file},
-                      "the log was cut, or its program died: %zu calls are used",
-                      l->run->workers[i].call_count);
 }
 
 st_status st_run_read(const char *folder, const st_run_options *options, st_run **run,
@@ -559,7 +515,17 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     if (status == ST_OK)
         status = spread(&l, of);
     if (status == ST_OK) {
-        report_cut(&l);
+        if (l.run->left_out > 0)
+            st_report(l.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = l.run->folder},
+                      "%llu processes that used no GPU are left out: others beside them did",
+                      (unsigned long long)l.run->left_out);
+        for (size_t i = 0; i < l.run->worker_count; i++)
+            if (!l.run->workers[i].whole)
+                st_report(l.errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                          (st_place){.file = l.run->workers[i].file},
+                          "the log was cut, or its program died: %zu calls are used",
+                          l.run->workers[i].call_count);
         *run = made;
     } else {
         st_run_destroy(made);

@@ -163,23 +163,6 @@ static st_status walk_call(walker *w, st_lanes *l, bool *went)
     return ST_OK;
 }
 
-/* As far as it goes without others; *any: it went at all. */
-static st_status walk_worker(walker *w, st_lanes *l, bool *any)
-{
-    st_status status = ST_OK;
-    bool went = true;
-    while (status == ST_OK && went && l->next < l->own->worker->call_count) {
-        status = walk_call(w, l, &went);
-        if (status == ST_OK && !went) {
-            went = st_lanes_resolve(l);
-            *any = *any || went;
-        } else {
-            *any = true;
-        }
-    }
-    return status;
-}
-
 /* ---- all workers ---- */
 
 static st_status begin_worker(walker *w, size_t index, st_lanes *l)
@@ -229,7 +212,20 @@ static st_status walk_all(walker *w, st_lanes *lanes)
     while (status == ST_OK && !is_done(w->walk, lanes)) {
         bool any = false;
         for (size_t i = 0; i < w->walk->run->worker_count && status == ST_OK; i++) {
-            status = walk_worker(w, &lanes[i], &any);
+            /* As far as it goes without others; *any: it went at all. */
+            st_lanes *l = &lanes[i];
+            st_status worker_status = ST_OK;
+            bool went = true;
+            while (worker_status == ST_OK && went && l->next < l->own->worker->call_count) {
+                worker_status = walk_call(w, l, &went);
+                if (worker_status == ST_OK && !went) {
+                    went = st_lanes_resolve(l);
+                    any = any || went;
+                } else {
+                    any = true;
+                }
+            }
+            status = worker_status;
             any = st_lanes_resolve(&lanes[i]) || any;
         }
         if (status == ST_OK && !any && !give_up_waiting(w->walk))

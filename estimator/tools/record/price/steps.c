@@ -52,21 +52,10 @@ static uint64_t mark_of_shape(const st_task_shape *shape)
     return st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form) >> 3;
 }
 
-/* What a task is, whatever its pointers: its shape, or operation and message. */
-static uint64_t mark_of(const step_finder *f, size_t index)
+/* The longest beginning that consists of at least two periods. */
+static void try_end(step_finder *f, size_t first)
 {
-    const st_walk_worker *own = f->own;
-    const st_worker_call *call = &own->worker->calls[own->tasks[index].what];
-    uint64_t mark = call->shape != ST_NO_INDEX ? mark_of_shape(&f->run->shapes[call->shape]) : 0;
-    if (call->record.kind == ST_LOG_COLLECTIVE)
-        mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
-               call->record.collective.count;
-    return follows_wait(own, index) ? mark ^ (UINT64_C(1) << 62) : mark;
-}
-
-/* Knuth, Morris and Pratt: borders[i] is that of the first i marks. */
-static void find_borders(step_finder *f, size_t first)
-{
+    /* Knuth, Morris and Pratt: borders[i] is that of the first i marks. */
     const uint64_t *marks = f->marks + first;
     size_t count = f->count - first;
     f->borders[0] = 0;
@@ -78,12 +67,6 @@ static void find_borders(step_finder *f, size_t first)
             border = f->borders[border];
         f->borders[i + 1] = (uint32_t)(marks[border] == marks[i] ? border + 1 : 0);
     }
-}
-
-/* The longest beginning that consists of at least two periods. */
-static void try_end(step_finder *f, size_t first)
-{
-    find_borders(f, first);
     for (size_t length = f->count - first; length > f->covered && length > 1; length--) {
         size_t period = length - f->borders[length];
         if (2 * period > length || first >= period)
@@ -132,8 +115,17 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
     f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
     if (f.marks == NULL || f.borders == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < f.count; i++)
-        f.marks[i] = mark_of(&f, f.count - 1 - i);
+    for (size_t i = 0; i < f.count; i++) {
+        /* What a task is, whatever its pointers: its shape, or operation and message. */
+        const size_t index = f.count - 1 - i;
+        const st_walk_worker *mark_own = f.own;
+        const st_worker_call *call = &mark_own->worker->calls[mark_own->tasks[index].what];
+        uint64_t mark = call->shape != ST_NO_INDEX ? mark_of_shape(&f.run->shapes[call->shape]) : 0;
+        if (call->record.kind == ST_LOG_COLLECTIVE)
+            mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
+                   call->record.collective.count;
+        f.marks[i] = follows_wait(mark_own, index) ? mark ^ (UINT64_C(1) << 62) : mark;
+    }
     /* Of ends that cover as much, the one with the fewest tasks left out. */
     for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {
         if (f.count - first <= f.covered)
