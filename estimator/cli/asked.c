@@ -152,35 +152,31 @@ static st_status check_mistaken(cli_run *run)
                                mistaken);
 }
 
-static st_status check_job(cli_run *run)
-{
-    const cli_asked *asked = &run->common.asked;
-    const char *name = run->arguments[0];
-    bool parts = asked->cluster != NULL || asked->batch > 0 || asked->sequence > 0;
-    st_status status = parts ? check_mistaken(run) : ST_OK;
-    if (status != ST_OK)
-        return status;
-    if (asked->model != NULL || parts)
-        return cli_wrong_use(
-            run,
-            st_errors_text(run->errors, "a job and %s exclude each other",
-                           asked->model != NULL ? "--model" : "the parts of one"),
-            "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
-    if (is_json(name))
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' is no job", name),
-            st_errors_text(run->errors,
-                           "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64",
-                           run->verb->name, name));
-    return ST_OK;
-}
-
 static st_status check(cli_run *run)
 {
     const cli_asked *asked = &run->common.asked;
     const char *verb = run->verb->name;
-    if (run->argument_count > 0)
-        return check_job(run);
+    if (run->argument_count > 0) {
+        const cli_asked *job_asked = &run->common.asked;
+        const char *name = run->arguments[0];
+        bool parts = job_asked->cluster != NULL || job_asked->batch > 0 || job_asked->sequence > 0;
+        st_status status = parts ? check_mistaken(run) : ST_OK;
+        if (status != ST_OK)
+            return status;
+        if (job_asked->model != NULL || parts)
+            return cli_wrong_use(
+                run,
+                st_errors_text(run->errors, "a job and %s exclude each other",
+                               job_asked->model != NULL ? "--model" : "the parts of one"),
+                "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
+        if (is_json(name))
+            return cli_wrong_use(
+                run, st_errors_text(run->errors, "'%s' is no job", name),
+                st_errors_text(run->errors,
+                               "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64",
+                               run->verb->name, name));
+        return ST_OK;
+    }
     if (asked->model == NULL)
         return cli_wrong_use(
             run, st_errors_text(run->errors, "'%s' needs JOB, or --model and --cluster", verb),

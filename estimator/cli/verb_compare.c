@@ -126,23 +126,6 @@ static bool is_told(const st_errors *errors, const st_error *fault)
     return false;
 }
 
-/* Why a column has failed, in words; every error of it is reported once, whatever columns share it.
- */
-static const char *tell_faults(cli_run *run, const st_errors *own)
-{
-    const char *why = NULL;
-    for (size_t i = 0; i < st_errors_size(own); i++) {
-        const st_error *fault = st_errors_at(own, i);
-        if (!is_told(run->errors, fault))
-            (void)st_errors_add(run->errors, fault);
-        if (fault->severity == ST_SEVERITY_ERROR && why == NULL)
-            why = st_arena_printf(run->arena, "%s%s%s", fault->message,
-                                  fault->found != NULL ? ": found " : "",
-                                  fault->found != NULL ? fault->found : "");
-    }
-    return why != NULL ? why : "it has no value";
-}
-
 /* Estimates one column; one that fails says why and leaves the others alone. */
 static st_status run_column(cli_run *run, const char *refine, st_columns *columns, size_t index)
 {
@@ -153,7 +136,19 @@ static st_status run_column(cli_run *run, const char *refine, st_columns *column
     run->errors = own;
     st_status status = run_side(run, false, refine, &columns->estimates[index]);
     run->errors = all;
-    const char *why = tell_faults(run, own);
+    /* Why a column has failed, in words; every error of it is reported once, whatever columns
+     * share it. */
+    const char *fault_why = NULL;
+    for (size_t i = 0; i < st_errors_size(own); i++) {
+        const st_error *fault = st_errors_at(own, i);
+        if (!is_told(run->errors, fault))
+            (void)st_errors_add(run->errors, fault);
+        if (fault->severity == ST_SEVERITY_ERROR && fault_why == NULL)
+            fault_why = st_arena_printf(run->arena, "%s%s%s", fault->message,
+                                        fault->found != NULL ? ": found " : "",
+                                        fault->found != NULL ? fault->found : "");
+    }
+    const char *why = fault_why != NULL ? fault_why : "it has no value";
     if (status != ST_OK) {
         columns->estimates[index] = (st_estimate){0};
         columns->faults[index] = why;

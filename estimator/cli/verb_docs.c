@@ -28,23 +28,6 @@ static void mark(sheet_list *list, const char *name)
         list->included[i] = list->included[i] || strcmp(list->entries[i].name, name) == 0;
 }
 
-/* Marks what a sheet includes by name; a file that cannot be read is reported when the sheet is
- * loaded.
- */
-static st_status mark_included(cli_run *run, sheet_list *list, size_t index)
-{
-    const st_yaml_node *root = NULL;
-    st_status status = st_paths_read_yaml(run->paths, ST_FOLDER_SHEETS, list->entries[index].name,
-                                          run->arena, &root, run->errors);
-    const st_yaml_node *include = status == ST_OK ? st_yaml_get(root, "include") : NULL;
-    if (include != NULL && include->kind == ST_YAML_SCALAR)
-        mark(list, include->text);
-    for (size_t i = 0; include != NULL && include->kind == ST_YAML_LIST && i < include->count; i++)
-        if (include->items[i]->kind == ST_YAML_SCALAR)
-            mark(list, include->items[i]->text);
-    return status;
-}
-
 static st_status list_sheets(cli_run *run, sheet_list *list)
 {
     st_status status = st_paths_list(run->paths, ST_FOLDER_SHEETS, run->arena, &list->entries,
@@ -54,18 +37,22 @@ static st_status list_sheets(cli_run *run, sheet_list *list)
     list->included = st_arena_alloc(run->arena, list->count + 1, sizeof *list->included);
     if (list->included == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; status == ST_OK && i < list->count; i++)
-        status = mark_included(run, list, i);
-    return status;
-}
-
-static st_status write_sheet(cli_run *run, const char *name)
-{
-    st_sheet_reader reader = st_paths_sheet_reader(run->paths);
-    const st_sheet *sheet = NULL;
-    st_status status = st_sheet_load(&reader, name, run->arena, &sheet, run->errors);
-    if (status == ST_OK)
-        st_sheet_write_markdown(sheet, ST_MARKDOWN_CODE, 2, run->arena, &run->result);
+    for (size_t i = 0; status == ST_OK && i < list->count; i++) {
+        /* Marks what a sheet includes by name; a file that cannot be read is reported when the
+         * sheet is loaded. */
+        const st_yaml_node *root = NULL;
+        st_status included_status = st_paths_read_yaml(
+            run->paths, ST_FOLDER_SHEETS, list->entries[i].name, run->arena, &root, run->errors);
+        const st_yaml_node *include =
+            included_status == ST_OK ? st_yaml_get(root, "include") : NULL;
+        if (include != NULL && include->kind == ST_YAML_SCALAR)
+            mark(list, include->text);
+        for (size_t j = 0; include != NULL && include->kind == ST_YAML_LIST && j < include->count;
+             j++)
+            if (include->items[j]->kind == ST_YAML_SCALAR)
+                mark(list, include->items[j]->text);
+        status = included_status;
+    }
     return status;
 }
 
@@ -78,8 +65,15 @@ static st_status write_formulas(cli_run *run)
     st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with what it "
                                  "includes, written by `steptime docs formulas`.\n");
     for (size_t i = 0; status == ST_OK && i < list.count; i++)
-        if (!list.included[i])
-            status = write_sheet(run, list.entries[i].name);
+        if (!list.included[i]) {
+            const char *name = list.entries[i].name;
+            st_sheet_reader reader = st_paths_sheet_reader(run->paths);
+            const st_sheet *sheet = NULL;
+            st_status sheet_status = st_sheet_load(&reader, name, run->arena, &sheet, run->errors);
+            if (sheet_status == ST_OK)
+                st_sheet_write_markdown(sheet, ST_MARKDOWN_CODE, 2, run->arena, &run->result);
+            status = sheet_status;
+        }
     if (status != ST_OK)
         st_buffer_free(&run->result);
     return status;

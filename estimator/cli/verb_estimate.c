@@ -74,22 +74,16 @@ static st_status find_plan(cli_run *run, st_found_plan *found)
     return cli_asked_plan(run, options->gpus, found);
 }
 
-/* A summary fits the terminal, or a page; all cells have lines as long as they are. */
-static st_estimate_view view_of(const cli_run *run)
-{
-    const estimate_options *options = run->options;
-    st_estimate_view view = cli_view(run);
-    view.all = run->common.all;
-    view.cite = options->cite;
-    view.quiet = run->common.quiet;
-    view.width = view.all ? view.width : cli_report_width(view.width);
-    return view;
-}
-
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
-    const st_estimate_view view = view_of(run);
+    /* A summary fits the terminal, or a page; all cells have lines as long as they are. */
+    const estimate_options *view_options = run->options;
+    st_estimate_view view = cli_view(run);
+    view.all = run->common.all;
+    view.cite = view_options->cite;
+    view.quiet = run->common.quiet;
+    view.width = view.all ? view.width : cli_report_width(view.width);
     st_estimate *estimate = NULL;
     st_found_plan found = {0};
     st_status status = find_plan(run, &found);

@@ -33,21 +33,15 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* --depth counts the levels below the cell. */
-static st_estimate_view view_of(const cli_run *run)
+static int run_explain(cli_run *run)
 {
+    st_estimate_request request = cli_estimate_request(run);
+    /* --depth counts the levels below the cell. */
     const explain_options *options = run->options;
     bool is_short = cli_is_given(run, &options->depth) && options->depth < SIZE_MAX;
     st_estimate_view view = cli_view(run);
     view.levels = is_short ? (size_t)options->depth + 1 : 0;
     view.digits = (size_t)options->digits;
-    return view;
-}
-
-static int run_explain(cli_run *run)
-{
-    st_estimate_request request = cli_estimate_request(run);
-    const st_estimate_view view = view_of(run);
     st_estimate *estimate = NULL;
     request.cells = &run->arguments[1];
     request.cell_count = 1;

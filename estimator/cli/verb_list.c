@@ -90,18 +90,6 @@ static void fill_entry(const void *context, size_t index, st_node *row)
     st_put_text(row, "root", list->entries[index].root);
 }
 
-static void show_list(cli_run *run, const char *what, const listing *list)
-{
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.elastic = true}, {.ink = ST_INK_FAINT}};
-    st_result result;
-    st_node *root = st_result_begin(&result, run->arena);
-    st_node *rows = st_put_rows(root, what, fill_entry, list, list->count);
-    st_table_show(st_say_table(root, columns, 3, 0), rows, "name,title,root");
-    st_result_csv(&result, what, "name,title,root");
-    cli_show(run, &result);
-}
-
 int cli_list_folder(cli_run *run, const char *what)
 {
     st_folder folder = ST_FOLDER_JOBS;
@@ -113,7 +101,14 @@ int cli_list_folder(cli_run *run, const char *what)
     if (status == ST_OK)
         status = load(run, folder, &list);
     if (status == ST_OK) {
-        show_list(run, what, &list);
+        static const st_table_column columns[] = {
+            {.ink = ST_INK_NAME}, {.elastic = true}, {.ink = ST_INK_FAINT}};
+        st_result result;
+        st_node *root = st_result_begin(&result, run->arena);
+        st_node *rows = st_put_rows(root, what, fill_entry, &list, list.count);
+        st_table_show(st_say_table(root, columns, 3, 0), rows, "name,title,root");
+        st_result_csv(&result, what, "name,title,root");
+        cli_show(run, &result);
         /* A file that cannot be read is listed and told, and the others are listed still. */
         status = st_errors_status(run->errors);
     }
@@ -132,20 +127,6 @@ static void fill_folder(const void *context, size_t index, st_node *row)
     st_put_text(row, "doc", folders[index].doc);
 }
 
-static void show_folders(cli_run *run, const size_t *counts)
-{
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = true}, {.elastic = true}};
-    st_result result;
-    st_node *root = st_result_begin(&result, run->arena);
-    st_node *rows = st_put_rows(root, "lists", fill_folder, counts, FOLDER_COUNT);
-    st_table_show(st_say_table(root, columns, 3, 0), rows, "name,count,doc");
-    st_say(root, "\n'steptime list jobs' lists the jobs. Also: 'steptime plugin list', "
-                 "'steptime profile list', and 'steptime sheet show' for cells.\n");
-    st_result_csv(&result, "lists", "name,count,doc=meaning");
-    cli_show(run, &result);
-}
-
 static int list_folders(cli_run *run)
 {
     size_t *counts = st_arena_alloc(run->arena, FOLDER_COUNT, sizeof *counts);
@@ -154,8 +135,18 @@ static int list_folders(cli_run *run)
     for (size_t i = 0; i < FOLDER_COUNT && status == ST_OK; i++)
         status = st_paths_list(run->paths, folders[i].folder, run->arena, &entries, &counts[i],
                                run->errors);
-    if (status == ST_OK)
-        show_folders(run, counts);
+    if (status == ST_OK) {
+        static const st_table_column columns[] = {
+            {.ink = ST_INK_NAME}, {.right = true}, {.elastic = true}};
+        st_result result;
+        st_node *root = st_result_begin(&result, run->arena);
+        st_node *rows = st_put_rows(root, "lists", fill_folder, counts, FOLDER_COUNT);
+        st_table_show(st_say_table(root, columns, 3, 0), rows, "name,count,doc");
+        st_say(root, "\n'steptime list jobs' lists the jobs. Also: 'steptime plugin list', "
+                     "'steptime profile list', and 'steptime sheet show' for cells.\n");
+        st_result_csv(&result, "lists", "name,count,doc=meaning");
+        cli_show(run, &result);
+    }
     return cli_exit_code(run, status);
 }
 

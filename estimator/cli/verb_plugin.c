@@ -78,20 +78,16 @@ typedef struct listed {
     size_t count;
 } listed;
 
-static const char *state_text(const st_plugin_entry *entry, const st_plugin_state *state)
-{
-    static const char *const words[] = {[ST_PLUGIN_UNKNOWN] = "unknown",
-                                        [ST_PLUGIN_UNUSABLE] = "disabled",
-                                        [ST_PLUGIN_USABLE] = "ok"};
-    return state->use == ST_PLUGIN_USABLE && entry->shadowed ? "shadowed" : words[state->use];
-}
-
 static void fill_listed(const void *context, size_t index, st_node *row)
 {
     const listed *list = context;
     const st_plugin_entry *entry = &list->entries[index];
     const st_plugin_state *state = &list->states[index];
-    const char *word = state_text(entry, state);
+    static const char *const words[] = {[ST_PLUGIN_UNKNOWN] = "unknown",
+                                        [ST_PLUGIN_UNUSABLE] = "disabled",
+                                        [ST_PLUGIN_USABLE] = "ok"};
+    const char *word =
+        state->use == ST_PLUGIN_USABLE && entry->shadowed ? "shadowed" : words[state->use];
     st_put_text(row, "name", entry->id);
     st_put_text_or_null(row, "version", state->version);
     st_put_text(row, "state", word);
@@ -103,18 +99,6 @@ static void fill_listed(const void *context, size_t index, st_node *row)
     st_put_text(row, "file", entry->file);
     st_put_text(row, ".what", state->use == ST_PLUGIN_USABLE ? state->summary : state->reason);
     st_put_text(row, ".root", entry->root);
-}
-
-static void show_listed(cli_run *run, const listed *list)
-{
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
-    st_result result;
-    st_node *root = st_result_begin(&result, run->arena);
-    st_node *rows = st_put_rows(root, "plugins", fill_listed, list, list->count);
-    st_table_show(st_say_table(root, columns, 5, 0), rows, "name,version,state,.what,.root");
-    st_result_csv(&result, "plugins", "name,version,state,reason,summary,providers,file,schedules");
-    cli_show(run, &result);
 }
 
 static st_status look_at_all(cli_run *run, listed *list)
@@ -142,31 +126,23 @@ static int run_list(cli_run *run)
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = look_at_all(run, &list);
-    if (status == ST_OK)
-        show_listed(run, &list);
+    if (status == ST_OK) {
+        static const st_table_column columns[] = {
+            {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
+        st_result result;
+        st_node *root = st_result_begin(&result, run->arena);
+        st_node *rows = st_put_rows(root, "plugins", fill_listed, &list, list.count);
+        st_table_show(st_say_table(root, columns, 5, 0), rows, "name,version,state,.what,.root");
+        st_result_csv(&result, "plugins",
+                      "name,version,state,reason,summary,providers,file,schedules");
+        cli_show(run, &result);
+    }
     return cli_exit_code(run, status);
 }
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
 static const char *const kinds[] = {"number", "choice", "text"};
-
-/* "0.5 us to 40 us", the choices, or the kind. */
-static void put_limits(const st_plugin_option *option, st_node *row)
-{
-    char least[ST_QUANTITY_TEXT];
-    char most[ST_QUANTITY_TEXT];
-    st_unit unit = st_unit_one();
-    if (option->kind != ST_PLUGIN_NUMBER)
-        st_put_text(row, ".limits",
-                    option->kind == ST_PLUGIN_CHOICE ? option->choices : kinds[option->kind]);
-    else if (option->unit[0] == '\0' ||
-             st_unit_parse(option->unit, strlen(option->unit), (st_place){0}, &unit, NULL) == ST_OK)
-        st_put_format(
-            row, ".limits", "%s to %s",
-            st_quantity_format(option->minimum, &unit, ST_STYLE_UNIT, least, sizeof least),
-            st_quantity_format(option->maximum, &unit, ST_STYLE_UNIT, most, sizeof most));
-}
 
 static void fill_option(const void *context, size_t index, st_node *row)
 {
@@ -181,7 +157,19 @@ static void fill_option(const void *context, size_t index, st_node *row)
     st_put_text(row, "doc", option->doc);
     st_put_text_or_null(row, "cite", option->cite);
     st_put_format(row, ".doc", "%s%s", option->doc, calibrated ? " (may be fitted)" : "");
-    put_limits(option, row);
+    /* "0.5 us to 40 us", the choices, or the kind. */
+    char least[ST_QUANTITY_TEXT];
+    char most[ST_QUANTITY_TEXT];
+    st_unit unit = st_unit_one();
+    if (option->kind != ST_PLUGIN_NUMBER)
+        st_put_text(row, ".limits",
+                    option->kind == ST_PLUGIN_CHOICE ? option->choices : kinds[option->kind]);
+    else if (option->unit[0] == '\0' ||
+             st_unit_parse(option->unit, strlen(option->unit), (st_place){0}, &unit, NULL) == ST_OK)
+        st_put_format(
+            row, ".limits", "%s to %s",
+            st_quantity_format(option->minimum, &unit, ST_STYLE_UNIT, least, sizeof least),
+            st_quantity_format(option->maximum, &unit, ST_STYLE_UNIT, most, sizeof most));
 }
 
 static void fill_argument(const void *context, size_t index, st_node *row)
@@ -215,24 +203,6 @@ static void add_title(st_table *table, const char *title, size_t count)
     st_table_title(table, title);
 }
 
-static void put_providers(const st_plugin *shown, st_node *root, st_table *table)
-{
-    st_node *list = st_put_list(root, "providers");
-    add_title(table, "Providers", shown->provider_count);
-    for (size_t i = 0; i < shown->provider_count; i++) {
-        const st_plugin_provider *provider = shown->providers[i];
-        st_node *map = st_put_map(list, NULL);
-        st_put_text(map, "name", provider->name);
-        st_put_text(map, "unit", provider->unit);
-        st_put_text(map, "doc", provider->doc);
-        st_put_text_or_null(map, "cite", provider->cite);
-        st_table_show(table, map, "name,unit,,doc,cite");
-        st_node *arguments =
-            st_put_rows(map, "arguments", fill_argument, provider, provider->argument_count);
-        st_table_show(table, arguments, ",name,unit,.doc,.optional");
-    }
-}
-
 static void put_info(const st_plugin_module *module, st_node *root)
 {
     static const st_table_column columns[] = {
@@ -248,7 +218,20 @@ static void put_info(const st_plugin_module *module, st_node *root)
     st_say(root, "%s %s - %s\nlicence  %s\nABI      %u\nfile     %s\n", shown->id, shown->version,
            shown->summary, shown->licence, shown->abi, file);
     st_table *table = st_say_table(root, columns, 5, 2);
-    put_providers(shown, root, table);
+    st_node *list = st_put_list(root, "providers");
+    add_title(table, "Providers", shown->provider_count);
+    for (size_t i = 0; i < shown->provider_count; i++) {
+        const st_plugin_provider *provider = shown->providers[i];
+        st_node *map = st_put_map(list, NULL);
+        st_put_text(map, "name", provider->name);
+        st_put_text(map, "unit", provider->unit);
+        st_put_text(map, "doc", provider->doc);
+        st_put_text_or_null(map, "cite", provider->cite);
+        st_table_show(table, map, "name,unit,,doc,cite");
+        st_node *arguments =
+            st_put_rows(map, "arguments", fill_argument, provider, provider->argument_count);
+        st_table_show(table, arguments, ",name,unit,.doc,.optional");
+    }
     add_title(table, "Schedules", shown->schedule_count);
     st_table_show(table,
                   st_put_rows(root, "schedules", fill_schedule, shown, shown->schedule_count),
@@ -307,18 +290,6 @@ static void fill_finding(const void *context, size_t index, st_node *row)
     st_put_ink(row, kinds_found[finding->kind].ink);
 }
 
-static void show_findings(cli_run *run, const st_finding *findings, size_t count)
-{
-    static const st_table_column columns[] = {{0}, {0}, {.elastic = true}};
-    st_result result;
-    st_node *root = st_result_begin(&result, run->arena);
-    st_put_text(root, "plugin", run->arguments[0]);
-    st_node *rows = st_put_rows(root, "checks", fill_finding, findings, count);
-    st_table_show(st_say_table(root, columns, 3, 0), rows, ".result,check,finding");
-    st_result_csv(&result, "checks", "check,result,finding");
-    cli_show(run, &result);
-}
-
 /* A plugin that fails is reported in full, and the exit code says so. */
 static st_status count_failures(cli_run *run, const st_finding *findings, size_t count)
 {
@@ -347,7 +318,16 @@ static int run_check(cli_run *run)
         status = st_plugin_check(run->paths, run->arguments[0], limit_ms, run->arena, &found,
                                  run->errors);
     if (status == ST_OK) {
-        show_findings(run, found.items, found.count);
+        const st_finding *findings = found.items;
+        const size_t count = found.count;
+        static const st_table_column columns[] = {{0}, {0}, {.elastic = true}};
+        st_result result;
+        st_node *root = st_result_begin(&result, run->arena);
+        st_put_text(root, "plugin", run->arguments[0]);
+        st_node *rows = st_put_rows(root, "checks", fill_finding, findings, count);
+        st_table_show(st_say_table(root, columns, 3, 0), rows, ".result,check,finding");
+        st_result_csv(&result, "checks", "check,result,finding");
+        cli_show(run, &result);
         status = count_failures(run, found.items, found.count);
     }
     return cli_exit_code(run, status);

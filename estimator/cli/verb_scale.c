@@ -57,18 +57,6 @@ static st_status read_request(cli_run *run, st_scale_request *request)
     return status == ST_OK ? cli_explore_guide(run, &request->search.guide) : status;
 }
 
-static st_status conclude(cli_run *run, const st_scale *scale)
-{
-    if (scale->interrupted)
-        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "interrupted after %zu of %zu numbers of GPUs" ST_HINT "%s", scale->count,
-                       scale->asked, cli_partial_name(run));
-    if (scale->found > 0)
-        return ST_OK;
-    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
-                   "no number of GPUs has a plan that passes all checks");
-}
-
 static st_status study(cli_run *run)
 {
     st_scale_request request;
@@ -85,7 +73,14 @@ static st_status study(cli_run *run)
     run->interrupted = scale.interrupted;
     if (run->interrupted && !run->common.json)
         cli_say_partial(run, scale.count, scale.asked, &run->result);
-    return conclude(run, &scale);
+    if (scale.interrupted)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
+                       "interrupted after %zu of %zu numbers of GPUs" ST_HINT "%s", scale.count,
+                       scale.asked, cli_partial_name(run));
+    if (scale.found > 0)
+        return ST_OK;
+    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
+                   "no number of GPUs has a plan that passes all checks");
 }
 
 static int run_scale(cli_run *run)

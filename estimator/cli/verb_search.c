@@ -229,14 +229,6 @@ static st_status write_plan(cli_run *run, const st_search_view *view)
                                 cli_make_file(run, options->write), run->errors);
 }
 
-static st_status draw(cli_run *run, const st_search_view *view)
-{
-    const search_options *options = run->options;
-    return options->svg == NULL || view->search->rows == 0
-               ? ST_OK
-               : st_search_svg(run->paths, view, cli_make_file(run, options->svg), run->errors);
-}
-
 static st_status show(cli_run *run, const st_search *search, const st_search_result *result)
 {
     st_search_view view;
@@ -251,8 +243,13 @@ static st_status show(cli_run *run, const st_search *search, const st_search_res
         cli_say_partial(run, result->found.done, search->rows, &run->result);
     bool writes = !run->interrupted && !cli_is_other_process();
     status = writes ? write_plan(run, &view) : ST_OK;
-    if (status == ST_OK && writes)
-        status = draw(run, &view);
+    if (status == ST_OK && writes) {
+        const search_options *options = run->options;
+        status =
+            options->svg == NULL || view.search->rows == 0
+                ? ST_OK
+                : st_search_svg(run->paths, &view, cli_make_file(run, options->svg), run->errors);
+    }
     return status == ST_OK ? conclude(run, search, result, &view) : status;
 }
 

@@ -136,17 +136,6 @@ static st_status close_book(cli_explorer *explorer, bool keep, st_status status)
     return status == ST_OK ? ended : status;
 }
 
-static st_status say_partial(cli_run *run, cli_explorer *explorer, const st_space *space,
-                             const st_sweep_result *result)
-{
-    st_buffer text = {0};
-    cli_say_partial(run, result->done, space->rows, &text);
-    st_status status =
-        text.failed ? ST_ERR_MEMORY : cli_stream_write(&explorer->stream, text.data, text.length);
-    st_buffer_free(&text);
-    return status;
-}
-
 /* Rows that are there are worth having, and say that they are not all; half a picture is none. */
 static st_status finish_table(cli_run *run, cli_explorer *explorer, const st_space *space,
                               const st_sweep_result *result, st_status status)
@@ -155,8 +144,15 @@ static st_status finish_table(cli_run *run, cli_explorer *explorer, const st_spa
     bool whole = !result->interrupted;
     if (status == ST_OK && picture && whole)
         status = write_plot(explorer);
-    if (status == ST_OK && !picture && !whole)
-        status = say_partial(run, explorer, space, result);
+    if (status == ST_OK && !picture && !whole) {
+        st_buffer text = {0};
+        cli_say_partial(run, result->done, space->rows, &text);
+        st_status partial_status =
+            text.failed ? ST_ERR_MEMORY
+                        : cli_stream_write(&explorer->stream, text.data, text.length);
+        st_buffer_free(&text);
+        status = partial_status;
+    }
     status = close_book(explorer, status == ST_OK && whole, status);
     return cli_stream_close(&explorer->stream, status == ST_OK && (whole || !picture), status);
 }

@@ -57,21 +57,6 @@ st_status cli_unknown_verb(cli_run *run, const char *name)
     return cli_wrong_use(run, st_errors_text(run->errors, "unknown verb '%s'", name), remedy);
 }
 
-/* "fit" is a verb, and so is "fit nccl"; a job of that name is given as "./nccl". */
-static st_status take_second_word(cli_run *run, word_list *list)
-{
-    if (list->next >= list->count)
-        return ST_OK;
-    const char *name =
-        st_errors_text(run->errors, "%s %s", run->verb->name, list->words[list->next]);
-    const cli_verb *longer = cli_find_verb(name);
-    if (longer != NULL) {
-        run->verb = longer;
-        list->next++;
-    }
-    return ST_OK;
-}
-
 /* Slips of --help and --version, and the letters that other programs have for them. */
 static const char *meant_option(const char *word)
 {
@@ -83,28 +68,36 @@ static const char *meant_option(const char *word)
     return word[1] == '-' ? st_nearest(word, names, ST_COUNT(names)) : NULL;
 }
 
-static st_status refuse_early_option(cli_run *run, const char *word)
-{
-    const char *meant = meant_option(word);
-    if (meant != NULL)
-        return cli_wrong_use(run, st_errors_text(run->errors, "unknown option '%s'", word), meant);
-    return cli_wrong_use(run,
-                         st_errors_text(run->errors, "option '%s' stands before the verb", word),
-                         "the verb comes first: steptime estimate JOB --json");
-}
-
 /* Takes one or two words as the verb; run->verb stays NULL before --help and --version. */
 static st_status take_verb(cli_run *run, word_list *list)
 {
     const char *first = list->words[list->next];
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "--version") == 0)
         return ST_OK;
-    if (first[0] == '-')
-        return refuse_early_option(run, first);
+    if (first[0] == '-') {
+        const char *meant = meant_option(first);
+        if (meant != NULL)
+            return cli_wrong_use(run, st_errors_text(run->errors, "unknown option '%s'", first),
+                                 meant);
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "option '%s' stands before the verb", first),
+            "the verb comes first: steptime estimate JOB --json");
+    }
     list->next++;
     run->verb = cli_find_verb(first);
-    if (run->verb != NULL)
-        return take_second_word(run, list);
+    if (run->verb != NULL) {
+        /* "fit" is a verb, and so is "fit nccl"; a job of that name is given as "./nccl". */
+        if (list->next >= list->count)
+            return ST_OK;
+        const char *word_name =
+            st_errors_text(run->errors, "%s %s", run->verb->name, list->words[list->next]);
+        const cli_verb *longer = cli_find_verb(word_name);
+        if (longer != NULL) {
+            run->verb = longer;
+            list->next++;
+        }
+        return ST_OK;
+    }
     if (!is_group(first))
         return cli_unknown_verb(run, first);
     const char *second = list->next < list->count ? list->words[list->next] : NULL;
@@ -223,11 +216,6 @@ static size_t count_words(const char *usage, bool needed)
     return count;
 }
 
-static size_t least_arguments(const cli_verb *verb)
-{
-    return count_words(verb->arguments, true);
-}
-
 size_t cli_most_arguments(const cli_verb *verb)
 {
     if (verb->maximum > 0)
@@ -239,7 +227,7 @@ static st_status check_arguments(cli_run *run)
 {
     const cli_verb *verb = run->verb;
     const size_t most = cli_most_arguments(verb);
-    if (run->argument_count < least_arguments(verb))
+    if (run->argument_count < count_words(verb->arguments, true))
         return cli_wrong_use(
             run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
             st_errors_text(run->errors, "see 'steptime help %s'", verb->name));

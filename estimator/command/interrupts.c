@@ -167,8 +167,12 @@ void cli_finish(void)
     finished = 1;
 }
 
-static void handle_ends(void)
+void cli_handle_signals(void)
 {
+    main_thread = pthread_self();
+    main_process = getpid();
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* writing fails then, as on a full disk */
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
     struct sigaction action = {.sa_handler = end_by};
     (void)sigemptyset(&action.sa_mask);
@@ -179,15 +183,6 @@ static void handle_ends(void)
         if (!ignored)
             (void)sigaction(numbers[i], &action, NULL);
     }
-}
-
-void cli_handle_signals(void)
-{
-    main_thread = pthread_self();
-    main_process = getpid();
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* writing fails then, as on a full disk */
-    handle_ends();
     if (!HAS_OWN_HANDLERS)
         handle_crashes();
     (void)atexit(check_finished);

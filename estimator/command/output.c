@@ -42,18 +42,6 @@ static int write_all(const char *data, size_t length)
     return st_guard_stdout_close();
 }
 
-static st_status write_stdout(cli_run *run)
-{
-    int fault = run->stdout_closed ? EBADF : write_all(run->result.data, run->result.length);
-    if (fault == 0)
-        return ST_OK;
-    if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
-        st_errors_clear(run->errors); /* warnings about what nobody can see */
-    const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
-    return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s",
-                   reason);
-}
-
 void cli_limits_shown(cli_run *run)
 {
     run->warnings_shown =
@@ -61,22 +49,18 @@ void cli_limits_shown(cli_run *run)
         st_errors_size(run->errors) == st_errors_count(run->errors, ST_SEVERITY_LIMIT);
 }
 
-/* What a job exceeds, above its text; they need not be told twice. */
-static void show_limits(cli_run *run, const st_paint *paint)
-{
-    st_result limits;
-    st_limits_say(run->errors, st_result_begin(&limits, run->arena));
-    st_result_write_text(&limits, paint, &run->result);
-    cli_limits_shown(run);
-}
-
 void cli_show(cli_run *run, st_result *result)
 {
     st_paint paint = cli_paint(run);
     st_form form = run->common.json ? ST_FORM_JSON : run->common.csv ? ST_FORM_CSV : ST_FORM_TEXT;
     bool exceeds = st_errors_count(run->errors, ST_SEVERITY_LIMIT) > 0;
-    if (exceeds && form == ST_FORM_TEXT)
-        show_limits(run, &paint);
+    if (exceeds && form == ST_FORM_TEXT) {
+        /* What a job exceeds, above its text; they need not be told twice. */
+        st_result limits;
+        st_limits_say(run->errors, st_result_begin(&limits, run->arena));
+        st_result_write_text(&limits, &paint, &run->result);
+        cli_limits_shown(run);
+    }
     if (exceeds && form == ST_FORM_JSON)
         st_limits_put(run->errors, &result->root);
     if (form == ST_FORM_JSON)
@@ -123,32 +107,21 @@ void cli_free_files(cli_run *run)
     run->files = NULL;
 }
 
-/* Under their names only once all of them are on disk. */
-static st_status write_files(cli_run *run)
-{
-    st_status status = ST_OK;
-    for (cli_file *file = run->files; file != NULL && status == ST_OK; file = file->next) {
-        const st_buffer *text = &file->text;
-        status =
-            text->failed ? ST_ERR_MEMORY : st_output_open(file->path, &file->output, run->errors);
-        if (status == ST_OK)
-            status = st_output_append(file->output, text->data, text->length, run->errors);
-    }
-    for (cli_file *file = run->files; file != NULL && status == ST_OK; file = file->next) {
-        status = st_output_commit(file->output, run->errors);
-        file->output = NULL;
-    }
-    cli_free_files(run);
-    return status;
-}
-
 static st_status write_text(cli_run *run)
 {
     const char *file = run->common.output;
     if (run->result.length == 0)
         return ST_OK;
-    if (file == NULL || strcmp(file, "-") == 0)
-        return write_stdout(run);
+    if (file == NULL || strcmp(file, "-") == 0) {
+        int fault = run->stdout_closed ? EBADF : write_all(run->result.data, run->result.length);
+        if (fault == 0)
+            return ST_OK;
+        if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
+            st_errors_clear(run->errors); /* warnings about what nobody can see */
+        const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s",
+                       reason);
+    }
     return run->interrupted
                ? write_partial(run, file)
                : st_output_write(file, run->result.data, run->result.length, run->errors);
@@ -160,8 +133,23 @@ int cli_write_result(cli_run *run, int code)
     st_status status = run->result.failed ? ST_ERR_MEMORY : st_guard_tell(run->errors);
     if (status == ST_OK && has_result && st_lack_known())
         status = st_out_of_memory(run->errors);
-    if (status == ST_OK && has_result)
-        status = write_files(run);
+    if (status == ST_OK && has_result) {
+        /* Under their names only once all of them are on disk. */
+        st_status file_status = ST_OK;
+        for (cli_file *file = run->files; file != NULL && file_status == ST_OK; file = file->next) {
+            const st_buffer *text = &file->text;
+            file_status = text->failed ? ST_ERR_MEMORY
+                                       : st_output_open(file->path, &file->output, run->errors);
+            if (file_status == ST_OK)
+                file_status = st_output_append(file->output, text->data, text->length, run->errors);
+        }
+        for (cli_file *file = run->files; file != NULL && file_status == ST_OK; file = file->next) {
+            file_status = st_output_commit(file->output, run->errors);
+            file->output = NULL;
+        }
+        cli_free_files(run);
+        status = file_status;
+    }
     if (status == ST_OK)
         status = write_text(run);
     if (status == ST_OK)

@@ -99,25 +99,6 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
 
 /* ---- the plugin ---- */
 
-static double published_step(overlap_gpu gpu, const double *factors, size_t network)
-{
-    return gpu == A100 ? step_factors[network]
-                       : (factors[SLOWDOWN_GEMM] + factors[SLOWDOWN_ELEMENTWISE]) / 2;
-}
-
-/* The factors of one GPU, with the user's own in place of published ones. */
-static void fill_factors(overlap_factors *own, overlap_gpu gpu, const double given[OPTIONS])
-{
-    size_t cuda = (size_t)own->host->settings[CUDA]->number;
-    size_t network = (size_t)own->host->settings[NETWORK]->number;
-    double *factors = own->factors[gpu];
-    factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
-    factors[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 ? given[ATTENTION] : factors[SLOWDOWN_GEMM];
-    factors[SLOWDOWN_ELEMENTWISE] =
-        given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
-    factors[SLOWDOWN_STEP] = given[STEP] > 0 ? given[STEP] : published_step(gpu, factors, network);
-}
-
 static int open_overlap(const st_plugin_host *host, void **instance)
 {
     overlap_factors *own = host->allocate(host->context, sizeof *own);
@@ -135,7 +116,21 @@ static int open_overlap(const st_plugin_host *host, void **instance)
     }
     *own = (overlap_factors){.host = host, .gpu = (overlap_gpu)host->settings[GPU]->number};
     for (size_t gpu = A100; gpu < GPUS; gpu++) {
-        fill_factors(own, (overlap_gpu)gpu, given);
+        /* The factors of one GPU, with the user's own in place of published ones. */
+        const overlap_gpu factor_gpu = (overlap_gpu)gpu;
+        size_t cuda = (size_t)own->host->settings[CUDA]->number;
+        size_t network = (size_t)own->host->settings[NETWORK]->number;
+        double *factors = own->factors[factor_gpu];
+        factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[factor_gpu][cuda];
+        factors[SLOWDOWN_ATTENTION] =
+            given[ATTENTION] > 0 ? given[ATTENTION] : factors[SLOWDOWN_GEMM];
+        factors[SLOWDOWN_ELEMENTWISE] =
+            given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[factor_gpu][cuda];
+        factors[SLOWDOWN_STEP] =
+            given[STEP] > 0 ? given[STEP]
+                            : (factor_gpu == A100
+                                   ? step_factors[network]
+                                   : (factors[SLOWDOWN_GEMM] + factors[SLOWDOWN_ELEMENTWISE]) / 2);
     }
     own->is_given[SLOWDOWN_GEMM] = given[GEMM] > 0;
     own->is_given[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 || given[GEMM] > 0;

@@ -96,26 +96,6 @@ static const st_field fields[FIELDS] = {
                .offset = offsetof(point_row, ratio)},
 };
 
-static void take_row(st_field_reader *reader, size_t index, const point_row *row, st_ratios *ratios)
-{
-    size_t *count = &ratios->counts[(size_t)row->class_];
-    st_ratios_point *points = ratios->points[(size_t)row->class_];
-    ratios->from = ratios->from != NULL ? ratios->from : row->from;
-    ratios->to = ratios->to != NULL ? ratios->to : row->to;
-    if (row->from[0] == '\0' || strcmp(row->from, ratios->from) != 0)
-        st_fields_refuse(reader, index, FROM, "one GPU in all rows");
-    else if (row->to[0] == '\0' || strcmp(row->to, ratios->to) != 0)
-        st_fields_refuse(reader, index, TO, "one GPU in all rows");
-    else if ((st_trace_class)row->class_ == ST_TRACE_COMMUNICATION)
-        st_fields_refuse(reader, index, CLASS, "a class of kernels that compute");
-    else if (*count > 0 && !(points[*count - 1].from_s < row->from_s * 1e-6))
-        st_fields_refuse(reader, index, DURATION, "durations of a class that rise");
-    else if (*count == ST_RATIOS_POINTS)
-        st_fields_refuse(reader, index, CLASS, "at most 64 points of a class");
-    else
-        points[(*count)++] = (st_ratios_point){row->from_s * 1e-6, row->ratio};
-}
-
 st_status st_ratios_read(const st_csv *csv, st_arena *arena, st_ratios *ratios, st_errors *errors)
 {
     st_field_reader reader = {
@@ -129,8 +109,24 @@ st_status st_ratios_read(const st_csv *csv, st_arena *arena, st_ratios *ratios, 
                        "ratios -o' writes them");
     for (size_t i = 0; i < csv->row_count && reader.status != ST_ERR_MEMORY; i++) {
         point_row row = {.ratio = 0};
-        if (st_fields_read(&reader, i, &row))
-            take_row(&reader, i, &row, ratios);
+        if (st_fields_read(&reader, i, &row)) {
+            size_t *count = &ratios->counts[(size_t)row.class_];
+            st_ratios_point *points = ratios->points[(size_t)row.class_];
+            ratios->from = ratios->from != NULL ? ratios->from : row.from;
+            ratios->to = ratios->to != NULL ? ratios->to : row.to;
+            if (row.from[0] == '\0' || strcmp(row.from, ratios->from) != 0)
+                st_fields_refuse(&reader, i, FROM, "one GPU in all rows");
+            else if (row.to[0] == '\0' || strcmp(row.to, ratios->to) != 0)
+                st_fields_refuse(&reader, i, TO, "one GPU in all rows");
+            else if ((st_trace_class)row.class_ == ST_TRACE_COMMUNICATION)
+                st_fields_refuse(&reader, i, CLASS, "a class of kernels that compute");
+            else if (*count > 0 && !(points[*count - 1].from_s < row.from_s * 1e-6))
+                st_fields_refuse(&reader, i, DURATION, "durations of a class that rise");
+            else if (*count == ST_RATIOS_POINTS)
+                st_fields_refuse(&reader, i, CLASS, "at most 64 points of a class");
+            else
+                points[(*count)++] = (st_ratios_point){row.from_s * 1e-6, row.ratio};
+        }
     }
     return reader.status;
 }

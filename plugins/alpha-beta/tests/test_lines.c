@@ -42,24 +42,6 @@ static void release(void *context, void *memory)
     free(memory);
 }
 
-static void start_host(test_host *host)
-{
-    static const double numbers[] = {2.385e-5, 0.11, 6.1e-5, 0.53, 1.07e-4, 0.79};
-    memset(host, 0, sizeof(*host));
-    for (size_t i = 0; i < COUNT(numbers); i++) {
-        host->settings[i].number = numbers[i];
-        host->pointers[i] = &host->settings[i];
-    }
-    host->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
-                                  .abi = ST_PLUGIN_ABI,
-                                  .context = host,
-                                  .error = keep_error,
-                                  .allocate = allocate,
-                                  .release = release,
-                                  .settings = host->pointers,
-                                  .setting_count = COUNT(numbers)};
-}
-
 /* size, ranks, ranks of a machine, bandwidth, GPUs of a machine, links, NICs */
 static void evaluate(void *instance, size_t provider, const double *row, double *value)
 {
@@ -78,7 +60,20 @@ static void assert_near(double value, double expected)
 static void *open_lines(test_host *host)
 {
     void *instance = NULL;
-    start_host(host);
+    static const double numbers[] = {2.385e-5, 0.11, 6.1e-5, 0.53, 1.07e-4, 0.79};
+    memset(host, 0, sizeof(*host));
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        host->settings[i].number = numbers[i];
+        host->pointers[i] = &host->settings[i];
+    }
+    host->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
+                                  .abi = ST_PLUGIN_ABI,
+                                  .context = host,
+                                  .error = keep_error,
+                                  .allocate = allocate,
+                                  .release = release,
+                                  .settings = host->pointers,
+                                  .setting_count = COUNT(numbers)};
     assert_int_equal(st_plugin_describe()->open(&host->host, &instance), ST_PLUGIN_OK);
     return instance;
 }

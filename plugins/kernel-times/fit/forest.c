@@ -93,24 +93,6 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
     return own->count > first ? ST_OK : fail(own);
 }
 
-static st_status read_tree(forest *own, const char *text, size_t *places)
-{
-    size_t first = own->count;
-    memset(places, 0xff, MOST_ID * sizeof *places);
-    st_status status = read_nodes(own, text, places);
-    for (size_t i = first; i < own->count && status == ST_OK; i++) {
-        st_times_node *node = &own->nodes[i];
-        if (node->feature < 0)
-            continue;
-        node->left = places[node->left];
-        node->right = places[node->right];
-        if (node->left == SIZE_MAX || node->right == SIZE_MAX || node->left <= i - first ||
-            node->right <= i - first)
-            status = fail(own);
-    }
-    return status;
-}
-
 static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_model *model,
                              st_errors *errors)
 {
@@ -126,7 +108,21 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         model->starts[i] = own.count;
-        status = read_tree(&own, texts[i], places);
+        const char *text = texts[i];
+        size_t first = own.count;
+        memset(places, 0xff, MOST_ID * sizeof *places);
+        st_status tree_status = read_nodes(&own, text, places);
+        for (size_t j = first; j < own.count && tree_status == ST_OK; j++) {
+            st_times_node *node = &own.nodes[j];
+            if (node->feature < 0)
+                continue;
+            node->left = places[node->left];
+            node->right = places[node->right];
+            if (node->left == SIZE_MAX || node->right == SIZE_MAX || node->left <= j - first ||
+                node->right <= j - first)
+                tree_status = fail(&own);
+        }
+        status = tree_status;
     }
     model->tree_count = count;
     model->nodes = own.nodes;
@@ -135,21 +131,6 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
 }
 
 /* ---- training ---- */
-
-/*
- * What the trees may look at. A piece with dimensions of its own is told by these: what the layer
- * looks like around it would only tell one model's kernels from another's of the same shape.
- */
-static void keep_own(const st_times *times, size_t piece, const st_times_shape *shape,
-                     float *inputs)
-{
-    double dimensions[3];
-    if (!st_times_dimensions(times->pieces[piece], shape, dimensions))
-        return;
-    for (size_t i = 0; i < ST_TIMES_INPUT_ROWS; i++)
-        if (i < ST_TIMES_INPUT_FLOP || i > ST_TIMES_INPUT_LINE)
-            inputs[i] = ST_TIMES_NO_INPUT;
-}
 
 /* Every sample, or every second, third, ... of many. */
 static st_status fill(const st_times *times, size_t piece, const st_times_learner *own,
@@ -174,7 +155,15 @@ static st_status fill(const st_times *times, size_t piece, const st_times_learne
         double target = log(row[times->shape_count + piece]);
         if (model->form != ST_TIMES_TREES)
             target -= (double)inputs[ST_TIMES_INPUT_LINE];
-        keep_own(times, piece, &shape, inputs);
+        /* What the trees may look at. A piece with dimensions of its own is told by these: what
+         * the layer looks like around it would only tell one model's kernels from another's of
+         * the same shape. */
+        double dimensions[3];
+        if (st_times_dimensions(times->pieces[piece], &shape, dimensions)) {
+            for (size_t j = 0; j < ST_TIMES_INPUT_ROWS; j++)
+                if (j < ST_TIMES_INPUT_FLOP || j > ST_TIMES_INPUT_LINE)
+                    inputs[j] = ST_TIMES_NO_INPUT;
+        }
         targets[count++] = (float)target;
         *mean += target;
     }

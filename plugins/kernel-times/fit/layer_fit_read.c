@@ -7,35 +7,7 @@
 
 /* ---- what an argument is ---- */
 
-/* Folders and JSON are traces, all else tables. */
-static bool is_trace(const char *path)
-{
-    struct stat found;
-    bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-    return is_folder || st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
-}
-
 /* ---- tables ---- */
-
-static st_status read_steps(st_layer_fit *own, const st_measured_table *table)
-{
-    st_measured *sets = NULL;
-    size_t count = 0;
-    st_status status =
-        st_measured_read(&own->asked->steps, table, own->arena, &sets, &count, own->errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = st_time_steps(&sets[i], own->arena, own->sets, &own->rows, own->errors);
-    return status;
-}
-
-static st_status no_steps(const st_layer_fit *own)
-{
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->asked->tables[0].file},
-                   "no layer time can be told from these rows: %zu left out, %zu with a pipeline, "
-                   "%zu with MoE layers, %zu faster than the ends of the model" ST_HINT
-                   "layer times need measured steps with pp 1",
-                   own->rows.left_out, own->rows.pipelined, own->rows.mixed, own->rows.shorter);
-}
 
 /* ---- traces ---- */
 
@@ -68,7 +40,11 @@ static st_status read_arguments(st_layer_fit *own)
     if (paths == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < own->asked->file_count; i++) {
-        if (is_trace(own->asked->files[i])) {
+        /* Folders and JSON are traces, all else tables. */
+        const char *path = own->asked->files[i];
+        struct stat found;
+        bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+        if (is_folder || st_ends_in(path, ".json") || st_ends_in(path, ".json.gz")) {
             paths[traces++] = own->asked->files[i];
             continue;
         }
@@ -92,10 +68,22 @@ st_status st_layer_fit_read(st_layer_fit *own)
                        "give tables of layer times or traces, or measured steps with "
                        "--table FILE");
     st_status status = read_arguments(own);
-    for (size_t i = 0; i < own->asked->table_count && status == ST_OK; i++)
-        status = read_steps(own, &own->asked->tables[i]);
+    for (size_t i = 0; i < own->asked->table_count && status == ST_OK; i++) {
+        st_measured *sets = NULL;
+        size_t count = 0;
+        st_status step_status = st_measured_read(&own->asked->steps, &own->asked->tables[i],
+                                                 own->arena, &sets, &count, own->errors);
+        for (size_t j = 0; j < count && step_status == ST_OK; j++)
+            step_status = st_time_steps(&sets[j], own->arena, own->sets, &own->rows, own->errors);
+        status = step_status;
+    }
     if (status == ST_OK && own->asked->table_count > 0 && own->rows.used == 0)
-        status = no_steps(own);
+        status =
+            st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->asked->tables[0].file},
+                    "no layer time can be told from these rows: %zu left out, %zu with a pipeline, "
+                    "%zu with MoE layers, %zu faster than the ends of the model" ST_HINT
+                    "layer times need measured steps with pp 1",
+                    own->rows.left_out, own->rows.pipelined, own->rows.mixed, own->rows.shorter);
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++)
         st_time_merge(&own->sets->sets[i]);
     return status;

@@ -25,8 +25,12 @@ static void put_files(const st_layer_fit *own, st_node *map)
     st_put_buffer(map, "files", &files);
 }
 
-static const char *provenance_of(const st_layer_fit *own, size_t index)
+static st_status make_entry(const st_layer_fit *own, size_t index, st_times_cell cell,
+                            st_profile *entry)
 {
+    st_buffer payload = {0};
+    st_times_write(&own->models[index], own->sets, &payload);
+    const char *payload_text = st_buffer_keep(&payload, own->arena);
     st_result result;
     st_node *map = st_result_begin_plain(&result, own->arena);
     const st_time_models *models = &own->models[index];
@@ -50,16 +54,7 @@ static const char *provenance_of(const st_layer_fit *own, size_t index)
                                           st_times_piece_names[set->pieces[i]]),
                           held_out->mean_absolute);
     }
-    return st_node_line(map);
-}
-
-static st_status make_entry(const st_layer_fit *own, size_t index, st_times_cell cell,
-                            st_profile *entry)
-{
-    st_buffer payload = {0};
-    st_times_write(&own->models[index], own->sets, &payload);
-    const char *payload_text = st_buffer_keep(&payload, own->arena);
-    const char *provenance_text = provenance_of(own, index);
+    const char *provenance_text = st_node_line(map);
     if (payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
     *entry = (st_profile){.name = own->asked->profile,

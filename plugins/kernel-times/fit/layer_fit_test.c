@@ -94,30 +94,6 @@ static bool make_room(held_out *own, size_t count, st_arena *arena)
     return !st_arena_failed(arena);
 }
 
-static void add_piece(held_out *own, const st_time_set *set, const bool *counts, size_t piece)
-{
-    double repeats = st_times_repeats(set->pieces[piece]);
-    size_t index = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        double measured = repeats * set->samples[i].times[piece];
-        if (counts[i])
-            continue;
-        own->measured[index] += measured;
-        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
-            own->sums[form][index] += measured * (1 + own->errors_of[form][index]);
-        index++;
-    }
-}
-
-static void sum_up(held_out *own, st_layer_fit_test *test)
-{
-    for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
-        for (size_t i = 0; i < own->count; i++)
-            own->errors_of[form][i] = own->sums[form][i] / own->measured[i] - 1;
-        test->sums[form] = st_summarize_errors(own->errors_of[form], own->count);
-    }
-}
-
 /* Trains with the samples that count and tries the others. */
 static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool *counts,
                           st_layer_fit_test *test)
@@ -127,13 +103,29 @@ static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool 
     st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
         status = st_times_hold_out(&learner, piece, counts, left.errors_of, &left.count);
-        if (status == ST_OK)
-            add_piece(&left, set, counts, piece);
+        if (status == ST_OK) {
+            double repeats = st_times_repeats(set->pieces[piece]);
+            size_t index = 0;
+            for (size_t i = 0; i < set->count; i++) {
+                double measured = repeats * set->samples[i].times[piece];
+                if (counts[i])
+                    continue;
+                left.measured[index] += measured;
+                for (size_t form = 0; form < ST_TIMES_FORMS; form++)
+                    left.sums[form][index] += measured * (1 + left.errors_of[form][index]);
+                index++;
+            }
+        }
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
             test->errors[piece][i] = st_summarize_errors(left.errors_of[i], left.count);
     }
-    if (status == ST_OK)
-        sum_up(&left, test);
+    if (status == ST_OK) {
+        for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
+            for (size_t i = 0; i < left.count; i++)
+                left.errors_of[form][i] = left.sums[form][i] / left.measured[i] - 1;
+            test->sums[form] = st_summarize_errors(left.errors_of[form], left.count);
+        }
+    }
     return status;
 }
 
@@ -153,12 +145,6 @@ static st_status join(st_layer_fit *own, const st_time_set *fitted, const st_tim
     for (size_t i = 0; i < fitted->count; i++)
         (*counts)[i] = true;
     return ST_OK;
-}
-
-static st_status other_columns(const st_layer_fit *own, const char *file)
-{
-    return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
-                   "this table has none of the times that are fitted, or other columns");
 }
 
 static bool is_same_kind(const st_time_set *left, const st_time_set *right)
@@ -190,7 +176,10 @@ static st_status test_file(st_layer_fit *own, const char *file)
                 status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
         }
     }
-    return status == ST_OK && !found ? other_columns(own, file) : status;
+    return status == ST_OK && !found
+               ? st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
+                         "this table has none of the times that are fitted, or other columns")
+               : status;
 }
 
 static st_status leave_out(st_layer_fit *own, size_t set_index, size_t group)

@@ -45,26 +45,6 @@ static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *
     return made;
 }
 
-static void add_run(layer_finder *own, const st_trace *trace, const st_repeats *repeats,
-                    const st_repeat *run)
-{
-    pattern *into = find_pattern(own, st_repeat_mark(trace, repeats, run), run);
-    int64_t start_ns = INT64_MAX;
-    int64_t end_ns = INT64_MIN;
-    if (into == NULL)
-        return;
-    for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++) {
-        const st_trace_event *event = &trace->events[repeats->tasks[i]];
-        int64_t *sum = event->class_ == ST_TRACE_COMMUNICATION ? &into->communication_ns
-                                                               : &into->computation_ns;
-        *sum = st_add_ns(*sum, event->duration_ns);
-        start_ns = event->start_ns < start_ns ? event->start_ns : start_ns;
-        end_ns = st_trace_end_ns(event) > end_ns ? st_trace_end_ns(event) : end_ns;
-    }
-    into->elapsed_ns = st_add_ns(into->elapsed_ns, end_ns - start_ns);
-    into->runs++;
-}
-
 ST_COMPARE(by_computation, pattern, ST_FALLING(computation_ns));
 
 /* The two patterns with the most work; the one that runs first goes forward. */
@@ -102,23 +82,6 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
     return ST_OK;
 }
 
-/* The optimizer's kernels of a step. */
-static void add_optimizer(layer_finder *own, const st_trace *trace)
-{
-    int64_t sum_ns = 0;
-    size_t steps = trace->kind_counts[ST_TRACE_STEP];
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_OPTIMIZER)
-            sum_ns = st_add_ns(sum_ns, event->duration_ns);
-    }
-    if (steps > 0 && sum_ns > 0) {
-        own->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
-        own->result->steps += steps;
-        own->optimizer_ranks++;
-    }
-}
-
 static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
 {
     st_repeats repeats;
@@ -129,8 +92,24 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "%s" ST_HINT "--layers N tells how many layers there are",
                        st_or_none(st_repeats_doubt(&repeats, own->errors)));
-    for (size_t i = 0; i < repeats.count; i++)
-        add_run(own, trace, &repeats, &repeats.items[i]);
+    for (size_t i = 0; i < repeats.count; i++) {
+        const st_repeat *run = &repeats.items[i];
+        pattern *into = find_pattern(own, st_repeat_mark(trace, &repeats, run), run);
+        int64_t start_ns = INT64_MAX;
+        int64_t end_ns = INT64_MIN;
+        if (into == NULL)
+            continue;
+        for (uint32_t j = run->first; j < run->first + run->period * run->layers; j++) {
+            const st_trace_event *event = &trace->events[repeats.tasks[j]];
+            int64_t *sum = event->class_ == ST_TRACE_COMMUNICATION ? &into->communication_ns
+                                                                   : &into->computation_ns;
+            *sum = st_add_ns(*sum, event->duration_ns);
+            start_ns = event->start_ns < start_ns ? event->start_ns : start_ns;
+            end_ns = st_trace_end_ns(event) > end_ns ? st_trace_end_ns(event) : end_ns;
+        }
+        into->elapsed_ns = st_add_ns(into->elapsed_ns, end_ns - start_ns);
+        into->runs++;
+    }
     if (own->result->layers != 0 && repeats.layers != own->result->layers)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank repeats %u layers, and the one before it %u" ST_HINT
@@ -140,7 +119,19 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
     if (status == ST_OK) {
         own->result->layers = repeats.layers;
         own->result->ranks++;
-        add_optimizer(own, trace);
+        /* The optimizer's kernels of a step. */
+        int64_t sum_ns = 0;
+        size_t steps = trace->kind_counts[ST_TRACE_STEP];
+        for (size_t i = 0; i < trace->event_count; i++) {
+            const st_trace_event *event = &trace->events[i];
+            if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_OPTIMIZER)
+                sum_ns = st_add_ns(sum_ns, event->duration_ns);
+        }
+        if (steps > 0 && sum_ns > 0) {
+            own->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
+            own->result->steps += steps;
+            own->optimizer_ranks++;
+        }
     }
     return status;
 }

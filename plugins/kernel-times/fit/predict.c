@@ -13,38 +13,30 @@ enum { LEAST_SAMPLES = 5, LEAST_FOR_TREES = 20 };
 
 /* ---- samples as the rows of a profile ---- */
 
-static void list_shape(const st_time_set *set, st_times *times)
-{
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
-        if (set->has[i])
-            times->shape[times->shape_count++] = (st_times_feature)i;
-    times->piece_count = set->piece_count;
-    memcpy(times->pieces, set->pieces, set->piece_count * sizeof times->pieces[0]);
-}
-
-static void add_row(const st_time_sample *sample, st_times *times)
-{
-    size_t stride = times->shape_count + times->piece_count;
-    double *row = times->rows + times->row_count * stride;
-    for (size_t i = 0; i < times->shape_count; i++)
-        row[i] = sample->shape.features[times->shape[i]];
-    memcpy(row + times->shape_count, sample->times, times->piece_count * sizeof *row);
-    times->row_count++;
-}
-
 /* The samples that count, or all; no models yet. */
 static st_status build(const st_time_set *set, const bool *counts, st_arena *arena, st_times *times,
                        st_errors *errors)
 {
     *times = (st_times){.row_count = 0};
-    list_shape(set, times);
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
+        if (set->has[i])
+            times->shape[times->shape_count++] = (st_times_feature)i;
+    times->piece_count = set->piece_count;
+    memcpy(times->pieces, set->pieces, set->piece_count * sizeof times->pieces[0]);
     size_t stride = times->shape_count + times->piece_count;
     times->rows = st_arena_alloc(arena, (set->count + 1) * stride, sizeof *times->rows);
     if (times->rows == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < set->count; i++)
-        if (counts == NULL || counts[i])
-            add_row(&set->samples[i], times);
+        if (counts == NULL || counts[i]) {
+            const st_time_sample *sample = &set->samples[i];
+            size_t row_stride = times->shape_count + times->piece_count;
+            double *row = times->rows + times->row_count * row_stride;
+            for (size_t j = 0; j < times->shape_count; j++)
+                row[j] = sample->shape.features[times->shape[j]];
+            memcpy(row + times->shape_count, sample->times, times->piece_count * sizeof *row);
+            times->row_count++;
+        }
     st_times_note_ranges(times);
     return ST_OK;
 }
@@ -151,21 +143,6 @@ static st_status try_forms(const st_times_learner *own, size_t piece, const size
     return status;
 }
 
-/*
- * Trees within the range of what was measured are no worse than the roofline where nothing held out
- * lies in that range, and are taken then. Other ties and NaN go to the roofline.
- */
-static st_times_form best_of(const st_error_summary *summaries)
-{
-    st_times_form best = ST_TIMES_ROOFLINE;
-    if (summaries[ST_TIMES_WITHIN].mean_absolute <= summaries[best].mean_absolute)
-        best = ST_TIMES_WITHIN;
-    for (st_times_form form = 1; form < ST_TIMES_FORMS; form++)
-        if (summaries[form].mean_absolute < summaries[best].mean_absolute)
-            best = form;
-    return best;
-}
-
 st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_times_form only,
                          st_arena *arena, st_time_models *models, st_errors *errors)
 {
@@ -180,7 +157,17 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
         st_times_form form = only;
         if (only == ST_TIMES_FORMS && set->count >= LEAST_SAMPLES) {
             status = try_forms(&own, piece, folds, fold_count, models->held_out[piece]);
-            form = best_of(models->held_out[piece]);
+            /* Trees within the range of what was measured are no worse than the roofline where
+             * nothing held out lies in that range, and are taken then. Other ties and NaN go to
+             * the roofline. */
+            const st_error_summary *summaries = models->held_out[piece];
+            st_times_form best = ST_TIMES_ROOFLINE;
+            if (summaries[ST_TIMES_WITHIN].mean_absolute <= summaries[best].mean_absolute)
+                best = ST_TIMES_WITHIN;
+            for (st_times_form best_form = 1; best_form < ST_TIMES_FORMS; best_form++)
+                if (summaries[best_form].mean_absolute < summaries[best].mean_absolute)
+                    best = best_form;
+            form = best;
         } else if (only == ST_TIMES_FORMS || !is_possible(&own, only, set->count)) {
             form = ST_TIMES_ROOFLINE;
         }

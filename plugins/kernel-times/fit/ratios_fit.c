@@ -40,28 +40,6 @@ static size_t count_pieces(const st_time_sets *sets)
     return count;
 }
 
-/* All pieces with dimensions of their own, sorted by these. */
-static counterpart *list_pieces(const st_time_sets *sets, st_arena *arena, size_t *count)
-{
-    counterpart *items = st_arena_alloc(arena, count_pieces(sets) + 1, sizeof *items);
-    *count = 0;
-    for (size_t i = 0; i < sets->count && items != NULL; i++) {
-        const st_time_set *set = &sets->sets[i];
-        for (size_t k = 0; k < set->count * set->piece_count; k++) {
-            const st_time_sample *sample = &set->samples[k / set->piece_count];
-            size_t piece = k % set->piece_count;
-            counterpart next = {.piece = set->pieces[piece],
-                                .seconds = sample->times[piece],
-                                .group = sample->group};
-            if (st_times_dimensions(next.piece, &sample->shape, next.dimensions))
-                items[(*count)++] = next;
-        }
-    }
-    if (items != NULL)
-        qsort(items, *count, sizeof *items, by_piece);
-    return items;
-}
-
 static st_trace_class class_of(st_times_piece piece)
 {
     if (st_times_is_product(piece))
@@ -93,39 +71,54 @@ typedef struct matcher {
     st_ratios_kernels *kernels;
 } matcher;
 
-static void match_sample(matcher *own, const st_time_set *set, const st_time_sample *sample)
-{
-    size_t before = own->kernels->count;
-    for (size_t i = 0; i < set->piece_count; i++) {
-        counterpart wanted = {.piece = set->pieces[i]};
-        if (!st_times_dimensions(wanted.piece, &sample->shape, wanted.dimensions) ||
-            !find_equal(own->items, own->count, &wanted)) {
-            own->kernels->unlike++;
-            continue;
-        }
-        own->kernels->items[own->kernels->count++] =
-            (st_ratios_kernel){.class_ = class_of(wanted.piece),
-                               .from_s = sample->times[i],
-                               .to_s = wanted.seconds,
-                               .repeats = st_times_repeats(wanted.piece),
-                               .layer = own->kernels->layers,
-                               .group = wanted.group};
-    }
-    own->kernels->layers += own->kernels->count > before ? 1 : 0;
-}
-
 st_status st_ratios_match(const st_time_sets *from, const st_time_sets *to, st_arena *arena,
                           st_ratios_kernels *kernels, st_errors *errors)
 {
     matcher own = {.kernels = kernels};
     *kernels = (st_ratios_kernels){.count = 0};
     kernels->items = st_arena_alloc(arena, count_pieces(from) + 1, sizeof *kernels->items);
-    own.items = list_pieces(to, arena, &own.count);
+    /* All pieces with dimensions of their own, sorted by these. */
+    counterpart *items = st_arena_alloc(arena, count_pieces(to) + 1, sizeof *items);
+    own.count = 0;
+    for (size_t i = 0; i < to->count && items != NULL; i++) {
+        const st_time_set *set = &to->sets[i];
+        for (size_t k = 0; k < set->count * set->piece_count; k++) {
+            const st_time_sample *sample = &set->samples[k / set->piece_count];
+            size_t piece = k % set->piece_count;
+            counterpart next = {.piece = set->pieces[piece],
+                                .seconds = sample->times[piece],
+                                .group = sample->group};
+            if (st_times_dimensions(next.piece, &sample->shape, next.dimensions))
+                items[(own.count)++] = next;
+        }
+    }
+    if (items != NULL)
+        qsort(items, own.count, sizeof *items, by_piece);
+    own.items = items;
     if (kernels->items == NULL || own.items == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < from->count; i++)
-        for (size_t k = 0; k < from->sets[i].count; k++)
-            match_sample(&own, &from->sets[i], &from->sets[i].samples[k]);
+        for (size_t k = 0; k < from->sets[i].count; k++) {
+            const st_time_set *set = &from->sets[i];
+            const st_time_sample *sample = &from->sets[i].samples[k];
+            size_t before = own.kernels->count;
+            for (size_t j = 0; j < set->piece_count; j++) {
+                counterpart wanted = {.piece = set->pieces[j]};
+                if (!st_times_dimensions(wanted.piece, &sample->shape, wanted.dimensions) ||
+                    !find_equal(own.items, own.count, &wanted)) {
+                    own.kernels->unlike++;
+                    continue;
+                }
+                own.kernels->items[own.kernels->count++] =
+                    (st_ratios_kernel){.class_ = class_of(wanted.piece),
+                                       .from_s = sample->times[j],
+                                       .to_s = wanted.seconds,
+                                       .repeats = st_times_repeats(wanted.piece),
+                                       .layer = own.kernels->layers,
+                                       .group = wanted.group};
+            }
+            own.kernels->layers += own.kernels->count > before ? 1 : 0;
+        }
     return kernels->count > 0
                ? ST_OK
                : st_fail(errors, ST_ERR_VALUE, (st_place){0},
@@ -152,34 +145,6 @@ static double ratio_by(const trial *own, st_ratios_way way, const st_ratios_kern
     return kernel->class_ == ST_TRACE_GEMM ? own->rates : own->bandwidths;
 }
 
-/* Errors of the kernels of a group, and of the layers that they are pieces of. */
-static void summarize(const trial *own, st_ratios_way way, size_t group, st_ratios_test *test)
-{
-    size_t layer = SIZE_MAX;
-    double predicted = 0;
-    double measured = 0;
-    test->kernels = test->layers = 0;
-    for (size_t i = 0; i <= own->kernels->count; i++) {
-        const st_ratios_kernel *kernel = &own->kernels->items[i];
-        bool ends = i == own->kernels->count || kernel->layer != layer;
-        if (ends && measured > 0)
-            own->sums[test->layers++] = predicted / measured - 1;
-        if (i == own->kernels->count)
-            break;
-        predicted = ends ? 0 : predicted;
-        measured = ends ? 0 : measured;
-        layer = kernel->layer;
-        if (kernel->group != group)
-            continue;
-        double estimate = ratio_by(own, way, kernel) * kernel->from_s;
-        own->each[test->kernels++] = estimate / kernel->to_s - 1;
-        predicted += kernel->repeats * estimate;
-        measured += kernel->repeats * kernel->to_s;
-    }
-    test->each[way] = st_summarize_errors(own->each, test->kernels);
-    test->sums[way] = st_summarize_errors(own->sums, test->layers);
-}
-
 static bool has_group(const st_ratios_kernels *kernels, size_t group, bool others)
 {
     for (size_t i = 0; i < kernels->count; i++)
@@ -197,8 +162,32 @@ static st_status try_group(trial *own, size_t group, st_arena *arena, st_ratios_
         return ST_ERR_MEMORY;
     own->learnt[ST_RATIOS_FLAT] = &learnt[ST_RATIOS_FLAT];
     own->learnt[ST_RATIOS_CURVES] = &learnt[ST_RATIOS_CURVES];
-    for (st_ratios_way way = 0; way < ST_RATIOS_WAYS; way++)
-        summarize(own, way, group, test);
+    for (st_ratios_way way = 0; way < ST_RATIOS_WAYS; way++) {
+        /* Errors of the kernels of a group, and of the layers that they are pieces of. */
+        size_t layer = SIZE_MAX;
+        double predicted = 0;
+        double measured = 0;
+        test->kernels = test->layers = 0;
+        for (size_t i = 0; i <= own->kernels->count; i++) {
+            const st_ratios_kernel *kernel = &own->kernels->items[i];
+            bool ends = i == own->kernels->count || kernel->layer != layer;
+            if (ends && measured > 0)
+                own->sums[test->layers++] = predicted / measured - 1;
+            if (i == own->kernels->count)
+                break;
+            predicted = ends ? 0 : predicted;
+            measured = ends ? 0 : measured;
+            layer = kernel->layer;
+            if (kernel->group != group)
+                continue;
+            double estimate = ratio_by(own, way, kernel) * kernel->from_s;
+            own->each[test->kernels++] = estimate / kernel->to_s - 1;
+            predicted += kernel->repeats * estimate;
+            measured += kernel->repeats * kernel->to_s;
+        }
+        test->each[way] = st_summarize_errors(own->each, test->kernels);
+        test->sums[way] = st_summarize_errors(own->sums, test->layers);
+    }
     return ST_OK;
 }
 

@@ -127,17 +127,6 @@ static double mean_error(const line_fit *own, const st_times_roofline *line)
     return sum;
 }
 
-/*
- * A formula that is there already is not moved for what two constants gain by chance: a fit of k
- * constants to n values is about 2k/n worse on others than on its own.
- */
-static st_times_roofline prefer_formula(const line_fit *own, st_times_roofline line)
-{
-    const st_times_roofline as_it_is = {.per_flop = 1};
-    double penalty = 1 + 4.0 / (double)own->count;
-    return mean_error(own, &as_it_is) < penalty * mean_error(own, &line) ? as_it_is : line;
-}
-
 st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool *counts,
                                 st_arena *arena, st_times_roofline *line, st_errors *errors)
 {
@@ -172,7 +161,15 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
     if (own.count > count && isfinite(least) &&
         solve(&own, parameters, &problem, &solution) == ST_OK)
         *line = line_of(&own, solution.values);
-    if (set->pieces[piece] == ST_TIMES_WHOLE && own.count > 1)
-        *line = prefer_formula(&own, *line);
+    if (set->pieces[piece] == ST_TIMES_WHOLE && own.count > 1) {
+        /* A formula that is there already is not moved for what two constants gain by chance: a fit
+         * of k constants to n values is about 2k/n worse on others than on its own. */
+        st_times_roofline formula_line = *line;
+        const st_times_roofline as_it_is = {.per_flop = 1};
+        double penalty = 1 + 4.0 / (double)own.count;
+        *line = mean_error(&own, &as_it_is) < penalty * mean_error(&own, &formula_line)
+                    ? as_it_is
+                    : formula_line;
+    }
     return ST_OK;
 }

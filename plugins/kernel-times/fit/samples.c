@@ -89,26 +89,23 @@ static int compare_shapes(const void *left, const void *right)
     return 0;
 }
 
-static void add_times(const st_time_set *set, st_time_sample *to, const st_time_sample *from)
-{
-    double sum = (double)(to->repeats + from->repeats);
-    double share = (double)from->repeats / sum;
-    for (size_t i = 0; i < set->piece_count; i++)
-        to->times[i] += share * (from->times[i] - to->times[i]);
-    to->shape.features[ST_TIMES_CLOSED] +=
-        share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
-    to->repeats += from->repeats;
-}
-
 void st_time_merge(st_time_set *set)
 {
     size_t kept = 0;
     st_sort(set->samples, set->count, sizeof set->samples[0], compare_shapes);
     for (size_t i = 0; i < set->count; i++) {
         st_time_sample *last = kept > 0 ? &set->samples[kept - 1] : NULL;
-        if (last != NULL && compare_shapes(last, &set->samples[i]) == 0)
-            add_times(set, last, &set->samples[i]);
-        else
+        if (last != NULL && compare_shapes(last, &set->samples[i]) == 0) {
+            const st_time_sample *from = &set->samples[i];
+            double sum = (double)(last->repeats + from->repeats);
+            double share = (double)from->repeats / sum;
+            for (size_t j = 0; j < set->piece_count; j++)
+                last->times[j] += share * (from->times[j] - last->times[j]);
+            last->shape.features[ST_TIMES_CLOSED] +=
+                share *
+                (from->shape.features[ST_TIMES_CLOSED] - last->shape.features[ST_TIMES_CLOSED]);
+            last->repeats += from->repeats;
+        } else
             set->samples[kept++] = set->samples[i];
     }
     set->count = kept;

@@ -124,19 +124,6 @@ void st_step_shape(double *const *values, size_t row, st_times_shape *shape)
     shape->features[ST_TIMES_CLOSED] = values[ST_STEP_LAYER][row];
 }
 
-/* The time of a row's layers; false where nothing is left for them. */
-static bool take_layer(const st_measured *measured, size_t row, double *const *values,
-                       st_time_sample *sample)
-{
-    double layers =
-        values[ST_STEP_FACTOR][row] * (values[ST_STEP_MICROS][row] * values[ST_STEP_LAYERS][row]);
-    double off = (measured->rows[row].measured - values[ST_STEP_TIME][row]) / layers;
-    *sample = (st_time_sample){.repeats = 1};
-    st_step_shape(values, row, &sample->shape);
-    sample->times[0] = values[ST_STEP_LAYER][row] + off;
-    return sample->times[0] > 1e-9;
-}
-
 st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_sets *sets,
                         st_step_rows *rows, st_errors *errors)
 {
@@ -157,7 +144,14 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
             continue;
         st_time_sample sample;
         status = take_gpu(measured, row, values, sets, errors);
-        if (!take_layer(measured, row, values, &sample)) {
+        /* The time of a row's layers. */
+        double layers = values[ST_STEP_FACTOR][row] *
+                        (values[ST_STEP_MICROS][row] * values[ST_STEP_LAYERS][row]);
+        double off = (measured->rows[row].measured - values[ST_STEP_TIME][row]) / layers;
+        sample = (st_time_sample){.repeats = 1};
+        st_step_shape(values, row, &sample.shape);
+        sample.times[0] = values[ST_STEP_LAYER][row] + off;
+        if (!(sample.times[0] > 1e-9)) {
             rows->shorter++;
         } else if (status == ST_OK) {
             rows->used++;

@@ -14,28 +14,6 @@ static void add_error(st_step_errors *result, st_step_part part, double formula,
     (void)ST_APPEND(arena, result->refined[part], result->count[part], refined);
 }
 
-static st_step_part part_of(bool used, st_times_origin origin)
-{
-    return used                           ? ST_STEPS_USED
-           : origin == ST_TIMES_OUTSIDE   ? ST_STEPS_OUTSIDE
-           : origin == ST_TIMES_PREDICTED ? ST_STEPS_PREDICTED
-                                          : ST_STEPS_MEASURED;
-}
-
-/* What the times say of the layers of each row. */
-static void answer_rows(const st_measured *measured, const st_times *times, double *const *formula,
-                        double *answers, st_times_origin *origins)
-{
-    for (size_t i = 0; i < measured->row_count; i++) {
-        st_times_shape shape;
-        st_times_answer answer;
-        st_step_shape(formula, i, &shape);
-        st_times_ask(times, &shape, &answer);
-        answers[i] = answer.sum;
-        origins[i] = answer.origin;
-    }
-}
-
 st_status st_step_try(const st_measured *measured, const st_times *times, const bool *used,
                       st_arena *arena, st_step_errors *result, st_errors *errors)
 {
@@ -47,7 +25,15 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
         return st_out_of_memory(errors);
     st_status status = st_step_ask(measured, NULL, arena, formula, errors);
     if (status == ST_OK) {
-        answer_rows(measured, times, formula, answers, origins);
+        /* What the times say of the layers of each row. */
+        for (size_t i = 0; i < measured->row_count; i++) {
+            st_times_shape shape;
+            st_times_answer answer;
+            st_step_shape(formula, i, &shape);
+            st_times_ask(times, &shape, &answer);
+            answers[i] = answer.sum;
+            origins[i] = answer.origin;
+        }
         status = st_step_ask(measured, &(st_step_layers){.times = answers}, arena, refined, errors);
     }
     for (size_t i = 0; i < measured->row_count && status == ST_OK; i++) {
@@ -55,7 +41,11 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
         if (row->left_out != NULL || row->ran_out || !(row->measured > 0) ||
             formula[ST_STEP_MOE_LAYERS][i] > 0 || !isfinite(refined[ST_STEP_TIME][i]))
             continue;
-        st_step_part part = part_of(used[row->line], origins[i]);
+        const st_times_origin origin = origins[i];
+        st_step_part part = used[row->line]                ? ST_STEPS_USED
+                            : origin == ST_TIMES_OUTSIDE   ? ST_STEPS_OUTSIDE
+                            : origin == ST_TIMES_PREDICTED ? ST_STEPS_PREDICTED
+                                                           : ST_STEPS_MEASURED;
         double before = formula[ST_STEP_TIME][i] / row->measured - 1;
         double after = refined[ST_STEP_TIME][i] / row->measured - 1;
         add_error(result, part, before, after, arena);

@@ -200,14 +200,6 @@ static void add_time(table_reader *own, size_t index)
     set->columns[set->count++] = index;
 }
 
-static void find_columns(table_reader *own)
-{
-    (void)st_fields_find(&own->fields);
-    for (size_t i = 0; i < TIME_COLUMNS; i++)
-        if (has(own, TIMES + i) || (i >= FIRST_PIECE && has(own, VIDUR + i - FIRST_PIECE)))
-            add_time(own, i);
-}
-
 static bool has_pieces(const table_reader *own)
 {
     for (size_t i = 0; i < own->found_count; i++)
@@ -224,15 +216,6 @@ static bool has_times(const table_reader *own, st_times_cell cell)
     return false;
 }
 
-static void check_experts(table_reader *own)
-{
-    static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
-                                              ST_TIMES_EXPERT_INNER};
-    bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
-    for (size_t i = 0; moe && i < ST_COUNT(routed); i++)
-        need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
-}
-
 static void check_times(table_reader *own)
 {
     static const st_times_feature needed[] = {ST_TIMES_INNER, ST_TIMES_HEADS, ST_TIMES_TENSOR};
@@ -244,23 +227,15 @@ static void check_times(table_reader *own)
                           "are other units"));
     for (size_t i = 0; has_pieces(own) && i < ST_COUNT(needed); i++)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
-    check_experts(own);
+    static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
+                                              ST_TIMES_EXPERT_INNER};
+    bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
+    for (size_t i = 0; moe && i < ST_COUNT(routed); i++)
+        need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
     if (has_times(own, ST_TIMES_OF_LOGITS))
         need(own, ST_TIMES_VOCABULARY, "times of logits need it");
     if (has_times(own, ST_TIMES_OF_OPTIMIZER))
         need(own, ST_TIMES_PARAMETERS, "times of the optimizer need it, of one rank");
-}
-
-static void check_columns(table_reader *own)
-{
-    if (!has(own, MICRO_BATCH) || !has(own, ST_TIMES_SEQUENCE))
-        need(own, ST_TIMES_TOKENS,
-             "give tokens, or micro_batch and seq, of a micro-batch on one rank");
-    need(own, ST_TIMES_HIDDEN, NULL);
-    check_times(own);
-    if (own->told_gpu == NULL)
-        need(own, GPU, "give the GPU with --gpu, such as --gpu a100-sxm-80gb");
-    st_fields_warn_of_slips(&own->fields);
 }
 
 /* ---- rows ---- */
@@ -312,14 +287,6 @@ static void read_gpu(table_reader *own, size_t row, const char *gpu)
                           own->fields.arena, own->sets, own->fields.errors));
 }
 
-/* Words as the numbers that they stand for: matrices, passes, bytes. */
-static void number_words(double *features)
-{
-    features[ST_TIMES_UP] += 1;
-    features[ST_TIMES_PASSES] += 1;
-    features[ST_TIMES_WIDTH] = exp2(features[ST_TIMES_WIDTH]);
-}
-
 static void read_row(table_reader *own, st_time_set *const *into, size_t index)
 {
     st_time_sample sample = {.repeats = 1};
@@ -328,7 +295,11 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
         row.features[i] = UNKNOWN;
     if (!st_fields_read(&own->fields, index, &row))
         return;
-    number_words(row.features);
+    /* Words as the numbers that they stand for: matrices, passes, bytes. */
+    double *features = row.features;
+    features[ST_TIMES_UP] += 1;
+    features[ST_TIMES_PASSES] += 1;
+    features[ST_TIMES_WIDTH] = exp2(features[ST_TIMES_WIDTH]);
     count_tokens(own, index, &row, row.features);
     read_gpu(own, index, row.gpu);
     sample.group = find_group(own, row.model);
@@ -342,20 +313,6 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
     }
 }
 
-/* Which features tell the shapes of a cell apart. */
-static void list_features(const table_reader *own, const table_set *set, bool *known)
-{
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
-        known[i] = has(own, i) || i == ST_TIMES_TOKENS;
-    bool moe = set->pieces[0] == ST_TIMES_MOE;
-    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++)
-        known[i] = known[i] && moe;
-    known[ST_TIMES_INNER] = known[ST_TIMES_INNER] && !moe; /* of dense layers */
-    known[ST_TIMES_VOCABULARY] = set->cell == ST_TIMES_OF_LOGITS;
-    known[ST_TIMES_CLOSED] = false;
-    known[ST_TIMES_PARAMETERS] = set->cell == ST_TIMES_OF_OPTIMIZER;
-}
-
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,
                              st_arena *arena, st_time_sets *sets, st_errors *errors)
 {
@@ -365,11 +322,31 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
         .sets = sets,
         .told_gpu = gpu};
     st_time_set *into[ST_TIME_SETS] = {NULL};
-    find_columns(&own);
-    check_columns(&own);
+    (void)st_fields_find(&own.fields);
+    for (size_t i = 0; i < TIME_COLUMNS; i++)
+        if (has(&own, TIMES + i) || (i >= FIRST_PIECE && has(&own, VIDUR + i - FIRST_PIECE)))
+            add_time(&own, i);
+    if (!has(&own, MICRO_BATCH) || !has(&own, ST_TIMES_SEQUENCE))
+        need(&own, ST_TIMES_TOKENS,
+             "give tokens, or micro_batch and seq, of a micro-batch on one rank");
+    need(&own, ST_TIMES_HIDDEN, NULL);
+    check_times(&own);
+    if (own.told_gpu == NULL)
+        need(&own, GPU, "give the GPU with --gpu, such as --gpu a100-sxm-80gb");
+    st_fields_warn_of_slips(&own.fields);
     for (size_t i = 0; i < own.found_count && own.fields.status == ST_OK; i++) {
         bool known[ST_TIMES_FEATURES];
-        list_features(&own, &own.found[i], known);
+        /* Which features tell the shapes of a cell apart. */
+        const table_set *set = &own.found[i];
+        for (size_t j = 0; j < ST_TIMES_FEATURES; j++)
+            known[j] = has(&own, j) || j == ST_TIMES_TOKENS;
+        bool moe = set->pieces[0] == ST_TIMES_MOE;
+        for (size_t j = ST_TIMES_EXPERTS; j <= ST_TIMES_EXPERT_TENSOR; j++)
+            known[j] = known[j] && moe;
+        known[ST_TIMES_INNER] = known[ST_TIMES_INNER] && !moe; /* of dense layers */
+        known[ST_TIMES_VOCABULARY] = set->cell == ST_TIMES_OF_LOGITS;
+        known[ST_TIMES_CLOSED] = false;
+        known[ST_TIMES_PARAMETERS] = set->cell == ST_TIMES_OF_OPTIMIZER;
         into[i] =
             st_time_set_of(sets, own.found[i].cell, known, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL)

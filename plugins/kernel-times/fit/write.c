@@ -11,20 +11,6 @@ static void write_number(double value, int digits, st_buffer *buffer)
     st_buffer_text(buffer, st_number_significant(value, digits, text, sizeof text));
 }
 
-static void write_rows(const st_time_set *set, st_buffer *buffer)
-{
-    st_buffer_printf(buffer, "rows %zu\n", set->count);
-    for (size_t i = 0; i < set->count; i++) {
-        const st_time_sample *sample = &set->samples[i];
-        for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
-            if (set->has[k])
-                write_number(sample->shape.features[k], 15, buffer);
-        for (size_t k = 0; k < set->piece_count; k++)
-            write_number(sample->times[k], 7, buffer);
-        st_buffer_text(buffer, "\n");
-    }
-}
-
 static void write_trees(const st_times_model *model, st_buffer *buffer)
 {
     write_number(model->base, 9, buffer);
@@ -47,28 +33,6 @@ static void write_trees(const st_times_model *model, st_buffer *buffer)
     }
 }
 
-static void write_model(st_times_piece piece, const st_times_model *model, st_buffer *buffer)
-{
-    st_buffer_printf(buffer, "model %s %s", st_times_piece_names[piece],
-                     st_times_form_names[model->form]);
-    write_number(model->roofline.floor, 9, buffer);
-    write_number(model->roofline.per_flop, 9, buffer);
-    write_number(model->roofline.per_byte, 9, buffer);
-    if (model->tree_count == 0)
-        st_buffer_text(buffer, "\n");
-    else
-        write_trees(model, buffer);
-}
-
-/* A name as one word. */
-static void write_word(const char *name, st_buffer *buffer)
-{
-    for (size_t i = 0; i < ST_TIMES_NAME - 1 && name[i] != '\0'; i++) {
-        bool plain = name[i] > ' ' && name[i] < 127;
-        st_buffer_append(buffer, plain ? &name[i] : "-", 1);
-    }
-}
-
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer)
 {
     const st_time_set *set = models->set;
@@ -77,7 +41,12 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     write_number(sets->peak, 15, buffer);
     write_number(sets->bandwidth, 15, buffer);
     st_buffer_text(buffer, " ");
-    write_word(sets->gpu, buffer);
+    /* A name as one word. */
+    const char *name = sets->gpu;
+    for (size_t i = 0; i < ST_TIMES_NAME - 1 && name[i] != '\0'; i++) {
+        bool plain = name[i] > ' ' && name[i] < 127;
+        st_buffer_append(buffer, plain ? &name[i] : "-", 1);
+    }
     st_buffer_text(buffer, "\nshape");
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         if (set->has[i])
@@ -86,9 +55,28 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     for (size_t i = 0; i < set->piece_count; i++)
         st_buffer_printf(buffer, " %s", st_times_piece_names[set->pieces[i]]);
     st_buffer_text(buffer, "\n");
-    write_rows(set, buffer);
+    st_buffer_printf(buffer, "rows %zu\n", set->count);
+    for (size_t i = 0; i < set->count; i++) {
+        const st_time_sample *sample = &set->samples[i];
+        for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
+            if (set->has[k])
+                write_number(sample->shape.features[k], 15, buffer);
+        for (size_t k = 0; k < set->piece_count; k++)
+            write_number(sample->times[k], 7, buffer);
+        st_buffer_text(buffer, "\n");
+    }
     for (size_t i = 0; i < set->piece_count; i++)
-        if (models->times.models[i].given)
-            write_model(set->pieces[i], &models->times.models[i], buffer);
+        if (models->times.models[i].given) {
+            const st_times_model *model = &models->times.models[i];
+            st_buffer_printf(buffer, "model %s %s", st_times_piece_names[set->pieces[i]],
+                             st_times_form_names[model->form]);
+            write_number(model->roofline.floor, 9, buffer);
+            write_number(model->roofline.per_flop, 9, buffer);
+            write_number(model->roofline.per_byte, 9, buffer);
+            if (model->tree_count == 0)
+                st_buffer_text(buffer, "\n");
+            else
+                write_trees(model, buffer);
+        }
     st_buffer_text(buffer, "end\n");
 }

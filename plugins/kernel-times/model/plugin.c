@@ -60,24 +60,6 @@ static bool is_near(double left, double right)
     return fabs(left - right) <= 0.02 * fabs(right);
 }
 
-/* The GPU is reported by its rates, which are what the formulas know of it. */
-static bool is_other_gpu(const layer_times *own, const cell_row *row)
-{
-    return !own->other_gpu &&
-           ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
-            (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)));
-}
-
-static const char *refuse_gpu(const layer_times *own, const cell_row *row, char *reason)
-{
-    (void)snprintf(reason, REASON,
-                   "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, and this GPU has "
-                   "%.4g TFLOP/s and %.4g GB/s; option other_gpu=allow takes them",
-                   own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9,
-                   row->peak / 1e12, row->bandwidth / 1e9);
-    return reason;
-}
-
 static const char *refuse_shape(const layer_times *own, const cell_row *row,
                                 const st_times_answer *answer, char *reason)
 {
@@ -133,8 +115,17 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
     if (!result->measured) {
         return NULL;
     }
-    if (is_other_gpu(own, row)) {
-        return refuse_gpu(own, row, reason);
+    /* The GPU is reported by its rates, which are what the formulas know of it. */
+    if (!own->other_gpu &&
+        ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
+         (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)))) {
+        (void)snprintf(
+            reason, REASON,
+            "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, and this GPU has "
+            "%.4g TFLOP/s and %.4g GB/s; option other_gpu=allow takes them",
+            own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9, row->peak / 1e12,
+            row->bandwidth / 1e9);
+        return reason;
     }
     st_times_ask(&own->times, &row->shape, answer);
     result->scale = result->is_forward && !cell->products_only ? own->backward : 1;
@@ -173,23 +164,6 @@ int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
 
 /* ---- explanations ---- */
 
-static void tell_origin(const layer_times *own, const row_answer *result,
-                        const st_plugin_sink *sink)
-{
-    static const char *const texts[] = {
-        [ST_TIMES_MEASURED] = "measured",
-        [ST_TIMES_BETWEEN] = "between two measured numbers of tokens",
-        [ST_TIMES_PREDICTED] = "predicted, inside of the measured range",
-        [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
-    char text[160];
-    st_times_origin origin = result->answer.origin;
-    (void)snprintf(
-        text, sizeof text, "%s%s%s", texts[origin], origin == ST_TIMES_OUTSIDE ? " of " : "",
-        origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside] : "");
-    st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
-    st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
-}
-
 int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
                      const st_plugin_sink *sink)
 {
@@ -224,7 +198,18 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
         st_plugin_tell_part(sink, "formula", "us", result.rest,
                             "what was not measured, as the sheet has it");
     }
-    tell_origin(own, &result, sink);
+    static const char *const texts[] = {
+        [ST_TIMES_MEASURED] = "measured",
+        [ST_TIMES_BETWEEN] = "between two measured numbers of tokens",
+        [ST_TIMES_PREDICTED] = "predicted, inside of the measured range",
+        [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
+    char text[160];
+    st_times_origin origin = result.answer.origin;
+    (void)snprintf(text, sizeof text, "%s%s%s", texts[origin],
+                   origin == ST_TIMES_OUTSIDE ? " of " : "",
+                   origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result.answer.outside] : "");
+    st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
+    st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
     return ST_PLUGIN_OK;
 }
 

@@ -47,59 +47,51 @@ static void product(double m, double n, double k, double width, double *flop, do
     *bytes = width * (m * k + k * n + m * n);
 }
 
-/* Products and attention of a layer, forward, and the traffic of its element-wise kernels. */
-static void layer_work(const double *x, double *flop, double *bytes)
-{
-    double tokens = x[ST_TIMES_TOKENS];
-    double hidden = x[ST_TIMES_HIDDEN];
-    double inner = known(x[ST_TIMES_INNER], 4 * hidden);
-    double up = known(x[ST_TIMES_UP], 1);
-    double tensor = known(x[ST_TIMES_TENSOR], 1);
-    double heads = known(x[ST_TIMES_HEADS], 1);
-    double keys = known(x[ST_TIMES_KV_HEADS], heads) / heads;
-    double weights = hidden * (hidden * (2 + 2 * keys) + (up + 1) * inner);
-    double width = known(x[ST_TIMES_WIDTH], 2);
-    *flop = 2 * tokens * (weights + 2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) / tensor;
-    *bytes = width * (weights / tensor +
-                      tokens * (10 * hidden + 4 * hidden / tensor + (up + 1) * inner / tensor));
-}
-
-/* The same of a MoE layer with even routing: attention, router, shared and routed experts. */
-static void moe_work(const double *x, double *flop, double *bytes)
-{
-    double tokens = x[ST_TIMES_TOKENS];
-    double hidden = x[ST_TIMES_HIDDEN];
-    double up = known(x[ST_TIMES_UP], 1);
-    double tensor = known(x[ST_TIMES_TENSOR], 1);
-    double heads = known(x[ST_TIMES_HEADS], 1);
-    double keys = known(x[ST_TIMES_KV_HEADS], heads) / heads;
-    double experts = x[ST_TIMES_EXPERTS];
-    double shards = known(x[ST_TIMES_EXPERT_TENSOR], tensor);
-    double inner = (up + 1) * x[ST_TIMES_EXPERT_INNER] / shards;
-    double copies = tokens / tensor * x[ST_TIMES_TOP] * shards;
-    double shared = (up + 1) * hidden * known(x[ST_TIMES_SHARED_INNER], 0);
-    double attention = hidden * hidden * (2 + 2 * keys);
-    double width = known(x[ST_TIMES_WIDTH], 2);
-    *flop =
-        2 * tokens / tensor *
-            (attention + shared + experts * hidden + 2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) +
-        2 * copies * hidden * inner;
-    *bytes = width * ((attention + shared) / tensor +
-                      experts / known(x[ST_TIMES_EXPERT_RANKS], 1) * hidden * inner +
-                      tokens * (10 + 4 / tensor) * hidden + copies * (2 * hidden + inner));
-}
-
 /* Of a piece that is all a cell is about. */
 static void work_of_all(st_times_piece piece, const double *x, double *flop, double *bytes)
 {
     double width = known(x[ST_TIMES_WIDTH], 2);
     if (piece == ST_TIMES_WHOLE)
         *flop = x[ST_TIMES_CLOSED];
-    else if (piece == ST_TIMES_LAYER)
-        layer_work(x, flop, bytes);
-    else if (piece == ST_TIMES_MOE)
-        moe_work(x, flop, bytes);
-    else if (piece == ST_TIMES_LOGITS)
+    else if (piece == ST_TIMES_LAYER) {
+        /* Products and attention of a layer, forward, and the traffic of its element-wise kernels.
+         */
+        double tokens = x[ST_TIMES_TOKENS];
+        double hidden = x[ST_TIMES_HIDDEN];
+        double inner = known(x[ST_TIMES_INNER], 4 * hidden);
+        double up = known(x[ST_TIMES_UP], 1);
+        double tensor = known(x[ST_TIMES_TENSOR], 1);
+        double heads = known(x[ST_TIMES_HEADS], 1);
+        double keys = known(x[ST_TIMES_KV_HEADS], heads) / heads;
+        double weights = hidden * (hidden * (2 + 2 * keys) + (up + 1) * inner);
+        double work_width = known(x[ST_TIMES_WIDTH], 2);
+        *flop = 2 * tokens * (weights + 2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) / tensor;
+        *bytes = work_width * (weights / tensor + tokens * (10 * hidden + 4 * hidden / tensor +
+                                                            (up + 1) * inner / tensor));
+    } else if (piece == ST_TIMES_MOE) {
+        /* The same of a MoE layer with even routing: attention, router, shared and routed experts.
+         */
+        double tokens = x[ST_TIMES_TOKENS];
+        double hidden = x[ST_TIMES_HIDDEN];
+        double up = known(x[ST_TIMES_UP], 1);
+        double tensor = known(x[ST_TIMES_TENSOR], 1);
+        double heads = known(x[ST_TIMES_HEADS], 1);
+        double keys = known(x[ST_TIMES_KV_HEADS], heads) / heads;
+        double experts = x[ST_TIMES_EXPERTS];
+        double shards = known(x[ST_TIMES_EXPERT_TENSOR], tensor);
+        double inner = (up + 1) * x[ST_TIMES_EXPERT_INNER] / shards;
+        double copies = tokens / tensor * x[ST_TIMES_TOP] * shards;
+        double shared = (up + 1) * hidden * known(x[ST_TIMES_SHARED_INNER], 0);
+        double attention = hidden * hidden * (2 + 2 * keys);
+        double work_width = known(x[ST_TIMES_WIDTH], 2);
+        *flop = 2 * tokens / tensor *
+                    (attention + shared + experts * hidden +
+                     2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) +
+                2 * copies * hidden * inner;
+        *bytes = work_width * ((attention + shared) / tensor +
+                               experts / known(x[ST_TIMES_EXPERT_RANKS], 1) * hidden * inner +
+                               tokens * (10 + 4 / tensor) * hidden + copies * (2 * hidden + inner));
+    } else if (piece == ST_TIMES_LOGITS)
         product(x[ST_TIMES_TOKENS], x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], x[ST_TIMES_HIDDEN],
                 width, flop, bytes);
     else if (piece == ST_TIMES_OPTIMIZER)
@@ -384,28 +376,24 @@ static bool look_up(const st_times *times, const st_times_shape *shape, st_times
     return true;
 }
 
-static void predict_all(const st_times *times, const st_times_shape *shape, st_times_answer *answer)
-{
-    answer->origin = ST_TIMES_PREDICTED;
-    for (size_t i = times->shape_count; i-- > 0;) {
-        double value = shape->features[times->shape[i]];
-        if (times->shape[i] == ST_TIMES_CLOSED)
-            continue;
-        if (!is_inside(value, times->least[i], times->most[i])) {
-            answer->origin = ST_TIMES_OUTSIDE;
-            answer->outside = times->shape[i];
-        }
-    }
-    for (size_t i = 0; i < times->piece_count; i++)
-        answer->pieces[i] = st_times_predict(times, i, shape);
-}
-
 void st_times_ask(const st_times *times, const st_times_shape *shape, st_times_answer *answer)
 {
     memset(answer, 0, sizeof *answer);
     answer->outside = ST_TIMES_FEATURES;
-    if (!look_up(times, shape, answer))
-        predict_all(times, shape, answer);
+    if (!look_up(times, shape, answer)) {
+        answer->origin = ST_TIMES_PREDICTED;
+        for (size_t i = times->shape_count; i-- > 0;) {
+            double value = shape->features[times->shape[i]];
+            if (times->shape[i] == ST_TIMES_CLOSED)
+                continue;
+            if (!is_inside(value, times->least[i], times->most[i])) {
+                answer->origin = ST_TIMES_OUTSIDE;
+                answer->outside = times->shape[i];
+            }
+        }
+        for (size_t i = 0; i < times->piece_count; i++)
+            answer->pieces[i] = st_times_predict(times, i, shape);
+    }
     for (size_t i = 0; i < times->piece_count; i++) {
         answer->pieces[i] *= st_times_repeats(times->pieces[i]);
         answer->sum += answer->pieces[i];

@@ -14,30 +14,24 @@ static double time_us(void *instance, size_t provider, double bytes)
     return 1e6 * value;
 }
 
-/* The host gives only the options that the descriptor names. */
-static void *open_tuning(test_host *host)
-{
-    const st_plugin *plugin = st_plugin_describe();
-    void *instance = NULL;
-    start_host(host);
-    size_t count = 0;
-    for (size_t i = 0; i < ST_NCCL_OPTION_COUNT; i++) {
-        for (size_t k = 0; k < plugin->option_count; k++) {
-            if (strcmp(host->settings[i].name, plugin->options[k]->name) == 0)
-                host->pointers[count++] = &host->settings[i];
-        }
-    }
-    assert_int_equal(count, plugin->option_count);
-    host->host.setting_count = count;
-    assert_int_equal(plugin->open(&host->host, &instance), ST_PLUGIN_OK);
-    return instance;
-}
-
 static void lines_of_eight_a100(void **state)
 {
     (void)state;
     test_host host;
-    void *instance = open_tuning(&host);
+    /* The host gives only the options that the descriptor names. */
+    const st_plugin *plugin = st_plugin_describe();
+    void *instance = NULL;
+    start_host(&host);
+    size_t count = 0;
+    for (size_t i = 0; i < ST_NCCL_OPTION_COUNT; i++) {
+        for (size_t k = 0; k < plugin->option_count; k++) {
+            if (strcmp(host.settings[i].name, plugin->options[k]->name) == 0)
+                host.pointers[count++] = &host.settings[i];
+        }
+    }
+    assert_int_equal(count, plugin->option_count);
+    host.host.setting_count = count;
+    assert_int_equal(plugin->open(&host.host, &instance), ST_PLUGIN_OK);
     /* ring, Simple: 56 us and 240 GB/s of the bus */
     assert_near(time_us(instance, 0, 1e9), 56.0 + 1e6 * 14 / 8 / 240, 1e-6);
     assert_near(time_us(instance, 1, 1e9), 8.4 + 7 * 3.4 + 1e6 * 7 / 8 / 240, 1e-6);

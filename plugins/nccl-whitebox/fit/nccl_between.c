@@ -45,16 +45,6 @@ static void take_second(pair *own, double place, double time)
     own->count = 2;
 }
 
-static double line_at(const pair *own, double at)
-{
-    if (own->count == 0)
-        return (double)NAN;
-    if (own->count == 1)
-        return exp(own->times[0]);
-    double slope = (own->times[1] - own->times[0]) / (own->places[1] - own->places[0]);
-    return exp(own->times[0] + slope * (at - own->places[0]));
-}
-
 typedef struct neighbour {
     const st_nccl_fit *fit;
     size_t point; /* that is foretold */
@@ -97,7 +87,12 @@ static double foretell(const neighbour *own)
                     take_second(&second, place, log(model->points[k].measured_s));
             around = second;
         }
-    return line_at(&around, at);
+    if (around.count == 0)
+        return (double)NAN;
+    if (around.count == 1)
+        return exp(around.times[0]);
+    double slope = (around.times[1] - around.times[0]) / (around.places[1] - around.places[0]);
+    return exp(around.times[0] + slope * (at - around.places[0]));
 }
 
 st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena)

@@ -121,24 +121,6 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     }
 }
 
-/* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
-static void check_key(st_nccl_reader *reader, st_place at, const char *key, const char *value,
-                      said_line *said)
-{
-    static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
-                                           "nccl",  "placement", "collective"};
-    const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
-    for (size_t i = 0; i < SAID; i++) {
-        if (strcmp(keys[i], name) != 0)
-            continue;
-        if (said[i].line > 0 && strcmp(said[i].value, value) != 0)
-            ST_NOTE(reader, ST_ERR_VALUE, at,
-                    "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key, value,
-                    said[i].value, said[i].line);
-        said[i] = (said_line){value, at.line};
-    }
-}
-
 /* "# key: value" */
 static void read_comment(st_nccl_reader *reader, const char *text, size_t length, said_line *said,
                          int line)
@@ -160,19 +142,23 @@ static void read_comment(st_nccl_reader *reader, const char *text, size_t length
     const char *copy = st_nccl_text(reader, value, (size_t)(text + length - value));
     st_place at = st_nccl_place(reader, line);
     at.column = (int)(value - begin) + 1;
-    check_key(reader, at, key, copy, said);
+    /* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
+    static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
+                                           "nccl",  "placement", "collective"};
+    const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
+    for (size_t i = 0; i < SAID; i++) {
+        if (strcmp(keys[i], name) != 0)
+            continue;
+        if (said[i].line > 0 && strcmp(said[i].value, copy) != 0)
+            ST_NOTE(reader, ST_ERR_VALUE, at,
+                    "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key, copy,
+                    said[i].value, said[i].line);
+        said[i] = (said_line){copy, at.line};
+    }
     take_key(reader, at, key, copy);
 }
 
 /* ---- rows ---- */
-
-static double slack_of(const char *text)
-{
-    const char *point = strchr(text, '.');
-    return point == NULL || strchr(text, 'e') != NULL
-               ? (double)INFINITY
-               : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
-}
 
 /* What stands out of place is in place where the lines before the heading say so, or the file's
  * name. */
@@ -191,7 +177,11 @@ static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t inde
         bool has = !in_place || i == ST_NCCL_IN_PLACE;
         row.time_s[i] = has ? own.time[from] : none;
         row.bandwidth[i] = has ? own.bandwidth[from] : none;
-        row.slack[i] = slack_of(has ? st_fields_text(table, index, BANDWIDTHS + (size_t)from) : "");
+        const char *text = has ? st_fields_text(table, index, BANDWIDTHS + (size_t)from) : "";
+        const char *point = strchr(text, '.');
+        row.slack[i] = point == NULL || strchr(text, 'e') != NULL
+                           ? (double)INFINITY
+                           : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
     }
     st_nccl_add_row(reader, &row);
 }
@@ -220,16 +210,6 @@ static void read_rows(st_nccl_reader *reader, st_field_reader *table, int headin
     }
 }
 
-/* Digits that are missing at the end show where a bandwidth stands beside the time, else not. */
-static void warn_of_end(st_nccl_reader *reader, const st_field_reader *table, int line)
-{
-    const st_nccl_input *input = reader->input;
-    bool has_end = input->length > 0 && input->text[input->length - 1] == '\n';
-    bool shows_cuts = st_fields_have(table, BANDWIDTHS) || st_fields_have(table, BANDWIDTHS + 1);
-    if (!has_end && !shows_cuts)
-        st_nccl_warn(reader, line, "the file ends without a line break: its last row may be cut");
-}
-
 /* The table behind the remarks. */
 static void read_table(st_nccl_reader *reader, size_t start)
 {
@@ -250,8 +230,18 @@ static void read_table(st_nccl_reader *reader, size_t start)
     reader->status = table.status;
     int heading = st_csv_head_place(table.csv, 0).line;
     read_rows(reader, &table, heading);
-    if (reader->status == ST_OK)
-        warn_of_end(reader, &table, heading + (int)table.csv->row_count);
+    if (reader->status == ST_OK) {
+        /* Digits that are missing at the end show where a bandwidth stands beside the time, else
+         * not. */
+        const int line = heading + (int)table.csv->row_count;
+        const st_nccl_input *end_input = reader->input;
+        bool has_end = end_input->length > 0 && end_input->text[end_input->length - 1] == '\n';
+        bool shows_cuts =
+            st_fields_have(&table, BANDWIDTHS) || st_fields_have(&table, BANDWIDTHS + 1);
+        if (!has_end && !shows_cuts)
+            st_nccl_warn(reader, line,
+                         "the file ends without a line break: its last row may be cut");
+    }
 }
 
 void st_nccl_read_csv(st_nccl_reader *reader)

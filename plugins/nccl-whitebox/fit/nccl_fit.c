@@ -61,22 +61,6 @@ static st_status fail(const fitter *own, st_status status, const char *message)
 
 /* ---- parameters ---- */
 
-/* Parameters are above zero and move on a logarithmic scale; an option that may be zero or less is
- * shifted. */
-static void set_parameters(fitter *own)
-{
-    const st_nccl_model *model = &own->fit->model;
-    for (size_t i = 0; i < model->varied_count; i++) {
-        const st_nccl_varied *varied = &model->varied[i];
-        double range = varied->high - varied->low;
-        double shift = varied->low > 0 ? 0 : floor_share * range - varied->low;
-        own->shifts[i] = shift;
-        own->parameters[i] = (st_parameter){.low = varied->low + shift,
-                                            .high = varied->high + shift,
-                                            .start = varied->nominal + shift};
-    }
-}
-
 static void values_of(const fitter *own, const double *parameters, double *values)
 {
     const st_nccl_model *model = &own->fit->model;
@@ -125,19 +109,6 @@ static double cost_of(const fitter *own, const double *estimates)
             cost += sqrt(1 + z * z) - 1;
     }
     return isfinite(cost) ? cost : 1e300;
-}
-
-/* Keeps the best ones, sorted. */
-static void keep(candidate *best, size_t *count, const candidate *new)
-{
-    size_t at = *count;
-    while (at > 0 && best[at - 1].cost > new->cost)
-        at--;
-    if (at >= STARTS)
-        return;
-    size_t last = *count < STARTS ? (*count)++ : STARTS - 1;
-    memmove(&best[at + 1], &best[at], (last - at) * sizeof *best);
-    best[at] = *new;
 }
 
 /* Times with all parameters as they begin, one of them at so many times its value. */
@@ -202,34 +173,21 @@ static st_status spread(fitter *own, candidate *best, size_t *count)
         }
         status = evaluate(own, new.parameters, estimates);
         new.cost = status == ST_OK ? cost_of(own, estimates) : 0;
-        if (status == ST_OK)
-            keep(best, count, &new);
+        if (status == ST_OK) {
+            /* Keeps the best ones, sorted. */
+            size_t at = *count;
+            while (at > 0 && best[at - 1].cost > new.cost)
+                at--;
+            if (at >= STARTS)
+                continue;
+            size_t last = *count < STARTS ? (*count)++ : STARTS - 1;
+            memmove(&best[at + 1], &best[at], (last - at) * sizeof *best);
+            best[at] = new;
+        }
     }
     if (sequence != NULL)
         gsl_qrng_free(sequence);
     return status;
-}
-
-static st_status solve_from(fitter *own, const double *start, st_solution *solution)
-{
-    const st_nccl_model *model = &own->fit->model;
-    st_parameter parameters[ST_NCCL_MAX_VARIED];
-    for (size_t i = 0; i < model->varied_count; i++) {
-        parameters[i] = own->parameters[i];
-        parameters[i].start = start[i];
-    }
-    st_problem problem = {.parameters = parameters,
-                          .parameter_count = model->varied_count,
-                          .measured = own->ones,
-                          .row_count = own->rows,
-                          .counts = own->counts,
-                          .loss = ST_LOSS_SOFT_L1,
-                          .scale = loss_scale,
-                          .start_only = true,
-                          .rough = true,
-                          .evaluate = evaluate,
-                          .self = own};
-    return st_solve(&problem, solution);
 }
 
 /* The best of descents from several points; those that fail do not count. */
@@ -238,7 +196,25 @@ static st_status solve(fitter *own, const candidate *starts, size_t count, st_so
     st_status status = ST_ERR_MATH;
     for (size_t i = 0; i < count; i++) {
         st_solution own_solution;
-        st_status solved = solve_from(own, starts[i].parameters, &own_solution);
+        const double *start = starts[i].parameters;
+        const st_nccl_model *model = &own->fit->model;
+        st_parameter solve_parameters[ST_NCCL_MAX_VARIED];
+        for (size_t j = 0; j < model->varied_count; j++) {
+            solve_parameters[j] = own->parameters[j];
+            solve_parameters[j].start = start[j];
+        }
+        st_problem problem = {.parameters = solve_parameters,
+                              .parameter_count = model->varied_count,
+                              .measured = own->ones,
+                              .row_count = own->rows,
+                              .counts = own->counts,
+                              .loss = ST_LOSS_SOFT_L1,
+                              .scale = loss_scale,
+                              .start_only = true,
+                              .rough = true,
+                              .evaluate = evaluate,
+                              .self = own};
+        st_status solved = st_solve(&problem, &own_solution);
         if (solved == ST_ERR_MEMORY)
             return solved;
         if (solved != ST_OK)
@@ -265,24 +241,6 @@ static st_status solve_anew(fitter *own, st_solution *solution)
 
 /* ---- fits ---- */
 
-/* The correction by the rows that count, from their times without it; NULL without memory. */
-static const char *correction_of(fitter *own, const double *times_s)
-{
-    const st_nccl_model *model = &own->fit->model;
-    st_nccl_rest *rests = st_arena_alloc(own->arena, model->point_count + 1, sizeof *rests);
-    size_t count = 0;
-    for (size_t i = 0; rests != NULL && i < model->point_count; i++) {
-        const st_nccl_point *point = &model->points[i];
-        const st_nccl_table *table = own->fit->tables[point->table];
-        if (own->counts[i] && isfinite(times_s[i]))
-            rests[count++] = (st_nccl_rest){.ranks = table->ranks,
-                                            .nodes = table->nodes,
-                                            .size_bytes = point->row->size_bytes,
-                                            .log_ratio = log(point->measured_s / times_s[i])};
-    }
-    return rests != NULL ? st_nccl_rest_text(rests, count, own->arena) : NULL;
-}
-
 /* With the correction that goes with the parameters, where the plugin takes one. */
 static st_status predict(fitter *own, const double *parameters, double *times_s,
                          const char **correction)
@@ -295,7 +253,21 @@ static st_status predict(fitter *own, const double *parameters, double *times_s,
     st_status status = st_nccl_model_run(model, &trial, times_s, own->errors);
     if (status != ST_OK || model->correction == NULL)
         return status;
-    *correction = correction_of(own, times_s);
+    /* The correction by the rows that count, from their times without it. */
+    const st_nccl_model *correction_model = &own->fit->model;
+    st_nccl_rest *rests =
+        st_arena_alloc(own->arena, correction_model->point_count + 1, sizeof *rests);
+    size_t count = 0;
+    for (size_t i = 0; rests != NULL && i < correction_model->point_count; i++) {
+        const st_nccl_point *point = &correction_model->points[i];
+        const st_nccl_table *table = own->fit->tables[point->table];
+        if (own->counts[i] && isfinite(times_s[i]))
+            rests[count++] = (st_nccl_rest){.ranks = table->ranks,
+                                            .nodes = table->nodes,
+                                            .size_bytes = point->row->size_bytes,
+                                            .log_ratio = log(point->measured_s / times_s[i])};
+    }
+    *correction = rests != NULL ? st_nccl_rest_text(rests, count, own->arena) : NULL;
     if (*correction == NULL)
         return ST_ERR_MEMORY;
     trial.correction = *correction;
@@ -522,35 +494,6 @@ static void count_all(fitter *own)
         own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
 }
 
-static st_status run_fits(fitter *own)
-{
-    candidate start = {0};
-    count_all(own);
-    st_status status = keep_told(own);
-    if (status != ST_OK)
-        return status;
-    set_parameters(own);
-    count_all(own);
-    status = fit_all(own, &start);
-    const st_nccl_unseen nothing = {.count = 0};
-    choose_shares(own->fit, &nothing, 0, own->fit->transfers);
-    if (status == ST_OK)
-        status = fit_without(own, ST_NCCL_NO_SIZE, &start);
-    if (status == ST_OK)
-        status = fit_without(own, ST_NCCL_NO_RANKS, &start);
-    return status;
-}
-
-/* With what a fit begins with: a rate that nobody knows is none that nominal options have. */
-static st_status run_start(fitter *own, double *times_s)
-{
-    const st_nccl_model *model = &own->fit->model;
-    bool opens = false;
-    for (size_t i = 0; i < model->varied_count; i++)
-        opens = opens || model->varied[i].is_rate;
-    return opens && own->fit->wants_fit ? run_beginning(own, SIZE_MAX, 1, times_s) : ST_OK;
-}
-
 static st_status refuse_all(fitter *own)
 {
     const st_nccl_fit *fit = own->fit;
@@ -582,7 +525,12 @@ static st_status run_nominal(fitter *own)
                    ? fail(own, status, "the plugin fails")
                    : status;
     memcpy(starts, times, points * sizeof *starts);
-    status = run_start(own, starts);
+    /* With what a fit begins with: a rate that nobody knows is none that nominal options have. */
+    const st_nccl_model *model = &own->fit->model;
+    bool opens = false;
+    for (size_t i = 0; i < model->varied_count; i++)
+        opens = opens || model->varied[i].is_rate;
+    status = opens && own->fit->wants_fit ? run_beginning(own, SIZE_MAX, 1, starts) : ST_OK;
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < points; i++) {
@@ -616,7 +564,32 @@ st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)
     if (fit->model.varied_count == 0)
         return fail(&own, ST_ERR_VALUE,
                     st_errors_text(errors, "plugin '%s' has no option to fit", fit->plugin));
-    return run_fits(&own);
+    candidate start = {0};
+    count_all(&own);
+    st_status fit_status = keep_told(&own);
+    if (fit_status != ST_OK)
+        return fit_status;
+    /* Parameters are above zero and move on a logarithmic scale; an option that may be zero or
+     * less is shifted. */
+    const st_nccl_model *model = &own.fit->model;
+    for (size_t i = 0; i < model->varied_count; i++) {
+        const st_nccl_varied *varied = &model->varied[i];
+        double range = varied->high - varied->low;
+        double shift = varied->low > 0 ? 0 : floor_share * range - varied->low;
+        own.shifts[i] = shift;
+        own.parameters[i] = (st_parameter){.low = varied->low + shift,
+                                           .high = varied->high + shift,
+                                           .start = varied->nominal + shift};
+    }
+    count_all(&own);
+    fit_status = fit_all(&own, &start);
+    const st_nccl_unseen nothing = {.count = 0};
+    choose_shares(own.fit, &nothing, 0, own.fit->transfers);
+    if (fit_status == ST_OK)
+        fit_status = fit_without(&own, ST_NCCL_NO_SIZE, &start);
+    if (fit_status == ST_OK)
+        fit_status = fit_without(&own, ST_NCCL_NO_RANKS, &start);
+    return fit_status;
 }
 
 /* ---- errors ---- */

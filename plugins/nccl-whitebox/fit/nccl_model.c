@@ -55,22 +55,6 @@ static st_status load_cluster(loader *own, const st_job **job)
     return st_job_load(source->paths, NULL, sets, 1, own->arena, job, own->errors);
 }
 
-/* What a heading says, as assignments; returns how many. */
-static size_t write_heading(const st_nccl_rates *rates, const char *gpu, char texts[][SET_BYTES])
-{
-    size_t count = 0;
-    if (gpu != NULL)
-        snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
-    if (rates->nics > 0)
-        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s", rates->nics / 1e9);
-    if (rates->links > 0)
-        snprintf(texts[count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
-                 rates->links / 1e9);
-    if (rates->protocol != NULL)
-        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
-    return count;
-}
-
 /* A table of another GPU than --cluster or --set have is taken for one of theirs, which is told.
  */
 static st_status warn_of_gpu(const loader *own, size_t index)
@@ -106,9 +90,22 @@ static st_status load_job(loader *own, size_t index)
                       : 0;
     if (gpus < table->ranks / table->nodes)
         gpus = table->ranks / table->nodes;
-    if (cluster == NULL)
-        count = write_heading(rates, find_gpu(own, table->gpu), texts);
-    else
+    if (cluster == NULL) {
+        /* What a heading says, as assignments; returns how many. */
+        const char *gpu = find_gpu(own, table->gpu);
+        size_t heading_count = 0;
+        if (gpu != NULL)
+            snprintf(texts[heading_count++], SET_BYTES, "cluster.gpu=%s", gpu);
+        if (rates->nics > 0)
+            snprintf(texts[heading_count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s",
+                     rates->nics / 1e9);
+        if (rates->links > 0)
+            snprintf(texts[heading_count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
+                     rates->links / 1e9);
+        if (rates->protocol != NULL)
+            snprintf(texts[heading_count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
+        count = heading_count;
+    } else
         snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
     if (cluster != NULL && rates->protocol != NULL && !says(cluster, "cluster.protocol"))
         snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
@@ -335,18 +332,6 @@ static const char *stands_in(const loader *own, const st_plugin_option *option, 
     return found;
 }
 
-/* A rate that nobody knows begins at what the rows reach. */
-static void vary_rate(const loader *own, st_nccl_varied *varied)
-{
-    double most = 0;
-    for (size_t i = 0; i < own->count; i++)
-        most = fmax(most, peak_of(own->tables[i]));
-    varied->nominal = most;
-    varied->low = most / 20;
-    varied->high = most * 20;
-    varied->is_rate = true;
-}
-
 /* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
 static bool is_share(loader *own, const st_plugin_option *option)
 {
@@ -395,7 +380,14 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
     if (stands_in(own, option, &needed) != NULL) {
         if (given || !needed || own->source->rate_from_peak)
             return ST_OK;
-        vary_rate(own, &varied);
+        /* A rate that nobody knows begins at what the rows reach. */
+        double most = 0;
+        for (size_t i = 0; i < own->count; i++)
+            most = fmax(most, peak_of(own->tables[i]));
+        varied.nominal = most;
+        varied.low = most / 20;
+        varied.high = most * 20;
+        varied.is_rate = true;
     }
     if (model->varied_count >= ST_NCCL_MAX_VARIED)
         return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
@@ -496,14 +488,6 @@ static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_r
     }
 }
 
-static void tell_rates(loader *own)
-{
-    for (size_t i = 0; i < own->count; i++) {
-        tell_rate(own, i, false, &own->model->told[i].links);
-        tell_rate(own, i, true, &own->model->told[i].nics);
-    }
-}
-
 bool st_nccl_is_over_pcie(const st_nccl_told *told)
 {
     static const double most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
@@ -537,7 +521,10 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
     if (status == ST_OK)
         status = list_varied(&own);
     if (status == ST_OK) {
-        tell_rates(&own);
+        for (size_t i = 0; i < own.count; i++) {
+            tell_rate(&own, i, false, &own.model->told[i].links);
+            tell_rate(&own, i, true, &own.model->told[i].nics);
+        }
         model->gpu = st_profile_machine_of(own.jobs[0]).gpu;
     }
     return status;

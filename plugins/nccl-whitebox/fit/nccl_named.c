@@ -134,44 +134,35 @@ static bool is_size(const char *column)
            strcmp(column, "Size") == 0 || strncmp(column, "Size (", 6) == 0;
 }
 
-/* Size and times by the names of the columns; of two times the first is out of place. */
-static bool find_columns(const named_line *line, table_layout *found)
-{
-    size_t times = 0;
-    bool has_size = false;
-    *found = (table_layout){.columns = line->count, .times = {COLUMNS, COLUMNS}};
-    for (size_t i = 0; i < line->count; i++) {
-        double seconds = unit_of_time(line->columns[i]);
-        if (!has_size && is_size(line->columns[i])) {
-            found->size = i;
-            has_size = true;
-        } else if (seconds > 0 && times < 2) {
-            found->times[times] = i;
-            found->scale[times++] = seconds;
-        }
-    }
-    return has_size && times > 0;
-}
-
-/* "# Size       Avg Latency(us)", where names have blanks in them: the first two columns count. */
-static bool is_osu_heading(const named_line *line)
-{
-    named_line words = *line;
-    cut(&words, ' ');
-    return words.count >= 3 && strcmp(words.columns[0], "#") == 0 &&
-           strcmp(words.columns[1], "Size") == 0;
-}
-
 /* The layout of a heading; its form is NO_FORM where the line is none. */
 static table_layout layout_of(named_line *line)
 {
     table_layout found = {
         .form = OSU, .times = {1, COLUMNS}, .scale = {1e-6, 0}}; /* the mean of all ranks */
-    if (is_osu_heading(line))
+    /* "# Size       Avg Latency(us)", where names have blanks in them: the first two columns
+     * count. */
+    named_line words = *line;
+    cut(&words, ' ');
+    if (words.count >= 3 && strcmp(words.columns[0], "#") == 0 &&
+        strcmp(words.columns[1], "Size") == 0)
         return found;
     char separator = separator_of(line);
     cut(line, separator);
-    bool is_table = find_columns(line, &found);
+    /* Size and times by the names of the columns; of two times the first is out of place. */
+    size_t times = 0;
+    bool has_size = false;
+    found = (table_layout){.columns = line->count, .times = {COLUMNS, COLUMNS}};
+    for (size_t i = 0; i < line->count; i++) {
+        double seconds = unit_of_time(line->columns[i]);
+        if (!has_size && is_size(line->columns[i])) {
+            found.size = i;
+            has_size = true;
+        } else if (seconds > 0 && times < 2) {
+            found.times[times] = i;
+            found.scale[times++] = seconds;
+        }
+    }
+    bool is_table = has_size && times > 0;
     if (is_table && separator == '|')
         found.form = MSCCLPP;
     else if (is_table && strcmp(line->columns[found.size], "size(B)") == 0)
@@ -208,21 +199,6 @@ static void read_osu_title(named_reader *reader, const named_line *line)
         st_nccl_refuse(reader->own, ST_ERR_NAME, line->number,
                        "unknown collective" ST_FOUND "'%s'" ST_EXPECTED "one such as Allreduce",
                        st_nccl_text(reader->own, name, strlen(name)));
-}
-
-static void begin_table(named_reader *reader, const table_layout *layout, const named_line *line)
-{
-    bool has_time = holds(line, "Latency(us)") || holds(line, "Latency (us)");
-    if (layout->form == OSU && !has_time) {
-        st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
-                       "a test of bandwidth, which says no time of a message" ST_EXPECTED
-                       "a latency test of the OSU micro-benchmarks");
-        return;
-    }
-    reader->layout = *layout;
-    st_nccl_open_table(reader->own, line->number);
-    if (reader->own->status == ST_OK && layout->form == OSU)
-        reader->own->tables[reader->own->table_count - 1].sizes_of_osu = true;
 }
 
 /* ---- rows ---- */
@@ -266,31 +242,33 @@ static bool take_row(named_reader *reader, named_line *line)
     return true;
 }
 
-static void broken_row(named_reader *reader, const named_line *line)
-{
-    st_nccl_refuse(reader->own, ST_ERR_SYNTAX, line->number,
-                   "a row that is none" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
-                   st_nccl_text(reader->own, line->text, line->length < 60 ? line->length : 60));
-}
-
-/* Lines between the rows of a table that say nothing: rules, remarks, what is blank. */
-static bool is_remark(const named_line *line)
-{
-    return line->length == 0 || line->text[0] == '#' || line->text[0] == '+';
-}
-
 static void read_line(named_reader *reader, named_line *line)
 {
     table_layout found = layout_of(line);
+    /* Lines between the rows of a table that say nothing: rules, remarks, what is blank. */
     if (found.form != NO_FORM) {
-        begin_table(reader, &found, line);
+        bool has_time = holds(line, "Latency(us)") || holds(line, "Latency (us)");
+        if (found.form == OSU && !has_time) {
+            st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
+                           "a test of bandwidth, which says no time of a message" ST_EXPECTED
+                           "a latency test of the OSU micro-benchmarks");
+            return;
+        }
+        reader->layout = found;
+        st_nccl_open_table(reader->own, line->number);
+        if (reader->own->status == ST_OK && found.form == OSU)
+            reader->own->tables[reader->own->table_count - 1].sizes_of_osu = true;
     } else if (holds(line, "# OSU ")) {
         reader->layout.form = NO_FORM;
         read_osu_title(reader, line);
-    } else if (reader->layout.form != NO_FORM && !is_remark(line) && !take_row(reader, line)) {
+    } else if (reader->layout.form != NO_FORM && line->length != 0 && line->text[0] != '#' &&
+               line->text[0] != '+' && !take_row(reader, line)) {
         if (reader->layout.form == LOOK_UP && line->count > 0 && line->columns[0][0] >= '0' &&
             line->columns[0][0] <= '9')
-            broken_row(reader, line);
+            st_nccl_refuse(
+                reader->own, ST_ERR_SYNTAX, line->number,
+                "a row that is none" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
+                st_nccl_text(reader->own, line->text, line->length < 60 ? line->length : 60));
         reader->layout.form = NO_FORM;
     }
 }

@@ -71,11 +71,6 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-static bool is_ports(const char *at)
-{
-    return begins_any(at, "hca|nic|port|rail|adapter");
-}
-
 /* "x" as in 4x200, behind the number or before it; NULL where it is none. */
 static const char *after_times(const char *at)
 {
@@ -172,7 +167,7 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
     } else if (unit > 0) {
         own->second = number * unit;
         *next = take_ports_behind(own, after); /* "NDR 400 Gb/s x8" */
-    } else if (is_ports(after) && counts) {
+    } else if (begins_any(after, "hca|nic|port|rail|adapter") && counts) {
         own->ports = number;
     }
 }
@@ -196,20 +191,6 @@ static const char *take_generation(clause *own, const char *at)
     return at + 1;
 }
 
-static void take_scope(clause *own)
-{
-    const char *text = own->text;
-    if (has(text, "per gpu|/gpu|per rank"))
-        own->of = OF_A_GPU;
-    else if (own->rate > 0 && has(text, "s per node|s/node|per host"))
-        own->of = OF_A_NODE;
-    else if (has(text, "per nic|per port|per hca"))
-        own->of = OF_A_PORT;
-    own->both_ways = has(text, "bidir|both ways");
-    own->one_way = has(text, "per direction|one way|one direction|unidir");
-    own->is_of_links = has(text, "nvlink|nvswitch") && !has(text, "inter");
-}
-
 static void read_clause(const char *from, size_t length, st_nccl_rates *rates, clause *own)
 {
     *own = (clause){.rate = 0};
@@ -226,7 +207,16 @@ static void read_clause(const char *from, size_t length, st_nccl_rates *rates, c
         }
         at = next;
     }
-    take_scope(own);
+    const char *text = own->text;
+    if (has(text, "per gpu|/gpu|per rank"))
+        own->of = OF_A_GPU;
+    else if (own->rate > 0 && has(text, "s per node|s/node|per host"))
+        own->of = OF_A_NODE;
+    else if (has(text, "per nic|per port|per hca"))
+        own->of = OF_A_PORT;
+    own->both_ways = has(text, "bidir|both ways");
+    own->one_way = has(text, "per direction|one way|one direction|unidir");
+    own->is_of_links = has(text, "nvlink|nvswitch") && !has(text, "inter");
 }
 
 /* ---- statements ---- */
@@ -280,28 +270,6 @@ static st_status take_network(heading *own, const clause *next)
     return ST_OK;
 }
 
-/* "one HCA per GPU", "1:1 GPU to NIC". */
-static bool is_port_of_gpu(const clause *next)
-{
-    return has(next->text, "hca|nic|port|rail|adapter") && has(next->text, "per gpu|/gpu|1:1");
-}
-
-static double ports_of_gpu(const clause *next)
-{
-    return next->ports > 0 ? next->ports : has(next->text, "two |dual") ? 2 : 1;
-}
-
-/* Ports of a node that a statement without a rate tells of. */
-static void count_ports(heading *own, const clause *next)
-{
-    if (next->rate > 0)
-        return;
-    if (is_port_of_gpu(next))
-        own->ports = ports_of_gpu(next) * (double)per_node(own);
-    else if (next->ports > 0)
-        own->ports = next->ports;
-}
-
 /* Bytes up to what parts statements: ';', ',', '+' or "and". */
 static size_t part_length(const char *at)
 {
@@ -320,7 +288,18 @@ static st_status read_fabric(heading *own, bool counts)
         clause next;
         read_clause(at, length, own->rates, &next);
         if (counts) {
-            count_ports(own, &next);
+            /* Ports of a node that a statement without a rate tells of. */
+            if (!(next.rate > 0)) {
+                /* "one HCA per GPU", "1:1 GPU to NIC". */
+                if (has(next.text, "hca|nic|port|rail|adapter") &&
+                    has(next.text, "per gpu|/gpu|1:1"))
+                    own->ports = (next.ports > 0                ? next.ports
+                                  : has(next.text, "two |dual") ? 2
+                                                                : 1) *
+                                 (double)per_node(own);
+                else if (next.ports > 0)
+                    own->ports = next.ports;
+            }
         } else if (next.rate > 0 && next.is_of_links) {
             if (next.both_ways || next.one_way)
                 own->rates->links = next.rate / (next.both_ways ? 2 : 1);

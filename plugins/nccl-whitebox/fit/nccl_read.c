@@ -192,22 +192,6 @@ bool st_nccl_is_plausible(const st_nccl_row *row)
            is_consistent(row, 1);
 }
 
-static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
-{
-    for (int i = 0; i < 2; i++) {
-        if (isnan(row->time_s[i]) || (row->time_s[i] > 0 && row->time_s[i] < 1e6))
-            continue;
-        char text[ST_QUANTITY_TEXT];
-        const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
-        st_nccl_refuse(reader, ST_ERR_VALUE, row->line,
-                       "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
-                       "more than 0 us and less than 10^12 us",
-                       i == 0 ? "out of place" : "in place", found);
-        return false;
-    }
-    return true;
-}
-
 void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
 {
     if (reader->table_count == 0 || reader->status != ST_OK)
@@ -226,8 +210,17 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
         table->left_out++;
         return;
     }
-    if (!check_times(reader, row))
+    for (int i = 0; i < 2; i++) {
+        if (isnan(row->time_s[i]) || (row->time_s[i] > 0 && row->time_s[i] < 1e6))
+            continue;
+        char text[ST_QUANTITY_TEXT];
+        const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
+        st_nccl_refuse(reader, ST_ERR_VALUE, row->line,
+                       "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
+                       "more than 0 us and less than 10^12 us",
+                       i == 0 ? "out of place" : "in place", found);
         return;
+    }
     if (!is_consistent(row, 0) || !is_consistent(row, 1)) {
         st_nccl_skip_row(reader, row->line);
         return;
@@ -304,16 +297,6 @@ static void join_trays(st_nccl_table *table)
     table->nodes = domains;
 }
 
-/* The collective of the request, of the file's text, or of its path. */
-static void name_collectives(st_nccl_reader *reader)
-{
-    const char *found = st_nccl_path_collective(reader->input->file);
-    for (size_t i = 0; i < reader->table_count; i++)
-        if (reader->tables[i].collective == NULL)
-            reader->tables[i].collective =
-                reader->request->collective != NULL ? reader->request->collective : found;
-}
-
 /* Ranks of a node that the file's name alone says: "a100_4g.txt". */
 static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
 {
@@ -329,23 +312,16 @@ static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
                                 ranks));
 }
 
-/* OSU counts what a rank sends to one other, nccl-tests all that it sends or receives. */
-static void count_whole_messages(st_nccl_table *table)
-{
-    static const char *const of_parts[] = {"all_gather", "all_to_all", "gather", "scatter"};
-    bool parts = false;
-    for (size_t i = 0; i < sizeof of_parts / sizeof of_parts[0]; i++)
-        parts = parts || strcmp(table->collective, of_parts[i]) == 0;
-    for (size_t i = 0; table->sizes_of_osu && parts && i < table->row_count; i++)
-        table->rows[i].size_bytes *= (double)table->ranks;
-    table->sizes_of_osu = false;
-}
-
 static void check_collectives(st_nccl_reader *reader)
 {
     const char *wanted = reader->request->collective;
     size_t kept = 0;
-    name_collectives(reader);
+    /* The collective of the request, of the file's text, or of its path. */
+    const char *found = st_nccl_path_collective(reader->input->file);
+    for (size_t i = 0; i < reader->table_count; i++)
+        if (reader->tables[i].collective == NULL)
+            reader->tables[i].collective =
+                reader->request->collective != NULL ? reader->request->collective : found;
     for (size_t i = 0; i < reader->table_count; i++) {
         st_nccl_table *table = &reader->tables[i];
         const char *own = table->collective;
@@ -394,7 +370,15 @@ static void finish(st_nccl_reader *reader)
         name_ranks(reader, table);
         check_ranks(reader, table);
         if (reader->status == ST_OK) {
-            count_whole_messages(table);
+            /* OSU counts what a rank sends to one other, nccl-tests all that it sends or
+             * receives. */
+            static const char *const of_parts[] = {"all_gather", "all_to_all", "gather", "scatter"};
+            bool parts = false;
+            for (size_t j = 0; j < sizeof of_parts / sizeof of_parts[0]; j++)
+                parts = parts || strcmp(table->collective, of_parts[j]) == 0;
+            for (size_t j = 0; table->sizes_of_osu && parts && j < table->row_count; j++)
+                table->rows[j].size_bytes *= (double)table->ranks;
+            table->sizes_of_osu = false;
             join_trays(table);
         }
     }

@@ -46,23 +46,6 @@ static void put_rate(const char *name, const char *key, const st_nccl_told_rate 
         st_say(row, ", %s of %s", name, told->from);
 }
 
-/* Boards differ in how GPUs without NVLink reach each other, and no data sheet says it. */
-static void say_cliff(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
-{
-    if (st_nccl_is_over_pcie(told) && table->ranks > 2 * table->nodes)
-        st_say(row, "; over PCIe: more than two GPUs may go through shared memory, a cliff between "
-                    "numbers of GPUs that only a measurement shows");
-}
-
-static void put_rates(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
-{
-    if (table->ranks > table->nodes)
-        put_rate("links", "link_rate", &told->links, row);
-    if (table->nodes > 1)
-        put_rate("NICs of a node", "nic_rate", &told->nics, row);
-    say_cliff(table, told, row);
-}
-
 static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_node *list)
 {
     bool in_place = table->buffers == ST_NCCL_IN_PLACE;
@@ -91,7 +74,14 @@ static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_n
         st_say(row, ", NCCL ");
         st_say_ink(row, ST_INK_PLAIN, table->version);
     }
-    put_rates(table, told, row);
+    if (table->ranks > table->nodes)
+        put_rate("links", "link_rate", &told->links, row);
+    if (table->nodes > 1)
+        put_rate("NICs of a node", "nic_rate", &told->nics, row);
+    /* Boards differ in how GPUs without NVLink reach each other, and no data sheet says it. */
+    if (st_nccl_is_over_pcie(told) && table->ranks > 2 * table->nodes)
+        st_say(row, "; over PCIe: more than two GPUs may go through shared memory, a cliff between "
+                    "numbers of GPUs that only a measurement shows");
     if (table->left_out > 0)
         st_say(row, "; %zu row%s left out", table->left_out, table->left_out == 1 ? "" : "s");
     st_say(row, "\n");
@@ -110,35 +100,6 @@ static const char *note_of(const st_nccl_varied *varied, double value)
     if (varied->high - value < 1e-3 * range)
         return "at its upper bound";
     return !varied->is_rate && away > rare * varied->deviation ? "further than expected" : "";
-}
-
-static void say_correction(const st_nccl_fit *fit, st_node *node)
-{
-    size_t groups = 1;
-    if (fit->correction == NULL)
-        return;
-    for (const char *at = strchr(fit->correction, ';'); at != NULL; at = strchr(at + 1, ';'))
-        groups++;
-    st_say(node, "  ");
-    st_say_ink(node, ST_INK_NAME, fit->model.correction);
-    st_say(node, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
-}
-
-/* Why groups that were not measured take no more of the calibration. */
-static void say_reason(const st_nccl_transfer *own, st_node *map)
-{
-    const char *numbers = own->groups == 1 ? "number" : "numbers";
-    if (isfinite(own->least_gain))
-        st_say(
-            map,
-            ": with more, %zu %s of ranks, left out one by one, gain %+.0f %% of nominal's error, "
-            "and a further one may lose %.0f %%\n",
-            own->groups, numbers, 100 * own->gain, -100 * own->least_gain);
-    else
-        st_say(
-            map,
-            ": nominal is %+.1f %% off on %zu %s of ranks, and %.1f %% besides by size and ranks\n",
-            100 * expm1(own->common), own->groups, numbers, 100 * own->apart);
 }
 
 /* Groups that were not measured take all of the calibration, a part, or what is nominal. */
@@ -162,7 +123,19 @@ static void say_transfer(const st_nccl_transfer *own, const char *kind, size_t r
     else
         st_say(map, "  groups of %s that were not measured take %.0f %% of it %s", kind,
                100 * own->share, st_nccl_ranges[range].name);
-    say_reason(own, map);
+    /* Why groups that were not measured take no more of the calibration. */
+    const char *numbers = own->groups == 1 ? "number" : "numbers";
+    if (isfinite(own->least_gain))
+        st_say(
+            map,
+            ": with more, %zu %s of ranks, left out one by one, gain %+.0f %% of nominal's error, "
+            "and a further one may lose %.0f %%\n",
+            own->groups, numbers, 100 * own->gain, -100 * own->least_gain);
+    else
+        st_say(
+            map,
+            ": nominal is %+.1f %% off on %zu %s of ranks, and %.1f %% besides by size and ranks\n",
+            100 * expm1(own->common), own->groups, numbers, 100 * own->apart);
 }
 
 static bool has_tables(const st_nccl_fit *fit, bool of_several)
@@ -171,22 +144,6 @@ static bool has_tables(const st_nccl_fit *fit, bool of_several)
         if ((fit->tables[i]->nodes > 1) == of_several)
             return true;
     return false;
-}
-
-static void say_transfers(const st_nccl_fit *fit, st_node *map)
-{
-    static const char *const kinds[] = {"one node", "several nodes"};
-    static const char *const keys[] = {"one_node", "several_nodes"};
-    static const size_t ranges[] = {ST_NCCL_SMALL, ST_NCCL_LARGE};
-    st_node *list = st_put_map(map, "transfer");
-    for (int i = 0; i < 2; i++) {
-        st_node *group = has_tables(fit, i > 0) ? st_put_map(list, keys[i]) : NULL;
-        for (int k = 0; k < 2 && group != NULL; k++) {
-            size_t slot = st_nccl_share_slot(i > 0, k > 0);
-            if (fit->model.shares[slot] != NULL)
-                say_transfer(&fit->transfers[slot], kinds[i], ranges[k], group);
-        }
-    }
 }
 
 static void fill_option(const void *context, size_t index, st_node *row)
@@ -219,30 +176,30 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
         return;
     st_table_show(st_say_table(map, shape, 5, 2), rows,
                   "name,.fitted,.nominal,standard_error,.note");
-    say_correction(fit, map);
-    say_transfers(fit, map);
+    size_t groups = 1;
+    if (fit->correction != NULL) {
+        for (const char *at = strchr(fit->correction, ';'); at != NULL; at = strchr(at + 1, ';'))
+            groups++;
+        st_say(map, "  ");
+        st_say_ink(map, ST_INK_NAME, fit->model.correction);
+        st_say(map, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
+    }
+    static const char *const kinds[] = {"one node", "several nodes"};
+    static const char *const keys[] = {"one_node", "several_nodes"};
+    static const size_t ranges[] = {ST_NCCL_SMALL, ST_NCCL_LARGE};
+    st_node *list = st_put_map(map, "transfer");
+    for (int i = 0; i < 2; i++) {
+        st_node *group = has_tables(fit, i > 0) ? st_put_map(list, keys[i]) : NULL;
+        for (int k = 0; k < 2 && group != NULL; k++) {
+            size_t slot = st_nccl_share_slot(i > 0, k > 0);
+            if (fit->model.shares[slot] != NULL)
+                say_transfer(&fit->transfers[slot], kinds[i], ranges[k], group);
+        }
+    }
     st_say(map, "\n");
 }
 
 /* ---- errors ---- */
-
-/* What a range of sizes and a kind of estimate have in common with others stands around the row. */
-static void put_row_of_errors(size_t range, st_nccl_kind kind, const st_error_summary *errors,
-                              st_node *list)
-{
-    if (errors->count == 0)
-        return;
-    st_node *row = st_put_line_map(list, NULL);
-    const st_item *last = list->count > 1 ? st_node_find(list->items[list->count - 2].node,
-                                                         ".sizes", strlen(".sizes"))
-                                          : NULL;
-    bool same = last != NULL && strcmp(last->text, st_nccl_ranges[range].key) == 0;
-    st_put_text(row, ".range", same ? "" : st_nccl_ranges[range].name);
-    st_put_text(row, ".kind", st_nccl_kind_texts[kind]);
-    st_put_text(row, ".sizes", st_nccl_ranges[range].key);
-    st_put_text(row, ".estimate", st_nccl_kind_keys[kind]);
-    st_error_summary_put(row, errors);
-}
 
 static void put_errors(const st_nccl_fit *fit, st_node *map)
 {
@@ -266,7 +223,20 @@ static void put_errors(const st_nccl_fit *fit, st_node *map)
             }
             if (fit->times_s[kind] != NULL)
                 st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_keys[kind]), &summary);
-            put_row_of_errors(range, kind, &summary, list);
+            /* What a range of sizes and a kind of estimate have in common with others stands
+             * around the row. */
+            if (summary.count == 0)
+                continue;
+            st_node *row = st_put_line_map(list, NULL);
+            const st_item *last = list->count > 1 ? st_node_find(list->items[list->count - 2].node,
+                                                                 ".sizes", strlen(".sizes"))
+                                                  : NULL;
+            bool same = last != NULL && strcmp(last->text, st_nccl_ranges[range].key) == 0;
+            st_put_text(row, ".range", same ? "" : st_nccl_ranges[range].name);
+            st_put_text(row, ".kind", st_nccl_kind_texts[kind]);
+            st_put_text(row, ".sizes", st_nccl_ranges[range].key);
+            st_put_text(row, ".estimate", st_nccl_kind_keys[kind]);
+            st_error_summary_put(row, &summary);
         }
     }
     st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), list,
@@ -306,23 +276,6 @@ static void fill_row(const void *context, size_t index, st_node *row)
     st_put_count(row, ".nodes", table->nodes);
 }
 
-static void put_rows(const st_nccl_fit *fit, st_node *map)
-{
-    const st_table_column time = {.look = ST_LOOK_UNIT, .none = "-", .right = true};
-    st_table_column shape[3 + ST_NCCL_KINDS] = {
-        {.title = "file:line", .ink = ST_INK_NAME}, {.title = "bytes", .right = true}, time};
-    shape[2].title = "measured";
-    for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
-        shape[3 + kind] = time;
-        shape[3 + kind].title = fit->times_s[kind] != NULL ? st_nccl_kind_texts[kind] : "";
-    }
-    st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
-    st_say(map, "\n");
-    st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), rows,
-                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3,.time4,.time5,.time6,"
-                  ".time7");
-}
-
 /* ---- all of it ---- */
 
 static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
@@ -348,8 +301,22 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     put_options(fit, map);
     st_put_text_or_null(map, "correction", fit->correction);
     put_errors(fit, map);
-    if (report->details)
-        put_rows(fit, map);
+    if (report->details) {
+        const st_table_column time = {.look = ST_LOOK_UNIT, .none = "-", .right = true};
+        st_table_column shape[3 + ST_NCCL_KINDS] = {
+            {.title = "file:line", .ink = ST_INK_NAME}, {.title = "bytes", .right = true}, time};
+        shape[2].title = "measured";
+        for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
+            shape[3 + kind] = time;
+            shape[3 + kind].title = fit->times_s[kind] != NULL ? st_nccl_kind_texts[kind] : "";
+        }
+        st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
+        st_say(map, "\n");
+        st_table_show(
+            st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), rows,
+            ".place,size_bytes,.measured,.time0,.time1,.time2,.time3,.time4,.time5,.time6,"
+            ".time7");
+    }
     st_put_text(map, ".file", first->file);
     st_put_text(map, ".tables", fit->table_count == 1 ? "1" : "several");
     if (fit->table_count == 1) {

@@ -49,15 +49,6 @@ static double likeness(double octaves)
 
 ST_COMPARE(compare, st_nccl_rest, ST_RISING(ranks) ST_RISING(nodes) ST_RISING(size_bytes));
 
-static size_t group_length(const st_nccl_rest *rows, size_t count)
-{
-    size_t length = 1;
-    while (length < count && rows[length].ranks == rows[0].ranks &&
-           rows[length].nodes == rows[0].nodes)
-        length++;
-    return length;
-}
-
 static long bin_of(double size_bytes)
 {
     return lround(BINS_PER_OCTAVE * log2(size_bytes));
@@ -87,44 +78,35 @@ static void gather(const st_nccl_rest *rows, size_t count, curve *own)
 
 /* ---- the process ---- */
 
-/* Inverse of the covariance of the rows. */
-static int invert(const curve *own, gsl_matrix *matrix)
-{
-    for (size_t i = 0; i < own->count; i++)
-        for (size_t k = 0; k < own->count; k++) {
-            double noise = i == k ? noise_share / (own->rows[i] * own->weights[i]) : 0;
-            gsl_matrix_set(matrix, i, k, likeness(own->octaves[i] - own->octaves[k]) + noise);
-        }
-    int status = gsl_linalg_cholesky_decomp1(matrix);
-    return status == GSL_SUCCESS ? gsl_linalg_cholesky_invert(matrix) : status;
-}
-
-/* How far each row is from what the others say (5.12), and from that its weight. */
-static void weigh(curve *own, const gsl_matrix *inverse, const gsl_vector *duals)
-{
-    double away[MOST_BINS] = {0};
-    double sorted[MOST_BINS];
-    for (size_t i = 0; i < own->count; i++) {
-        away[i] = gsl_vector_get(duals, i) / gsl_matrix_get(inverse, i, i);
-        sorted[i] = fabs(away[i]);
-    }
-    /* 1.48: from the median to the standard deviation of a normal distribution */
-    double spread = fmax(1.48 * st_median(sorted, own->count), least_spread);
-    for (size_t i = 0; i < own->count; i++) {
-        double z = away[i] / (cauchy_cut * spread);
-        own->weights[i] = 1 / (1 + z * z);
-    }
-}
-
 /* Fills `duals`: the curve is the sum over rows of these times the likeness to the row. */
 static int solve(curve *own, gsl_matrix *matrix, gsl_vector *duals)
 {
     gsl_vector_view rests = gsl_vector_view_array(own->rests, own->count);
     int status = GSL_SUCCESS;
     for (int round = 0; round < ROUNDS && status == GSL_SUCCESS; round++) {
-        if (round > 0)
-            weigh(own, matrix, duals);
-        status = invert(own, matrix);
+        if (round > 0) {
+            /* How far each row is from what the others say (5.12), and from that its weight. */
+            double away[MOST_BINS] = {0};
+            double sorted[MOST_BINS];
+            for (size_t i = 0; i < own->count; i++) {
+                away[i] = gsl_vector_get(duals, i) / gsl_matrix_get(matrix, i, i);
+                sorted[i] = fabs(away[i]);
+            }
+            /* 1.48: from the median to the standard deviation of a normal distribution */
+            double spread = fmax(1.48 * st_median(sorted, own->count), least_spread);
+            for (size_t i = 0; i < own->count; i++) {
+                double z = away[i] / (cauchy_cut * spread);
+                own->weights[i] = 1 / (1 + z * z);
+            }
+        }
+        /* Inverse of the covariance of the rows. */
+        for (size_t i = 0; i < own->count; i++)
+            for (size_t k = 0; k < own->count; k++) {
+                double noise = i == k ? noise_share / (own->rows[i] * own->weights[i]) : 0;
+                gsl_matrix_set(matrix, i, k, likeness(own->octaves[i] - own->octaves[k]) + noise);
+            }
+        int invert_status = gsl_linalg_cholesky_decomp1(matrix);
+        status = invert_status == GSL_SUCCESS ? gsl_linalg_cholesky_invert(matrix) : invert_status;
         if (status == GSL_SUCCESS)
             status = gsl_blas_dsymv(CblasLower, 1, matrix, &rests.vector, 0, duals);
     }
@@ -160,21 +142,6 @@ static void write_curve(const st_nccl_rest *group, const curve *own, const gsl_v
     }
 }
 
-static bool add_curve(const st_nccl_rest *rows, size_t count, curve *own, st_buffer *buffer)
-{
-    gather(rows, count, own);
-    gsl_matrix *matrix = gsl_matrix_alloc(own->count, own->count);
-    gsl_vector *duals = gsl_vector_alloc(own->count);
-    bool done = matrix != NULL && duals != NULL && solve(own, matrix, duals) == GSL_SUCCESS;
-    if (done)
-        write_curve(rows, own, duals, buffer);
-    if (duals != NULL)
-        gsl_vector_free(duals);
-    if (matrix != NULL)
-        gsl_matrix_free(matrix);
-    return done;
-}
-
 const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
 {
     st_buffer buffer = {0};
@@ -183,8 +150,25 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     qsort(rows, count, sizeof *rows, compare);
     for (size_t i = 0; i < count && done;) {
-        size_t length = group_length(rows + i, count - i);
-        done = add_curve(rows + i, length, own, &buffer);
+        const st_nccl_rest *length_rows = rows + i;
+        const size_t length_count = count - i;
+        size_t length = 1;
+        while (length < length_count && length_rows[length].ranks == length_rows[0].ranks &&
+               length_rows[length].nodes == length_rows[0].nodes)
+            length++;
+        const st_nccl_rest *curve_rows = rows + i;
+        gather(curve_rows, length, own);
+        gsl_matrix *matrix = gsl_matrix_alloc(own->count, own->count);
+        gsl_vector *duals = gsl_vector_alloc(own->count);
+        bool curve_done =
+            matrix != NULL && duals != NULL && solve(own, matrix, duals) == GSL_SUCCESS;
+        if (curve_done)
+            write_curve(curve_rows, own, duals, &buffer);
+        if (duals != NULL)
+            gsl_vector_free(duals);
+        if (matrix != NULL)
+            gsl_matrix_free(matrix);
+        done = curve_done;
         i += length;
     }
     gsl_set_error_handler(handler);

@@ -148,14 +148,6 @@ static size_t find_sizes(const log_line *line)
     return is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
 }
 
-/* nccl-tests -C 1: how long the host takes to start a collective, whatever that takes. */
-static void refuse_cpu_times(text_reader *reader, const log_line *line)
-{
-    st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
-                   "times of the host that starts collectives (nccl-tests -C 1)" ST_FOUND
-                   "cputime" ST_EXPECTED "time, as without -C");
-}
-
 /* Names the columns; false where the line is no heading. */
 static bool read_heading(text_reader *reader, const log_line *line)
 {
@@ -170,7 +162,11 @@ static bool read_heading(text_reader *reader, const log_line *line)
         token own = line->tokens[i];
         bool is_time = is_word(own, "time");
         if (is_word(own, "cputime")) {
-            refuse_cpu_times(reader, line);
+            /* nccl-tests -C 1: how long the host takes to start a collective, whatever that
+             * takes. */
+            st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
+                           "times of the host that starts collectives (nccl-tests -C 1)" ST_FOUND
+                           "cputime" ST_EXPECTED "time, as without -C");
             return false;
         }
         has_root = has_root || is_word(own, "root");
@@ -264,15 +260,6 @@ static size_t count_measures(const log_line *line, size_t from)
     return count;
 }
 
-/* A gap as wide as a block of columns: the results out of place were not asked for. */
-static bool lacks_first_block(const text_reader *reader, const log_line *line, size_t next,
-                              size_t measures)
-{
-    const token *before = &line->tokens[next - 1];
-    return measures > 0 && measures * 2 == reader->measure_count &&
-           line->tokens[next].text - (before->text + before->length) > BLANK_COLUMNS;
-}
-
 /*
  * The rest of the open row behind somebody else's words; tokens before `from` are taken. Numbers
  * that are no times, "Channel 00/24 : 0 1 2 3", are somebody else's, too.
@@ -294,36 +281,6 @@ static void take_tail(text_reader *reader, const log_line *line, size_t from)
         reader->row = row;
         reader->filled = filled;
     }
-}
-
-/* Begins a row at a token that is a size; what follows on the line is taken as far as it fits. */
-static void begin_row(text_reader *reader, const log_line *line, size_t at)
-{
-    size_t next = at + (reader->has_type ? 3 : 2);
-    double size = 0;
-    close_row(reader);
-    (void)read_number(without_prefix(line->tokens[at]), &size);
-    reader->row = (st_nccl_row){.size_bytes = size,
-                                .time_s = {(double)NAN, (double)NAN},
-                                .bandwidth = {(double)NAN, (double)NAN},
-                                .line = line->number};
-    reader->is_open = true;
-    reader->filled = 0;
-    if (reader->has_type && next < line->count && !is_measure(line->tokens[next]))
-        next++; /* the operation, or the beginning of somebody else's line */
-    size_t measures = count_measures(line, next);
-    if (reader->has_root && measures > 0 && is_integer(line->tokens[next]) &&
-        (line->tokens[next].text[0] == '-' || measures != reader->measure_count)) {
-        next++;
-        measures--;
-    }
-    if (lacks_first_block(reader, line, next, measures))
-        reader->filled = reader->measure_count / 2;
-    for (size_t i = 0; i < measures && reader->filled < reader->measure_count; i++)
-        take_measure(reader, line->tokens[next + i]);
-    take_tail(reader, line, next + measures);
-    if (reader->filled == reader->measure_count)
-        close_row(reader);
 }
 
 /* The next pieces of the open row, on a line of their own or before somebody else's words. */
@@ -385,7 +342,36 @@ static void begin_rows(text_reader *reader, const log_line *line, size_t row)
         size_t next = row + 3 < line->count ? find_row(reader, line, row + 3) : line->count;
         log_line part = *line;
         part.count = next;
-        begin_row(reader, &part, row);
+        /* Begins a row at a token that is a size; what follows on the line is taken as far as it
+         * fits. */
+        size_t row_next = row + (reader->has_type ? 3 : 2);
+        double size = 0;
+        close_row(reader);
+        (void)read_number(without_prefix(part.tokens[row]), &size);
+        reader->row = (st_nccl_row){.size_bytes = size,
+                                    .time_s = {(double)NAN, (double)NAN},
+                                    .bandwidth = {(double)NAN, (double)NAN},
+                                    .line = part.number};
+        reader->is_open = true;
+        reader->filled = 0;
+        if (reader->has_type && row_next < part.count && !is_measure(part.tokens[row_next]))
+            row_next++; /* the operation, or the beginning of somebody else's line */
+        size_t measures = count_measures(&part, row_next);
+        if (reader->has_root && measures > 0 && is_integer(part.tokens[row_next]) &&
+            (part.tokens[row_next].text[0] == '-' || measures != reader->measure_count)) {
+            row_next++;
+            measures--;
+        }
+        /* A gap as wide as a block of columns: the results out of place were not asked for. */
+        const token *before = &part.tokens[row_next - 1];
+        if (measures > 0 && measures * 2 == reader->measure_count &&
+            part.tokens[row_next].text - (before->text + before->length) > BLANK_COLUMNS)
+            reader->filled = reader->measure_count / 2;
+        for (size_t i = 0; i < measures && reader->filled < reader->measure_count; i++)
+            take_measure(reader, part.tokens[row_next + i]);
+        take_tail(reader, &part, row_next + measures);
+        if (reader->filled == reader->measure_count)
+            close_row(reader);
         row = next;
     }
 }
@@ -502,13 +488,6 @@ static bool contains(const log_line *line, const char *text)
     return false;
 }
 
-/* "in-place  out-of-place" above the columns, as mscclpp-test has them. */
-static bool begins_in_place(const log_line *line)
-{
-    size_t in_place = find_word(line, 0, "in-place");
-    return find_word(line, in_place, "out-of-place") < line->count;
-}
-
 /* A line that is no row; what it says holds for the tables behind it. */
 static void read_remark(text_reader *reader, const log_line *line)
 {
@@ -522,7 +501,9 @@ static void read_remark(text_reader *reader, const log_line *line)
             st_nccl_warn(reader->own, line->number, "nccl-tests found wrong results in this run");
     } else if (contains(line, "in-place") || contains(line, "out-of-place")) {
         reader->in_place_only = !contains(line, "out-of-place");
-        reader->in_place_first = begins_in_place(line);
+        /* "in-place  out-of-place" above the columns, as mscclpp-test has them. */
+        size_t in_place = find_word(line, 0, "in-place");
+        reader->in_place_first = find_word(line, in_place, "out-of-place") < line->count;
     } else if (!read_device(reader, line)) {
         read_version(reader, line);
         read_program(reader, line);
@@ -550,23 +531,6 @@ static void read_line(text_reader *reader, const log_line *line)
     }
 }
 
-/* The end of a log: a row that is not whole, last words that lack. */
-static void end_log(text_reader *reader, bool is_cut)
-{
-    st_nccl_reader *own = reader->own;
-    bool is_whole = !is_cut && !reader->has_type && has_half(reader);
-    if (reader->is_open && is_whole)
-        close_row(reader); /* mscclpp-test has one time a row, and no last words */
-    if (reader->behind > 0 && !reader->is_over && !reader->is_open && own->status == ST_OK)
-        st_nccl_warn(own, reader->behind,
-                     "the log goes on without the last words of nccl-tests: sizes may be missing");
-    if (reader->is_open && own->status == ST_OK)
-        st_nccl_refuse(own, ST_ERR_SYNTAX, reader->row.line,
-                       "the log ends inside of a row" ST_FOUND "%zu of %zu values of it" ST_HINT
-                       "take the whole log, or remove this row",
-                       reader->filled, reader->measure_count);
-}
-
 void st_nccl_read_text(st_nccl_reader *own)
 {
     text_reader reader = {
@@ -581,5 +545,17 @@ void st_nccl_read_text(st_nccl_reader *own)
                            "the log ends inside of a row" ST_FOUND "no time behind its size" ST_HINT
                            "take the whole log, or remove this row");
     }
-    end_log(&reader, is_cut);
+    /* The end of a log: a row that is not whole, last words that lack. */
+    st_nccl_reader *log_own = reader.own;
+    bool is_whole = !is_cut && !reader.has_type && has_half(&reader);
+    if (reader.is_open && is_whole)
+        close_row(&reader); /* mscclpp-test has one time a row, and no last words */
+    if (reader.behind > 0 && !reader.is_over && !reader.is_open && log_own->status == ST_OK)
+        st_nccl_warn(log_own, reader.behind,
+                     "the log goes on without the last words of nccl-tests: sizes may be missing");
+    if (reader.is_open && log_own->status == ST_OK)
+        st_nccl_refuse(log_own, ST_ERR_SYNTAX, reader.row.line,
+                       "the log ends inside of a row" ST_FOUND "%zu of %zu values of it" ST_HINT
+                       "take the whole log, or remove this row",
+                       reader.filled, reader.measure_count);
 }

@@ -50,21 +50,17 @@ static double ranks_of(const st_nccl_fit *fit, size_t point)
     return (double)fit->tables[fit->model.points[point].table]->ranks;
 }
 
-/* Pairs reach each other directly over PCIe: they say nothing of more GPUs. */
-static bool is_pair_over_pcie(const st_nccl_fit *fit, size_t table)
-{
-    return fit->tables[table]->ranks <= 2 && fit->tables[table]->nodes == 1 &&
-           st_nccl_is_over_pcie(&fit->model.told[table]);
-}
-
 /* Whether a point says something, with a nominal time to compare. */
 static bool counts(const chooser *own, size_t point)
 {
     const st_nccl_fit *fit = own->fit;
     size_t table = fit->model.points[point].table;
     bool large = fit->model.points[point].row->size_bytes >= MEGABYTE;
+    /* Pairs reach each other directly over PCIe: they say nothing of more GPUs. */
     return (fit->tables[table]->nodes > 1) == own->kind.across && large == own->kind.large &&
-           ranks_of(fit, point) != own->kind.but && !is_pair_over_pcie(fit, table) &&
+           ranks_of(fit, point) != own->kind.but &&
+           (fit->tables[table]->ranks > 2 || fit->tables[table]->nodes != 1 ||
+            !st_nccl_is_over_pcie(&fit->model.told[table])) &&
            isfinite(fit->times_s[ST_NCCL_NOMINAL][point]);
 }
 

@@ -8,15 +8,6 @@
 
 #define MOST_TABLE 65536
 
-static st_echo_symbols symbols_of(const st_nccl_settings *settings, const st_nccl_plan *plan,
-                                  int algorithm, int protocol, double bytes)
-{
-    st_nccl_cut cut = st_nccl_cut_of(plan, algorithm, protocol, bytes);
-    st_echo_symbols symbols = st_echo_look_up(&settings->table, cut.chunk_bytes);
-    symbols.eta = cut.rounds;
-    return symbols;
-}
-
 static st_nccl_answer echo_answer(const st_nccl_settings *settings, const st_nccl_plan *plan,
                                   double bytes)
 {
@@ -37,7 +28,9 @@ static st_nccl_answer echo_answer(const st_nccl_settings *settings, const st_ncc
             (choices->algorithm != ST_NCCL_ANY && choices->algorithm != algorithm)) {
             continue;
         }
-        st_echo_symbols symbols = symbols_of(settings, plan, algorithm, protocol, bytes);
+        st_nccl_cut cut = st_nccl_cut_of(plan, algorithm, protocol, bytes);
+        st_echo_symbols symbols = st_echo_look_up(&settings->table, cut.chunk_bytes);
+        symbols.eta = cut.rounds;
         st_nccl_answer answer = tree
                                     ? st_echo_tree(&plan->group, bytes, &symbols)
                                     : st_echo_ring(&plan->group, plan->collective, bytes, &symbols);

@@ -83,22 +83,17 @@ static double chunk_of(const st_nccl_plan *plan, int algorithm, int protocol, do
     return chunk;
 }
 
-/* Transfers between two ranks have chunks of their own. */
-static double transfer_chunk(const st_nccl_plan *plan, int protocol, double bytes)
-{
-    double chunk = plan->group.nodes > 1.0 ? 131072.0 : 524288.0;
-    if (plan->group.nodes > 1.0 && protocol == ST_NCCL_SIMPLE) {
-        chunk /= bytes < chunk ? 4.0 : bytes < 8.0 * chunk ? 2.0 : 1.0;
-    }
-    return chunk;
-}
-
 st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol, double bytes)
 {
     st_nccl_cut cut = {.channels = channels_used(plan, algorithm, protocol, bytes)};
     double parts = 1.0; /* chunks of a round and channel */
     if (algorithm == ST_NCCL_P2P) {
-        cut.chunk_bytes = transfer_chunk(plan, protocol, bytes);
+        /* Transfers between two ranks have chunks of their own. */
+        double chunk = plan->group.nodes > 1.0 ? 131072.0 : 524288.0;
+        if (plan->group.nodes > 1.0 && protocol == ST_NCCL_SIMPLE) {
+            chunk /= bytes < chunk ? 4.0 : bytes < 8.0 * chunk ? 2.0 : 1.0;
+        }
+        cut.chunk_bytes = chunk;
         parts = plan->collective == ST_NCCL_ALL_TO_ALL ? plan->group.ranks : 1.0;
     } else {
         cut.chunk_bytes = chunk_of(plan, algorithm, protocol, bytes, cut.channels);

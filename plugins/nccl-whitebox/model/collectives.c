@@ -31,19 +31,6 @@ static st_nccl_row row_at(const double *const *columns, size_t index)
     return row;
 }
 
-/* The columns but the size that are not the same in all rows of a block; returns how many. */
-static size_t list_varied(size_t rows, const double *const *columns, size_t *varied)
-{
-    size_t count = 0;
-    for (size_t i = ST_NCCL_RANKS; i < ST_NCCL_COLUMNS; i++) {
-        if (columns[i] && rows > 1 &&
-            memcmp(columns[i], columns[i] + 1, (rows - 1) * sizeof(double)) != 0) {
-            varied[count++] = i;
-        }
-    }
-    return count;
-}
-
 /* Whether these columns are those of a row; what is not a number is never the same, but for columns
  * that have one value throughout, which are not among these. */
 static bool same_group(const st_nccl_row *row, const double *const *columns, const size_t *varied,
@@ -55,16 +42,6 @@ static bool same_group(const st_nccl_row *row, const double *const *columns, con
         }
     }
     return true;
-}
-
-static size_t slot_of(const double *const *columns, size_t index)
-{
-    double mixed = columns[ST_NCCL_RANKS] ? columns[ST_NCCL_RANKS][index] : 0.0;
-    mixed += columns[ST_NCCL_PER_NODE] ? 3.0 * columns[ST_NCCL_PER_NODE][index] : 0.0;
-    uint64_t bits;
-    memcpy(&bits, &mixed, sizeof(bits));
-    bits = (bits ^ bits >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(bits >> 59);
 }
 
 static void prepare(const st_nccl_settings *settings, int collective, const st_nccl_row *row,
@@ -106,9 +83,21 @@ int st_nccl_evaluate(void *instance, int collective, size_t rows, const double *
     kept_plan kept[KEPT];
     bool used[KEPT] = {false};
     size_t varied[ST_NCCL_COLUMNS];
-    size_t count = list_varied(rows, columns, varied);
+    /* The columns but the size that are not the same in all rows of a block; returns how many. */
+    size_t count = 0;
+    for (size_t i = ST_NCCL_RANKS; i < ST_NCCL_COLUMNS; i++) {
+        if (columns[i] && rows > 1 &&
+            memcmp(columns[i], columns[i] + 1, (rows - 1) * sizeof(double)) != 0) {
+            varied[count++] = i;
+        }
+    }
     for (size_t i = 0; i < rows; i++) {
-        size_t slot = slot_of(columns, i);
+        double mixed = columns[ST_NCCL_RANKS] ? columns[ST_NCCL_RANKS][i] : 0.0;
+        mixed += columns[ST_NCCL_PER_NODE] ? 3.0 * columns[ST_NCCL_PER_NODE][i] : 0.0;
+        uint64_t bits;
+        memcpy(&bits, &mixed, sizeof(bits));
+        bits = (bits ^ bits >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+        size_t slot = (size_t)(bits >> 59);
         if (!used[slot] || !same_group(&kept[slot].row, columns, varied, count, i)) {
             st_nccl_row row = row_at(columns, i);
             prepare(settings, collective, &row, &kept[slot]);
@@ -117,17 +106,6 @@ int st_nccl_evaluate(void *instance, int collective, size_t rows, const double *
         values[i] = value_of(settings, &kept[slot], columns[ST_NCCL_SIZE][i]);
     }
     return ST_PLUGIN_OK;
-}
-
-static void tell_parts(const st_plugin_sink *sink, const st_nccl_answer *answer)
-{
-    st_plugin_tell_part(sink, "set-up", "us", 1e-6 * answer->setup_us, "start of the kernel");
-    st_plugin_tell_part(sink, "intra-node", "us", 1e-6 * answer->intra_us,
-                        "hops, and bytes passed on, inside machines");
-    st_plugin_tell_part(sink, "inter-node", "us", 1e-6 * answer->inter_us,
-                        "hops, and bytes passed on, between them");
-    st_plugin_tell_part(sink, "reduction", "us", 1e-6 * answer->reduction_us,
-                        "bytes in the steps that sum them up");
 }
 
 static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
@@ -143,20 +121,6 @@ static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
     st_plugin_tell_value(sink, "channels", "", cut.channels, NULL);
     st_plugin_tell_value(sink, "chunk", "kB", cut.sent_bytes, NULL);
     st_plugin_tell_value(sink, "rounds", "", cut.rounds, NULL);
-}
-
-/* What no data sheet says is told, not guessed. */
-static void tell_board(const st_plugin_sink *sink, const st_nccl_settings *settings,
-                       const st_nccl_case *from)
-{
-    if (from->machine.link == ST_NCCL_PCI && from->group.per_node > 2.0 &&
-        settings->link_rate <= 0.0) {
-        st_plugin_tell_text(
-            sink, "caution",
-            "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
-            "measurement shows (link_rate)",
-            NULL);
-    }
 }
 
 static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, const char *reason)
@@ -209,7 +173,13 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
             return refuse(settings, &row, "the options leave no algorithm for this");
         }
     }
-    tell_parts(sink, &answer);
+    st_plugin_tell_part(sink, "set-up", "us", 1e-6 * answer.setup_us, "start of the kernel");
+    st_plugin_tell_part(sink, "intra-node", "us", 1e-6 * answer.intra_us,
+                        "hops, and bytes passed on, inside machines");
+    st_plugin_tell_part(sink, "inter-node", "us", 1e-6 * answer.inter_us,
+                        "hops, and bytes passed on, between them");
+    st_plugin_tell_part(sink, "reduction", "us", 1e-6 * answer.reduction_us,
+                        "bytes in the steps that sum them up");
     if (settings->correction.count > 0) {
         char verdict[192];
         int range =
@@ -222,7 +192,15 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
     }
     if (answer.line) {
         tell_choice(sink, &kept.plans.large, &answer, bytes);
-        tell_board(sink, settings, &kept.from);
+        /* What no data sheet says is told, not guessed. */
+        if (kept.from.machine.link == ST_NCCL_PCI && kept.from.group.per_node > 2.0 &&
+            settings->link_rate <= 0.0) {
+            st_plugin_tell_text(
+                sink, "caution",
+                "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
+                "measurement shows (link_rate)",
+                NULL);
+        }
     }
     return ST_PLUGIN_OK;
 }

@@ -69,28 +69,6 @@ static bool whole(double value)
     return value >= 1.0 && value <= 16777216.0 && value == floor(value);
 }
 
-static void take_group(reader *own, st_nccl_curve *curve)
-{
-    const char *begin = own->at;
-    curve->ranks = take_number(own);
-    take(own, '/', "expected RANKS/NODES");
-    curve->nodes = own->reason ? 0.0 : take_number(own);
-    if (!own->reason &&
-        (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
-        own->at = begin;
-        own->reason = "expected whole ranks and machines that share them evenly";
-    }
-}
-
-/* Fills the octaves up to a point from that before it: a straight line. */
-static void draw(st_nccl_curve *curve, size_t *next, const double last[2], const double point[2])
-{
-    while (*next < ST_NCCL_OCTAVES && (double)*next <= point[0]) {
-        double share = last[0] < point[0] ? ((double)*next - last[0]) / (point[0] - last[0]) : 1.0;
-        curve->logs[(*next)++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
-    }
-}
-
 static void take_point(reader *own, const double *last, double *point)
 {
     const char *begin = own->at;
@@ -115,7 +93,15 @@ static void take_curve(reader *own, st_nccl_curve *curve)
     double last[2] = {-1.0, 0.0};
     size_t next = 0;
     size_t points = 0;
-    take_group(own, curve);
+    const char *begin = own->at;
+    curve->ranks = take_number(own);
+    take(own, '/', "expected RANKS/NODES");
+    curve->nodes = own->reason ? 0.0 : take_number(own);
+    if (!own->reason &&
+        (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
+        own->at = begin;
+        own->reason = "expected whole ranks and machines that share them evenly";
+    }
     if (own->reason) {
         return;
     }
@@ -125,7 +111,12 @@ static void take_curve(reader *own, st_nccl_curve *curve)
         if (points == 0) {
             last[1] = point[1];
         }
-        draw(curve, &next, last, point);
+        /* Fills the octaves up to a point from that before it: a straight line. */
+        while (next < ST_NCCL_OCTAVES && (double)next <= point[0]) {
+            double share =
+                last[0] < point[0] ? ((double)next - last[0]) / (point[0] - last[0]) : 1.0;
+            curve->logs[(next)++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
+        }
         memcpy(last, point, sizeof(last));
         skip_blanks(own);
     }
@@ -173,14 +164,6 @@ static double crowd(const st_nccl_group *group, const st_nccl_curve *curve)
     return fabs(log2(group->per_node * curve->nodes / curve->ranks));
 }
 
-/* Octaves between two groups: of their ranks, machines and ranks on a machine. */
-static double distance(const st_nccl_group *group, const st_nccl_curve *curve)
-{
-    double away = fabs(log2(group->ranks / curve->ranks));
-    bool across = group->nodes > 1.0;
-    return away + fabs(log2(group->nodes / curve->nodes)) + (across ? crowd(group, curve) : 0.0);
-}
-
 static bool is_inside(double nodes)
 {
     return nodes <= 1.0;
@@ -206,7 +189,11 @@ static const st_nccl_curve *nearest(const st_nccl_group *group,
     const st_nccl_curve *found = NULL;
     for (size_t i = 0; i < correction->count; i++) {
         const st_nccl_curve *curve = &correction->curves[i];
-        double away = distance(group, curve);
+        /* Octaves between two groups: of their ranks, machines and ranks on a machine. */
+        double distance_away = fabs(log2(group->ranks / curve->ranks));
+        bool across = group->nodes > 1.0;
+        double away = distance_away + fabs(log2(group->nodes / curve->nodes)) +
+                      (across ? crowd(group, curve) : 0.0);
         if (same_kind(group, curve) && (curve->ranks > group->ranks) == above &&
             (!found || away < *least)) {
             found = curve;

@@ -135,17 +135,6 @@ static void read_kind(const st_plugin_host *host, const char *where, st_nccl_kin
     kind->tree_bandwidth = factor(host, where, "tree_bandwidth", "");
 }
 
-static void read_factors(const st_plugin_host *host, st_nccl_factors *factors)
-{
-    read_kind(host, "", &factors->inside);
-    read_kind(host, "net_", &factors->across);
-    factors->nvls_latency = number(host, "nvls_latency", 1.0);
-    factors->nvls_bandwidth = number(host, "nvls_bandwidth", 1.0);
-    factors->small_group = number(host, "small_group", 0.0);
-    factors->offset_us = 1e6 * number(host, "offset", 0.0);
-    factors->sharpness = number(host, "sharpness", 0.0);
-}
-
 void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *settings)
 {
     static const int nvls_modes[] = {ST_NCCL_ANY, 0, 1};
@@ -168,5 +157,12 @@ void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *setting
     settings->transfer[1][ST_NCCL_LARGE] = number(host, "net_transfer", 1.0);
     settings->link_rate = number(host, "link_rate", 0.0);
     settings->nic_rate = number(host, "nic_rate", 0.0);
-    read_factors(host, &settings->factors);
+    st_nccl_factors *factors = &settings->factors;
+    read_kind(host, "", &factors->inside);
+    read_kind(host, "net_", &factors->across);
+    factors->nvls_latency = number(host, "nvls_latency", 1.0);
+    factors->nvls_bandwidth = number(host, "nvls_bandwidth", 1.0);
+    factors->small_group = number(host, "small_group", 0.0);
+    factors->offset_us = 1e6 * number(host, "offset", 0.0);
+    factors->sharpness = number(host, "sharpness", 0.0);
 }

@@ -41,41 +41,22 @@ static int arch_of(const st_nccl_settings *settings, double capability)
                                : ST_NCCL_BLACKWELL;
 }
 
-/* Two neighbours of whom nothing is said are as far apart as the rate of their transfer shows. */
-static void place_pair(const double *values, double *ranks, double *per_node)
-{
-    double gpus = values[ST_NCCL_GPUS];
-    double bus = values[ST_NCCL_BANDWIDTH];
-    double nics = values[ST_NCCL_NICS];
-    bool far = given(bus) && given(nics) && given(gpus) && bus * gpus <= nics * (1.0 + 1e-9);
-    *ranks = 2.0;
-    *per_node = isnan(*per_node) ? (far ? 1.0 : 2.0) : fmin(*per_node, 2.0);
-}
-
-static const char *check_group(double ranks, double per_node, double gpus, double nodes)
-{
-    if (!whole(ranks, MOST_RANKS)) {
-        return "the ranks have to be a whole number from 1 to 16777216";
-    }
-    if (isnan(gpus)) {
-        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
-    }
-    if (!whole(per_node, MOST_RANKS) || !whole(gpus, MOST_RANKS)) {
-        return "ranks of a machine and its GPUs have to be whole numbers from 1";
-    }
-    if (per_node > gpus) {
-        return "a machine cannot hold more ranks of the group than it has GPUs";
-    }
-    return nodes == floor(nodes) ? NULL : "the ranks are no multiple of the ranks of a machine";
-}
-
 static const char *read_group(const double *values, int collective, st_nccl_group *group,
                               double *gpus)
 {
     double ranks = values[ST_NCCL_RANKS];
     double per_node = values[ST_NCCL_PER_NODE];
     if (collective == ST_NCCL_SEND_RECV && isnan(ranks)) {
-        place_pair(values, &ranks, &per_node);
+        /* Two neighbours of whom nothing is said are as far apart as the rate of their transfer
+         * shows. */
+        double *pair_per_node = &per_node;
+        double pair_gpus = values[ST_NCCL_GPUS];
+        double bus = values[ST_NCCL_BANDWIDTH];
+        double nics = values[ST_NCCL_NICS];
+        bool far =
+            given(bus) && given(nics) && given(pair_gpus) && bus * pair_gpus <= nics * (1.0 + 1e-9);
+        ranks = 2.0;
+        *pair_per_node = isnan(*pair_per_node) ? (far ? 1.0 : 2.0) : fmin(*pair_per_node, 2.0);
     }
     *gpus = isnan(values[ST_NCCL_GPUS]) ? per_node : values[ST_NCCL_GPUS];
     if (isnan(per_node)) {
@@ -84,7 +65,22 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
         per_node = fmin(per_node, ranks); /* room for more ranks than there are */
     }
     *group = (st_nccl_group){.ranks = ranks, .per_node = per_node, .nodes = ranks / per_node};
-    return check_group(ranks, per_node, *gpus, group->nodes);
+    const double group_gpus = *gpus;
+    if (!whole(ranks, MOST_RANKS)) {
+        return "the ranks have to be a whole number from 1 to 16777216";
+    }
+    if (isnan(group_gpus)) {
+        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
+    }
+    if (!whole(per_node, MOST_RANKS) || !whole(group_gpus, MOST_RANKS)) {
+        return "ranks of a machine and its GPUs have to be whole numbers from 1";
+    }
+    if (per_node > group_gpus) {
+        return "a machine cannot hold more ranks of the group than it has GPUs";
+    }
+    return group->nodes == floor(group->nodes)
+               ? NULL
+               : "the ranks are no multiple of the ranks of a machine";
 }
 
 static int link_of(const st_nccl_settings *settings, double rate)
@@ -138,21 +134,6 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
     return NULL;
 }
 
-/* The option, else what the cluster says, else what such GPUs mostly have. */
-static void choose_version(double code, st_nccl_case *out)
-{
-    st_nccl_choices *choices = &out->choices;
-    if (choices->version == ST_NCCL_ANY && given(code)) {
-        choices->version = code < 22300.0   ? ST_NCCL_2_22
-                           : code < 22800.0 ? ST_NCCL_2_27
-                           : code < 22900.0 ? ST_NCCL_2_28
-                           : code < 23000.0 ? ST_NCCL_2_29
-                                            : ST_NCCL_2_30;
-    } else if (choices->version == ST_NCCL_ANY) {
-        choices->version = out->machine.arch >= ST_NCCL_BLACKWELL ? ST_NCCL_2_29 : ST_NCCL_2_22;
-    }
-}
-
 const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
                              const st_nccl_row *row, st_nccl_case *out)
 {
@@ -168,7 +149,18 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
     double carrier = row->values[ST_NCCL_CARRIER];
     bool is_known = carrier >= 0.0 && carrier < ST_NCCL_CARRIERS;
     out->machine.carrier = is_known ? (int)carrier : ST_NCCL_INFINIBAND;
-    choose_version(row->values[ST_NCCL_VERSION], out);
+    /* The option, else what the cluster says, else what such GPUs mostly have. */
+    const double code = row->values[ST_NCCL_VERSION];
+    st_nccl_choices *choices = &out->choices;
+    if (choices->version == ST_NCCL_ANY && given(code)) {
+        choices->version = code < 22300.0   ? ST_NCCL_2_22
+                           : code < 22800.0 ? ST_NCCL_2_27
+                           : code < 22900.0 ? ST_NCCL_2_28
+                           : code < 23000.0 ? ST_NCCL_2_29
+                                            : ST_NCCL_2_30;
+    } else if (choices->version == ST_NCCL_ANY) {
+        choices->version = out->machine.arch >= ST_NCCL_BLACKWELL ? ST_NCCL_2_29 : ST_NCCL_2_22;
+    }
     if (out->choices.nvls == ST_NCCL_ANY) {
         out->choices.nvls = out->machine.gpus >= 8.0;
     }

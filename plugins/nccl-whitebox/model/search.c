@@ -31,13 +31,6 @@ static ladder inside_of(int arch)
                                      : (ladder){intra_old, COUNT(intra_old)};
 }
 
-static ladder across_of(int arch)
-{
-    return arch >= ST_NCCL_BLACKWELL ? (ladder){inter_blackwell, COUNT(inter_blackwell)}
-           : arch >= ST_NCCL_HOPPER  ? (ladder){inter_new, COUNT(inter_new)}
-                                     : (ladder){inter_old, COUNT(inter_old)};
-}
-
 #define MOST_HEADS 32.0 /* GPUs that reduce in a switch, at most */
 
 /* The greatest rung that is not above `limit`; below the lowest one the limit itself. */
@@ -49,18 +42,6 @@ static double rung(ladder own, double limit)
         }
     }
     return limit;
-}
-
-/* Fast channels are halved, and there are twice as many (ncclTopoDupChannels). */
-static void duplicate(st_nccl_search *found, int arch)
-{
-    bool many = arch >= ST_NCCL_HOPPER && found->intra_gbs < 50.0 && found->channels > 4.0;
-    if (found->intra_gbs >= 25.0 && !many) {
-        found->channels *= 2.0;
-        found->intra_gbs *= 0.5;
-        found->inter_gbs *= 0.5;
-        found->tree_gbs *= 0.5;
-    }
 }
 
 /* Rings inside a machine: the highest rung that fills the links best. */
@@ -83,48 +64,14 @@ static void search_inside(st_nccl_search *found, const st_nccl_machine *machine)
         }
     }
     found->inter_gbs = found->intra_gbs;
-    duplicate(found, machine->arch);
-}
-
-/*
- * Rings across machines: one channel a NIC. A GPU sends one of the channels to its NIC and the
- * others to its neighbour, so that the links have to carry all but one. Between two machines a
- * tree sends every byte once each way, so that inside it may go twice as fast.
- */
-static void search_across(st_nccl_search *found, const st_nccl_machine *machine,
-                          const st_nccl_group *group)
-{
-    ladder own = across_of(machine->arch);
-    double pooled = machine->nics_gbs * group->per_node / machine->gpus;
-    double nics = fmax(1.0, fmin(group->per_node, floor(pooled / 12.0)));
-    double limit = pooled / nics;
-    if (group->per_node > 1.0) {
-        limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
+    /* Fast channels are halved, and there are twice as many (ncclTopoDupChannels). */
+    bool many = machine->arch >= ST_NCCL_HOPPER && found->intra_gbs < 50.0 && found->channels > 4.0;
+    if (found->intra_gbs >= 25.0 && !many) {
+        found->channels *= 2.0;
+        found->intra_gbs *= 0.5;
+        found->inter_gbs *= 0.5;
+        found->tree_gbs *= 0.5;
     }
-    found->channels = nics;
-    found->inter_gbs = machine->reached ? limit : rung(own, limit);
-    found->intra_gbs = found->inter_gbs;
-    found->tree_gbs = 2.0 * found->inter_gbs;
-    if (group->per_node > 1.0) {
-        found->tree_gbs = fmax(found->inter_gbs, fmin(found->tree_gbs, machine->links_gbs / nics));
-    }
-}
-
-/*
- * The switch: every GPU of a machine is the head of a channel, which loads a head's link twice and
- * the others once.
- */
-static void search_switch(st_nccl_search *found, const st_nccl_machine *machine,
-                          const st_nccl_group *group, const st_nccl_choices *choices)
-{
-    double heads = fmin(group->per_node, MOST_HEADS);
-    bool blackwell = machine->arch >= ST_NCCL_BLACKWELL;
-    found->nvls_heads = heads;
-    found->nvls_gbs =
-        rung(inside_of(machine->arch), machine->links_gbs / (fmin(group->per_node, heads) + 1.0));
-    found->nvls_channels = !blackwell                                                ? 16.0
-                           : choices->version >= ST_NCCL_2_27 && group->nodes <= 1.0 ? 24.0
-                                                                                     : 32.0;
 }
 
 st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_nccl_group *group,
@@ -132,7 +79,27 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
 {
     st_nccl_search found = {0};
     if (group->nodes > 1.0) {
-        search_across(&found, machine, group);
+        /* Rings across machines: one channel a NIC. A GPU sends one of the channels to its NIC
+         * and the others to its neighbour, so that the links have to carry all but one. Between
+         * two machines a tree sends every byte once each way, so that inside it may go twice as
+         * fast. */
+        const int arch = machine->arch;
+        ladder own = arch >= ST_NCCL_BLACKWELL ? (ladder){inter_blackwell, COUNT(inter_blackwell)}
+                     : arch >= ST_NCCL_HOPPER  ? (ladder){inter_new, COUNT(inter_new)}
+                                               : (ladder){inter_old, COUNT(inter_old)};
+        double pooled = machine->nics_gbs * group->per_node / machine->gpus;
+        double nics = fmax(1.0, fmin(group->per_node, floor(pooled / 12.0)));
+        double limit = pooled / nics;
+        if (group->per_node > 1.0) {
+            limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
+        }
+        found.channels = nics;
+        found.inter_gbs = machine->reached ? limit : rung(own, limit);
+        found.intra_gbs = found.inter_gbs;
+        found.tree_gbs = 2.0 * found.inter_gbs;
+        if (group->per_node > 1.0) {
+            found.tree_gbs = fmax(found.inter_gbs, fmin(found.tree_gbs, machine->links_gbs / nics));
+        }
     } else {
         search_inside(&found, machine);
         found.tree_gbs = found.intra_gbs;
@@ -143,7 +110,16 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
         total < 16.0) {
         total *= 2.0;
     }
-    search_switch(&found, machine, group, choices);
+    /* The switch: every GPU of a machine is the head of a channel, which loads a head's link
+     * twice and the others once. */
+    double heads = fmin(group->per_node, MOST_HEADS);
+    bool blackwell = machine->arch >= ST_NCCL_BLACKWELL;
+    found.nvls_heads = heads;
+    found.nvls_gbs =
+        rung(inside_of(machine->arch), machine->links_gbs / (fmin(group->per_node, heads) + 1.0));
+    found.nvls_channels = !blackwell                                                ? 16.0
+                          : choices->version >= ST_NCCL_2_27 && group->nodes <= 1.0 ? 24.0
+                                                                                    : 32.0;
     found.total = choices->channels > 0.0 ? choices->channels : total;
     return found;
 }

@@ -28,68 +28,51 @@ void st_nccl_finish(st_nccl_plan *plan)
     }
 }
 
-/*
- * Share of the rate that is left after the steps in which a ring fills and a rank copies what is
- * its own: as many whether the bytes go around twice, as an all-reduce's, or once. Across machines
- * the copy does not go over the narrow link, so that only the filling counts.
- */
-static double rate_left(const st_nccl_plan *plan, const st_nccl_factors *factors)
+void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
 {
+    bool across = plan->group.nodes > 1.0;
+    /* Share of the rate that is left after the steps in which a ring fills and a rank copies
+     * what is its own: as many whether the bytes go around twice, as an all-reduce's, or once.
+     * Across machines the copy does not go over the narrow link, so that only the filling
+     * counts. */
     int collective = plan->collective;
     bool once = plan->group.nodes <= 1.0 &&
                 (collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER ||
                  collective == ST_NCCL_ALL_TO_ALL);
-    return 1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
-}
-
-/*
- * NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a machine its
- * prediction is known well enough to tell which that is; across machines it depends on fabrics,
- * tuner plugins and what the search finds, and the fastest line counts.
- */
-static bool does_obey(const st_nccl_plan *plan)
-{
-    return plan->group.nodes <= 1.0 && plan->collective < ST_NCCL_ALL_TO_ALL;
-}
-
-static void calibrate_line(st_nccl_line *line, const st_nccl_factors *factors, bool across,
-                           double loss)
-{
-    const st_nccl_kind *kind = across ? &factors->across : &factors->inside;
-    int protocol = line->scaled_as;
-    double latency = kind->latency[protocol];
-    double rate = kind->bandwidth[protocol];
-    if (line->algorithm == ST_NCCL_TREE || line->algorithm == ST_NCCL_NVLS_TREE) {
-        latency *= kind->tree_latency;
-        rate *= kind->tree_bandwidth;
-    } else if (line->algorithm == ST_NCCL_NVLS) {
-        latency = factors->nvls_latency;
-        rate = factors->nvls_bandwidth;
-    }
-    line->base_us = line->base_us * kind->setup[protocol] + factors->offset_us;
-    line->intra_us = (line->reach_us > 0.0 ? line->reach_us : line->intra_us) * latency;
-    line->inter_us = (line->inter_us + line->further_us) * latency;
-    line->round_us *= latency;
-    if (line->most_gbs > 0.0) {
-        line->rate_gbs = fmin(line->rate_gbs, line->most_gbs);
-    }
-    line->rate_gbs = line->reach_gbs > 0.0 ? line->reach_gbs * rate : line->rate_gbs * rate * loss;
-}
-
-void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
-{
-    bool across = plan->group.nodes > 1.0;
-    double loss = rate_left(plan, factors);
+    double loss =
+        1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
     st_nccl_finish(plan);
     for (size_t i = 0; i < plan->count; i++) {
         st_nccl_line *line = &plan->lines[i];
         line->asked_us = line->latency_us;
         line->asked_us_per_byte = line->us_per_byte;
-        calibrate_line(line, factors, across, loss);
+        const st_nccl_kind *kind = across ? &factors->across : &factors->inside;
+        int protocol = line->scaled_as;
+        double latency = kind->latency[protocol];
+        double rate = kind->bandwidth[protocol];
+        if (line->algorithm == ST_NCCL_TREE || line->algorithm == ST_NCCL_NVLS_TREE) {
+            latency *= kind->tree_latency;
+            rate *= kind->tree_bandwidth;
+        } else if (line->algorithm == ST_NCCL_NVLS) {
+            latency = factors->nvls_latency;
+            rate = factors->nvls_bandwidth;
+        }
+        line->base_us = line->base_us * kind->setup[protocol] + factors->offset_us;
+        line->intra_us = (line->reach_us > 0.0 ? line->reach_us : line->intra_us) * latency;
+        line->inter_us = (line->inter_us + line->further_us) * latency;
+        line->round_us *= latency;
+        if (line->most_gbs > 0.0) {
+            line->rate_gbs = fmin(line->rate_gbs, line->most_gbs);
+        }
+        line->rate_gbs =
+            line->reach_gbs > 0.0 ? line->reach_gbs * rate : line->rate_gbs * rate * loss;
     }
     st_nccl_finish(plan);
     plan->smooth = true;
-    plan->obeys = does_obey(plan);
+    /* NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a
+     * machine its prediction is known well enough to tell which that is; across machines it
+     * depends on fabrics, tuner plugins and what the search finds, and the fastest line counts. */
+    plan->obeys = plan->group.nodes <= 1.0 && plan->collective < ST_NCCL_ALL_TO_ALL;
     if (factors->sharpness > 0.0) {
         int exponent;
         bool doubles = frexp(factors->sharpness, &exponent) == 0.5 && exponent > 1;
@@ -160,26 +143,6 @@ static double latency_us(const st_nccl_plan *plan, const st_nccl_line *line, dou
     return line->round_us > 0.0 && bytes > 0.0 ? plain + rounds_us(plan, line, bytes) : plain;
 }
 
-/* What NCCL predicts to be fastest, and its time; no plateau is among such lines. */
-static double chosen_us(const st_nccl_plan *plan, double bytes, place at, size_t *chosen)
-{
-    double least = HUGE_VAL;
-    place step = {at.rung, 0.0}; /* NCCL takes a tree's share in steps */
-    for (size_t i = 0; i < plan->count; i++) {
-        const st_nccl_line *line = &plan->lines[i];
-        double moved = bytes * line->asked_us_per_byte;
-        if (line->algorithm == ST_NCCL_TREE) {
-            moved /= share_at(line->protocol, step);
-        }
-        if (line->asked_us + moved < least) {
-            least = line->asked_us + moved;
-            *chosen = i;
-        }
-    }
-    const st_nccl_line *line = &plan->lines[*chosen];
-    return latency_us(plan, line, bytes) + transfer_us(line, bytes, at);
-}
-
 /* A share to the power of the sharpness. */
 static double sharpened(const st_nccl_plan *plan, double share)
 {
@@ -199,7 +162,22 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
     double best = HUGE_VAL;
     place at = place_of(bytes, plan->smooth);
     if (plan->obeys && plan->count > 0) {
-        return chosen_us(plan, bytes, at, fastest);
+        /* What NCCL predicts to be fastest, and its time; no plateau is among such lines. */
+        double least = HUGE_VAL;
+        place step = {at.rung, 0.0}; /* NCCL takes a tree's share in steps */
+        for (size_t i = 0; i < plan->count; i++) {
+            const st_nccl_line *line = &plan->lines[i];
+            double moved = bytes * line->asked_us_per_byte;
+            if (line->algorithm == ST_NCCL_TREE) {
+                moved /= share_at(line->protocol, step);
+            }
+            if (line->asked_us + moved < least) {
+                least = line->asked_us + moved;
+                *fastest = i;
+            }
+        }
+        const st_nccl_line *line = &plan->lines[*fastest];
+        return latency_us(plan, line, bytes) + transfer_us(line, bytes, at);
     }
     for (size_t i = 0; i < plan->count; i++) {
         const st_nccl_line *line = &plan->lines[i];
@@ -232,17 +210,6 @@ double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
     return plan->corrected ? st_nccl_corrected_us(plan, bytes, plain) : plain;
 }
 
-/*
- * Share of a message's steps that sum what arrives with what is there: a ring's and a tree's first
- * half, the way up to a switch, and all of a reduce-scatter. NCCL gives all steps one rate.
- */
-static double summing_share(int collective)
-{
-    return collective == ST_NCCL_ALL_REDUCE                                       ? 0.5
-           : collective == ST_NCCL_REDUCE_SCATTER || collective == ST_NCCL_REDUCE ? 1.0
-                                                                                  : 0.0;
-}
-
 st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
 {
     st_nccl_answer answer = {.total_us = (double)NAN};
@@ -259,7 +226,14 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
     answer.line = line;
     answer.setup_us = scale * line->base_us * factor;
-    double sums = transfer * summing_share(plan->collective);
+    /* Share of a message's steps that sum what arrives with what is there: a ring's and a tree's
+     * first half, the way up to a switch, and all of a reduce-scatter. NCCL gives all steps one
+     * rate. */
+    double sums =
+        transfer *
+        (plan->collective == ST_NCCL_ALL_REDUCE                                             ? 0.5
+         : plan->collective == ST_NCCL_REDUCE_SCATTER || plan->collective == ST_NCCL_REDUCE ? 1.0
+                                                                                            : 0.0);
     double passed = transfer - sums;
     answer.intra_us = scale * (line->intra_us * factor + rounds + (across ? 0.0 : passed));
     answer.inter_us = scale * (line->inter_us * factor + (across ? passed : 0.0));

@@ -187,15 +187,6 @@ static void ring_latency(const setting *s, st_nccl_line *line)
     }
 }
 
-/* Simple's rings across machines on Hopper stay below what faster NICs have. */
-static void ring_limit(const setting *s, st_nccl_line *line)
-{
-    if (line->algorithm == ST_NCCL_RING && line->protocol == ST_NCCL_SIMPLE && s->nodes > 1.0 &&
-        s->machine->arch == ST_NCCL_HOPPER) {
-        line->most_gbs = s->plan->search.channels * HOPPER_NIC_GBS * s->ranks / s->steps;
-    }
-}
-
 static void latency(const setting *s, st_nccl_line *line)
 {
     int algorithm = line->algorithm;
@@ -321,7 +312,11 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
             latency(&s, line);
             plateau(&s, line);
             line->rate_gbs = rate(&s, algorithm, protocol);
-            ring_limit(&s, line);
+            /* Simple's rings across machines on Hopper stay below what faster NICs have. */
+            if (line->algorithm == ST_NCCL_RING && line->protocol == ST_NCCL_SIMPLE &&
+                s.nodes > 1.0 && s.machine->arch == ST_NCCL_HOPPER) {
+                line->most_gbs = s.plan->search.channels * HOPPER_NIC_GBS * s.ranks / s.steps;
+            }
             through_the_switch(&s, line);
         }
     }

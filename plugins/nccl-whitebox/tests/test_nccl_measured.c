@@ -14,17 +14,6 @@ typedef struct measured {
     double most_frac;                     /* mean error allowed */
 } measured;
 
-static FILE *open_table(const char *file)
-{
-    char path[1024];
-    const char *folder = getenv("STEPTIME_DATA");
-    snprintf(path, sizeof(path), "%s/nccl_tests/%s", folder ? folder : "../shared/data", file);
-    FILE *table = fopen(path, "r");
-    if (!table)
-        print_message("no table %s: set STEPTIME_DATA\n", path);
-    return table;
-}
-
 /* A number of a row; NaN where there is none. */
 static double column(const char *line, int index)
 {
@@ -66,7 +55,13 @@ static double mean_error(const measured *m, void *instance, FILE *table, double 
 
 static double check_table(const measured *m, double low, double high)
 {
-    FILE *table = open_table(m->file);
+    const char *file = m->file;
+    char path[1024];
+    const char *folder = getenv("STEPTIME_DATA");
+    snprintf(path, sizeof(path), "%s/nccl_tests/%s", folder ? folder : "../shared/data", file);
+    FILE *table = fopen(path, "r");
+    if (!table)
+        print_message("no table %s: set STEPTIME_DATA\n", path);
     if (!table) {
         skip();
         return (double)NAN;

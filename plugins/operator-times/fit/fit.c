@@ -198,22 +198,6 @@ static st_status add_constant(const st_operator_fit *fit, st_operator_group *gro
     return ST_OK;
 }
 
-static st_status list_constants(const st_operator_fit *fit, st_operator_group *group)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < ST_OPERATOR_CONSTANTS && status == ST_OK; i++) {
-        const constant *own = &constants[group->kind][i];
-        if (own->key == NULL || !has_rows_for(group, own->key))
-            continue; /* the sheet's own value holds */
-        const char *key =
-            st_arena_printf(fit->arena, "%s%s", own->key,
-                            own->by_precision ? constants_of(group->precision_name) : "");
-        status = add_constant(fit, group, key, own->low, own->high);
-    }
-    group->shared_count = group->varied_count;
-    return status;
-}
-
 /* ---- libraries ---- */
 
 /* Which libraries have rows enough, of the half that is fitted alone, too. */
@@ -326,21 +310,6 @@ static size_t key_count(st_operator_kind kind)
     return count;
 }
 
-/* The logarithms of a shape, and what its work is proportional to. */
-static double take_shape(const st_operator_group *group, size_t row, double *logs)
-{
-    const st_operator_shape *shape = &st_operator_shapes[group->kind];
-    double work = 1;
-    for (size_t i = 0; i < key_count(group->kind); i++) {
-        double value = st_measured_value(group->table, row, shape->keys[i]);
-        logs[i] = log(value);
-        work *= value;
-        if (shape->squared != NULL && strcmp(shape->squared, shape->keys[i]) == 0)
-            work *= value;
-    }
-    return work;
-}
-
 /* Measured over estimated, or over the work where `by_work`, of one half. */
 static st_status take_points(const st_operator_fit *fit, const st_operator_group *group,
                              const part *own, bool by_work, st_operator_points *points)
@@ -356,7 +325,18 @@ static st_status take_points(const st_operator_fit *fit, const st_operator_group
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const st_row *row = &own->set.rows[i];
-        double work = take_shape(group, own->rows[i], points->logs + i * keys);
+        /* The logarithms of a shape, and what its work is proportional to. */
+        const size_t shape_row = own->rows[i];
+        double *logs = points->logs + i * keys;
+        const st_operator_shape *shape = &st_operator_shapes[group->kind];
+        double work = 1;
+        for (size_t j = 0; j < key_count(group->kind); j++) {
+            double value = st_measured_value(group->table, shape_row, shape->keys[j]);
+            logs[j] = log(value);
+            work *= value;
+            if (shape->squared != NULL && strcmp(shape->squared, shape->keys[j]) == 0)
+                work *= value;
+        }
         points->ratios[i] = row->measured / (by_work ? work : row->estimate);
     }
     return ST_OK;
@@ -390,25 +370,6 @@ static st_status try_rate(const st_operator_fit *fit, const st_operator_points *
     return ST_OK;
 }
 
-static st_status try_naive(const st_operator_fit *fit, st_operator_group *group, const part *known,
-                           const part *held)
-{
-    st_operator_points first = {0};
-    st_operator_points second = {0};
-    st_status status = take_points(fit, group, known, true, &first);
-    if (status == ST_OK)
-        status = take_points(fit, group, held, true, &second);
-    if (status == ST_OK)
-        status = try_rate(fit, &first, &second, &group->rate);
-    if (status == ST_OK)
-        status = try_between(fit, &first, &second, &group->between);
-    if (status == ST_OK)
-        status = take_points(fit, group, known, false, &first);
-    if (status == ST_OK)
-        status = take_points(fit, group, held, false, &second);
-    return status == ST_OK ? try_between(fit, &first, &second, &group->corrected) : status;
-}
-
 /* ---- a group ---- */
 
 static st_status try_halves(const st_operator_fit *fit, st_operator_group *group)
@@ -431,25 +392,21 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
     if (status != ST_OK || group->fault != NULL)
         return status;
     summarize_part(fit, &held, &group->held_out);
-    return try_naive(fit, group, &known, &held);
-}
-
-static st_status fit_group(const st_operator_fit *fit, st_operator_group *group)
-{
-    part all = {0};
-    st_calibration calibration = {0};
-    st_status status = list_constants(fit, group);
-    if (status == ST_OK)
-        status = list_factors(fit, group);
-    if (status == ST_OK)
-        status = try_halves(fit, group);
-    if (status == ST_OK && group->fault == NULL)
-        status = take_part(fit, group, 2, &all);
-    if (status == ST_OK && group->fault == NULL)
-        status = fit_part(fit, group, &all, &calibration);
-    group->solution = calibration.solution;
-    group->fitted = calibration.errors;
-    return status;
+    st_operator_points first = {0};
+    st_operator_points second = {0};
+    st_status naive_status = take_points(fit, group, &known, true, &first);
+    if (naive_status == ST_OK)
+        naive_status = take_points(fit, group, &held, true, &second);
+    if (naive_status == ST_OK)
+        naive_status = try_rate(fit, &first, &second, &group->rate);
+    if (naive_status == ST_OK)
+        naive_status = try_between(fit, &first, &second, &group->between);
+    if (naive_status == ST_OK)
+        naive_status = take_points(fit, group, &known, false, &first);
+    if (naive_status == ST_OK)
+        naive_status = take_points(fit, group, &held, false, &second);
+    return naive_status == ST_OK ? try_between(fit, &first, &second, &group->corrected)
+                                 : naive_status;
 }
 
 /* ---- GPUs left out ---- */
@@ -483,28 +440,6 @@ static double scale_of(const st_operator_group *group, size_t index)
     return scaled ? st_measured_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
 }
 
-/* The place of a constant among those of another group; its count where it has none. */
-static size_t place_of(const st_operator_group *other, const st_varied *varied)
-{
-    size_t place = 0;
-    while (place < other->varied_count && strcmp(other->varied[place].path, varied->path) != 0)
-        place++;
-    return place;
-}
-
-/* Adds the logarithms of another GPU's constants; a library that it has not does not count. */
-static void add_kin(const st_operator_group *group, const st_operator_group *other, double *values,
-                    size_t *counts)
-{
-    for (size_t k = 0; k < group->varied_count; k++) {
-        size_t place = place_of(other, &group->varied[k]);
-        if (place == other->varied_count)
-            continue;
-        values[k] += log(other->solution.values[place] * scale_of(other, place));
-        counts[k]++;
-    }
-}
-
 /* The geometric mean of the constants of kin, or of all others where there is none. */
 static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, bool kin_only)
 {
@@ -517,7 +452,19 @@ static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, b
         if (!is_like(group, other) || (kin_only && !is_kin(group, other)))
             continue;
         st_buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", st_operator_gpu(other));
-        add_kin(group, other, values, counts);
+        /* Adds the logarithms of another GPU's constants; a library that it has not does not
+         * count. */
+        for (size_t k = 0; k < group->varied_count; k++) {
+            /* The place of a constant among those of another group; its count where it has none. */
+            size_t place = 0;
+            while (place < other->varied_count &&
+                   strcmp(other->varied[place].path, group->varied[k].path) != 0)
+                place++;
+            if (place == other->varied_count)
+                continue;
+            values[k] += log(other->solution.values[place] * scale_of(other, place));
+            counts[k]++;
+        }
     }
     for (size_t k = 0; k < group->varied_count; k++)
         values[k] = counts[k] > 0 ? exp(values[k] / (double)counts[k]) / scale_of(group, k) : 1;
@@ -536,8 +483,33 @@ static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, b
 st_status st_operators_fit(st_operator_fit *fit)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < fit->group_count && status == ST_OK; i++)
-        status = fit_group(fit, &fit->groups[i]);
+    for (size_t i = 0; i < fit->group_count && status == ST_OK; i++) {
+        st_operator_group *group = &fit->groups[i];
+        part all = {0};
+        st_calibration calibration = {0};
+        st_status group_status = ST_OK;
+        for (size_t j = 0; j < ST_OPERATOR_CONSTANTS && group_status == ST_OK; j++) {
+            const constant *own = &constants[group->kind][j];
+            if (own->key == NULL || !has_rows_for(group, own->key))
+                continue; /* the sheet's own value holds */
+            const char *key =
+                st_arena_printf(fit->arena, "%s%s", own->key,
+                                own->by_precision ? constants_of(group->precision_name) : "");
+            group_status = add_constant(fit, group, key, own->low, own->high);
+        }
+        group->shared_count = group->varied_count;
+        if (group_status == ST_OK)
+            group_status = list_factors(fit, group);
+        if (group_status == ST_OK)
+            group_status = try_halves(fit, group);
+        if (group_status == ST_OK && group->fault == NULL)
+            group_status = take_part(fit, group, 2, &all);
+        if (group_status == ST_OK && group->fault == NULL)
+            group_status = fit_part(fit, group, &all, &calibration);
+        group->solution = calibration.solution;
+        group->fitted = calibration.errors;
+        status = group_status;
+    }
     for (size_t i = 0; fit->leave_gpu && i < fit->group_count && status == ST_OK; i++)
         if (fit->groups[i].fault == NULL)
             status = try_kin(fit, &fit->groups[i], true);

@@ -25,22 +25,6 @@ static void put_summary(st_node *map, const char *key, const st_error_summary *e
         st_put_null(map, key);
 }
 
-static void put_constant(const st_operator_group *group, size_t index, st_node *list)
-{
-    const st_varied *varied = &group->varied[index];
-    const st_solution *solution = &group->solution;
-    bool at_bound = solution->at_low[index] || solution->at_high[index];
-    st_node *map = st_put_line_map(list, NULL);
-    st_put_text(map, "key", varied->path);
-    st_put_value(map, "value", varied->type, solution->values[index]);
-    st_put_value(map, "standard_error", varied->type, solution->errors[index]);
-    st_put_unit(map, "unit", varied->type);
-    st_put_bool(map, "at_bound", at_bound);
-    st_put_text(map, ".gpu", index == 0 ? st_operator_gpu(group) : "");
-    st_put_text(map, ".key", varied->path + strlen("cluster.gpu."));
-    st_put_text(map, ".note", at_bound ? "at a bound" : "");
-}
-
 static bool has_precision(const st_operator_fit *fit, const st_operator_group *group)
 {
     return group->kind == ST_OPERATOR_GEMM || (group->kind == ST_OPERATOR_EXPERTS && fit->each);
@@ -97,19 +81,6 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
     return table;
 }
 
-static st_table *say_constants(st_node *root)
-{
-    static const st_table_column shape[] = {
-        {.title = "GPU", .ink = ST_INK_NAME},
-        {.title = "key of its file"},
-        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
-        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
-        {.ink = ST_INK_BAD}};
-    st_say_title(root, "Constants, fitted to all rows");
-    st_table *table = st_say_table(root, shape, ST_COUNT(shape), 2);
-    return table;
-}
-
 void st_operators_report(const st_operator_fit *fit, st_result *result)
 {
     st_node *root = st_result_begin(result, fit->arena);
@@ -117,7 +88,14 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
     st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
     st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
     st_table *errors = say_errors(fit, root);
-    st_table *constants = say_constants(root);
+    static const st_table_column shape[] = {
+        {.title = "GPU", .ink = ST_INK_NAME},
+        {.title = "key of its file"},
+        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
+        {.ink = ST_INK_BAD}};
+    st_say_title(root, "Constants, fitted to all rows");
+    st_table *constants = st_say_table(root, shape, ST_COUNT(shape), 2);
     st_node *list = st_put_list(root, "groups");
     for (size_t i = 0; i < fit->group_count; i++) {
         const st_operator_group *group = &fit->groups[i];
@@ -126,8 +104,20 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
         st_table_show(errors, map,
                       fit->leave_gpu ? ERRORS ",kin/mean_absolute,.note" : ERRORS ",.note");
         st_node *own = st_put_list(map, "constants");
-        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
-            put_constant(group, k, own);
+        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++) {
+            const st_varied *varied = &group->varied[k];
+            const st_solution *solution = &group->solution;
+            bool at_bound = solution->at_low[k] || solution->at_high[k];
+            st_node *constant_map = st_put_line_map(own, NULL);
+            st_put_text(constant_map, "key", varied->path);
+            st_put_value(constant_map, "value", varied->type, solution->values[k]);
+            st_put_value(constant_map, "standard_error", varied->type, solution->errors[k]);
+            st_put_unit(constant_map, "unit", varied->type);
+            st_put_bool(constant_map, "at_bound", at_bound);
+            st_put_text(constant_map, ".gpu", k == 0 ? st_operator_gpu(group) : "");
+            st_put_text(constant_map, ".key", varied->path + strlen("cluster.gpu."));
+            st_put_text(constant_map, ".note", at_bound ? "at a bound" : "");
+        }
         st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
     }
 }

@@ -113,57 +113,6 @@ static double column_of(const double *const *columns, size_t column, size_t row,
     return columns[column] != NULL ? columns[column][row] : otherwise;
 }
 
-static void read_product(const operator_times *own, const double *const *columns, size_t row,
-                         shape_request *request)
-{
-    request->sizes[ST_M] = columns[M][row];
-    request->sizes[ST_N] = columns[N][row];
-    request->sizes[ST_K] = columns[K][row];
-    request->rates = (st_rates){.rate = columns[RATE][row],
-                                .bandwidth = column_of(columns, BANDWIDTH, row, 0),
-                                .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT]),
-                                .constant_s = column_of(columns, CONSTANT, row, 0),
-                                .result = column_of(columns, RESULT, row, 0)};
-    request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
-    if (!(request->sizes[ST_M] > 0 && request->sizes[ST_N] > 0 && request->sizes[ST_K] > 0))
-        request->kept = "there is none";
-}
-
-static void read_attention(const double *const *columns, size_t row, shape_request *request)
-{
-    double *sizes = request->sizes;
-    for (size_t i = BATCH; i <= HEAD_DIM; i++) /* in the order of a table's columns */
-        sizes[i] = columns[i][row];
-    request->rates = (st_rates){.rate = columns[ATTENTION_RATE][row],
-                                .bandwidth = columns[ATTENTION_BANDWIDTH][row],
-                                .width = columns[ATTENTION_WIDTH][row],
-                                .half = columns[ATTENTION_HALF][row],
-                                .constant_s = column_of(columns, ATTENTION_CONSTANT, row, 0)};
-    double work = columns[ATTENTION_WORK][row];
-    double causal = 2.0 * sizes[ST_BATCH] * sizes[ST_HEADS] * sizes[ST_HEAD_DIM] *
-                    sizes[ST_SEQUENCE] * sizes[ST_SEQUENCE];
-    request->formula_s =
-        request->rates.constant_s +
-        slower(work * (1.0 + request->rates.half / sizes[ST_SEQUENCE]) / request->rates.rate,
-               columns[ATTENTION_BYTES][row] / request->rates.bandwidth);
-    if (!(causal > 0))
-        request->kept = "there is none";
-    else if (!(fabs(work / causal - 1.0) < 0.01))
-        request->kept = "tables have causal attention to all tokens, this one is another";
-}
-
-static void read_moved(const operator_times *own, const double *const *columns, size_t row,
-                       shape_request *request)
-{
-    for (size_t i = MOVED_BYTES; i <= MOVED_REDUCTIONS; i++) /* in the order of a table's columns */
-        request->sizes[i] = columns[i][row];
-    request->rates =
-        (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row], .width = own->widths[ST_MOVED]};
-    request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
-    if (!(request->sizes[ST_BYTES] > 0))
-        request->kept = "nothing is moved";
-}
-
 static void read_experts(const double *const *columns, size_t row, shape_request *request)
 {
     double copies = columns[COPIES][row];
@@ -195,13 +144,49 @@ static void read_request(const operator_times *own, st_operator of, const double
                          size_t row, shape_request *request)
 {
     memset(request, 0, sizeof *request);
-    if (of == ST_PRODUCT)
-        read_product(own, columns, row, request);
-    else if (of == ST_ATTENTION)
-        read_attention(columns, row, request);
-    else if (of == ST_MOVED)
-        read_moved(own, columns, row, request);
-    else
+    if (of == ST_PRODUCT) {
+        request->sizes[ST_M] = columns[M][row];
+        request->sizes[ST_N] = columns[N][row];
+        request->sizes[ST_K] = columns[K][row];
+        request->rates =
+            (st_rates){.rate = columns[RATE][row],
+                       .bandwidth = column_of(columns, BANDWIDTH, row, 0),
+                       .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT]),
+                       .constant_s = column_of(columns, CONSTANT, row, 0),
+                       .result = column_of(columns, RESULT, row, 0)};
+        request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
+        if (!(request->sizes[ST_M] > 0 && request->sizes[ST_N] > 0 && request->sizes[ST_K] > 0))
+            request->kept = "there is none";
+    } else if (of == ST_ATTENTION) {
+        double *sizes = request->sizes;
+        for (size_t i = BATCH; i <= HEAD_DIM; i++) /* in the order of a table's columns */
+            sizes[i] = columns[i][row];
+        request->rates = (st_rates){.rate = columns[ATTENTION_RATE][row],
+                                    .bandwidth = columns[ATTENTION_BANDWIDTH][row],
+                                    .width = columns[ATTENTION_WIDTH][row],
+                                    .half = columns[ATTENTION_HALF][row],
+                                    .constant_s = column_of(columns, ATTENTION_CONSTANT, row, 0)};
+        double work = columns[ATTENTION_WORK][row];
+        double causal = 2.0 * sizes[ST_BATCH] * sizes[ST_HEADS] * sizes[ST_HEAD_DIM] *
+                        sizes[ST_SEQUENCE] * sizes[ST_SEQUENCE];
+        request->formula_s =
+            request->rates.constant_s +
+            slower(work * (1.0 + request->rates.half / sizes[ST_SEQUENCE]) / request->rates.rate,
+                   columns[ATTENTION_BYTES][row] / request->rates.bandwidth);
+        if (!(causal > 0))
+            request->kept = "there is none";
+        else if (!(fabs(work / causal - 1.0) < 0.01))
+            request->kept = "tables have causal attention to all tokens, this one is another";
+    } else if (of == ST_MOVED) {
+        for (size_t i = MOVED_BYTES; i <= MOVED_REDUCTIONS;
+             i++) /* in the order of a table's columns */
+            request->sizes[i] = columns[i][row];
+        request->rates =
+            (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row], .width = own->widths[ST_MOVED]};
+        request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
+        if (!(request->sizes[ST_BYTES] > 0))
+            request->kept = "nothing is moved";
+    } else
         read_experts(columns, row, request);
     if (own->shapes[of].table.count == 0)
         request->kept = "no times are given";
@@ -257,22 +242,6 @@ static int evaluate(void *instance, st_operator of, size_t rows, const double *c
 
 /* ---- explanations ---- */
 
-static void tell_neighbours(const st_plugin_sink *sink, st_operator of,
-                            const st_neighbours *neighbours)
-{
-    for (size_t i = 0; i < neighbours->count; i++) {
-        const st_measured *row = neighbours->rows[i];
-        char name[40];
-        char shape[ST_SHAPES_TEXT];
-        char text[ST_SHAPES_TEXT + 80];
-        (void)snprintf(name, sizeof name, "line %zu", row->line);
-        (void)snprintf(text, sizeof text, "%s: %.4g us, %.3f of the formula, %.2f away",
-                       st_shapes_text(of, row->sizes, shape), 1e6 * row->time_s,
-                       neighbours->ratios[i], neighbours->distances[i]);
-        st_plugin_tell_text(sink, name, text, "of the table");
-    }
-}
-
 static int explain(void *instance, st_operator of, const double *const *columns,
                    const st_plugin_sink *sink)
 {
@@ -296,7 +265,18 @@ static int explain(void *instance, st_operator of, const double *const *columns,
         st_plugin_tell_part(sink, trees ? "trees" : "neighbours", "us", value_s - request.formula_s,
                             trees ? "what the formula is off, by trees over all measured shapes"
                                   : "what the formula is off at the nearest measured shapes");
-        tell_neighbours(sink, of, &neighbours);
+        for (size_t i = 0; i < neighbours.count; i++) {
+            const st_measured *row = neighbours.rows[i];
+            char name[40];
+            char shape[ST_SHAPES_TEXT];
+            char neighbour_text[ST_SHAPES_TEXT + 80];
+            (void)snprintf(name, sizeof name, "line %zu", row->line);
+            (void)snprintf(neighbour_text, sizeof neighbour_text,
+                           "%s: %.4g us, %.3f of the formula, %.2f away",
+                           st_shapes_text(of, row->sizes, shape), 1e6 * row->time_s,
+                           neighbours.ratios[i], neighbours.distances[i]);
+            st_plugin_tell_text(sink, name, neighbour_text, "of the table");
+        }
         (void)snprintf(text, sizeof text,
                        "corrected, nearest measured shape %.2f away (logarithms)",
                        neighbours.distances[0]);

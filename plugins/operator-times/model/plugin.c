@@ -104,17 +104,6 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* A path, or the name of a file in the plugin's folder. */
-static char *read_times(const st_plugin_host *host, const char *name)
-{
-    char path[4096];
-    size_t bytes = 0;
-    char *text = read_file(name, LARGEST_TEXT, &bytes);
-    int length = snprintf(path, sizeof path, "%s/%s", host->directory, name);
-    bool beside = text == NULL && length > 0 && (size_t)length < sizeof path;
-    return beside ? read_file(path, LARGEST_TEXT, &bytes) : text;
-}
-
 /* NULL, or what is wrong, in `reason` of `size` bytes. */
 static const char *read_shapes(operator_times *own, st_operator of, char *reason, size_t size)
 {
@@ -128,7 +117,14 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
     own->widths[of] = has_types ? settings[tables[of].width]->number : 1;
     if (name[0] == '\0')
         return NULL;
-    char *text = read_times(own->host, name);
+    /* A path, or the name of a file in the plugin's folder. */
+    const st_plugin_host *host = own->host;
+    char path[4096];
+    size_t bytes = 0;
+    char *time_text = read_file(name, LARGEST_TEXT, &bytes);
+    int length = snprintf(path, sizeof path, "%s/%s", host->directory, name);
+    bool beside = time_text == NULL && length > 0 && (size_t)length < sizeof path;
+    char *text = beside ? read_file(path, LARGEST_TEXT, &bytes) : time_text;
     bool packed = text != NULL && strncmp(text, "\x1f\x8b", 2) == 0;
     if (text == NULL || packed) {
         (void)snprintf(reason, size, "%sthe times '%.180s' %s", tables[of].name, name,

@@ -133,32 +133,6 @@ static double slower(double arithmetic_s, double bytes, const st_rates *rates)
     return arithmetic_s > memory ? arithmetic_s : memory;
 }
 
-static double product_formula(const double *sizes, const st_rates *rates)
-{
-    double m = sizes[ST_M];
-    double n = sizes[ST_N];
-    double k = sizes[ST_K];
-    double arithmetic_s = 2.0 * m * n * k / rates->rate;
-    double result = rates->result > 0 ? rates->result : rates->width;
-    double bytes = rates->width * (m * k + k * n) + result * m * n;
-    if (!(rates->constant_s > 0 && rates->bandwidth > 0))
-        return rates->constant_s + slower(arithmetic_s, bytes, rates);
-    double memory_s = bytes / rates->bandwidth;
-    return rates->constant_s + pow(pow(arithmetic_s, 4) + pow(memory_s, 4), 0.25);
-}
-
-/* Of causal attention, half of the square. */
-static double attention_formula(const double *sizes, const st_rates *rates)
-{
-    double tokens = sizes[ST_BATCH] * sizes[ST_SEQUENCE];
-    double row = sizes[ST_HEADS] * sizes[ST_HEAD_DIM];
-    double work = 2.0 * tokens * sizes[ST_SEQUENCE] * row;
-    double heads = sizes[ST_HEADS] + sizes[ST_KV_HEADS];
-    return rates->constant_s + slower(work * (1.0 + rates->half / sizes[ST_SEQUENCE]) / rates->rate,
-                                      2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM],
-                                      rates);
-}
-
 static double experts_formula(const double *sizes, const st_rates *rates)
 {
     double copies = sizes[ST_TOKENS] * sizes[ST_TOP_K];
@@ -181,10 +155,28 @@ double st_shapes_around(st_operator of, const double *sizes, const st_rates *rat
 
 double st_shapes_formula(st_operator of, const double *sizes, const st_rates *rates)
 {
-    if (of == ST_PRODUCT)
-        return product_formula(sizes, rates);
-    if (of == ST_ATTENTION)
-        return attention_formula(sizes, rates);
+    if (of == ST_PRODUCT) {
+        double m = sizes[ST_M];
+        double n = sizes[ST_N];
+        double k = sizes[ST_K];
+        double arithmetic_s = 2.0 * m * n * k / rates->rate;
+        double result = rates->result > 0 ? rates->result : rates->width;
+        double bytes = rates->width * (m * k + k * n) + result * m * n;
+        if (!(rates->constant_s > 0 && rates->bandwidth > 0))
+            return rates->constant_s + slower(arithmetic_s, bytes, rates);
+        double memory_s = bytes / rates->bandwidth;
+        return rates->constant_s + pow(pow(arithmetic_s, 4) + pow(memory_s, 4), 0.25);
+    }
+    if (of == ST_ATTENTION) {
+        /* Of causal attention, half of the square. */
+        double tokens = sizes[ST_BATCH] * sizes[ST_SEQUENCE];
+        double row = sizes[ST_HEADS] * sizes[ST_HEAD_DIM];
+        double work = 2.0 * tokens * sizes[ST_SEQUENCE] * row;
+        double heads = sizes[ST_HEADS] + sizes[ST_KV_HEADS];
+        return rates->constant_s +
+               slower(work * (1.0 + rates->half / sizes[ST_SEQUENCE]) / rates->rate,
+                      2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM], rates);
+    }
     if (of == ST_MOVED)
         return rates->bandwidth > 0 ? sizes[ST_BYTES] / rates->bandwidth : 0;
     return experts_formula(sizes, rates) + st_shapes_around(of, sizes, rates);
@@ -223,47 +215,39 @@ const char *st_shapes_outside(const st_shapes *shapes, const double *sizes, char
     return NULL;
 }
 
-/* Distances are squares here. */
-static void insert(st_neighbours *own, double distance, const st_measured *row)
-{
-    size_t at = own->count;
-    if (at == ST_SHAPES_NEAREST && distance >= own->distances[at - 1])
-        return;
-    if (at == ST_SHAPES_NEAREST)
-        at--;
-    else
-        own->count++;
-    for (; at > 0 && own->distances[at - 1] > distance; at--) {
-        own->distances[at] = own->distances[at - 1];
-        own->rows[at] = own->rows[at - 1];
-    }
-    own->distances[at] = distance;
-    own->rows[at] = row;
-}
-
-static void find_nearest(const st_shapes *shapes, const double *sizes, st_neighbours *own)
-{
-    double places[ST_SHAPES_PLACES];
-    place_shape(shapes->of, sizes, places);
-    own->count = 0;
-    for (size_t i = 0; i < shapes->table.count; i++) {
-        double sum = 0;
-        for (size_t k = 0; k < ST_SHAPES_PLACES; k++) {
-            double step = shapes->places[i][k] - places[k];
-            sum += step * step;
-        }
-        if (isfinite(sum))
-            insert(own, sum, &shapes->table.rows[i]);
-    }
-}
-
 double st_shapes_ratio(const st_shapes *shapes, const double *sizes, const st_rates *rates,
                        double reach, st_neighbours *neighbours)
 {
     static const double softening = 0.01; /* of a square: an equal shape does not rule alone */
     double weights = 1.0 / (reach * reach + softening);
     double sum = weights; /* the formula as it is */
-    find_nearest(shapes, sizes, neighbours);
+    double places[ST_SHAPES_PLACES];
+    place_shape(shapes->of, sizes, places);
+    neighbours->count = 0;
+    for (size_t i = 0; i < shapes->table.count; i++) {
+        double nearest_sum = 0;
+        for (size_t k = 0; k < ST_SHAPES_PLACES; k++) {
+            double step = shapes->places[i][k] - places[k];
+            nearest_sum += step * step;
+        }
+        if (isfinite(nearest_sum)) {
+            /* Distances are squares here. */
+            const st_measured *row = &shapes->table.rows[i];
+            size_t at = neighbours->count;
+            if (at == ST_SHAPES_NEAREST && nearest_sum >= neighbours->distances[at - 1])
+                continue;
+            if (at == ST_SHAPES_NEAREST)
+                at--;
+            else
+                neighbours->count++;
+            for (; at > 0 && neighbours->distances[at - 1] > nearest_sum; at--) {
+                neighbours->distances[at] = neighbours->distances[at - 1];
+                neighbours->rows[at] = neighbours->rows[at - 1];
+            }
+            neighbours->distances[at] = nearest_sum;
+            neighbours->rows[at] = row;
+        }
+    }
     for (size_t i = 0; i < neighbours->count; i++) {
         const st_measured *known = neighbours->rows[i];
         double weight = 1.0 / (neighbours->distances[i] + softening);

@@ -97,22 +97,6 @@ static void make_features(const st_shape_trees *trees, const double *sizes, floa
     }
 }
 
-/* The roofline has the best rates of the table. */
-static void find_rates(const st_shapes *shapes, double width, st_rates *rates)
-{
-    static const double endless = 1e300;
-    *rates = (st_rates){.width = width};
-    for (size_t i = 0; i < shapes->table.count; i++) {
-        const st_measured *row = &shapes->table.rows[i];
-        const st_rates work = {.rate = 1};
-        const st_rates bytes = {.rate = endless, .bandwidth = 1, .width = width};
-        double rate = st_shapes_formula(shapes->of, row->sizes, &work) / row->time_s;
-        double bandwidth = st_shapes_formula(shapes->of, row->sizes, &bytes) / row->time_s;
-        rates->rate = fmax(rates->rate, rate);
-        rates->bandwidth = fmax(rates->bandwidth, bandwidth);
-    }
-}
-
 /* ---- XGBoost ---- */
 
 /* XGBoost writes what it thinks of its parameters to standard output. */
@@ -204,7 +188,19 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
         goto cleanup;
     }
     *own = (st_shape_trees){.of = shapes->of, .multiprocessors = multiprocessors};
-    find_rates(shapes, width, &own->rates);
+    /* The roofline has the best rates of the table. */
+    st_rates *rates = &own->rates;
+    static const double endless = 1e300;
+    *rates = (st_rates){.width = width};
+    for (size_t i = 0; i < shapes->table.count; i++) {
+        const st_measured *row = &shapes->table.rows[i];
+        const st_rates work = {.rate = 1};
+        const st_rates bytes = {.rate = endless, .bandwidth = 1, .width = width};
+        double rate = st_shapes_formula(shapes->of, row->sizes, &work) / row->time_s;
+        double bandwidth = st_shapes_formula(shapes->of, row->sizes, &bytes) / row->time_s;
+        rates->rate = fmax(rates->rate, rate);
+        rates->bandwidth = fmax(rates->bandwidth, bandwidth);
+    }
     if (count < LEAST_SHAPES) {
         (void)snprintf(reason, ST_TABLE_REASON, "trees need %d rows, the table has %zu",
                        LEAST_SHAPES, count);

@@ -65,21 +65,6 @@ static void swap_rows(st_shapes *shapes, size_t a, size_t b)
     memcpy(shapes->places[b], places, sizeof places);
 }
 
-/* Small shapes go, the learnt half comes first. Returns where the other begins. */
-static size_t part_shapes(st_shapes *shapes)
-{
-    size_t kept = 0;
-    size_t learnt = 0;
-    for (size_t i = 0; i < shapes->table.count; i++)
-        if (is_large(shapes, i))
-            swap_rows(shapes, kept++, i);
-    shapes->table.count = kept;
-    for (size_t i = 0; i < kept; i++)
-        if (is_learnt_row(shapes, i))
-            swap_rows(shapes, learnt++, i);
-    return learnt;
-}
-
 /* The formula has about what operators of these kinds reach, as in docs/operators.md. */
 static errors_seen try_half(st_shapes *shapes, double rate, double bandwidth,
                             double multiprocessors)
@@ -90,7 +75,16 @@ static errors_seen try_half(st_shapes *shapes, double rate, double bandwidth,
     st_shapes half = *shapes;
     st_shape_trees *trees = NULL;
     st_neighbours near;
-    size_t learnt = part_shapes(shapes);
+    /* Small shapes go, the learnt half comes first. */
+    size_t kept = 0;
+    size_t learnt = 0;
+    for (size_t i = 0; i < shapes->table.count; i++)
+        if (is_large(shapes, i))
+            swap_rows(shapes, kept++, i);
+    shapes->table.count = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (is_learnt_row(shapes, i))
+            swap_rows(shapes, learnt++, i);
     half.table.count = learnt;
     assert_null(st_shape_trees_train(&half, 2, multiprocessors, &trees, reason));
     for (size_t i = learnt; i < shapes->table.count; i++) {

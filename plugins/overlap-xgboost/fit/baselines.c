@@ -39,17 +39,6 @@ static double median_of(const st_kernel_rows *rows, const char *name, double *va
     return count == 0 ? (double)NAN : fmax(st_median(values, count), rows->kernels->least);
 }
 
-/* The slowdown of one kernel; `values` has room for all rows learnt from. */
-static double slowdown_of(st_baseline baseline, const st_neighbours *learnt,
-                          const st_kernel *kernel, double *values)
-{
-    double found = baseline == ST_BASELINE_NEIGHBOURS
-                       ? st_neighbours_ask(learnt, kernel)
-                       : median_of(&learnt->rows, kernel->name, values);
-    double all = baseline == ST_BASELINE_NEIGHBOURS ? 1 : median_of(&learnt->rows, NULL, values);
-    return !isnan(found) ? found : !isnan(all) ? all : 1;
-}
-
 st_status st_baseline_predict(st_baseline baseline, const st_kernel_rows *learn,
                               const st_kernel_rows *held, st_arena *arena, double *factors)
 {
@@ -61,8 +50,15 @@ st_status st_baseline_predict(st_baseline baseline, const st_kernel_rows *learn,
     double slowdown = baseline == ST_BASELINE_CONSTANT ? st_slowdown_constant(learn) : 1;
     for (size_t i = 0; i < held->count; i++) {
         const st_kernel *kernel = &held->kernels->rows[held->items[i]];
-        if (by_kernel)
-            slowdown = slowdown_of(baseline, &learnt, kernel, values);
+        if (by_kernel) {
+            /* The slowdown of one kernel; `values` has room for all rows learnt from. */
+            double found = baseline == ST_BASELINE_NEIGHBOURS
+                               ? st_neighbours_ask(&learnt, kernel)
+                               : median_of(&learnt.rows, kernel->name, values);
+            double all =
+                baseline == ST_BASELINE_NEIGHBOURS ? 1 : median_of(&learnt.rows, NULL, values);
+            slowdown = !isnan(found) ? found : !isnan(all) ? all : 1;
+        }
         factors[i] = st_slowdown_of_share(kernel, slowdown);
     }
     return ST_OK;

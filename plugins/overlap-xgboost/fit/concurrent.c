@@ -6,26 +6,6 @@
 
 ST_COMPARE(by_place, st_concurrent_span, ST_RISING(device) ST_RISING(start_ns));
 
-/* Joins spans that touch; they are sorted. */
-static void join(st_concurrent *beside)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < beside->count; i++) {
-        st_concurrent_span next = beside->spans[i];
-        st_concurrent_span *last = kept > 0 ? &beside->spans[kept - 1] : NULL;
-        if (last == NULL || last->device != next.device || next.start_ns > last->end_ns) {
-            beside->spans[kept++] = next;
-            continue;
-        }
-        if (next.longest_ns > last->longest_ns) {
-            last->collective = next.collective;
-            last->longest_ns = next.longest_ns;
-        }
-        last->end_ns = next.end_ns > last->end_ns ? next.end_ns : last->end_ns;
-    }
-    beside->count = kept;
-}
-
 st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena, st_concurrent *beside)
 {
     size_t count = 0;
@@ -45,7 +25,22 @@ st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena, st_co
                                      .longest_ns = kernel->end_ns - kernel->start_ns};
     }
     qsort(beside->spans, beside->count, sizeof *beside->spans, by_place);
-    join(beside);
+    /* Joins spans that touch; they are sorted. */
+    size_t kept = 0;
+    for (size_t i = 0; i < beside->count; i++) {
+        st_concurrent_span next = beside->spans[i];
+        st_concurrent_span *last = kept > 0 ? &beside->spans[kept - 1] : NULL;
+        if (last == NULL || last->device != next.device || next.start_ns > last->end_ns) {
+            beside->spans[kept++] = next;
+            continue;
+        }
+        if (next.longest_ns > last->longest_ns) {
+            last->collective = next.collective;
+            last->longest_ns = next.longest_ns;
+        }
+        last->end_ns = next.end_ns > last->end_ns ? next.end_ns : last->end_ns;
+    }
+    beside->count = kept;
     return ST_OK;
 }
 

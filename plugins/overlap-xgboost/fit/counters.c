@@ -137,23 +137,6 @@ static st_counted_kernel *add_kernel(reader *self, const counter_row *row)
     return kernel;
 }
 
-/* A row of units follows the heading of the page raw: percents must be percents. */
-static bool is_units(const reader *self, size_t row)
-{
-    return !st_fields_have(&self->fields, METRIC) &&
-           st_fields_text(&self->fields, row, NAME)[0] == '\0' &&
-           st_fields_text(&self->fields, row, ID)[0] == '\0';
-}
-
-static void check_units(reader *self, size_t row)
-{
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
-        const char *unit = st_fields_text(&self->fields, row, i);
-        if (unit[0] != '\0' && strcmp(unit, "%") != 0)
-            st_fields_refuse(&self->fields, row, i, "the unit '%'");
-    }
-}
-
 static size_t counter_of(const char *metric)
 {
     size_t counter = 0;
@@ -234,10 +217,17 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     if (counters->kernels == NULL)
         return st_out_of_memory(errors);
     bool known = find_columns(&self);
+    /* A row of units follows the heading of the page raw: percents must be percents. */
     for (size_t row = 0; known && row < csv->row_count; row++)
-        if (is_units(&self, row))
-            check_units(&self, row);
-        else
+        if (!st_fields_have(&self.fields, METRIC) &&
+            st_fields_text(&self.fields, row, NAME)[0] == '\0' &&
+            st_fields_text(&self.fields, row, ID)[0] == '\0') {
+            for (size_t i = 0; i < ST_COUNTERS; i++) {
+                const char *unit = st_fields_text(&self.fields, row, i);
+                if (unit[0] != '\0' && strcmp(unit, "%") != 0)
+                    st_fields_refuse(&self.fields, row, i, "the unit '%'");
+            }
+        } else
             read_row(&self, row, &last);
     if (self.fields.status == ST_OK)
         check_whole(&self);

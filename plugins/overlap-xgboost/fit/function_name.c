@@ -23,26 +23,6 @@ typedef struct name_reader {
     int depth;         /* of brackets */
 } name_reader;
 
-/*
- * Passes one character. Outside of all brackets, a blank or "::" begins a new name and '<' ends it
- * (its arguments).
- */
-static void pass(name_reader *own)
-{
-    char c = *own->at;
-    if (c == '<' || c == '(') {
-        own->end = own->depth == 0 && own->end == NULL ? own->at : own->end;
-        own->depth++;
-    } else if (c == '>' || c == ')') {
-        own->depth -= own->depth > 0 ? 1 : 0;
-    } else if (own->depth == 0 && (c == ' ' || strncmp(own->at, "::", 2) == 0)) {
-        own->at += c == ':' ? 1 : 0;
-        own->start = own->at + 1;
-        own->end = NULL;
-    }
-    own->at++;
-}
-
 const char *st_function_name(const char *name, size_t *length)
 {
     name_reader own = {.at = name, .start = name};
@@ -52,8 +32,22 @@ const char *st_function_name(const char *name, size_t *length)
             own.at += passed;
         else if (*own.at == '(' && own.depth == 0)
             break; /* parameters */
-        else
-            pass(&own);
+        else {
+            /* Passes one character. Outside of all brackets, a blank or "::" begins a new name and
+             * '<' ends it (its arguments). */
+            char c = *own.at;
+            if (c == '<' || c == '(') {
+                own.end = own.depth == 0 && own.end == NULL ? own.at : own.end;
+                own.depth++;
+            } else if (c == '>' || c == ')') {
+                own.depth -= own.depth > 0 ? 1 : 0;
+            } else if (own.depth == 0 && (c == ' ' || strncmp(own.at, "::", 2) == 0)) {
+                own.at += c == ':' ? 1 : 0;
+                own.start = own.at + 1;
+                own.end = NULL;
+            }
+            own.at++;
+        }
     }
     const char *end = own.end != NULL ? own.end : own.at;
     if (end <= own.start) { /* an operator, or nothing that is known */

@@ -189,17 +189,6 @@ const char *st_feature_name(st_feature feature)
                                           : class_names[feature - ST_FEATURE_CLASS];
 }
 
-/* The counters of a profiler are there all or, as in tables from traces, not at all. */
-static void check_counters(st_field_reader *reader)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < ST_FEATURE_CLASS; i++)
-        found += is_counter(i) && st_fields_have(reader, i) ? 1 : 0;
-    for (size_t i = 0; i < ST_FEATURE_CLASS && found > 0; i++)
-        if (is_counter(i) && !st_fields_have(reader, i))
-            st_fields_missing(reader, fields[i].name, NULL);
-}
-
 /* The columns that nothing is read from: a spelling that is not known is reported, not lost. */
 static st_status note_unused(const st_field_reader *reader, st_kernels *kernels)
 {
@@ -213,26 +202,6 @@ static st_status note_unused(const st_field_reader *reader, st_kernels *kernels)
 
 /* ---- rows ---- */
 
-static void fill_kernel(const kernel_row *row, st_kernel *kernel)
-{
-    const double *features = row->features;
-    kernel->name = row->name;
-    kernel->class = isnan(row->class) ? st_kernel_class_of(row->name) : (st_kernel_class)row->class;
-    kernel->isolated_ns = features[ST_FEATURE_DURATION];
-    kernel->overlapped_ns = row->overlapped_ns;
-    kernel->share = row->share > 1 ? 1 : row->share;
-    kernel->slowdown =
-        kernel->share > 0
-            ? (kernel->overlapped_ns / kernel->isolated_ns - (1 - kernel->share)) / kernel->share
-            : UNKNOWN;
-    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
-        bool logarithm = i == ST_FEATURE_DURATION || i == ST_FEATURE_BYTES;
-        kernel->features[i] = (float)(logarithm ? log(features[i]) : features[i]);
-    }
-    for (size_t i = 0; i < ST_KERNEL_CLASSES; i++)
-        kernel->features[ST_FEATURE_CLASS + i] = i == (size_t)kernel->class ? 1 : 0;
-}
-
 static void read_row(st_field_reader *reader, size_t index, st_kernel *kernel)
 {
     kernel_row row = {.class = UNKNOWN};
@@ -241,8 +210,26 @@ static void read_row(st_field_reader *reader, size_t index, st_kernel *kernel)
     bool good = st_fields_read(reader, index, &row);
     if (good && row.name[0] == '\0')
         st_fields_refuse(reader, index, NAME, "the name of a kernel");
-    else if (good)
-        fill_kernel(&row, kernel);
+    else if (good) {
+        const double *features = row.features;
+        kernel->name = row.name;
+        kernel->class =
+            isnan(row.class) ? st_kernel_class_of(row.name) : (st_kernel_class)row.class;
+        kernel->isolated_ns = features[ST_FEATURE_DURATION];
+        kernel->overlapped_ns = row.overlapped_ns;
+        kernel->share = row.share > 1 ? 1 : row.share;
+        kernel->slowdown =
+            kernel->share > 0
+                ? (kernel->overlapped_ns / kernel->isolated_ns - (1 - kernel->share)) /
+                      kernel->share
+                : UNKNOWN;
+        for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
+            bool logarithm = i == ST_FEATURE_DURATION || i == ST_FEATURE_BYTES;
+            kernel->features[i] = (float)(logarithm ? log(features[i]) : features[i]);
+        }
+        for (size_t i = 0; i < ST_KERNEL_CLASSES; i++)
+            kernel->features[ST_FEATURE_CLASS + i] = i == (size_t)kernel->class ? 1 : 0;
+    }
 }
 
 st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
@@ -272,14 +259,6 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
                                      "%s" ST_EXPECTED "%s", message, st_or_none(expected));
 }
 
-static void count_faster(st_kernels *kernels, const st_kernel *kernel)
-{
-    if (kernel->share >= ST_LEAST_SHARE) {
-        kernels->faster += kernel->slowdown < 1 ? 1 : 0;
-        kernels->much_faster += kernel->slowdown <= 0.95 ? 1 : 0;
-    }
-}
-
 st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernels,
                           st_errors *errors)
 {
@@ -290,7 +269,13 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
                               .arena = arena,
                               .errors = errors};
     (void)st_fields_find(&reader);
-    check_counters(&reader);
+    /* The counters of a profiler are there all or, as in tables from traces, not at all. */
+    size_t found = 0;
+    for (size_t i = 0; i < ST_FEATURE_CLASS; i++)
+        found += is_counter(i) && st_fields_have(&reader, i) ? 1 : 0;
+    for (size_t i = 0; i < ST_FEATURE_CLASS && found > 0; i++)
+        if (is_counter(i) && !st_fields_have(&reader, i))
+            st_fields_missing(&reader, fields[i].name, NULL);
     if (reader.status != ST_OK)
         return reader.status;
     *kernels = (st_kernels){.file = csv->file, .count = csv->row_count, .least = 1};
@@ -299,7 +284,11 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
         return st_out_of_memory(errors);
     for (size_t i = 0; i < csv->row_count; i++) {
         read_row(&reader, i, &kernels->rows[i]);
-        count_faster(kernels, &kernels->rows[i]);
+        const st_kernel *kernel = &kernels->rows[i];
+        if (kernel->share >= ST_LEAST_SHARE) {
+            kernels->faster += kernel->slowdown < 1 ? 1 : 0;
+            kernels->much_faster += kernel->slowdown <= 0.95 ? 1 : 0;
+        }
     }
     return reader.status;
 }

@@ -44,24 +44,6 @@ static st_status read_counters(const char *file, st_arena *arena, st_counters *c
     return status;
 }
 
-/* All errors of all pairs at once. */
-static st_status append_pairs(const st_overlap_source *asked, const st_pairs_options *options,
-                              st_arena *arena, st_pairs_made *made, st_errors *errors)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i + 1 < asked->recording_count; i += 2) {
-        st_recorded without = {0};
-        st_recorded with = {0};
-        st_status read = st_recorded_read(asked->recordings[i], arena, &without, errors);
-        st_status other = st_recorded_read(asked->recordings[i + 1], arena, &with, errors);
-        read = read == ST_OK ? other : read;
-        if (read == ST_OK)
-            read = st_pairs_append(&without, &with, options, arena, made, errors);
-        status = status == ST_OK ? read : status;
-    }
-    return status;
-}
-
 static st_status write_table(const st_overlap_source *asked, const st_buffer *table,
                              st_errors *errors)
 {
@@ -84,7 +66,19 @@ st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
     st_status status = read_counters(asked->counters, arena, &counters, &options, errors);
     if (status == ST_OK) {
         st_pairs_head(options.counters != NULL, &made.table);
-        status = append_pairs(asked, &options, arena, &made, errors);
+        /* All errors of all pairs at once. */
+        st_status pair_status = ST_OK;
+        for (size_t i = 0; i + 1 < asked->recording_count; i += 2) {
+            st_recorded without = {0};
+            st_recorded with = {0};
+            st_status read = st_recorded_read(asked->recordings[i], arena, &without, errors);
+            st_status other = st_recorded_read(asked->recordings[i + 1], arena, &with, errors);
+            read = read == ST_OK ? other : read;
+            if (read == ST_OK)
+                read = st_pairs_append(&without, &with, &options, arena, &made, errors);
+            pair_status = pair_status == ST_OK ? read : pair_status;
+        }
+        status = pair_status;
         *tally = made.tally;
     }
     if (status == ST_OK)

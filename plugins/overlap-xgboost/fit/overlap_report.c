@@ -56,53 +56,6 @@ static void rank(const st_overlap_report *report, int order[ST_FEATURES])
     }
 }
 
-static void write_pairs(const st_pairs_tally *pairs, st_node *root)
-{
-    st_say(root,
-           "%zu pair%s of recordings: %zu kernels matched, %zu without and %zu with "
-           "overlap have no counterpart\n",
-           pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without, pairs->with);
-    st_say(root,
-           "  %zu used, %zu of them alongside a collective; left out: %zu alongside one in "
-           "both, %zu without duration or counters\n",
-           pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
-}
-
-/* What was in the table and was not read, and what could have been there. */
-static void write_columns(const st_kernels *kernels, st_node *root)
-{
-    size_t absent = 0;
-    for (size_t i = 0; i < kernels->unused_count; i++)
-        st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
-    st_say(root, kernels->unused_count > 0 ? "\n" : "");
-    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
-        if (!st_kernels_have(kernels, (st_feature)i, false))
-            st_say(root, "%s%s", absent++ == 0 ? "features not known: " : ", ",
-                   st_feature_name((st_feature)i));
-    }
-    st_say(root, absent > 0 ? "\n" : "");
-}
-
-static void write_trials(const st_overlap_report *report, int split, st_node *root)
-{
-    const st_trials *trials = report->trials;
-    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
-        size_t count = trials->items[0].held_out[split][part].count;
-        if (count == 0)
-            continue;
-        write_head((st_slowdown_part)part, count, root);
-        for (size_t i = 0; i < trials->count; i++)
-            write_errors(trials->items[i].name,
-                         trials->items[i].recipe == report->recipe ? "  taken" : "",
-                         &trials->items[i].held_out[split][part], root);
-    }
-}
-
-static const char *test_name(size_t index)
-{
-    return index == 0 ? "this model" : st_baseline_names[index - 1];
-}
-
 static void write_test(const st_overlap_report *report, st_node *root)
 {
     st_say(root, "\n%s", report->test->file);
@@ -111,7 +64,8 @@ static void write_test(const st_overlap_report *report, st_node *root)
             continue;
         write_head((st_slowdown_part)part, report->test_errors[0][part].count, root);
         for (size_t i = 0; i <= ST_BASELINES; i++)
-            write_errors(test_name(i), "", &report->test_errors[i][part], root);
+            write_errors(i == 0 ? "this model" : st_baseline_names[i - 1], "",
+                         &report->test_errors[i][part], root);
     }
     st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
            report->test_clamped, report->test->count);
@@ -122,19 +76,50 @@ static void say_report(const st_overlap_report *report, st_node *root)
     int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
-    if (report->pairs != NULL)
-        write_pairs(report->pairs, root);
+    if (report->pairs != NULL) {
+        const st_pairs_tally *pairs = report->pairs;
+        st_say(root,
+               "%zu pair%s of recordings: %zu kernels matched, %zu without and %zu with "
+               "overlap have no counterpart\n",
+               pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without,
+               pairs->with);
+        st_say(root,
+               "  %zu used, %zu of them alongside a collective; left out: %zu alongside one in "
+               "both, %zu without duration or counters\n",
+               pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
+    }
     st_say(root,
            "%s: %zu kernels, %zu of them faster alongside communication than alone, %zu at "
            "most 0.95 times as long\n",
            report->kernels->file, report->kernels->count, report->kernels->faster,
            report->kernels->much_faster);
-    write_columns(report->kernels, root);
+    /* What was in the table and was not read, and what could have been there. */
+    const st_kernels *kernels = report->kernels;
+    size_t absent = 0;
+    for (size_t i = 0; i < kernels->unused_count; i++)
+        st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
+    st_say(root, kernels->unused_count > 0 ? "\n" : "");
+    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
+        if (!st_kernels_have(kernels, (st_feature)i, false))
+            st_say(root, "%s%s", absent++ == 0 ? "features not known: " : ", ",
+                   st_feature_name((st_feature)i));
+    }
+    st_say(root, absent > 0 ? "\n" : "");
     st_say(root, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
     st_say(root, "one slowdown for all kernels: %.4g\n", report->constant);
     for (int split = 0; split < ST_SPLITS; split++) {
         st_say(root, "\n%s", titles[split]);
-        write_trials(report, split, root);
+        const st_trials *trials = report->trials;
+        for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
+            size_t count = trials->items[0].held_out[split][part].count;
+            if (count == 0)
+                continue;
+            write_head((st_slowdown_part)part, count, root);
+            for (size_t i = 0; i < trials->count; i++)
+                write_errors(trials->items[i].name,
+                             trials->items[i].recipe == report->recipe ? "  taken" : "",
+                             &trials->items[i].held_out[split][part], root);
+        }
     }
     if (report->test != NULL)
         write_test(report, root);
@@ -169,8 +154,31 @@ static void put_errors(st_node *node, const char *key, const st_slowdown_errors 
         put_part(st_put_map(map, part_keys[part]), &errors[part]);
 }
 
-static void put_columns(const st_kernels *kernels, st_node *root)
+static void fill_trial(const void *context, size_t index, st_node *map)
 {
+    const st_trial *trial = &((const st_trials *)context)->items[index];
+    st_put_text(map, "recipe", trial->name);
+    put_errors(map, "by_rows", trial->held_out[ST_SPLIT_ROWS]);
+    put_errors(map, "by_kernel_name", trial->held_out[ST_SPLIT_NAMES]);
+}
+
+void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result)
+{
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "file", report->kernels->file);
+    if (report->pairs != NULL) {
+        const st_pairs_tally *pairs = report->pairs;
+        st_node *map = st_put_map(root, "pairs");
+        st_put_count(map, "pairs", pairs->pairs);
+        st_put_count(map, "matched", pairs->matched);
+        st_put_count(map, "without_counterpart", pairs->without + pairs->with);
+        st_put_count(map, "used", pairs->rows);
+        st_put_count(map, "with_communication", pairs->beside);
+        st_put_count(map, "disturbed", pairs->disturbed);
+        st_put_count(map, "unusable", pairs->unusable);
+    }
+    st_put_count(root, "kernels", report->kernels->count);
+    const st_kernels *kernels = report->kernels;
     st_put_count(root, "faster_with_communication", kernels->faster);
     st_put_count(root, "much_faster_with_communication", kernels->much_faster);
     st_node *unused = st_put_list(root, "columns_not_used");
@@ -180,52 +188,18 @@ static void put_columns(const st_kernels *kernels, st_node *root)
     for (int i = 0; i < ST_FEATURE_CLASS; i++)
         if (!st_kernels_have(kernels, (st_feature)i, false))
             st_put_text(unknown, NULL, st_feature_name((st_feature)i));
-}
-
-static void put_pairs(const st_pairs_tally *pairs, st_node *root)
-{
-    st_node *map = st_put_map(root, "pairs");
-    st_put_count(map, "pairs", pairs->pairs);
-    st_put_count(map, "matched", pairs->matched);
-    st_put_count(map, "without_counterpart", pairs->without + pairs->with);
-    st_put_count(map, "used", pairs->rows);
-    st_put_count(map, "with_communication", pairs->beside);
-    st_put_count(map, "disturbed", pairs->disturbed);
-    st_put_count(map, "unusable", pairs->unusable);
-}
-
-static void fill_trial(const void *context, size_t index, st_node *map)
-{
-    const st_trial *trial = &((const st_trials *)context)->items[index];
-    st_put_text(map, "recipe", trial->name);
-    put_errors(map, "by_rows", trial->held_out[ST_SPLIT_ROWS]);
-    put_errors(map, "by_kernel_name", trial->held_out[ST_SPLIT_NAMES]);
-}
-
-static void put_test(const st_overlap_report *report, st_node *root)
-{
-    static const char *const keys[1 + ST_BASELINES] = {"model", "constant", "none", "name_median",
-                                                       "neighbours"};
-    st_node *test = st_put_map(root, "test");
-    st_put_text(test, "file", report->test->file);
-    st_put_count(test, "outside_trained_range", report->test_clamped);
-    for (size_t i = 0; i <= ST_BASELINES; i++)
-        put_errors(test, keys[i], report->test_errors[i]);
-}
-
-void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result)
-{
-    st_node *root = st_result_begin(result, arena);
-    st_put_text(root, "file", report->kernels->file);
-    if (report->pairs != NULL)
-        put_pairs(report->pairs, root);
-    st_put_count(root, "kernels", report->kernels->count);
-    put_columns(report->kernels, root);
     st_put_text(root, "recipe", report->recipe->name);
     st_put_number(root, "constant", report->constant);
     (void)st_put_maps(root, "trials", fill_trial, report->trials, report->trials->count);
-    if (report->test != NULL)
-        put_test(report, root);
+    if (report->test != NULL) {
+        static const char *const keys[1 + ST_BASELINES] = {"model", "constant", "none",
+                                                           "name_median", "neighbours"};
+        st_node *test = st_put_map(root, "test");
+        st_put_text(test, "file", report->test->file);
+        st_put_count(test, "outside_trained_range", report->test_clamped);
+        for (size_t i = 0; i <= ST_BASELINES; i++)
+            put_errors(test, keys[i], report->test_errors[i]);
+    }
     st_node *importance = st_put_map(root, "importance");
     for (int i = 0; i < ST_FEATURES; i++)
         st_put_number(importance, st_feature_name((st_feature)i), report->importance[i]);

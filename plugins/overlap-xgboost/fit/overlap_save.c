@@ -21,25 +21,6 @@ static void put_errors(st_node *map, const char *split, const st_slowdown_errors
                       figures[i].value);
 }
 
-static const char *provenance_of(const st_overlap_report *report, const char *date, st_arena *arena)
-{
-    static const char *const splits[ST_SPLITS] = {"by_rows", "by_kernel_name"};
-    st_result result;
-    st_node *map = st_result_begin_plain(&result, arena);
-    st_put_text(map, "date", date);
-    st_put_text(map, "steptime", STEPTIME_VERSION);
-    st_put_text(map, "kernels_of", report->kernels->file);
-    st_put_count(map, "kernels", report->kernels->count);
-    st_put_count(map, "faster_with_communication", report->kernels->faster);
-    st_put_text(map, "recipe", report->recipe->name);
-    for (size_t i = 0; i < report->trials->recipe_count; i++) {
-        const st_trial *trial = &report->trials->items[i];
-        for (size_t k = 0; k < ST_SPLITS && trial->recipe == report->recipe; k++)
-            put_errors(map, splits[k], &trial->held_out[k][ST_SLOWDOWN_ALL]);
-    }
-    return st_node_line(map);
-}
-
 /* A job names a profile, not the cluster of one: two models of a name would be one too many. */
 static st_status check_others(st_profiles *profiles, const st_profile *entry, st_arena *arena,
                               st_errors *errors)
@@ -62,7 +43,22 @@ st_status st_overlap_save(const st_overlap_profile *profile, const st_overlap_re
                           st_arena *arena, st_errors *errors)
 {
     st_profiles *profiles = NULL;
-    const char *provenance_text = provenance_of(report, profile->date, arena);
+    const char *date = profile->date;
+    static const char *const splits[ST_SPLITS] = {"by_rows", "by_kernel_name"};
+    st_result result;
+    st_node *map = st_result_begin_plain(&result, arena);
+    st_put_text(map, "date", date);
+    st_put_text(map, "steptime", STEPTIME_VERSION);
+    st_put_text(map, "kernels_of", report->kernels->file);
+    st_put_count(map, "kernels", report->kernels->count);
+    st_put_count(map, "faster_with_communication", report->kernels->faster);
+    st_put_text(map, "recipe", report->recipe->name);
+    for (size_t i = 0; i < report->trials->recipe_count; i++) {
+        const st_trial *trial = &report->trials->items[i];
+        for (size_t k = 0; k < ST_SPLITS && trial->recipe == report->recipe; k++)
+            put_errors(map, splits[k], &trial->held_out[k][ST_SLOWDOWN_ALL]);
+    }
+    const char *provenance_text = st_node_line(map);
     if (provenance_text == NULL)
         return st_out_of_memory(errors);
     st_profile entry = {.name = profile->name,

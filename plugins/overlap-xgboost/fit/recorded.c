@@ -10,22 +10,6 @@
 
 /* ---- Kineto ---- */
 
-/* The metadata of a collective, where the profiler wrote it, over what its name says. */
-static void describe(const st_trace *trace, const st_trace_collective *given,
-                     st_recorded_collective *collective)
-{
-    double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
-                                                                        : given->out_elements);
-    double width =
-        given->dtype != ST_TRACE_NONE ? st_trace_element_bytes(trace->names[given->dtype]) : 0;
-    collective->bytes = elements > 0 ? elements * width : 0;
-    collective->channels = given->channels > 0 ? given->channels : 0;
-    if (given->name != ST_TRACE_NONE) {
-        const char *name = st_recorded_collective_word(trace->names[given->name]);
-        collective->collective = name[0] != '\0' ? name : collective->collective;
-    }
-}
-
 static void keep_kernel(const st_trace *trace, const st_trace_event *event, st_arena *arena,
                         st_recorded_kernel *kernel)
 {
@@ -33,8 +17,20 @@ static void keep_kernel(const st_trace *trace, const st_trace_event *event, st_a
     const char *name = trace->names[event->name];
     st_recorded_collective *found =
         event->kind == ST_TRACE_KERNEL ? st_recorded_collective_of(name, arena) : NULL;
-    if (found != NULL && event->detail < trace->collective_count)
-        describe(trace, &trace->collectives[event->detail], found);
+    if (found != NULL && event->detail < trace->collective_count) {
+        /* The metadata of a collective, where the profiler wrote it, over what its name says. */
+        const st_trace_collective *given = &trace->collectives[event->detail];
+        double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
+                                                                            : given->out_elements);
+        double width =
+            given->dtype != ST_TRACE_NONE ? st_trace_element_bytes(trace->names[given->dtype]) : 0;
+        found->bytes = elements > 0 ? elements * width : 0;
+        found->channels = given->channels > 0 ? given->channels : 0;
+        if (given->name != ST_TRACE_NONE) {
+            const char *describe_name = st_recorded_collective_word(trace->names[given->name]);
+            found->collective = describe_name[0] != '\0' ? describe_name : found->collective;
+        }
+    }
     *kernel = (st_recorded_kernel){.name = st_arena_copy(arena, name, strlen(name)),
                                    .device = track->process,
                                    .stream = track->number,

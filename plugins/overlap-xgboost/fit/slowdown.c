@@ -76,19 +76,6 @@ static double quantile_of(float *values, size_t count, double quantile)
     return (1 - weight) * (double)values[below] + weight * (double)values[above];
 }
 
-static void fill_features(const st_slowdown_model *model, const st_kernel_rows *rows,
-                          float *features)
-{
-    for (size_t i = 0; i < rows->count; i++) {
-        const float *given = rows->kernels->rows[rows->items[i]].features;
-        for (size_t j = 0; j < ST_FEATURES; j++) {
-            float value = given[j];
-            features[i * ST_FEATURES + j] =
-                isnan(value) ? value : fminf(fmaxf(value, model->least[j]), model->most[j]);
-        }
-    }
-}
-
 /* What the members say of each row, member after member. */
 static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows, st_arena *arena,
                      float **answers, st_errors *errors)
@@ -97,7 +84,14 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
     *answers = st_arena_alloc(arena, rows->count * model->member_count + 1, sizeof **answers);
     if (features == NULL || *answers == NULL)
         return st_out_of_memory(errors);
-    fill_features(model, rows, features);
+    for (size_t i = 0; i < rows->count; i++) {
+        const float *given = rows->kernels->rows[rows->items[i]].features;
+        for (size_t j = 0; j < ST_FEATURES; j++) {
+            float value = given[j];
+            features[i * ST_FEATURES + j] =
+                isnan(value) ? value : fminf(fmaxf(value, model->least[j]), model->most[j]);
+        }
+    }
     for (size_t k = 0; k < model->member_count && rows->count > 0; k++) {
         st_status status = st_trees_predict(model->members[k], features, rows->count,
                                             *answers + k * rows->count, errors);
@@ -140,12 +134,6 @@ static verdict settle(const st_slowdown_model *model, float *said, size_t count,
     for (size_t i = 0; i < count; i++)
         sum += exp((double)said[i]);
     return (verdict){fmax(sum / (double)count, model->least_slowdown), true};
-}
-
-/* Agreement about kernels that are known is right as it is; all else is scaled to meet the sum. */
-static double scaled(const st_slowdown_model *model, verdict found, bool known)
-{
-    return found.is_wide || !known ? 1 + model->scale * (found.slowdown - 1) : found.slowdown;
 }
 
 /* ---- learning ---- */
@@ -264,38 +252,12 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
     }
 }
 
-static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
-{
-    for (size_t i = 0; i < rows->count; i++) {
-        float gpu = rows->kernels->rows[rows->items[i]].features[ST_FEATURE_GPU];
-        if (gpu >= 0 && gpu < ST_MOST_GPUS)
-            model->has_gpu[(size_t)gpu] = true;
-    }
-    for (size_t j = 0; j < ST_FEATURES; j++) {
-        model->least[j] = model->most[j] = NAN;
-        for (size_t i = 0; i < rows->count; i++) {
-            float value = rows->kernels->rows[rows->items[i]].features[j];
-            model->least[j] = fminf(model->least[j], value);
-            model->most[j] = fmaxf(model->most[j], value);
-        }
-    }
-}
-
 /* Sums over kernels, of time concurrently with communication times what slowdowns exceed 1. */
 typedef struct balance_sums {
     double measured_ns;
     double narrow_ns; /* predicted, of kernels about which the members agree */
     double wide_ns;
 } balance_sums;
-
-static void add_kernel(const st_slowdown_model *model, const st_kernel *kernel, float *said,
-                       size_t heard, balance_sums *sums)
-{
-    double beside_ns = kernel->share * kernel->isolated_ns;
-    verdict found = settle(model, said, heard, true);
-    sums->measured_ns += beside_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
-    *(found.is_wide ? &sums->wide_ns : &sums->narrow_ns) += beside_ns * (found.slowdown - 1);
-}
 
 /*
  * The sum of all times is mended where the members disagree, which costs no hits elsewhere. The
@@ -318,8 +280,13 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
             if (own->kin[at] && !own->drawn[at])
                 said[heard++] = answers[k * count + i];
         }
-        if (heard >= LEAST_HEARD)
-            add_kernel(model, &kernels->rows[own->usable[i]], said, heard, &sums);
+        if (heard >= LEAST_HEARD) {
+            const st_kernel *kernel = &kernels->rows[own->usable[i]];
+            double beside_ns = kernel->share * kernel->isolated_ns;
+            verdict found = settle(model, said, heard, true);
+            sums.measured_ns += beside_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
+            *(found.is_wide ? &sums.wide_ns : &sums.narrow_ns) += beside_ns * (found.slowdown - 1);
+        }
     }
     if (status == ST_OK && sums.wide_ns > 0) {
         double scale = (sums.measured_ns - sums.narrow_ns) / sums.wide_ns;
@@ -364,7 +331,19 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
         return st_out_of_memory(errors);
     if (recipe->neighbours && st_neighbours_learn(rows, arena, &model->nearest) != ST_OK)
         return st_out_of_memory(errors);
-    note_ranges(rows, model);
+    for (size_t i = 0; i < rows->count; i++) {
+        float gpu = rows->kernels->rows[rows->items[i]].features[ST_FEATURE_GPU];
+        if (gpu >= 0 && gpu < ST_MOST_GPUS)
+            model->has_gpu[(size_t)gpu] = true;
+    }
+    for (size_t j = 0; j < ST_FEATURES; j++) {
+        model->least[j] = model->most[j] = NAN;
+        for (size_t i = 0; i < rows->count; i++) {
+            float value = rows->kernels->rows[rows->items[i]].features[j];
+            model->least[j] = fminf(model->least[j], value);
+            model->most[j] = fmaxf(model->most[j], value);
+        }
+    }
     note_usual(rows->kernels, &own, own.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
         st_kernel_rows part = {rows->kernels, own.usable, own.usable_count};
@@ -402,9 +381,12 @@ st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_ro
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
         bool known = is_known(model, kernel->name);
         verdict found = settle(model, said, model->member_count, known);
+        /* Agreement about kernels that are known is right as it is; all else is scaled to meet
+         * the sum. */
         double slowdown = known && model->recipe->neighbours
                               ? st_neighbours_ask(&model->nearest, kernel)
-                              : scaled(model, found, known);
+                              : (found.is_wide || !known ? 1 + model->scale * (found.slowdown - 1)
+                                                         : found.slowdown);
         factors[i] = st_slowdown_of_share(kernel, slowdown);
     }
     return status;
@@ -444,27 +426,6 @@ typedef struct error_sums {
     size_t long_ones;
 } error_sums;
 
-static void add_error(const st_kernel *kernel, double predicted, st_slowdown_errors *found,
-                      error_sums *sums)
-{
-    double factor = kernel->overlapped_ns / kernel->isolated_ns;
-    double square = (predicted - factor) * (predicted - factor);
-    double relative = fabs(predicted / factor - 1);
-    found->count++;
-    found->within_5 += relative <= 0.05 ? 1 : 0;
-    found->within_10 += relative <= 0.10 ? 1 : 0;
-    found->within_15 += relative <= 0.15 ? 1 : 0;
-    found->rmse += square;
-    found->rmse_weighted += square * kernel->isolated_ns;
-    if (kernel->isolated_ns >= 1e4) {
-        found->rmse_10us += square;
-        sums->long_ones++;
-    }
-    sums->isolated_ns += kernel->isolated_ns;
-    sums->measured_ns += kernel->overlapped_ns;
-    sums->predicted_ns += predicted * kernel->isolated_ns;
-}
-
 st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors,
                                        st_slowdown_part part)
 {
@@ -472,8 +433,25 @@ st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double 
     error_sums sums = {.long_ones = 0};
     for (size_t i = 0; i < rows->count; i++) {
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
-        if (counts(kernel, part))
-            add_error(kernel, factors[i], &found, &sums);
+        if (counts(kernel, part)) {
+            const double predicted = factors[i];
+            double factor = kernel->overlapped_ns / kernel->isolated_ns;
+            double square = (predicted - factor) * (predicted - factor);
+            double relative = fabs(predicted / factor - 1);
+            found.count++;
+            found.within_5 += relative <= 0.05 ? 1 : 0;
+            found.within_10 += relative <= 0.10 ? 1 : 0;
+            found.within_15 += relative <= 0.15 ? 1 : 0;
+            found.rmse += square;
+            found.rmse_weighted += square * kernel->isolated_ns;
+            if (kernel->isolated_ns >= 1e4) {
+                found.rmse_10us += square;
+                sums.long_ones++;
+            }
+            sums.isolated_ns += kernel->isolated_ns;
+            sums.measured_ns += kernel->overlapped_ns;
+            sums.predicted_ns += predicted * kernel->isolated_ns;
+        }
     }
     double count = (double)found.count;
     found.within_5 /= count;

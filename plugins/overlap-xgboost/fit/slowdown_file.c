@@ -8,30 +8,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
-{
-    for (int i = 0; i < ST_FEATURES; i++) {
-        if (isnan(model->least[i]))
-            st_buffer_printf(buffer, "feature %d unknown\n", i);
-        else
-            st_buffer_printf(buffer, "feature %d %.9g %.9g\n", i, (double)model->least[i],
-                             (double)model->most[i]);
-    }
-}
-
-/* Those that the kernels ran on, by their numbers among ST_KERNEL_GPUS; none: nobody said. */
-static void write_gpus(const st_slowdown_model *model, st_buffer *buffer)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < ST_MOST_GPUS; i++)
-        count += model->has_gpu[i] ? 1 : 0;
-    st_buffer_printf(buffer, "gpus %zu", count);
-    for (size_t i = 0; i < ST_MOST_GPUS; i++)
-        if (model->has_gpu[i])
-            st_buffer_printf(buffer, " %zu", i);
-    st_buffer_text(buffer, "\n");
-}
-
 static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
 {
     for (int k = 0; k < ST_KERNEL_CLASSES; k++) {
@@ -81,8 +57,22 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
     st_buffer_printf(buffer, "scale %.9g\n", model->scale);
     st_buffer_printf(buffer, "kernels %zu\n", model->trained_on);
     st_buffer_printf(buffer, "features %d\n", (int)ST_FEATURES);
-    write_ranges(model, buffer);
-    write_gpus(model, buffer);
+    for (int i = 0; i < ST_FEATURES; i++) {
+        if (isnan(model->least[i]))
+            st_buffer_printf(buffer, "feature %d unknown\n", i);
+        else
+            st_buffer_printf(buffer, "feature %d %.9g %.9g\n", i, (double)model->least[i],
+                             (double)model->most[i]);
+    }
+    /* Those that the kernels ran on, by their numbers among ST_KERNEL_GPUS; none: nobody said. */
+    size_t count = 0;
+    for (size_t i = 0; i < ST_MOST_GPUS; i++)
+        count += model->has_gpu[i] ? 1 : 0;
+    st_buffer_printf(buffer, "gpus %zu", count);
+    for (size_t i = 0; i < ST_MOST_GPUS; i++)
+        if (model->has_gpu[i])
+            st_buffer_printf(buffer, " %zu", i);
+    st_buffer_text(buffer, "\n");
     st_buffer_printf(buffer, "classes %d\n", (int)ST_KERNEL_CLASSES);
     write_usual(model, buffer);
     st_buffer_printf(buffer, "members %zu\n", model->member_count);

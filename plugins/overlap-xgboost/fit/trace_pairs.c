@@ -125,17 +125,6 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
         st_buffer_printf(table, "%lld", (long long)own->channels);
 }
 
-/* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
-static void write_gpu(const char *given, st_buffer *table)
-{
-    size_t index = st_word_index(given, ST_KERNEL_GPUS, true);
-    const char *word = ST_KERNEL_GPUS;
-    for (size_t i = 0; i < index && index != SIZE_MAX; i++)
-        word += strcspn(word, " ") + 1;
-    int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
-    st_buffer_printf(table, ",%.*s\n", length, word);
-}
-
 static void write_row(pairing *own, const st_recorded_kernel *alone,
                       const st_recorded_kernel *slowed)
 {
@@ -159,7 +148,14 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
     for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
         st_buffer_printf(own->table, ",%.9g", counted->values[i]);
     write_collective(collective, own->table);
-    write_gpu(own->with.recorded->gpu, own->table);
+    /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
+    st_buffer *table = own->table;
+    size_t index = st_word_index(own->with.recorded->gpu, ST_KERNEL_GPUS, true);
+    const char *word = ST_KERNEL_GPUS;
+    for (size_t i = 0; i < index && index != SIZE_MAX; i++)
+        word += strcspn(word, " ") + 1;
+    int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
+    st_buffer_printf(table, ",%.*s\n", length, word);
     own->tally->rows++;
     own->tally->beside += beside_ns > 0 ? 1 : 0;
 }

@@ -61,47 +61,33 @@ static st_status run_baselines(fold_run *own)
     return ST_OK;
 }
 
-static void assign_rows(fold_run *own)
-{
-    st_dice dice = st_dice_of(42);
-    for (size_t i = 0; i < own->kernels->count; i++)
-        own->everyone[i] = i;
-    st_shuffle(own->everyone, own->kernels->count, &dice);
-    for (size_t i = 0; i < own->kernels->count; i++)
-        own->fold[own->everyone[i]] = i % ST_FOLDS;
-}
-
-/* All kernels of a name fall into one fold; the names are dealt out one after the other. */
-static void assign_names(fold_run *own)
-{
-    size_t names = 0;
-    for (size_t i = 0; i < own->kernels->count; i++) {
-        size_t same = 0;
-        while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0)
-            same++;
-        own->fold[i] = same < i ? own->fold[same] : names++ % ST_FOLDS;
-    }
-}
-
-static void divide(fold_run *own, size_t fold)
-{
-    own->learn_count = own->held_count = 0;
-    for (size_t i = 0; i < own->kernels->count; i++)
-        if (own->fold[i] == fold)
-            own->held[own->held_count++] = i;
-        else
-            own->learn[own->learn_count++] = i;
-}
-
 static st_status run_split(fold_run *own, st_split split)
 {
     st_status status = ST_OK;
-    if (split == ST_SPLIT_NAMES)
-        assign_names(own);
-    else
-        assign_rows(own);
+    if (split == ST_SPLIT_NAMES) {
+        /* All kernels of a name fall into one fold; the names are dealt out one after the other. */
+        size_t names = 0;
+        for (size_t i = 0; i < own->kernels->count; i++) {
+            size_t same = 0;
+            while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0)
+                same++;
+            own->fold[i] = same < i ? own->fold[same] : names++ % ST_FOLDS;
+        }
+    } else {
+        st_dice dice = st_dice_of(42);
+        for (size_t i = 0; i < own->kernels->count; i++)
+            own->everyone[i] = i;
+        st_shuffle(own->everyone, own->kernels->count, &dice);
+        for (size_t i = 0; i < own->kernels->count; i++)
+            own->fold[own->everyone[i]] = i % ST_FOLDS;
+    }
     for (size_t fold = 0; fold < ST_FOLDS && status == ST_OK; fold++) {
-        divide(own, fold);
+        own->learn_count = own->held_count = 0;
+        for (size_t i = 0; i < own->kernels->count; i++)
+            if (own->fold[i] == fold)
+                own->held[own->held_count++] = i;
+            else
+                own->learn[own->learn_count++] = i;
         status = run_recipes(own);
         if (status == ST_OK)
             status = run_baselines(own);
@@ -114,21 +100,6 @@ static st_status run_split(fold_run *own, st_split split)
             own->trials->items[i].held_out[split][part] =
                 st_slowdown_compare(&all, own->factors[i], (st_slowdown_part)part);
     return status;
-}
-
-static void list_trials(st_trials *trials, const st_recipe *only)
-{
-    size_t count = 0;
-    const st_recipe *recipes = st_recipes(&count);
-    *trials = (st_trials){0};
-    for (size_t i = 0; i < count && i < ST_MAX_RECIPES; i++) {
-        if (only == NULL || only == &recipes[i])
-            trials->items[trials->count++] =
-                (st_trial){.recipe = &recipes[i], .name = recipes[i].name};
-    }
-    trials->recipe_count = trials->count;
-    for (size_t i = 0; i < ST_BASELINES; i++)
-        trials->items[trials->count++] = (st_trial){.name = st_baseline_names[i]};
 }
 
 static double score(const st_trial *trial)
@@ -159,7 +130,17 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
     own.predicted = values;
     for (size_t i = 0; i < ST_MAX_RECIPES + ST_BASELINES; i++)
         own.factors[i] = values + (i + 1) * kernels->count;
-    list_trials(trials, only);
+    size_t count = 0;
+    const st_recipe *recipes = st_recipes(&count);
+    *trials = (st_trials){0};
+    for (size_t i = 0; i < count && i < ST_MAX_RECIPES; i++) {
+        if (only == NULL || only == &recipes[i])
+            trials->items[trials->count++] =
+                (st_trial){.recipe = &recipes[i], .name = recipes[i].name};
+    }
+    trials->recipe_count = trials->count;
+    for (size_t i = 0; i < ST_BASELINES; i++)
+        trials->items[trials->count++] = (st_trial){.name = st_baseline_names[i]};
     st_status status = ST_OK;
     for (int split = 0; split < ST_SPLITS && status == ST_OK; split++)
         status = run_split(&own, (st_split)split);

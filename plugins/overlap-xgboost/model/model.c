@@ -247,14 +247,6 @@ static const char *read_gpus(line_reader *own, model *into)
     return NULL;
 }
 
-static bool read_slowdown(line_reader *own, model_class *class)
-{
-    float slowdown = NAN;
-    bool good = own->earlier || next_feature(own, "-", &slowdown);
-    class->slowdown = (double)slowdown;
-    return good && !(class->slowdown < 0 || class->slowdown > 1000);
-}
-
 static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
@@ -271,7 +263,10 @@ static const char *read_classes(line_reader *own, model *into)
             return refuse(own, "no class where one is announced");
         }
         class->count = (size_t)kernels;
-        if (!read_slowdown(own, class)) {
+        float slowdown = NAN;
+        bool good = own->earlier || next_feature(own, "-", &slowdown);
+        class->slowdown = (double)slowdown;
+        if (!good || class->slowdown < 0 || class->slowdown > 1000) {
             return refuse(own, "a class without its slowdown");
         }
         for (size_t i = 0; i < MODEL_FEATURES; i++) {
@@ -383,24 +378,6 @@ static double quantile_of(const model *own, const float *said, double quantile)
     return (1 - weight) * (double)said[below] + weight * (double)said[above];
 }
 
-/* Where the members agree, a quantile; where they do not, their mean, scaled. */
-static double settle(const model *own, const float *said)
-{
-    double value = quantile_of(own, said, own->quantile);
-    if (!own->logarithm) {
-        return fmax(value, own->least_slowdown);
-    }
-    double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
-    if (own->spread <= 0 || apart <= log(own->spread)) {
-        return fmax(exp(value), own->least_slowdown);
-    }
-    double sum = 0;
-    for (size_t k = 0; k < own->member_count; k++) {
-        sum += exp((double)said[k]);
-    }
-    return 1 + own->scale * (fmax(sum / (double)own->member_count, own->least_slowdown) - 1);
-}
-
 double model_slowdown(const model *own, const float features[MODEL_FEATURES])
 {
     float said[MODEL_MEMBERS];
@@ -420,5 +397,18 @@ double model_slowdown(const model *own, const float features[MODEL_FEATURES])
         return (double)NAN;
     }
     qsort(said, own->member_count, sizeof *said, by_value);
-    return settle(own, said);
+    /* Where the members agree, a quantile; where they do not, their mean, scaled. */
+    double value = quantile_of(own, said, own->quantile);
+    if (!own->logarithm) {
+        return fmax(value, own->least_slowdown);
+    }
+    double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
+    if (own->spread <= 0 || apart <= log(own->spread)) {
+        return fmax(exp(value), own->least_slowdown);
+    }
+    double sum = 0;
+    for (size_t k = 0; k < own->member_count; k++) {
+        sum += exp((double)said[k]);
+    }
+    return 1 + own->scale * (fmax(sum / (double)own->member_count, own->least_slowdown) - 1);
 }

@@ -118,29 +118,6 @@ static const char *name_of_gpu(int gpu)
     return gpu >= 0 && gpu < GPU_COUNT ? gpu_names[gpu] : "another";
 }
 
-/* Why a row is refused. */
-static void refuse_row(const overlap *own, slowdown_kind kind, const double *const *columns)
-{
-    char reason[200];
-    size_t gpu = place_of_gpu(own, columns, 0);
-    double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
-    if (gpu == SIZE_MAX) {
-        (void)snprintf(reason, sizeof reason,
-                       "the model was trained on kernels of %s%s, and this GPU is %s; option "
-                       "other_gpu=allow takes it",
-                       name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
-                       name_of_gpu(slowdown_gpu(columns, 0)));
-    } else if (isnan(own->factors[gpu][rows_of[kind]][0])) {
-        (void)snprintf(reason, sizeof reason, "the model was trained on no kernel of this class");
-    } else {
-        (void)snprintf(reason, sizeof reason,
-                       "a message of %.4g bytes lies outside of what the model was trained on, "
-                       "%.4g to %.4g bytes",
-                       size_bytes, own->least_bytes, own->most_bytes);
-    }
-    own->host->error(own->host->context, reason);
-}
-
 static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
                             const st_plugin_sink *sink)
 {
@@ -148,7 +125,26 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
     char origin[96];
     double factor = answer(own, kind, columns, 0);
     if (isnan(factor)) {
-        refuse_row(own, kind, columns);
+        /* Why a row is refused. */
+        char reason[200];
+        size_t row_gpu = place_of_gpu(own, columns, 0);
+        double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
+        if (row_gpu == SIZE_MAX) {
+            (void)snprintf(reason, sizeof reason,
+                           "the model was trained on kernels of %s%s, and this GPU is %s; option "
+                           "other_gpu=allow takes it",
+                           name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
+                           name_of_gpu(slowdown_gpu(columns, 0)));
+        } else if (isnan(own->factors[row_gpu][rows_of[kind]][0])) {
+            (void)snprintf(reason, sizeof reason,
+                           "the model was trained on no kernel of this class");
+        } else {
+            (void)snprintf(reason, sizeof reason,
+                           "a message of %.4g bytes lies outside of what the model was trained on, "
+                           "%.4g to %.4g bytes",
+                           size_bytes, own->least_bytes, own->most_bytes);
+        }
+        own->host->error(own->host->context, reason);
         return ST_PLUGIN_FAILED;
     }
     size_t gpu = place_of_gpu(own, columns, 0);
@@ -238,19 +234,6 @@ static void fill_step(overlap *own, const model *trees, size_t slot)
     }
 }
 
-static bool fill_factors(overlap *own, const model *trees)
-{
-    size_t slots = own->gpu_count > 0 ? own->gpu_count : 1;
-    bool filled = true;
-    for (size_t slot = 0; slot < slots && filled; slot++) {
-        for (size_t k = 0; k < MODEL_CLASSES && filled; k++) {
-            filled = fill_class(own, trees, slot, k) && scale_class(own, trees, slot, k);
-        }
-        fill_step(own, trees, slot);
-    }
-    return filled;
-}
-
 static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
 {
     if (given[0] == '\0') {
@@ -294,7 +277,16 @@ static int open_overlap(const st_plugin_host *host, void **instance)
         memcpy(own->gpus, trees.gpus, sizeof own->gpus);
         own->least_bytes = exp((double)trees.least[MODEL_BYTES_FEATURE]);
         own->most_bytes = exp((double)trees.most[MODEL_BYTES_FEATURE]);
-        filled = fill_factors(own, &trees);
+        size_t slots = own->gpu_count > 0 ? own->gpu_count : 1;
+        bool factor_filled = true;
+        for (size_t slot = 0; slot < slots && factor_filled; slot++) {
+            for (size_t k = 0; k < MODEL_CLASSES && factor_filled; k++) {
+                factor_filled =
+                    fill_class(own, &trees, slot, k) && scale_class(own, &trees, slot, k);
+            }
+            fill_step(own, &trees, slot);
+        }
+        filled = factor_filled;
     }
     model_free(&trees);
     if (!filled) {

@@ -138,33 +138,6 @@ static st_status read_options(cli_nccl *own)
                                   own->given + worded, run->errors);
 }
 
-/* The one plugin that the profile has options for. */
-static st_status plugin_of_profile(cli_nccl *own)
-{
-    cli_run *run = own->run;
-    st_profiles *profiles = NULL;
-    const st_profile *entries = NULL;
-    size_t count = 0;
-    st_profile_filter filter = {.name = own->profile, .kind = ST_PROFILE_OPTIONS};
-    st_status status = st_profiles_open(run->common.db, ST_PROFILES_READ, &profiles, run->errors);
-    if (status != ST_OK)
-        return status;
-    status = st_profiles_find(profiles, &filter, run->arena, &entries, &count, run->errors);
-    if (status == ST_OK && count == 0)
-        status = st_profiles_unknown(profiles, own->profile, run->errors);
-    st_profiles_close(profiles);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        if (strcmp(entries[i].plugin, entries[0].plugin) != 0)
-            return cli_wrong_use(run,
-                                 st_errors_text(run->errors,
-                                                "profile '%s' is of several plugins: %s, %s",
-                                                own->profile, entries[0].plugin, entries[i].plugin),
-                                 "choose one with --refine");
-    if (status == ST_OK)
-        own->plugin = entries[0].plugin;
-    return status;
-}
-
 /* One plugin, as --refine has it everywhere; a profile counts as --profile does. */
 static st_status read_plugin(cli_nccl *own)
 {
@@ -200,8 +173,33 @@ static st_status choose_plugin(cli_nccl *own)
     st_status status = read_plugin(own);
     if (status != ST_OK)
         return status;
-    if (own->plugin == NULL && own->profile != NULL)
-        return plugin_of_profile(own);
+    if (own->plugin == NULL && own->profile != NULL) {
+        /* The one plugin that the profile has options for. */
+        cli_run *run = own->run;
+        st_profiles *profiles = NULL;
+        const st_profile *entries = NULL;
+        size_t count = 0;
+        st_profile_filter filter = {.name = own->profile, .kind = ST_PROFILE_OPTIONS};
+        st_status profile_status =
+            st_profiles_open(run->common.db, ST_PROFILES_READ, &profiles, run->errors);
+        if (profile_status != ST_OK)
+            return profile_status;
+        profile_status =
+            st_profiles_find(profiles, &filter, run->arena, &entries, &count, run->errors);
+        if (profile_status == ST_OK && count == 0)
+            profile_status = st_profiles_unknown(profiles, own->profile, run->errors);
+        st_profiles_close(profiles);
+        for (size_t i = 0; i < count && profile_status == ST_OK; i++)
+            if (strcmp(entries[i].plugin, entries[0].plugin) != 0)
+                return cli_wrong_use(
+                    run,
+                    st_errors_text(run->errors, "profile '%s' is of several plugins: %s, %s",
+                                   own->profile, entries[0].plugin, entries[i].plugin),
+                    "choose one with --refine");
+        if (profile_status == ST_OK)
+            own->plugin = entries[0].plugin;
+        return profile_status;
+    }
     own->plugin = own->plugin != NULL ? own->plugin : default_plugin;
     return ST_OK;
 }
@@ -214,28 +212,6 @@ static st_status find_in_profile(const cli_nccl *own, const st_nccl_table *table
         .name = own->profile, .plugin = own->plugin, .collective = table->collective};
     return st_profile_all(own->run->common.db, &filter, own->run->arena, found, count,
                           own->run->errors);
-}
-
-/* The options of a profile, then those of the command line. */
-static st_status join_options(const cli_nccl *own, const st_profile_found *found,
-                              st_nccl_source *source)
-{
-    st_arena *arena = own->run->arena;
-    st_plugin_given *given =
-        st_arena_alloc(arena, found->count + own->given_count + 1, sizeof *given);
-    const char *place = st_arena_printf(arena, "profile '%s'", own->profile);
-    if (given == NULL || place == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < found->count; i++)
-        given[i] = (st_plugin_given){.name = found->options[i].name,
-                                     .text = found->options[i].text,
-                                     .name_place = {.file = place},
-                                     .place = {.file = place}};
-    if (own->given_count > 0)
-        memcpy(given + found->count, own->given, own->given_count * sizeof *given);
-    source->given = given;
-    source->given_count = found->count + own->given_count;
-    return ST_OK;
 }
 
 static st_status add_profile(const cli_nccl *own, st_nccl_fit *fit, st_nccl_source *source,
@@ -259,7 +235,23 @@ static st_status add_profile(const cli_nccl *own, st_nccl_fit *fit, st_nccl_sour
     const st_profile_found *nearest = &found[st_profile_nearest(found, count, &group)];
     fit->profile = own->profile;
     *entry = nearest->entry;
-    return join_options(own, nearest, source);
+    /* The options of a profile, then those of the command line. */
+    st_arena *arena = own->run->arena;
+    st_plugin_given *given =
+        st_arena_alloc(arena, nearest->count + own->given_count + 1, sizeof *given);
+    const char *place = st_arena_printf(arena, "profile '%s'", own->profile);
+    if (given == NULL || place == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < nearest->count; i++)
+        given[i] = (st_plugin_given){.name = nearest->options[i].name,
+                                     .text = nearest->options[i].text,
+                                     .name_place = {.file = place},
+                                     .place = {.file = place}};
+    if (own->given_count > 0)
+        memcpy(given + nearest->count, own->given, own->given_count * sizeof *given);
+    source->given = given;
+    source->given_count = nearest->count + own->given_count;
+    return ST_OK;
 }
 
 /* A profile that holds for none of the tables is the wrong one. */
@@ -364,24 +356,6 @@ static st_status add_nominal(const cli_nccl *own, st_nccl_fit *fit)
     return status == ST_ERR_MEMORY ? status : ST_OK;
 }
 
-static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
-{
-    cli_run *run = own->run;
-    st_nccl_source source = source_of(own);
-    const st_profile *entry = NULL;
-    st_status status = add_profile(own, fit, &source, &entry);
-    if (status == ST_OK)
-        status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
-                                    run->errors);
-    if (status == ST_OK && entry != NULL)
-        status = check_profile(own, fit, entry);
-    if (status == ST_OK)
-        status = st_nccl_fit_run(fit, run->arena, run->errors);
-    if (status == ST_OK && fit->profile != NULL)
-        status = add_nominal(own, fit);
-    return status == ST_OK && strcmp(own->plugin, lines_plugin) != 0 ? add_lines(own, fit) : status;
-}
-
 /* Tables that are looked at together: a profile has an entry for each group of ranks. */
 static bool goes_with(const cli_nccl *own, const st_nccl_table *table, const st_nccl_table *first)
 {
@@ -417,12 +391,6 @@ static st_status divide(cli_nccl *own, bool each)
     return ST_OK;
 }
 
-/* Wrong use would be wrong for every table. */
-static bool goes_on(const cli_nccl *own, st_status status)
-{
-    return own->each && status != ST_ERR_MEMORY && cli_exit_code(own->run, status) != CLI_WRONG_USE;
-}
-
 static st_status run_fits(cli_nccl *own, bool wants_fit)
 {
     size_t all = own->fit_count;
@@ -431,12 +399,29 @@ static st_status run_fits(cli_nccl *own, bool wants_fit)
     for (size_t i = 0; i < all; i++) {
         st_nccl_fit fit = own->fits[i];
         fit.wants_fit = wants_fit;
-        st_status status = run_fit(own, &fit);
+        cli_run *run = own->run;
+        st_nccl_source source = source_of(own);
+        const st_profile *entry = NULL;
+        st_status fit_status = add_profile(own, &fit, &source, &entry);
+        if (fit_status == ST_OK)
+            fit_status = st_nccl_model_load(&source, fit.tables, fit.table_count, run->arena,
+                                            &fit.model, run->errors);
+        if (fit_status == ST_OK && entry != NULL)
+            fit_status = check_profile(own, &fit, entry);
+        if (fit_status == ST_OK)
+            fit_status = st_nccl_fit_run(&fit, run->arena, run->errors);
+        if (fit_status == ST_OK && fit.profile != NULL)
+            fit_status = add_nominal(own, &fit);
+        st_status status = fit_status == ST_OK && strcmp(own->plugin, lines_plugin) != 0
+                               ? add_lines(own, &fit)
+                               : fit_status;
         if (status == ST_OK) {
             own->fits[own->fit_count++] = fit;
             continue;
         }
-        if (!goes_on(own, status))
+        /* Wrong use would be wrong for every table. */
+        if (!own->each || status == ST_ERR_MEMORY ||
+            cli_exit_code(own->run, status) == CLI_WRONG_USE)
             return status;
         last = status;
         own->refused++;

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-/* Two --rows behind one table are one filter. */
-static st_status add_filter(cli_run *run, const char **filter, const char *more)
-{
-    *filter = *filter == NULL ? more : st_arena_printf(run->arena, "%s,%s", *filter, more);
-    return *filter != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
 st_status cli_tables(cli_run *run, const cli_table_options *options,
                      const st_measured_table **tables, size_t *count)
 {
@@ -22,8 +15,13 @@ st_status cli_tables(cli_run *run, const cli_table_options *options,
         const cli_given *given = &run->given[i];
         if (given->member == &options->files)
             list[(*count)++] = (st_measured_table){.file = given->value};
-        else if (given->member == &options->filters)
-            status = add_filter(run, *count > 0 ? &list[*count - 1].filter : &common, given->value);
+        else if (given->member == &options->filters) {
+            /* Two --rows behind one table are one filter. */
+            const char **filter = *count > 0 ? &list[*count - 1].filter : &common;
+            const char *more = given->value;
+            *filter = *filter == NULL ? more : st_arena_printf(run->arena, "%s,%s", *filter, more);
+            status = *filter != NULL ? ST_OK : ST_ERR_MEMORY;
+        }
     }
     if (status == ST_OK && *count == 0 && common != NULL)
         return cli_wrong_use(run, "--rows chooses rows of a --table, of which there is none", NULL);

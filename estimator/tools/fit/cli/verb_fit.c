@@ -101,14 +101,6 @@ static st_status read_table(fit_run *own, const st_measured_table *table)
     return status;
 }
 
-static st_status read_job(fit_run *own, const char *job)
-{
-    st_measured measured = {0};
-    st_status status =
-        st_measured_job(&own->request, job, own->run->arena, &measured, own->run->errors);
-    return status == ST_OK ? add_set(own, &measured) : status;
-}
-
 /* Says of the first row that is left out why; of rows that are not there nothing would be said. */
 static void explain_empty(const fit_run *own)
 {
@@ -139,7 +131,10 @@ static st_status read_rows(fit_run *own)
         status = status == ST_OK ? read : status;
     }
     for (size_t i = 0; i < own->run->argument_count; i++) {
-        st_status read = read_job(own, own->run->arguments[i]);
+        st_measured measured = {0};
+        st_status job_status = st_measured_job(&own->request, own->run->arguments[i],
+                                               own->run->arena, &measured, own->run->errors);
+        st_status read = job_status == ST_OK ? add_set(own, &measured) : job_status;
         status = status == ST_OK ? read : status;
     }
     own->calibration.first_test = own->spec.test_count > 0 ? own->set_count : 0;
@@ -204,23 +199,6 @@ static st_status read_spec(fit_run *own)
 
 /* ---- results ---- */
 
-static void write_result(fit_run *own)
-{
-    const st_fit_record record = {.date = own->run->today,
-                                  .tables = own->tables,
-                                  .table_count = own->table_count,
-                                  .sets = own->request.sets,
-                                  .set_count = own->request.set_count,
-                                  .refine = own->request.refine,
-                                  .refine_count = own->request.refine_count};
-    if (own->options->output != NULL)
-        st_calibration_write_yaml(&own->calibration, &record,
-                                  cli_make_file(own->run, own->options->output));
-    st_result result;
-    st_calibration_report(&own->calibration, &record, own->run->arena, &result);
-    cli_show(own->run, &result);
-}
-
 static int run_fit(cli_run *run)
 {
     fit_run own = {.run = run, .options = run->options};
@@ -239,8 +217,21 @@ static int run_fit(cli_run *run)
         status = read_options(&own);
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
-    if (status == ST_OK)
-        write_result(&own);
+    if (status == ST_OK) {
+        const st_fit_record record = {.date = own.run->today,
+                                      .tables = own.tables,
+                                      .table_count = own.table_count,
+                                      .sets = own.request.sets,
+                                      .set_count = own.request.set_count,
+                                      .refine = own.request.refine,
+                                      .refine_count = own.request.refine_count};
+        if (own.options->output != NULL)
+            st_calibration_write_yaml(&own.calibration, &record,
+                                      cli_make_file(own.run, own.options->output));
+        st_result result;
+        st_calibration_report(&own.calibration, &record, own.run->arena, &result);
+        cli_show(own.run, &result);
+    }
     return cli_exit_code(run, status);
 }
 

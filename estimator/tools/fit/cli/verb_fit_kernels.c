@@ -100,20 +100,6 @@ static const char *const part_names[ST_STEP_PARTS] = {
 
 /* ---- step times ---- */
 
-static void put_part(const st_layer_fit *own, size_t part, st_node *list)
-{
-    size_t count = own->step_errors.count[part];
-    if (count == 0)
-        return;
-    st_error_summary formula = st_summarize_errors(own->step_errors.formula[part], count);
-    st_error_summary refined = st_summarize_errors(own->step_errors.refined[part], count);
-    st_node *row = st_put_line_map(list, NULL);
-    st_put_text(row, "rows", part_names[part]);
-    st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
-    st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
-    st_put_count(row, ".count", count);
-}
-
 static void put_steps(const st_layer_fit *own, st_node *root)
 {
     static const st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
@@ -123,8 +109,18 @@ static void put_steps(const st_layer_fit *own, st_node *root)
                                               ST_COLUMN_SHARE("median", 1),
                                               ST_COLUMN_SHARE("largest", 1)};
     st_node *list = st_put_list(root, "steps");
-    for (size_t i = 0; i < ST_STEP_PARTS; i++)
-        put_part(own, i, list);
+    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
+        size_t count = own->step_errors.count[i];
+        if (count == 0)
+            continue;
+        st_error_summary formula = st_summarize_errors(own->step_errors.formula[i], count);
+        st_error_summary refined = st_summarize_errors(own->step_errors.refined[i], count);
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "rows", part_names[i]);
+        st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
+        st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
+        st_put_count(row, ".count", count);
+    }
     if (own->asked->table_count == 0)
         return;
     st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
@@ -175,48 +171,7 @@ static void put_pieces(const st_time_models *models,
     }
 }
 
-static void put_test(const st_layer_fit_test *test, st_node *map)
-{
-    st_table *table = say_forms(test->name, map);
-    st_put_text(map, "name", test->name);
-    st_put_text(map, "cell", st_times_cell_names[test->models->set->cell]);
-    put_pieces(test->models, (const st_error_summary(*)[ST_TIMES_FORMS])test->errors, table, map);
-    st_node *sum = st_put_map(map, "sum");
-    put_forms(sum, "sum of all", test->sums);
-    if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
-        st_table_show(table, sum, FORMS);
-}
-
 /* ---- layer times ---- */
-
-static void say_rows(const st_layer_fit *own, st_node *map)
-{
-    const st_step_rows *rows = &own->rows;
-    st_say(map, "  %zu rows used", rows->used);
-    if (rows->left_out > 0)
-        st_say(map, ", %zu left out", rows->left_out);
-    if (rows->pipelined > 0)
-        st_say(map, ", %zu with a pipeline", rows->pipelined);
-    if (rows->mixed > 0)
-        st_say(map, ", %zu with MoE layers", rows->mixed);
-    if (rows->shorter > 0)
-        st_say(map, ", %zu faster than the ends of the model", rows->shorter);
-    st_say(map, "\n");
-}
-
-static void put_set(const st_layer_fit *own, const st_time_models *models, st_node *map)
-{
-    const st_time_set *set = models->set;
-    bool held_out = models->held_out[0][ST_TIMES_ROOFLINE].count > 0;
-    const char *cell = st_times_cell_names[set->cell];
-    st_say(map, "%s, %zu shape%s\n", cell, set->count, set->count == 1 ? "" : "s");
-    if (set->cell == ST_TIMES_OF_LAYER && own->asked->table_count > 0)
-        say_rows(own, map);
-    st_put_text(map, "cell", cell);
-    st_put_count(map, "shapes", set->count);
-    put_pieces(models, (const st_error_summary(*)[ST_TIMES_FORMS])models->held_out,
-               held_out ? say_forms("error on held-out shapes", map) : NULL, map);
-}
 
 static void write_result(const st_layer_fit *own, cli_run *run)
 {
@@ -227,11 +182,45 @@ static void write_result(const st_layer_fit *own, cli_run *run)
     if (own->layers.layers > 0)
         say_layers(&own->layers, root);
     st_node *times = st_put_list(root, "times");
-    for (size_t i = 0; i < own->sets->count; i++)
-        put_set(own, &own->models[i], st_put_map(times, NULL));
+    for (size_t i = 0; i < own->sets->count; i++) {
+        const st_time_models *models = &own->models[i];
+        st_node *map = st_put_map(times, NULL);
+        const st_time_set *set = models->set;
+        bool held_out = models->held_out[0][ST_TIMES_ROOFLINE].count > 0;
+        const char *cell = st_times_cell_names[set->cell];
+        st_say(map, "%s, %zu shape%s\n", cell, set->count, set->count == 1 ? "" : "s");
+        if (set->cell == ST_TIMES_OF_LAYER && own->asked->table_count > 0) {
+            const st_step_rows *rows = &own->rows;
+            st_say(map, "  %zu rows used", rows->used);
+            if (rows->left_out > 0)
+                st_say(map, ", %zu left out", rows->left_out);
+            if (rows->pipelined > 0)
+                st_say(map, ", %zu with a pipeline", rows->pipelined);
+            if (rows->mixed > 0)
+                st_say(map, ", %zu with MoE layers", rows->mixed);
+            if (rows->shorter > 0)
+                st_say(map, ", %zu faster than the ends of the model", rows->shorter);
+            st_say(map, "\n");
+        }
+        st_put_text(map, "cell", cell);
+        st_put_count(map, "shapes", set->count);
+        put_pieces(models, (const st_error_summary(*)[ST_TIMES_FORMS])models->held_out,
+                   held_out ? say_forms("error on held-out shapes", map) : NULL, map);
+    }
     st_node *tests = st_put_list(root, "tests");
-    for (size_t i = 0; i < own->test_count; i++)
-        put_test(&own->tests[i], st_put_map(tests, NULL));
+    for (size_t i = 0; i < own->test_count; i++) {
+        const st_layer_fit_test *test = &own->tests[i];
+        st_node *map = st_put_map(tests, NULL);
+        st_table *table = say_forms(test->name, map);
+        st_put_text(map, "name", test->name);
+        st_put_text(map, "cell", st_times_cell_names[test->models->set->cell]);
+        put_pieces(test->models, (const st_error_summary(*)[ST_TIMES_FORMS])test->errors, table,
+                   map);
+        st_node *sum = st_put_map(map, "sum");
+        put_forms(sum, "sum of all", test->sums);
+        if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
+            st_table_show(table, sum, FORMS);
+    }
     put_steps(own, root);
     cli_show(run, &result);
 }
@@ -244,35 +233,6 @@ static st_times_form form_of(const char *name)
         if (strcmp(name, st_times_form_names[form]) == 0)
             return form;
     return ST_TIMES_FORMS;
-}
-
-/* Without XGBoost rooflines are left, unless trees are asked for. */
-static st_status open_trees(st_layer_fit *fit, st_times_form form)
-{
-    bool asked = form != ST_TIMES_ROOFLINE && form != ST_TIMES_FORMS;
-    st_status status = st_trees_open(&fit->library, asked ? fit->errors : NULL);
-    return asked ? status : ST_OK;
-}
-
-static st_status fit_sets(st_layer_fit *fit, st_times_form form)
-{
-    st_status status = open_trees(fit, form);
-    for (size_t i = 0; i < fit->sets->count && status == ST_OK; i++)
-        status = st_times_learn(&fit->sets->sets[i], fit->library, form, fit->arena,
-                                &fit->models[i], fit->errors);
-    return status;
-}
-
-static st_status fit_all(st_layer_fit *fit, const char *form)
-{
-    st_status status = st_layer_fit_read(fit);
-    if (status == ST_OK)
-        status = fit_sets(fit, form_of(form));
-    if (status == ST_OK)
-        status = st_layer_fit_try_steps(fit);
-    if (status == ST_OK)
-        status = st_layer_fit_test_all(fit);
-    return status == ST_OK ? st_layer_fit_save(fit) : status;
 }
 
 static int run_fit_kernels(cli_run *run)
@@ -299,8 +259,25 @@ static int run_fit_kernels(cli_run *run)
         status = cli_tables(run, &options->tables, &asked.tables, &asked.table_count);
     if (status == ST_OK)
         status = cli_table_request(run, &options->tables, &asked.steps);
-    if (status == ST_OK)
-        status = fit_all(&fit, options->form);
+    if (status == ST_OK) {
+        const char *form = options->form;
+        st_status all_status = st_layer_fit_read(&fit);
+        if (all_status == ST_OK) {
+            const st_times_form set_form = form_of(form);
+            /* Without XGBoost rooflines are left, unless trees are asked for. */
+            bool set_asked = set_form != ST_TIMES_ROOFLINE && set_form != ST_TIMES_FORMS;
+            st_status tree_status = st_trees_open(&fit.library, set_asked ? fit.errors : NULL);
+            all_status = set_asked ? tree_status : ST_OK;
+            for (size_t i = 0; i < fit.sets->count && all_status == ST_OK; i++)
+                all_status = st_times_learn(&fit.sets->sets[i], fit.library, set_form, fit.arena,
+                                            &fit.models[i], fit.errors);
+        }
+        if (all_status == ST_OK)
+            all_status = st_layer_fit_try_steps(&fit);
+        if (all_status == ST_OK)
+            all_status = st_layer_fit_test_all(&fit);
+        status = all_status == ST_OK ? st_layer_fit_save(&fit) : all_status;
+    }
     if (status == ST_OK)
         write_result(&fit, run);
     st_trees_close(fit.library);
@@ -349,33 +326,29 @@ static const cli_example layer_examples[] = {
     {NULL, NULL},
 };
 
-static void put_layers(const st_trace_layers *layers, st_arena *arena, st_result *result)
-{
-    static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
-    st_node *root = st_result_begin(result, arena);
-    st_put_count(root, "layers", layers->layers);
-    st_put_count(root, "ranks", layers->ranks);
-    for (size_t i = 0; i < layers->pass_count && i < ST_LAYER_PASSES; i++) {
-        st_node *pass = st_put_map(root, names[i]);
-        st_put_count(pass, "runs", layers->passes[i].runs);
-        st_put_number(pass, "tasks", layers->passes[i].tasks);
-        st_put_number(pass, "computation_s", layers->passes[i].computation_s);
-        st_put_number(pass, "communication_s", layers->passes[i].communication_s);
-        st_put_number(pass, "elapsed_s", layers->passes[i].elapsed_s);
-    }
-    if (!isnan(layers->optimizer_s))
-        st_put_number(root, "optimizer_s", layers->optimizer_s);
-    say_layers(layers, root);
-}
-
 static st_status view_layers(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const layer_options *options = run->options;
     st_trace_layers found = {0};
     st_status status = st_trace_layers_find(recorded->set, (uint32_t)options->layers, run->arena,
                                             &found, run->errors);
-    if (status == ST_OK)
-        put_layers(&found, run->arena, result);
+    if (status == ST_OK) {
+        static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
+        st_node *root = st_result_begin(result, run->arena);
+        st_put_count(root, "layers", found.layers);
+        st_put_count(root, "ranks", found.ranks);
+        for (size_t i = 0; i < found.pass_count && i < ST_LAYER_PASSES; i++) {
+            st_node *pass = st_put_map(root, names[i]);
+            st_put_count(pass, "runs", found.passes[i].runs);
+            st_put_number(pass, "tasks", found.passes[i].tasks);
+            st_put_number(pass, "computation_s", found.passes[i].computation_s);
+            st_put_number(pass, "communication_s", found.passes[i].communication_s);
+            st_put_number(pass, "elapsed_s", found.passes[i].elapsed_s);
+        }
+        if (!isnan(found.optimizer_s))
+            st_put_number(root, "optimizer_s", found.optimizer_s);
+        say_layers(&found, root);
+    }
     return status;
 }
 

@@ -138,35 +138,6 @@ static st_status read_tables(overlap_run *own)
     return ST_OK;
 }
 
-static st_status learn(overlap_run *own)
-{
-    const char *name = own->options->recipe;
-    const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
-    st_kernel_rows rows = {&own->kernels, own->rows, own->kernels.count};
-    st_status status = st_slowdown_try(own->library, &own->kernels, only, own->run->arena,
-                                       &own->trials, own->run->errors);
-    if (status == ST_OK)
-        status = st_slowdown_train(own->library, &rows, own->trials.items[own->trials.best].recipe,
-                                   own->run->arena, &own->model, own->run->errors);
-    if (status == ST_OK)
-        status = st_slowdown_importance(&own->model, own->report.importance, own->run->errors);
-    return status;
-}
-
-static size_t count_outside(const st_slowdown_model *model, const st_kernels *kernels)
-{
-    size_t outside = 0;
-    for (size_t i = 0; i < kernels->count; i++) {
-        bool inside = true;
-        for (size_t j = 0; j < ST_FEATURES; j++) {
-            float value = kernels->rows[i].features[j];
-            inside = inside && !(value < model->least[j] || value > model->most[j]);
-        }
-        outside += inside ? 0 : 1;
-    }
-    return outside;
-}
-
 static void note_test(overlap_run *own, size_t index, const st_kernel_rows *rows,
                       const double *factors)
 {
@@ -195,18 +166,17 @@ static st_status test_model(overlap_run *own)
         note_test(own, k + 1, &rows, factors);
     }
     own->report.test = test;
-    own->report.test_clamped = count_outside(&own->model, test);
+    size_t outside = 0;
+    for (size_t i = 0; i < test->count; i++) {
+        bool inside = true;
+        for (size_t j = 0; j < ST_FEATURES; j++) {
+            float value = test->rows[i].features[j];
+            inside = inside && !(value < own->model.least[j] || value > own->model.most[j]);
+        }
+        outside += inside ? 0 : 1;
+    }
+    own->report.test_clamped = outside;
     return status;
-}
-
-static st_status save_model(const overlap_run *own, const char *model)
-{
-    const st_overlap_profile profile = {.name = own->options->save,
-                                        .cluster = own->options->cluster,
-                                        .database = own->run->common.db,
-                                        .date = own->run->today,
-                                        .model = model};
-    return st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
 }
 
 /* The model to the file of --output and to the profile of --save. */
@@ -218,25 +188,16 @@ static st_status write_model(overlap_run *own)
     st_status status = st_slowdown_write(&own->model, text, own->run->errors);
     if (status == ST_ERR_MEMORY)
         status = st_out_of_memory(own->run->errors);
-    if (status == ST_OK && own->options->save != NULL)
-        status = save_model(own, text->data);
+    if (status == ST_OK && own->options->save != NULL) {
+        const st_overlap_profile profile = {.name = own->options->save,
+                                            .cluster = own->options->cluster,
+                                            .database = own->run->common.db,
+                                            .date = own->run->today,
+                                            .model = text->data};
+        status = st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
+    }
     st_buffer_free(&buffer);
     return status;
-}
-
-static st_status write_files(overlap_run *own)
-{
-    const char *svg = own->options->svg;
-    if (svg != NULL)
-        st_overlap_write_svg(&own->report, cli_make_file(own->run, svg));
-    return own->options->output != NULL || own->options->save != NULL ? write_model(own) : ST_OK;
-}
-
-static void show_result(overlap_run *own)
-{
-    st_result result;
-    st_overlap_report_make(&own->report, own->run->arena, &result);
-    cli_show(own->run, &result);
 }
 
 static int run_fit_overlap(cli_run *run)
@@ -247,8 +208,21 @@ static int run_fit_overlap(cli_run *run)
         status = read_tables(&own);
     if (status == ST_OK)
         status = st_trees_open(&own.library, run->errors);
-    if (status == ST_OK)
-        status = learn(&own);
+    if (status == ST_OK) {
+        const char *name = own.options->recipe;
+        const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
+        st_kernel_rows rows = {&own.kernels, own.rows, own.kernels.count};
+        st_status learn_status = st_slowdown_try(own.library, &own.kernels, only, own.run->arena,
+                                                 &own.trials, own.run->errors);
+        if (learn_status == ST_OK)
+            learn_status =
+                st_slowdown_train(own.library, &rows, own.trials.items[own.trials.best].recipe,
+                                  own.run->arena, &own.model, own.run->errors);
+        if (learn_status == ST_OK)
+            learn_status =
+                st_slowdown_importance(&own.model, own.report.importance, own.run->errors);
+        status = learn_status;
+    }
     if (status == ST_OK) {
         own.report.kernels = &own.kernels;
         own.report.pairs = own.options->pairs ? &own.tally : NULL;
@@ -258,10 +232,18 @@ static int run_fit_overlap(cli_run *run)
             st_slowdown_constant(&(st_kernel_rows){&own.kernels, own.rows, own.kernels.count});
         status = test_model(&own);
     }
-    if (status == ST_OK)
-        status = write_files(&own);
-    if (status == ST_OK)
-        show_result(&own);
+    if (status == ST_OK) {
+        const char *svg = own.options->svg;
+        if (svg != NULL)
+            st_overlap_write_svg(&own.report, cli_make_file(own.run, svg));
+        status =
+            own.options->output != NULL || own.options->save != NULL ? write_model(&own) : ST_OK;
+    }
+    if (status == ST_OK) {
+        st_result result;
+        st_overlap_report_make(&own.report, own.run->arena, &result);
+        cli_show(own.run, &result);
+    }
     st_slowdown_destroy(&own.model);
     st_trees_close(own.library);
     return cli_exit_code(run, status);

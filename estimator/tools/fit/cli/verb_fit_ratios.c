@@ -139,43 +139,6 @@ static void show_errors(const char *name, size_t count, st_node *row, st_table *
                   "by_duration/mean_absolute");
 }
 
-static void put_tests(const ratios_run *own, st_node *root)
-{
-    st_node *list = st_put_list(root, "left_out");
-    if (own->tests.count == 0)
-        st_say(root, "one model alone on %s: nothing can be left out\n", own->to->gpu);
-    st_table *table =
-        own->tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
-    for (size_t i = 0; i < own->tests.count; i++) {
-        const st_ratios_test *test = &own->tests.items[i];
-        st_node *map = st_put_map(list, NULL);
-        st_put_text(map, "name", test->name);
-        st_put_count(map, "kernels", test->kernels);
-        st_put_count(map, "layers", test->layers);
-        st_node *each = put_errors("each_kernel", test->each, map);
-        st_node *sum = put_errors("sum_of_layer", test->sums, map);
-        show_errors(st_arena_printf(own->run->arena, "%s, each kernel", test->name), test->kernels,
-                    each, table);
-        show_errors(st_arena_printf(own->run->arena, "%s, sum of a layer", test->name),
-                    test->layers, sum, table);
-    }
-}
-
-static void show(const ratios_run *own)
-{
-    st_result result;
-    st_node *root = st_result_begin(&result, own->run->arena);
-    st_put_text(root, "from", own->from->gpu);
-    st_put_text(root, "to", own->to->gpu);
-    st_put_count(root, "kernels", own->kernels.count);
-    st_put_count(root, "without_counterpart", own->kernels.unlike);
-    st_say(root, "kernels of %s on %s: %zu measured on both, %zu on the first alone\n",
-           own->from->gpu, own->to->gpu, own->kernels.count, own->kernels.unlike);
-    put_classes(own, root);
-    put_tests(own, root);
-    cli_show(own->run, &result);
-}
-
 static int run_fit_ratios(cli_run *run)
 {
     const fit_ratios_options *options = run->options;
@@ -194,8 +157,36 @@ static int run_fit_ratios(cli_run *run)
         status = learn(&own);
     if (status == ST_OK && options->output != NULL)
         st_ratios_write(own.ratios, cli_make_file(run, options->output));
-    if (status == ST_OK)
-        show(&own);
+    if (status == ST_OK) {
+        st_result result;
+        st_node *root = st_result_begin(&result, own.run->arena);
+        st_put_text(root, "from", own.from->gpu);
+        st_put_text(root, "to", own.to->gpu);
+        st_put_count(root, "kernels", own.kernels.count);
+        st_put_count(root, "without_counterpart", own.kernels.unlike);
+        st_say(root, "kernels of %s on %s: %zu measured on both, %zu on the first alone\n",
+               own.from->gpu, own.to->gpu, own.kernels.count, own.kernels.unlike);
+        put_classes(&own, root);
+        st_node *list = st_put_list(root, "left_out");
+        if (own.tests.count == 0)
+            st_say(root, "one model alone on %s: nothing can be left out\n", own.to->gpu);
+        st_table *table =
+            own.tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
+        for (size_t i = 0; i < own.tests.count; i++) {
+            const st_ratios_test *test = &own.tests.items[i];
+            st_node *map = st_put_map(list, NULL);
+            st_put_text(map, "name", test->name);
+            st_put_count(map, "kernels", test->kernels);
+            st_put_count(map, "layers", test->layers);
+            st_node *each = put_errors("each_kernel", test->each, map);
+            st_node *sum = put_errors("sum_of_layer", test->sums, map);
+            show_errors(st_arena_printf(own.run->arena, "%s, each kernel", test->name),
+                        test->kernels, each, table);
+            show_errors(st_arena_printf(own.run->arena, "%s, sum of a layer", test->name),
+                        test->layers, sum, table);
+        }
+        cli_show(own.run, &result);
+    }
     return cli_exit_code(run, status);
 }
 

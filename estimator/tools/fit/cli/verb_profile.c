@@ -106,51 +106,43 @@ static void fill_entry(const void *context, size_t index, st_node *row)
     put_entry((const st_profile *)context + index, row);
 }
 
-static void show_list(const profile_run *own)
-{
-    static const st_table_column columns[] = {
-        {.title = "profile", .ink = ST_INK_NAME},
-        {.title = "plugin"},
-        {.title = "kind"},
-        {.title = "collective"},
-        {.title = "ranks", .right = true},
-        {.title = "nodes", .right = true},
-        {.title = "cluster"},
-        {.title = "fabric", .elastic = true},
-        {.title = "nccl"},
-    };
-    st_result result;
-    st_node *root = st_result_begin(&result, own->run->arena);
-    st_node *rows = st_put_rows(root, "profiles", fill_entry, own->entries, own->count);
-    st_result_csv(&result, "profiles",
-                  "name=profile,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
-    if (own->count == 0) {
-        st_say(root, "no profiles\n");
-    } else {
-        st_table *table = st_say_table(root, columns, ST_COUNT(columns), 0);
-        st_table_show(table, rows, "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
-    }
-    cli_show(own->run, &result);
-}
-
-/* A user who has stored nothing yet has no database. */
-static bool has_database(cli_run *run)
-{
-    const char *file = st_profiles_path(run->arena);
-    return run->common.db != NULL || file == NULL || !st_profiles_available() ||
-           access(file, F_OK) == 0;
-}
-
 static int run_list(cli_run *run)
 {
     profile_run own = {.run = run};
-    bool is_there = has_database(run);
+    /* A user who has stored nothing yet has no database. */
+    const char *file = st_profiles_path(run->arena);
+    bool is_there = run->common.db != NULL || file == NULL || !st_profiles_available() ||
+                    access(file, F_OK) == 0;
     st_status status = is_there ? open_profiles(&own, ST_PROFILES_READ) : ST_OK;
     if (status == ST_OK && is_there)
         status = st_profiles_find(own.profiles, &(st_profile_filter){0}, run->arena, &own.entries,
                                   &own.count, run->errors);
-    if (status == ST_OK)
-        show_list(&own);
+    if (status == ST_OK) {
+        static const st_table_column columns[] = {
+            {.title = "profile", .ink = ST_INK_NAME},
+            {.title = "plugin"},
+            {.title = "kind"},
+            {.title = "collective"},
+            {.title = "ranks", .right = true},
+            {.title = "nodes", .right = true},
+            {.title = "cluster"},
+            {.title = "fabric", .elastic = true},
+            {.title = "nccl"},
+        };
+        st_result result;
+        st_node *root = st_result_begin(&result, own.run->arena);
+        st_node *rows = st_put_rows(root, "profiles", fill_entry, own.entries, own.count);
+        st_result_csv(&result, "profiles",
+                      "name=profile,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
+        if (own.count == 0) {
+            st_say(root, "no profiles\n");
+        } else {
+            st_table *table = st_say_table(root, columns, ST_COUNT(columns), 0);
+            st_table_show(table, rows,
+                          "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
+        }
+        cli_show(own.run, &result);
+    }
     return end(&own, status);
 }
 
@@ -216,20 +208,6 @@ static bool is_plain(const char *text, size_t length)
     return true;
 }
 
-/* The head of a text of times: its cell, its GPU, what tells shapes apart, how many there are. */
-static void say_times(st_node *node, const char *text, size_t length)
-{
-    const char *end = text + length;
-    st_say(node, "  Times\n");
-    for (bool last = false; text < end && !last;) {
-        const char *line_end = memchr(text, '\n', (size_t)(end - text));
-        size_t line = (size_t)((line_end != NULL ? line_end : end) - text);
-        last = line > 5 && strncmp(text, "rows ", 5) == 0;
-        st_say(node, "    %.*s\n", (int)line, text);
-        text += line + 1;
-    }
-}
-
 /* A model is for a plugin to read: what it says it is, and its size. */
 static void say_model(st_node *node, const char *text, size_t length)
 {
@@ -255,25 +233,6 @@ static void say_entry(const st_profile *entry, st_node *map)
     st_say(map, "\n");
 }
 
-static void show_entry(cli_run *run, const st_profile *entry, st_node *map)
-{
-    const char *payload = entry->payload;
-    bool plain = is_plain(payload, entry->payload_bytes);
-    put_entry(entry, map);
-    say_entry(entry, map);
-    st_put_count(map, "payload_bytes", entry->payload_bytes);
-    put_members(run, map, "payload", payload, entry->payload_bytes);
-    put_members(run, map, "provenance", entry->provenance, strlen(entry->provenance));
-    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && plain)
-        say_times(map, payload, entry->payload_bytes);
-    else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain)
-        say_model(map, payload, entry->payload_bytes);
-    else
-        say_members(run, map, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
-                    payload, entry->payload_bytes);
-    say_members(run, map, "Where it comes from", entry->provenance, strlen(entry->provenance));
-}
-
 static int run_show(cli_run *run)
 {
     profile_run own = {.run = run};
@@ -281,8 +240,38 @@ static int run_show(cli_run *run)
     if (status == ST_OK) {
         st_result result;
         st_node *list = st_put_list(st_result_begin(&result, run->arena), "profiles");
-        for (size_t i = 0; i < own.count; i++)
-            show_entry(run, &own.entries[i], st_put_map(list, NULL));
+        for (size_t i = 0; i < own.count; i++) {
+            const st_profile *entry = &own.entries[i];
+            st_node *map = st_put_map(list, NULL);
+            const char *payload = entry->payload;
+            bool plain = is_plain(payload, entry->payload_bytes);
+            put_entry(entry, map);
+            say_entry(entry, map);
+            st_put_count(map, "payload_bytes", entry->payload_bytes);
+            put_members(run, map, "payload", payload, entry->payload_bytes);
+            put_members(run, map, "provenance", entry->provenance, strlen(entry->provenance));
+            if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && plain) {
+                /* The head of a text of times: its cell, its GPU, what tells shapes apart, how many
+                 * there are. */
+                const char *text = payload;
+                const char *entry_end = text + entry->payload_bytes;
+                st_say(map, "  Times\n");
+                for (bool last = false; text < entry_end && !last;) {
+                    const char *line_end = memchr(text, '\n', (size_t)(entry_end - text));
+                    size_t line = (size_t)((line_end != NULL ? line_end : entry_end) - text);
+                    last = line > 5 && strncmp(text, "rows ", 5) == 0;
+                    st_say(map, "    %.*s\n", (int)line, text);
+                    text += line + 1;
+                }
+            } else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain)
+                say_model(map, payload, entry->payload_bytes);
+            else
+                say_members(run, map,
+                            strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
+                            payload, entry->payload_bytes);
+            say_members(run, map, "Where it comes from", entry->provenance,
+                        strlen(entry->provenance));
+        }
         cli_show(run, &result);
     }
     return end(&own, status);

@@ -87,11 +87,6 @@ static bool is_listed(const st_path_entry *entries, size_t count, const char *na
     return ST_HAS(entries, count, name, name);
 }
 
-static bool is_wanted(const cli_run *run, const char *name)
-{
-    return run->argument_count == 0 || st_has_text(run->arguments, run->argument_count, name);
-}
-
 /* Whether a name on the command line is that of a source of tables. */
 static bool has_tables(const validation *own, const char *name)
 {
@@ -299,35 +294,6 @@ static st_status run_source_data(validation *own, const st_measured_request *req
     return ST_OK;
 }
 
-static st_status run_source_tables(validation *own)
-{
-    const char *folder = getenv("STEPTIME_DATA");
-    const char *absent = NULL;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < own->request.source_count && status == ST_OK; i++) {
-        const st_table_source *source = &own->request.sources[i];
-        st_measured_request request = own->request;
-        request.sources = source;
-        request.source_count = 1;
-        request.known_only = true;
-        if (!is_wanted(own->run, source->name))
-            continue;
-        if (source->rows != NULL)
-            status = read_table(own, &request, source->rows, source->place, NULL);
-        else if (source->data != NULL && folder != NULL && folder[0] != '\0')
-            status = run_source_data(own, &request, source, folder);
-        else if (source->data != NULL)
-            absent = absent == NULL
-                         ? source->name
-                         : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
-    }
-    if (absent != NULL)
-        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
-                  "not compared: %s" ST_HINT "STEPTIME_DATA must name the folder with their tables",
-                  absent);
-    return status;
-}
-
 static st_status run_jobs(validation *own)
 {
     st_status status = ST_OK;
@@ -349,42 +315,35 @@ static st_status run_jobs(validation *own)
 
 /* ---- results ---- */
 
-static void put_pairs(const validation *own, bool details, st_node *root)
-{
-    st_node *tables = st_put_list(root, "tables");
-    for (size_t i = 0; i < own->table_count; i++) {
-        st_say(tables, i > 0 ? "\n" : "");
-        st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
-    }
-    st_result_csv(root->result, "tables/kinds",
-                  "source,edit,pairs,errors/mean_absolute=mean_absolute,"
-                  "errors/median_absolute=median_absolute,errors/bias=bias,"
-                  "errors/largest=largest,errors/within_5=within_5,errors/within_10=within_10,"
-                  "errors_of_the_estimate_alone/mean_absolute=alone_mean_absolute,"
-                  "errors_of_the_estimate_alone/median_absolute=alone_median_absolute");
-}
-
-static void put_values(const validation *own, bool details, st_node *root)
-{
-    st_cases_put(own->cases, own->case_count, root);
-    st_node *tables = st_put_list(root, "tables");
-    for (size_t i = 0; i < own->table_count; i++) {
-        st_say(tables, i > 0 || own->case_count > 0 ? "\n" : "");
-        st_accuracy_put(&own->tables[i], details, st_put_map(tables, NULL));
-    }
-    st_result_csv(root->result, "tables/rows",
-                  "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
-}
-
 static void write_result(const validation *own)
 {
     cli_run *run = own->run;
     st_result result;
     st_node *root = st_result_begin(&result, run->arena);
-    if (own->options->pairs)
-        put_pairs(own, run->common.all, root);
-    else
-        put_values(own, run->common.all, root);
+    if (own->options->pairs) {
+        const bool details = run->common.all;
+        st_node *tables = st_put_list(root, "tables");
+        for (size_t i = 0; i < own->table_count; i++) {
+            st_say(tables, i > 0 ? "\n" : "");
+            st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
+        }
+        st_result_csv(root->result, "tables/kinds",
+                      "source,edit,pairs,errors/mean_absolute=mean_absolute,"
+                      "errors/median_absolute=median_absolute,errors/bias=bias,"
+                      "errors/largest=largest,errors/within_5=within_5,errors/within_10=within_10,"
+                      "errors_of_the_estimate_alone/mean_absolute=alone_mean_absolute,"
+                      "errors_of_the_estimate_alone/median_absolute=alone_median_absolute");
+    } else {
+        const bool details = run->common.all;
+        st_cases_put(own->cases, own->case_count, root);
+        st_node *tables = st_put_list(root, "tables");
+        for (size_t i = 0; i < own->table_count; i++) {
+            st_say(tables, i > 0 || own->case_count > 0 ? "\n" : "");
+            st_accuracy_put(&own->tables[i], details, st_put_map(tables, NULL));
+        }
+        st_result_csv(root->result, "tables/rows",
+                      "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
+    }
     cli_show(run, &result);
 }
 
@@ -441,8 +400,35 @@ static st_status run_sources(validation *own)
 {
     bool in_pairs = own->options->pairs;
     st_status status = in_pairs ? require_sources(own) : run_cases(own);
-    if (status == ST_OK)
-        status = run_source_tables(own);
+    if (status == ST_OK) {
+        const char *folder = getenv("STEPTIME_DATA");
+        const char *absent = NULL;
+        st_status table_status = ST_OK;
+        for (size_t i = 0; i < own->request.source_count && table_status == ST_OK; i++) {
+            const st_table_source *source = &own->request.sources[i];
+            st_measured_request request = own->request;
+            request.sources = source;
+            request.source_count = 1;
+            request.known_only = true;
+            if (own->run->argument_count != 0 &&
+                !st_has_text(own->run->arguments, own->run->argument_count, source->name))
+                continue;
+            if (source->rows != NULL)
+                table_status = read_table(own, &request, source->rows, source->place, NULL);
+            else if (source->data != NULL && folder != NULL && folder[0] != '\0')
+                table_status = run_source_data(own, &request, source, folder);
+            else if (source->data != NULL)
+                absent = absent == NULL
+                             ? source->name
+                             : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
+        }
+        if (absent != NULL)
+            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+                      "not compared: %s" ST_HINT
+                      "STEPTIME_DATA must name the folder with their tables",
+                      absent);
+        status = table_status;
+    }
     return status == ST_OK ? run_jobs(own) : status;
 }
 

@@ -23,18 +23,14 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* One of the verb's choices. */
-static st_framework framework_of(const char *name)
+static int run_export(cli_run *run)
 {
+    /* One of the verb's choices. */
+    const char *name = run->arguments[0];
     int found = 0;
     while (found + 1 < ST_FRAMEWORKS && strcmp(st_framework_name((st_framework)found), name) != 0)
         found++;
-    return (st_framework)found;
-}
-
-static int run_export(cli_run *run)
-{
-    const st_framework framework = framework_of(run->arguments[0]);
+    const st_framework framework = (st_framework)found;
     const st_job *job = NULL;
     st_status status = cli_paths(run);
     if (status == ST_OK)

@@ -90,36 +90,25 @@ static st_status read_text(cli_run *run, st_source *source)
     return copy != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_import_request make_request(cli_run *run, const st_source *source)
-{
-    const import_options *options = run->options;
-    return (st_import_request){.paths = run->paths,
-                               .file = source->file,
-                               .text = source->text,
-                               .length = source->length,
-                               .cluster = options->cluster,
-                               .assume = options->assume,
-                               .sets = run->common.sets.items,
-                               .set_count = run->common.sets.count};
-}
-
-static st_status import_text(const cli_run *run, const st_import_request *request, int framework,
-                             st_buffer *job)
-{
-    return framework < ST_FRAMEWORKS
-               ? st_framework_import((st_framework)framework, request, job, run->errors)
-               : st_import_hf(request, job, run->errors);
-}
-
 static int run_import(cli_run *run, int framework)
 {
     st_source source = {0};
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = read_text(run, &source);
-    const st_import_request request = make_request(run, &source);
+    const import_options *options = run->options;
+    const st_import_request request = (st_import_request){.paths = run->paths,
+                                                          .file = source.file,
+                                                          .text = source.text,
+                                                          .length = source.length,
+                                                          .cluster = options->cluster,
+                                                          .assume = options->assume,
+                                                          .sets = run->common.sets.items,
+                                                          .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status = import_text(run, &request, framework, &run->result);
+        status = framework < ST_FRAMEWORKS ? st_framework_import((st_framework)framework, &request,
+                                                                 &run->result, run->errors)
+                                           : st_import_hf(&request, &run->result, run->errors);
     return cli_exit_code(run, status);
 }
 

@@ -39,33 +39,30 @@ static bool move_to_option(const void *context, st_errors *errors, st_error *err
     return true;
 }
 
-/* The GPU must be one that a job finds; its compute capability is compared with the file's. */
-static st_status look_at_gpu(cli_run *run, st_topology_request *request)
-{
-    const st_job *job = NULL;
-    st_error_scope scope = {.edit = move_to_option};
-    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request->gpu);
-    st_status status = set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
-    st_errors_enter(run->errors, &scope);
-    if (status == ST_OK)
-        status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
-    st_errors_leave(run->errors, &scope);
-    if (status == ST_OK) {
-        const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
-        bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
-        request->compute_capability = is_known ? value->number : 0;
-    }
-    return status;
-}
-
 static int run_topology(cli_run *run)
 {
     st_source source = {0};
     const import_topology_options *options = run->options;
     st_topology_request request = {.gpu = options->gpu, .nodes = (size_t)options->nodes};
     st_status status = ST_OK;
-    if (request.gpu != NULL)
-        status = look_at_gpu(run, &request);
+    if (request.gpu != NULL) {
+        /* The GPU must be one that a job finds; its compute capability is compared with the file's.
+         */
+        const st_job *job = NULL;
+        st_error_scope scope = {.edit = move_to_option};
+        const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request.gpu);
+        st_status gpu_status = set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
+        st_errors_enter(run->errors, &scope);
+        if (gpu_status == ST_OK)
+            gpu_status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
+        st_errors_leave(run->errors, &scope);
+        if (gpu_status == ST_OK) {
+            const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
+            bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
+            request.compute_capability = is_known ? value->number : 0;
+        }
+        status = gpu_status;
+    }
     if (status == ST_OK)
         status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
                                       run->errors);

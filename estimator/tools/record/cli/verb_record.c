@@ -345,29 +345,6 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
 
 /* ---- what came of it ---- */
 
-static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
-{
-    char who[32] = "the program";
-    if (end->rank >= 0)
-        (void)snprintf(who, sizeof who, "rank %d", end->rank);
-    st_place place = {.file = path};
-    if (end->over_time && end->waited)
-        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                      "%s took longer than --limit and was ended; what it did is kept" ST_HINT
-                      "it waited, for ranks that did not run perhaps: --each runs all of --ranks",
-                      who);
-    else if (end->over_time)
-        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                      "%s took longer than --limit and was ended; what it did is kept", who);
-    else if (end->signal != 0)
-        (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                      "%s died of signal %d (%s); what it did is kept", who, end->signal,
-                      strsignal(end->signal));
-    else if (end->exit_code != 0)
-        (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                      "%s ended with exit code %d; what it did is kept", who, end->exit_code);
-}
-
 static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_end *ends,
                  size_t count, const char *path)
 {
@@ -379,8 +356,29 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                                                    "memory; the largest live blocks are listed"});
         return CLI_CHECK_FAILS;
     }
-    for (size_t i = 0; i < count; i++)
-        tell_end(run, path, &ends[i]);
+    for (size_t i = 0; i < count; i++) {
+        const st_launch_end *end = &ends[i];
+        char who[32] = "the program";
+        if (end->rank >= 0)
+            (void)snprintf(who, sizeof who, "rank %d", end->rank);
+        st_place place = {.file = path};
+        if (end->over_time && end->waited)
+            (void)st_fail(
+                run->errors, ST_ERR_LIMIT, place,
+                "%s took longer than --limit and was ended; what it did is kept" ST_HINT
+                "it waited, for ranks that did not run perhaps: --each runs all of --ranks",
+                who);
+        else if (end->over_time)
+            (void)st_fail(run->errors, ST_ERR_LIMIT, place,
+                          "%s took longer than --limit and was ended; what it did is kept", who);
+        else if (end->signal != 0)
+            (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                          "%s died of signal %d (%s); what it did is kept", who, end->signal,
+                          strsignal(end->signal));
+        else if (end->exit_code != 0)
+            (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                          "%s ended with exit code %d; what it did is kept", who, end->exit_code);
+    }
     if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
                       "the program called no function of CUDA" ST_EXPECTED
@@ -530,20 +528,6 @@ static st_status prepare(cli_run *run, st_launch_request *request)
     return ST_OK;
 }
 
-/* What ranks left for one another is of no use any more. */
-static void remove_splits(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        char file[PATH_MAX];
-        int length = snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        if (strncmp(entry->d_name, "split-", 6) == 0 && length < (int)sizeof file)
-            (void)unlink(file);
-    }
-    if (folder != NULL)
-        closedir(folder);
-}
-
 static st_status write_twins(cli_run *run, const st_launch_request *request, const st_twins *twins)
 {
     st_buffer text = {0};
@@ -611,8 +595,20 @@ static int run_record(cli_run *run)
     if (status == ST_OK)
         status = run_ranks(run, &request, fleet, &ranks, &twins);
     st_fleet_end(fleet);
-    if (request.folder != NULL)
-        remove_splits(request.folder);
+    if (request.folder != NULL) {
+        /* What ranks left for one another is of no use any more. */
+        const char *path = request.folder;
+        DIR *split_folder = opendir(path);
+        for (const struct dirent *entry;
+             split_folder != NULL && (entry = readdir(split_folder)) != NULL;) {
+            char file[PATH_MAX];
+            int length = snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+            if (strncmp(entry->d_name, "split-", 6) == 0 && length < (int)sizeof file)
+                (void)unlink(file);
+        }
+        if (split_folder != NULL)
+            closedir(split_folder);
+    }
     int code = status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
     st_store_close(request.store);
     return code;

@@ -77,30 +77,6 @@ static st_status read_gap(cli_run *run, const char *text, int64_t *gap_ns)
     return ST_OK;
 }
 
-static st_status make(cli_run *run, st_imported **imported)
-{
-    const import_options *options = run->options;
-    st_import_request request = {
-        .folder = run->arguments[0],
-        .run = {.each = options->each, .world = options->world},
-        .prices = {.gpu = options->gpu,
-                   .cluster = options->cluster,
-                   .rules = options->rules,
-                   .times = options->times,
-                   .sets = run->common.sets.items,
-                   .set_count = run->common.sets.count,
-                   .refine = run->common.refine.items,
-                   .refine_count = run->common.refine.count},
-        .costs = options->costs,
-    };
-    st_status status = read_gap(run, options->gap, &request.gap_ns);
-    if (status == ST_OK)
-        status = cli_paths(run);
-    if (status == ST_OK)
-        status = st_imported_make(run->paths, &request, run->arena, imported, run->errors);
-    return status;
-}
-
 static st_status write_one(cli_run *run, const st_imported *imported, uint64_t rank,
                            const char *file)
 {
@@ -132,7 +108,25 @@ static int run_import(cli_run *run)
 {
     const import_options *options = run->options;
     st_imported *imported = NULL;
-    st_status status = make(run, &imported);
+    const import_options *make_options = run->options;
+    st_import_request request = {
+        .folder = run->arguments[0],
+        .run = {.each = make_options->each, .world = make_options->world},
+        .prices = {.gpu = make_options->gpu,
+                   .cluster = make_options->cluster,
+                   .rules = make_options->rules,
+                   .times = make_options->times,
+                   .sets = run->common.sets.items,
+                   .set_count = run->common.sets.count,
+                   .refine = run->common.refine.items,
+                   .refine_count = run->common.refine.count},
+        .costs = make_options->costs,
+    };
+    st_status status = read_gap(run, make_options->gap, &request.gap_ns);
+    if (status == ST_OK)
+        status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_imported_make(run->paths, &request, run->arena, &imported, run->errors);
     if (status == ST_OK && options->traces != NULL)
         status = write_traces(run, imported, options->traces);
     if (status == ST_OK) {

@@ -122,27 +122,6 @@ static bool is_of_gpu(const char *text)
     return strncmp(text, "cluster.gpu", 11) == 0 && (text[11] == '=' || text[11] == '.');
 }
 
-/* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
- * recorded GPU. */
-static st_status part_have(whatif *own, const char **have, const char **sets, size_t *set_count)
-{
-    static const char refine[] = "refine=";
-    const whatif_options *options = own->run->options;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < options->have.count && status == ST_OK; i++) {
-        const char *text = options->have.items[i];
-        if (is_of_gpu(text))
-            status = cli_add_text(own->run, &own->gpu_have, text);
-        if (is_of_cluster(text))
-            sets[(*set_count)++] = text;
-        else if (strncmp(text, refine, sizeof refine - 1) == 0)
-            status = cli_add_text(own->run, &own->gpu_refine, text + sizeof refine - 1);
-        else
-            have[own->change.have_count++] = text;
-    }
-    return status;
-}
-
 /* A size of the job as "key=value", behind what the user has given, which wins. */
 static st_status add_size(whatif *own, const char *key, const char **have, size_t *count)
 {
@@ -164,16 +143,6 @@ static double size_of(const st_job *job, const char *key)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
 }
 
-static void say_job(whatif *own, const char *name)
-{
-    own->said = (st_trace_job){.name = name,
-                               .cp = size_of(own->job, "parallel.cp"),
-                               .layers = size_of(own->job, "model.layers"),
-                               .virtual_stages = size_of(own->job, "parallel.virtual_stages"),
-                               .global_batch = size_of(own->job, "batch.global")};
-    own->change.job = &own->said;
-}
-
 /* Loads the job and takes its sizes. */
 static st_status take_job(whatif *own)
 {
@@ -189,15 +158,36 @@ static st_status take_job(whatif *own)
     size_t set_count = 0;
     if (have == NULL || sets == NULL)
         return ST_ERR_MEMORY;
-    st_status status = part_have(own, have, sets, &set_count);
+    /* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
+     * recorded GPU. */
+    static const char refine[] = "refine=";
+    const whatif_options *have_options = own->run->options;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < have_options->have.count && status == ST_OK; i++) {
+        const char *text = have_options->have.items[i];
+        if (is_of_gpu(text))
+            status = cli_add_text(own->run, &own->gpu_have, text);
+        if (is_of_cluster(text))
+            sets[(set_count)++] = text;
+        else if (strncmp(text, refine, sizeof refine - 1) == 0)
+            status = cli_add_text(own->run, &own->gpu_refine, text + sizeof refine - 1);
+        else
+            have[own->change.have_count++] = text;
+    }
     if (status == ST_OK && (name != NULL || set_count > 0 || run->common.refine.count > 0))
         status =
             st_job_load(own->run->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
         status = add_size(own, sizes[i], have, &own->change.have_count);
     own->change.have = have;
-    if (name != NULL && status == ST_OK)
-        say_job(own, name);
+    if (name != NULL && status == ST_OK) {
+        own->said = (st_trace_job){.name = name,
+                                   .cp = size_of(own->job, "parallel.cp"),
+                                   .layers = size_of(own->job, "model.layers"),
+                                   .virtual_stages = size_of(own->job, "parallel.virtual_stages"),
+                                   .global_batch = size_of(own->job, "batch.global")};
+        own->change.job = &own->said;
+    }
     return status;
 }
 
@@ -267,14 +257,6 @@ static st_status check_plan(whatif *own, bool asked)
 /* Times and parameters before or after; what divides by 0 is not known. */
 enum { GROWTHS = 6 };
 
-static void put_growth(const double *before, const double *after, st_trace_growth *growth)
-{
-    double *const members[GROWTHS] = {&growth->products, &growth->attention,  &growth->elementwise,
-                                      &growth->logits,   &growth->parameters, &growth->updated};
-    for (size_t i = 0; i < GROWTHS; i++)
-        *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
-}
-
 static const st_role_part growth_roles[GROWTHS] = {
     {ST_ROLE_LAYER_PARTS, 0}, {ST_ROLE_LAYER_PARTS, 1},      {ST_ROLE_LAYER_PARTS, 2},
     {ST_ROLE_LAYER_PARTS, 3}, {ST_ROLE_LAYER_PARAMETERS, 0}, {ST_ROLE_UPDATED, 0}};
@@ -330,8 +312,14 @@ static st_status take_shapes(whatif *own, st_request *request, size_t had)
     request->set_count = asked;
     if (status == ST_OK)
         status = st_estimate_roles(run->paths, request, &wanted, run->arena, after, run->errors);
-    if (status == ST_OK)
-        put_growth(before, after, &own->change.growth);
+    if (status == ST_OK) {
+        st_trace_growth *growth = &own->change.growth;
+        double *const members[GROWTHS] = {&growth->products,    &growth->attention,
+                                          &growth->elementwise, &growth->logits,
+                                          &growth->parameters,  &growth->updated};
+        for (size_t i = 0; i < GROWTHS; i++)
+            *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
+    }
     return status;
 }
 
@@ -414,15 +402,6 @@ static st_status take_ratios(whatif *own)
     return status;
 }
 
-/* The GPU of the recorded job, by the name of its file; NULL: it is not known. */
-static const char *gpu_of_job(const whatif *own, const st_gpus *gpus)
-{
-    const st_job_value *name =
-        own->change.job != NULL ? st_job_value_of(own->job, "cluster.gpu.name") : NULL;
-    bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
-    return known ? st_gpus_of_device(gpus, name->text) : NULL;
-}
-
 /* Ratios are of two GPUs, and the trace is to be of the first, as it is to be of the job's GPU. */
 static st_status check_device(const whatif *own, const st_gpus *gpus, const st_trace *trace)
 {
@@ -430,7 +409,11 @@ static st_status check_device(const whatif *own, const st_gpus *gpus, const st_t
     const whatif_options *options = own->run->options;
     const char *device = trace->names[trace->gpu];
     const char *file = st_gpus_of_device(gpus, device);
-    const char *said = gpu_of_job(own, gpus);
+    /* The GPU of the recorded job, by the name of its file; */
+    const st_job_value *name =
+        own->change.job != NULL ? st_job_value_of(own->job, "cluster.gpu.name") : NULL;
+    bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
+    const char *said = known ? st_gpus_of_device(gpus, name->text) : NULL;
     if (file != NULL && said != NULL && strcmp(file, said) != 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--job"},
                        "the job is of another GPU" ST_FOUND "%s" ST_EXPECTED
