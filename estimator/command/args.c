@@ -14,22 +14,6 @@ typedef struct word_list {
     size_t next;
 } word_list;
 
-st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion)
-{
-    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "%s" ST_HINT "%s", message,
-                   st_or_none(suggestion));
-}
-
-const cli_verb *cli_find_verb(const char *name)
-{
-    size_t count = 0;
-    const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(verbs[i]->name, name) == 0)
-            return verbs[i];
-    return NULL;
-}
-
 /* Whether some verb's name is `word` and a second word. */
 static bool is_group(const char *word)
 {

@@ -193,13 +193,17 @@ struct cli_run {
 
 /* program.c */
 int cli_main(const cli_program *program, int argc, char **argv);
+
+/* verbs.c */
+void cli_set_program(const cli_program *program);
+const cli_program *cli_running(void);
 const cli_verb *const *cli_verbs(size_t *count);
+const cli_verb *cli_find_verb(const char *name); /* NULL: none */
 /* The title of the group that has the verb; "": the program has no groups. */
 const char *cli_group_of(const cli_verb *verb);
 
 /* args.c: options stand anywhere behind the verb, "--" ends them. Reports all errors at once. */
 st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
-const cli_verb *cli_find_verb(const char *name);
 st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
 size_t cli_most_arguments(const cli_verb *verb);            /* SIZE_MAX: any number */
 extern const cli_option cli_help_option;

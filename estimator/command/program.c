@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_program *running; /* one for each process, set before anything reads it */
-
-const cli_verb *const *cli_verbs(size_t *count)
-{
-    *count = running->verb_count;
-    return running->verbs;
-}
-
 /* Help and version are wanted whatever else the command line has. */
 static int run_verb(cli_run *run)
 {
@@ -41,7 +33,7 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
         (void)fwrite(run->result.data, 1, run->result.length, stderr);
         return CLI_WRONG_USE;
     }
-    if (running->mark != NULL && strcmp(words[0], CLI_PAGE) == 0)
+    if (cli_running()->mark != NULL && strcmp(words[0], CLI_PAGE) == 0)
         return cli_write_result(run, cli_write_page(run, count - 1, words + 1));
     st_status status = cli_parse(run, count, words);
     if (status == ST_OK && !run->common.help && !run->common.version)
@@ -62,7 +54,7 @@ static void write_messages(const cli_run *run)
 
 int cli_main(const cli_program *program, int argc, char **argv)
 {
-    running = program;
+    cli_set_program(program);
     const size_t count = argc > 0 ? (size_t)argc - 1 : 0;
     const char *const *words = (const char *const *)argv + 1;
     cli_run run = {.arena = st_arena_create(), .errors = st_errors_create()};
@@ -89,17 +81,4 @@ int cli_main(const cli_program *program, int argc, char **argv)
     st_arena_destroy(run.arena);
     cli_finish();
     return code;
-}
-
-const char *cli_group_of(const cli_verb *verb)
-{
-    const char *title = "";
-    for (size_t i = 0, group = 0; i < running->verb_count; i++) {
-        while (group < running->group_count &&
-               strcmp(running->groups[group].first, running->verbs[i]->name) == 0)
-            title = running->groups[group++].title;
-        if (running->verbs[i] == verb)
-            return title;
-    }
-    return title;
 }

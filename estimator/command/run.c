@@ -136,3 +136,9 @@ int cli_exit_code(const cli_run *run, st_status status)
         return CLI_CHECK_FAILS;
     return all_typed ? CLI_WRONG_USE : CLI_FAILED;
 }
+
+st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion)
+{
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "%s" ST_HINT "%s", message,
+                   st_or_none(suggestion));
+}

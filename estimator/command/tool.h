@@ -6,6 +6,9 @@
  * caller owns or can write to is refused, and so is a tool of another release.
  *
  * Help, completion and pages ask a tool for its part: `steptime-trace --page KIND WORD...`.
+ *
+ * Circle: with command/commands, command/completion, command/help, command/man, because these ask a
+ * tool for its part of a page, and a tool writes it with them.
  */
 #ifndef STEPTIME_COMMAND_TOOL_H
 #define STEPTIME_COMMAND_TOOL_H

@@ -26,10 +26,6 @@ typedef struct st_traffic_report {
     const char *tokens_file;
 } st_traffic_report;
 
-/* Places the ranks of a job, as parallel.* says. */
-st_status st_traffic_place(const st_job *job, size_t gpus_per_node, st_placement *placement,
-                           st_errors *errors) ST_NODISCARD;
-
 /*
  * Places the job and runs its sheet; `estimate` must be loaded. `only` limits the kinds, ST_GROUPS
  * shows all. A job whose ranks do not fit its cluster is refused.

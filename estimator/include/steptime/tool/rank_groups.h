@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TOOL_RANK_GROUPS_H
 #define STEPTIME_TOOL_RANK_GROUPS_H
 
-#include "steptime/status.h"
+#include "steptime/job.h"
 
 typedef enum st_group {
     ST_GROUP_TP,
@@ -45,5 +45,9 @@ typedef struct st_placement_plan {
  */
 st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
                               st_errors *errors) ST_NODISCARD;
+
+/* Places the ranks of a job, as parallel.* says. */
+st_status st_traffic_place(const st_job *job, size_t gpus_per_node, st_placement *placement,
+                           st_errors *errors) ST_NODISCARD;
 
 #endif

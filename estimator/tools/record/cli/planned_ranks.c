@@ -3,7 +3,7 @@
 #include "record/cli/planned_ranks.h"
 
 #include "base/memory.h"
-#include "estimate/traffic.h"
+#include "steptime/tool/rank_groups.h"
 
 static st_status list_ranks(cli_run *run, const st_placement *placed, cli_planned_ranks *planned)
 {
