@@ -297,10 +297,14 @@ class Workshop:
                 suites = {"golden"}
             target = pathlib.Path(one["cmd"][0])
             is_built = build.resolve() in target.resolve().parents
+            is_group = is_built and one["cmd"][1:] == [one["name"]]  # of a program with several
             name = target.name if is_built else one["name"]  # a unit and a property test may have one name
+            name = f"test_{one['name']}" if is_group else name
             test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(tree),
                         str(target.resolve().relative_to(build.resolve())) if is_built else "", one["name"])
             source = test.target.replace("property/property_", "property/test_") + ".c"
+            if is_group:
+                source = str(pathlib.Path(test.target).with_name(f"test_{one['name']}.c"))
             if (tree / source).exists():
                 test.source, test.text = source, (tree / source).read_text()
             tests += self.sections(test, tree) if test.name.startswith("command line") else [test]

@@ -160,7 +160,7 @@ static void terms_of_what_is_absent_are_zero(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(absent)
 {
     const struct CMUnitTest tests[] = {
         ON_SHELF(conditions_are_known_as_far_as_what_they_read),

@@ -355,7 +355,7 @@ static void shares_are_percent(void **state)
         assert_string_equal(st_percent_text(cases[i].share, text), cases[i].text);
 }
 
-int main(void)
+TEST_GROUP(accuracy)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

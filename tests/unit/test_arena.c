@@ -432,7 +432,7 @@ static void what_was_deferred_earlier_is_there_until_its_turn(void **state)
     assert_string_equal(kept.text, "xy");
 }
 
-int main(void)
+TEST_GROUP(arena)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(memory_is_zeroed_aligned_and_apart, make_arena, drop_arena),

@@ -96,7 +96,7 @@ static void two_axes_over_one_key_are_one_too_many(void **state)
     assert_non_null(strstr(said(own), "parallel.tp has two axes"));
 }
 
-int main(void)
+TEST_GROUP(axis)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_are_listed, set_up, tear_down),

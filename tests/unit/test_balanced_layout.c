@@ -130,7 +130,7 @@ static void random_layouts_are_whole(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(balanced_layout)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_layouts_are_found),

@@ -122,7 +122,7 @@ static void rows_end_where_their_texts_do(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(bars)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_line_up_and_ends_meet),

@@ -214,7 +214,7 @@ static void words_and_unknown_features_are_one_deviation_apart(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(baselines)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_slowdown_gives_all_kernels_their_time),

@@ -381,7 +381,7 @@ static void slips_in_constants_are_faults(void **state)
     assert_non_null(strstr(said(own), "did you mean 'constants.alpha'?"));
 }
 
-int main(void)
+TEST_GROUP(bind)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(inputs_get_the_values_of_keys, set_up, tear_down),

@@ -318,7 +318,7 @@ static void explanations_name_the_entry(void **state)
     assert_int_equal(account_of(own, 8)->count, 1);
 }
 
-int main(void)
+TEST_GROUP(bound)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_node_may_be_partly_filled),

@@ -393,7 +393,7 @@ static void a_found_plan_is_a_map_for_programs(void **state)
                     6);
 }
 
-int main(void)
+TEST_GROUP(brief)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(the_report_stands_as_it_is_worked_out),

@@ -384,7 +384,7 @@ static void an_unknown_list_is_named(void **state)
     assert_string_equal(st_errors_at(self->errors, 0)->suggestion, "resnet50");
 }
 
-int main(void)
+TEST_GROUP(buckets)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shipped_lists_have_the_known_number_of_parameters, setup,

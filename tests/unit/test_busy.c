@@ -114,7 +114,7 @@ static void changes_are_told_with_their_sign(void **state)
     assert_change(2387, 2385, "+0.08 %");
 }
 
-int main(void)
+TEST_GROUP(busy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_are_counted_once),

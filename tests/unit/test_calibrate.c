@@ -365,7 +365,7 @@ static void written_constants_give_the_same_estimates(void **state)
     assert_true(again->rows[ROWS - 1].fitted);
 }
 
-int main(void)
+TEST_GROUP(calibrate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exact_rows_give_their_constants, set_up, tear_down),

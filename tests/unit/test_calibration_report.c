@@ -402,7 +402,7 @@ static void ids_stand_as_many_on_a_line_as_it_holds(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(calibration_report)
 {
     const struct CMUnitTest tests[] = {
         WITH(the_title_says_how_it_was_fitted),

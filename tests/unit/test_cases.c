@@ -363,7 +363,7 @@ static void misses_with_a_reason_are_told_apart(void **state)
     st_buffer_free(&text);
 }
 
-int main(void)
+TEST_GROUP(cases)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_source_is_read_whole),

@@ -218,7 +218,7 @@ static void only_open_cells_are_provided(void **state)
     assert_non_null(strstr(said(own), "has no roles of placement"));
 }
 
-int main(void)
+TEST_GROUP(cells)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(megatrons_order_gives_what_the_formulas_give),

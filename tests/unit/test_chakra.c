@@ -239,7 +239,7 @@ static void faulty_files_are_refused(void **state)
     assert_refused(self, read_rank(self, 0, false), ST_ERR_SYNTAX, "a.et: error: byte");
 }
 
-int main(void)
+TEST_GROUP(chakra)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranks_meet_and_wait, setup, teardown),

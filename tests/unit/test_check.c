@@ -537,7 +537,7 @@ static void quoted_operands_are_shortened(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(check)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(units_that_agree_are_accepted),

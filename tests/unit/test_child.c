@@ -166,7 +166,7 @@ static void the_clock_counts_milliseconds(void **state)
     assert_true(second - first < 60000);
 }
 
-int main(void)
+TEST_GROUP(child)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_come_back_whole),

@@ -140,7 +140,7 @@ static void points_are_plans(void **state)
     assert_int_equal(st_lattice_row(&lattice, ends), 0);
 }
 
-int main(void)
+TEST_GROUP(cmaes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_find_the_least_value),

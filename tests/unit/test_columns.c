@@ -213,7 +213,7 @@ static void closed_forms_stand_beside_values(void **state)
     st_buffer_free(&buffer);
 }
 
-int main(void)
+TEST_GROUP(columns)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(cells_that_differ_are_rows),      WITH_FILES(the_first_cell_is_always_one),

@@ -128,7 +128,7 @@ static void words_that_are_the_same_are_no_row(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(compare)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(values_stand_on_their_side),

@@ -126,7 +126,7 @@ static void so_many_conditions_are_taken(void **state)
     assert_contains(said(own), "there are too many conditions: expected at most 100");
 }
 
-int main(void)
+TEST_GROUP(conditions)
 {
     const struct CMUnitTest tests[] = {
         ON_SHELF(conditions_show_what_they_compare),

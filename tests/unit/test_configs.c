@@ -416,7 +416,7 @@ static void published_runs_are_met(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(configs)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(every_gpu_is_complete_and_sourced),

@@ -321,7 +321,7 @@ static void without_a_list_of_errors(void **state)
                      ST_ERR_NAME);
 }
 
-int main(void)
+TEST_GROUP(csv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(columns_and_rows, make_fixture, drop_fixture),

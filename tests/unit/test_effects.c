@@ -247,7 +247,7 @@ static void effects_have_an_order(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(effects)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(every_number_is_raised_by_a_tenth),

@@ -58,7 +58,7 @@ static void other_layouts_stay_layouts(void **state)
     assert_false(st_ends_of_layout(text, &layout, own->arena, &ends));
 }
 
-int main(void)
+TEST_GROUP(ends_layout)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends_are_laid_out_and_found_again, set_up, tear_down),

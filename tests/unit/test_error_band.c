@@ -112,7 +112,7 @@ static void kinds_are_those_of_the_job(void **state)
     assert_string_equal(st_error_kind_of(estimate.job).model, "dense");
 }
 
-int main(void)
+TEST_GROUP(error_band)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(the_own_stack_comes_first),         WITH_FILES(one_row_of_a_fit_is_called_so),

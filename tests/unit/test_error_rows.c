@@ -230,7 +230,7 @@ static void memory_and_operators_are_no_steps(void **state)
     assert_int_equal(rows.count, 0);
 }
 
-int main(void)
+TEST_GROUP(error_rows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_that_were_compared_are_collected, set_up, tear_down),

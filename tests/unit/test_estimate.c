@@ -415,7 +415,7 @@ static void groups_have_every_cell_once(void **state)
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(estimate)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_report_is_computed_in_its_order),

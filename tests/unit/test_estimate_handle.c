@@ -267,7 +267,7 @@ static void test_a_result_of_another_size_is_filled_as_far_as_known(void **state
     st_estimate_destroy(estimate);
 }
 
-int main(void)
+TEST_GROUP(estimate_handle)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down),

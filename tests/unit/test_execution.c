@@ -668,7 +668,7 @@ static void replays_are_told_by_rank_and_kind(void **state)
     st_execution_replay_free(&replay);
 }
 
-int main(void)
+TEST_GROUP(execution)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

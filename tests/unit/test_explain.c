@@ -387,7 +387,7 @@ static void long_chains_are_cut(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(explain)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(formulas_are_shown_with_numbers_down_to_the_inputs),

@@ -549,7 +549,7 @@ static void parsing_works_without_a_list_of_errors(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(expr)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(operators_bind_as_documented),

@@ -283,7 +283,7 @@ static void so_many_groups_are_priced(void **state)
     assert_true(us[513] == us[510]);
 }
 
-int main(void)
+TEST_GROUP(fabric_functions)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(collectives_cost_what_their_messages_do),

@@ -377,7 +377,7 @@ static void members_at_fault_are_members_all_the_same(void **state)
     assert_contains(found, "'medium' is no value of 'stage' in 'M[medium]'");
 }
 
-int main(void)
+TEST_GROUP(families)
 {
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
     const struct CMUnitTest tests[] = {

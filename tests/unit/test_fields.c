@@ -180,7 +180,7 @@ static void logs_hold_tables(void **state)
                                               "fields, expected 4 or more"));
 }
 
-int main(void)
+TEST_GROUP(fields)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -133,7 +133,7 @@ static void test_long_words(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(filter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_slices, make_errors, drop_errors),

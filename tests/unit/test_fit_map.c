@@ -168,7 +168,7 @@ static void the_picture_has_a_box_for_each_plan(void **state)
     st_buffer_free(&svg);
 }
 
-int main(void)
+TEST_GROUP(fit_map)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_map, drop_map)
     const struct CMUnitTest tests[] = {

@@ -284,7 +284,7 @@ static void the_mfu_of_others(void **state)
     near_to(st_naive_mfu(&calibration, ST_NAIVE_NEAREST, 3, mfu, without, scratch), 0.43, 1e-14);
 }
 
-int main(void)
+TEST_GROUP(fit_spec)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(constants_hold_for_some_rows, set_up, tear_down),

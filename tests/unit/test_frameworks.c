@@ -590,7 +590,7 @@ static void what_is_no_toml_is_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(frameworks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plans_of_megatron_come_back, set_up, tear_down),

@@ -278,7 +278,7 @@ static void faulty_ratios_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(gpu_ratios)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down),

@@ -133,7 +133,7 @@ static void files_are_listed_once(void **state)
     assert_ptr_equal(listed.entries, first);
 }
 
-int main(void)
+TEST_GROUP(gpus)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_by_their_words),

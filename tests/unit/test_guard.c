@@ -421,7 +421,7 @@ static void ends_and_accusations_are_told(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(guard)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_program_changes_between_calls_stays),

@@ -117,7 +117,7 @@ static void a_promise_is_as_good_as_its_bound(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(guided_report)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(plans_that_were_not_computed_are_accounted_for),

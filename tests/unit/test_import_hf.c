@@ -658,7 +658,7 @@ static void every_architecture_is_read(void **state)
     assert_true(count > 40);
 }
 
-int main(void)
+TEST_GROUP(import_hf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llama_gives_every_field),

@@ -622,7 +622,7 @@ static void experts_are_listed_in_many_ways(void **state)
 #undef MOE
 }
 
-int main(void)
+TEST_GROUP(import_layers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_alternate),

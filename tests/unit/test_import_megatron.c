@@ -391,7 +391,7 @@ static void hostile_words_stay_in_their_comment(void **state)
     import_end(with);
 }
 
-int main(void)
+TEST_GROUP(import_megatron)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_line_has_megatrons_defaults),

@@ -205,7 +205,7 @@ static void lists_that_are_wrong_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(import_modern)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_and_delta_nets_make_patterns),

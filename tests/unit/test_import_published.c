@@ -313,7 +313,7 @@ static void published_files_are_imported(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(import_published)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_files_are_imported),

@@ -638,7 +638,7 @@ static void loading_works_without_a_list_of_errors(void **state)
     assert_null(job);
 }
 
-int main(void)
+TEST_GROUP(job)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_is_read_with_all_its_files, set_up, tear_down),

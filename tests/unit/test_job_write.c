@@ -139,7 +139,7 @@ static void what_is_written_is_the_same_job(void **state)
     assert_string_equal(value_of(back, "constants.way")->text, "a: b");
 }
 
-int main(void)
+TEST_GROUP(job_write)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_given_is_written, set_up, tear_down),

@@ -93,7 +93,7 @@ static void no_text_can_become_a_command_of_latex(void **state)
     assert_text(&buffer, "\\texttt{a\\_\\allowbreak{}b.\\allowbreak{}c/\\allowbreak{}d}");
 }
 
-int main(void)
+TEST_GROUP(json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_the_form_of_their_type),

@@ -194,7 +194,7 @@ static void errors_are_summed_up_by_part(void **state)
     assert_true(isnan(found.rmse) && isnan(found.bias) && isnan(found.within_5));
 }
 
-int main(void)
+TEST_GROUP(kernel_table)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

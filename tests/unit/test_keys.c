@@ -433,7 +433,7 @@ static void the_page_has_every_key(void **state)
     st_buffer_free(&page);
 }
 
-int main(void)
+TEST_GROUP(keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_well_formed),

@@ -196,7 +196,7 @@ static void braces_come_in_pairs(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(latex)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(names_have_upright_subscripts),   SHELF_TEST(numbers_are_set),

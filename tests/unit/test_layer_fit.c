@@ -329,7 +329,7 @@ static void fits_without_times_are_refused(void **state)
                    "give the job that was traced with --job");
 }
 
-int main(void)
+TEST_GROUP(layer_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_model_follows_from_the_others, set_up, tear_down),

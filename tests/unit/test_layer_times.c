@@ -643,7 +643,7 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
     st_trees_close(library);
 }
 
-int main(void)
+TEST_GROUP(layer_times)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_table_of_whole_layers, set_up, tear_down),

@@ -591,7 +591,7 @@ static void every_cell_cites_a_known_work(void **state)
     free(bibliography);
 }
 
-int main(void)
+TEST_GROUP(li2024)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_3_is_met_to_the_byte),

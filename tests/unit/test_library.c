@@ -256,7 +256,7 @@ static void test_senseless_searches_are_refused(void **state)
     assert_int_equal(best.plan_count, 77);
 }
 
-int main(void)
+TEST_GROUP(library)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_grid_tells_its_shape, set_up, tear_down),

@@ -148,7 +148,7 @@ static void a_plugin_is_looked_at_in_a_process_of_its_own(void **state)
     assert_string_equal(found.version, "");
 }
 
-int main(void)
+TEST_GROUP(manifest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_manifest_says_what_the_plugin_does, set_up_copy,

@@ -330,7 +330,7 @@ static void an_assigned_order_holds_for_all_rows(void **state)
     near_to(measured->rows[1].estimate, expected, 1e-14);
 }
 
-int main(void)
+TEST_GROUP(measured)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(columns_give_the_inputs, set_up, tear_down),

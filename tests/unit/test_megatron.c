@@ -571,7 +571,7 @@ static void more_of_anything_good_is_never_slower(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(megatron)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(published_models_have_their_parameters),

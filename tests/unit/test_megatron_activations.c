@@ -366,7 +366,7 @@ static void experts_are_split_over_more_ranks(void **state)
         fail_msg("%s", said(own));
 }
 
-int main(void)
+TEST_GROUP(megatron_activations)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_layer_keeps_what_its_products_need),

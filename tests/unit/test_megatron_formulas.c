@@ -308,7 +308,7 @@ static void long_steps_have_the_bubbles_of_the_papers(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(megatron_formulas)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(defaults_are_the_fitted_constants),

@@ -689,7 +689,7 @@ static void published_work_of_a_token_is_met(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(megatron_kinds)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(windows_see_their_keys_and_tiles),

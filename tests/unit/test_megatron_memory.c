@@ -227,7 +227,7 @@ static void what_does_not_fit_is_told_how_to(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(megatron_memory)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(activation_memory_is_korthikantis_to_the_digit),

@@ -255,7 +255,7 @@ static void traffic_is_of_the_stage_that_is_asked_for(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(megatron_network)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(traffic_is_table_3),

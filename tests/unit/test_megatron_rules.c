@@ -455,7 +455,7 @@ static void the_sheet_stays_lean(void **state)
     assert_true(st_program_operation_count(program) <= 4500);
 }
 
-int main(void)
+TEST_GROUP(megatron_rules)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(what_makes_no_sense_is_refused_with_the_reason),

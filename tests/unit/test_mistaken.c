@@ -122,7 +122,7 @@ static void folders_without_such_files_are_errors(void **state)
                         "@/none: error: cannot read the folder: No such file or directory\n");
 }
 
-int main(void)
+TEST_GROUP(mistaken)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_meant_is_told, set_up, tear_down),

@@ -91,7 +91,7 @@ static void without_columns_nothing_is_estimated(void **state)
     assert_true(isnan(ask(ST_NAIVE_NEAREST, NULL, 0, 0)));
 }
 
-int main(void)
+TEST_GROUP(naive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_given_up_from_the_first_on),

@@ -208,7 +208,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-int main(void)
+TEST_GROUP(namespaces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walls_hold),

@@ -407,7 +407,7 @@ static void a_correction_that_is_none(void **state)
     assert_contains(said(*state), "expected whole ranks and machines that share them evenly");
 }
 
-int main(void)
+TEST_GROUP(nccl_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(options_are_found_again, set_up_fit, tear_down),

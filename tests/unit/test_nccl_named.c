@@ -231,7 +231,7 @@ static void halves_of_different_runs_are_refused(void **state)
     end(both.second);
 }
 
-int main(void)
+TEST_GROUP(nccl_named)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(look_up_tables_are_read),

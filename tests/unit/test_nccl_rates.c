@@ -154,7 +154,7 @@ static void contradictions(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(nccl_rates)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(spellings, set_up, tear_down),

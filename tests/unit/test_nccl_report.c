@@ -234,7 +234,7 @@ static void shares_of_a_calibration_are_explained(void **state)
     assert_silent(*state, "several nodes that were not measured take 100 %");
 }
 
-int main(void)
+TEST_GROUP(nccl_report)
 {
     const struct CMUnitTest tests[] = {
         WITH(tables_are_told_with_their_machines), WITH(rates_are_told_where_they_count),

@@ -172,7 +172,7 @@ static void extremes(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(nccl_rest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_follows_its_rows),

@@ -665,7 +665,7 @@ static void collectives_have_several_names(void **state)
         assert_null(st_nccl_collective(bad[i], strlen(bad[i])));
 }
 
-int main(void)
+TEST_GROUP(nccl_table)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_says_what_it_measures),

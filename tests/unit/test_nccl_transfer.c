@@ -299,7 +299,7 @@ static void one_group_left_out_decides_nothing(void **state)
     assert_string_equal(st_nccl_transfer_reason(&transfer), "prior");
 }
 
-int main(void)
+TEST_GROUP(nccl_transfer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_go_through_the_nearest_two_sizes),

@@ -270,7 +270,7 @@ static void networks_may_be_as_large_as_this(void **state)
     expect_size(topology, 64, 64, 6 * 32);
 }
 
-int main(void)
+TEST_GROUP(networks)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(levels_are_a_tree),

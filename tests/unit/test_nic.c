@@ -183,7 +183,7 @@ static void text_rows_and_picture_follow_the_bins(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(nic)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(every_byte_is_sent_once),

@@ -80,7 +80,7 @@ static void the_nearest_number_works(void **state)
     assert_float_equal(fill(147, 72, 0), 49, 0);
 }
 
-int main(void)
+TEST_GROUP(node_fill)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(racks_of_72_are_used_in_part),

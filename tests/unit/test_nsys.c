@@ -200,7 +200,7 @@ static void processes_are_bounded(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(nsys)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -218,7 +218,7 @@ int main(void)
 
 #else
 
-int main(void)
+TEST_GROUP(nsys)
 {
     puts("SKIPPED: this build has no SQLite");
     return 77;

@@ -276,7 +276,7 @@ static void exponents_print_without_padding(void **state)
     assert_int_equal(strlen(st_number_print('f', 2, -DBL_MAX, wide, sizeof wide)), 313);
 }
 
-int main(void)
+TEST_GROUP(number)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(numbers_are_read, make_errors, drop_errors),

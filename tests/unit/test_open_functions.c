@@ -54,7 +54,7 @@ static void units_that_are_none_are_refused(void **state)
                      ST_ERR_UNIT);
 }
 
-int main(void)
+TEST_GROUP(open_functions)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(rows_without_a_number_have_no_value),

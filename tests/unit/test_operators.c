@@ -444,7 +444,7 @@ static void only_the_nearest_eight_count(void **state)
     assert_near(st_operator_between(&points, at), 2.385, 1e-12);
 }
 
-int main(void)
+TEST_GROUP(operators)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(attention_has_constants_for_each_width_of_heads, set_up,

@@ -336,7 +336,7 @@ static void what_is_discarded_leaves_nothing(void **state)
     assert_int_equal(count_files(own), 0);
 }
 
-int main(void)
+TEST_GROUP(output)
 {
 #define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
     const struct CMUnitTest tests[] = {

@@ -571,7 +571,7 @@ static void measured_kernels_are_predicted_as_well_as_published(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(overlap)
 {
     const struct CMUnitTest tests[] = {
         WITH(names_tell_the_class),

@@ -284,7 +284,7 @@ static void a_name_has_one_model(void **state)
     assert_memory_equal(found->payload, "second", 6);
 }
 
-int main(void)
+TEST_GROUP(overlap_data)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -657,7 +657,7 @@ static void types_of_collectives_have_their_widths(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(overlap_pairs)
 {
     const struct CMUnitTest tests[] = {
         WITH(sequences_are_matched_as_far_as_possible),

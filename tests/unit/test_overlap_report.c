@@ -259,7 +259,7 @@ static void a_picture_has_a_bar_for_each_feature_that_counts(void **state)
     st_buffer_free(&svg);
 }
 
-int main(void)
+TEST_GROUP(overlap_report)
 {
     const struct CMUnitTest tests[] = {
         WITH(kernels_and_the_recipe_are_told),

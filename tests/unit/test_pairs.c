@@ -342,7 +342,7 @@ static void the_public_tables_stay_as_near(void **state)
     check_table("zero_bubble.csv", zero_bubble);
 }
 
-int main(void)
+TEST_GROUP(pairs)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {

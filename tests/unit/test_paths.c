@@ -686,7 +686,7 @@ static void paths_work_without_a_list_of_errors(void **state)
     st_paths_destroy(NULL);
 }
 
-int main(void)
+TEST_GROUP(paths)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(earlier_roots_win, set_up, tear_down),

@@ -286,7 +286,7 @@ static void what_is_written_is_read_again(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(pattern)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(repeats_are_spelled_out, start, stop),

@@ -160,7 +160,7 @@ static void steps_beyond_ticks_have_no_times(void **state)
     assert_int_equal(replay(&own).passes, 0);
 }
 
-int main(void)
+TEST_GROUP(pipeline_time)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpipe_and_1f1b_take_as_long),

@@ -293,7 +293,7 @@ static void senseless_plans_are_refused(void **state)
     expect_refusal(&plan, "too many ranks");
 }
 
-int main(void)
+TEST_GROUP(placement)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_map_keeps_tp_and_dp_inside_machines),

@@ -199,7 +199,7 @@ static void scans_add_up(void **state)
     assert_int_equal(st_guided_share_scan(run), ST_ERR_IO);
 }
 
-int main(void)
+TEST_GROUP(plan_states)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(rows_are_known_one_by_one),

@@ -244,7 +244,7 @@ static void a_cursor_has_the_values_of_any_plan(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(plans)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_is_there_once),

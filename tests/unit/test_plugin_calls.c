@@ -478,7 +478,7 @@ static void who_ends_its_process_is_accused(void **state)
     assert_contains(account.refusal, "it crashes: signal 12 (");
 }
 
-int main(void)
+TEST_GROUP(plugin_calls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_count_where_the_call_succeeds, open_it, close_it),

@@ -190,7 +190,7 @@ static void profiles_and_fallbacks_are_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_built, tear_down)
 
-int main(void)
+TEST_GROUP(plugin_collectives)
 {
     const struct CMUnitTest tests[] = {
         TEST(groups_have_the_rate_of_their_links),

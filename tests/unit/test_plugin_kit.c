@@ -373,7 +373,7 @@ static void what_is_out_of_order_counts_for_nothing(void **state)
     assert_string_equal(st_wire_take(&from), "more");
 }
 
-int main(void)
+TEST_GROUP(plugin_kit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_of_clusters),

@@ -395,7 +395,7 @@ static void projects_that_cannot_be_are_refused(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-int main(void)
+TEST_GROUP(plugin_project)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(formulas_become_expressions_of_c, make_shelf, drop_shelf),

@@ -304,7 +304,7 @@ static void names_that_no_schedule_has_are_refused(void **state)
     assert_false(st_schedule_is_built_in("gpip"));
 }
 
-int main(void)
+TEST_GROUP(plugin_schedules)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up_built, tear_down)
     const struct CMUnitTest tests[] = {

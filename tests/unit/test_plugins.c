@@ -342,7 +342,7 @@ static void cells_stand_for_arguments(void **state)
                 1e-12);
 }
 
-int main(void)
+TEST_GROUP(plugins)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_block_is_evaluated, set_up_plugins, tear_down),

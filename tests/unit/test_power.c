@@ -170,7 +170,7 @@ static void failures_are_the_first_checks_that_fail(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(power)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(exponents_from_anywhere_give_one_value),

@@ -100,7 +100,7 @@ static void a_shell_reads_back_what_is_written_for_it(void **state)
     st_buffer_free(&plain);
 }
 
-int main(void)
+TEST_GROUP(print)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_and_whole_numbers_are_printed_as_by_the_c_library),

@@ -720,7 +720,7 @@ static void other_machines_are_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(void)
+TEST_GROUP(profile)
 {
     if (!st_profiles_available()) {
         puts("1..0 # SKIP built without SQLite");

@@ -730,7 +730,7 @@ static void long_chains_of_cells_compile_and_run(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(program)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(operations_compute_what_c_does),

@@ -437,7 +437,7 @@ static void listings_name_providers(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(provider)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(functions_are_replaced),

@@ -443,7 +443,7 @@ static void what_moves_bytes_counts_those_on_the_gpu(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(pytorch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),

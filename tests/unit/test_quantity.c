@@ -383,7 +383,7 @@ static void exact_texts_fall_back_to_base_units(void **state)
     assert_true(fell_back);
 }
 
-int main(void)
+TEST_GROUP(quantity)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(quantities_are_read_in_any_unit_of_the_dimension,

@@ -202,7 +202,7 @@ static void slopes_too_small_for_a_number_keep_their_sign(void **state)
     expect_least(state, "x - 1e-200*(1e-200*slow(x))", -HUGE_VAL);
 }
 
-int main(void)
+TEST_GROUP(range)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_products_take_the_right_ends),

@@ -190,7 +190,7 @@ static void the_nearest_fails_least_and_needs_least(void **state)
     assert_int_equal(results.nearest.row, 43);
 }
 
-int main(void)
+TEST_GROUP(rank)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -72,7 +72,7 @@ static void test_bytes(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(record_extents)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ static void test_bytes(void **state)
 
 #define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, make_fixture, drop_fixture)
 
-int main(void)
+TEST_GROUP(record_log)
 {
     const struct CMUnitTest tests[] = {
         WITH_LOG(test_round_trip),    WITH_LOG(test_cut_anywhere),

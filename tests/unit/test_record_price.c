@@ -557,7 +557,7 @@ static void faults_are_told(void **state)
     assert_non_null(strstr(said(own->errors), "a100-smx"));
 }
 
-int main(void)
+TEST_GROUP(record_price)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(counts_are_exact, make_world, drop_world),

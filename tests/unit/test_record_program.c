@@ -250,7 +250,7 @@ static void costs_are_learnt_from_recordings(void **state)
     assert_contains(said(own), "the recording has no calls of CUDA");
 }
 
-int main(void)
+TEST_GROUP(record_program)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -150,7 +150,7 @@ static void test_end(void **state)
     st_errors_destroy(errors);
 }
 
-int main(void)
+TEST_GROUP(record_ranks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_some_ranks), cmocka_unit_test(test_one_rank),

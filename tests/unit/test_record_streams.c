@@ -719,7 +719,7 @@ static void measured_default_streams_are_stream_0(void **state)
         assert_int_equal(call_at(imported, i)->record.launch.stream, named[i]);
 }
 
-int main(void)
+TEST_GROUP(record_streams)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
     const struct CMUnitTest tests[] = {

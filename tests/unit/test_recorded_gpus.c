@@ -275,7 +275,7 @@ static void recordings_without_fitting_shapes_are_refused(void **state)
                                         "[[2385, 512], [513, 1238]], expected");
 }
 
-int main(void)
+TEST_GROUP(recorded_gpus)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

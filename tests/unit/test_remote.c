@@ -298,7 +298,7 @@ static void broken_descriptors_are_none(void **state)
     st_buffer_free(&sent);
 }
 
-int main(void)
+TEST_GROUP(remote)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_answered),

@@ -233,7 +233,7 @@ static void slowed_time_that_overflows_is_refused(void **state)
     replay_slowed(self, 0.0625, ST_ERR_LIMIT);
 }
 
-int main(void)
+TEST_GROUP(replay)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
     const struct CMUnitTest tests[] = {

@@ -222,7 +222,7 @@ static void a_failed_tree_is_reported(void **state)
     st_table_row(NULL, NULL);
 }
 
-int main(void)
+TEST_GROUP(result)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_keep_their_kind, begin, end),

@@ -54,7 +54,7 @@ static void a_sheet_without_the_role_is_told(void **state)
         strstr(said(own), "sheet 'li2024' has no role 'layer_work', which growth needs"));
 }
 
-int main(void)
+TEST_GROUP(role_values)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_layer_grows_as_its_sheet_says),

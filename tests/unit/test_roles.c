@@ -164,7 +164,7 @@ static void the_page_lists_every_role(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(roles)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(roles_name_cells_and_inputs, make_shelf, drop_shelf),

@@ -274,7 +274,7 @@ static void each_part_of_a_source_reads_columns(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(row_fields)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_stand_behind_or_before_a_mark),

@@ -94,7 +94,7 @@ static void errors_stand_where_the_formula_does(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(row_formulas)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -202,7 +202,7 @@ static void rows_have_what_the_sheet_has(void **state)
     assert_contains(text_of(own, &scale, ST_FORM_TEXT), "\nsearch   cmaes\n");
 }
 
-int main(void)
+TEST_GROUP(scale)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(every_number_has_its_best_plan),

@@ -432,7 +432,7 @@ static void names_are_those_of_jobs(void **state)
     assert_string_equal(st_schedule_name(ST_SCHEDULES), "");
 }
 
-int main(void)
+TEST_GROUP(schedule)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_errors, drop_errors)
     const struct CMUnitTest tests[] = {

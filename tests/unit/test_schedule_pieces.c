@@ -144,7 +144,7 @@ static void impossible_pieces_are_refused(void **state)
     assert_refused(&self, *state, "error: the pieces of chunk 0 have a negative time" EXPECTED);
 }
 
-int main(void)
+TEST_GROUP(schedule_pieces)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_errors, drop_errors)
     const struct CMUnitTest tests[] = {

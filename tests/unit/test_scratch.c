@@ -131,7 +131,7 @@ static void lacking_memory_is_remembered(void **state)
     assert_true(st_lack_known());
 }
 
-int main(void)
+TEST_GROUP(scratch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_noted_is_removed, set_up, tear_down),

@@ -368,7 +368,7 @@ static void maps_are_over_two_keys_of_plans(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(search_report)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_ranking_has_parts_and_settings),

@@ -119,7 +119,7 @@ static void without_plans_there_is_no_picture(void **state)
     st_buffer_free(&svg);
 }
 
-int main(void)
+TEST_GROUP(search_svg)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(plans_stand_where_their_values_are),

@@ -733,7 +733,7 @@ static void sheets_load_without_a_list_of_errors(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(sheet)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(a_sheet_holds_what_its_file_says),

@@ -178,7 +178,7 @@ static void long_chains_of_cells_are_fine(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(sheet_limits)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(counts_are_bounded),

@@ -350,7 +350,7 @@ static void reports_add_up_columns_and_messages(void **state)
     assert_form(&result, ST_FORM_TEXT, "weight_gradients_s  1.3e-08 s\n");
 }
 
-int main(void)
+TEST_GROUP(simai)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -471,7 +471,7 @@ static void the_error_handler_is_kept(void **state)
     assert_true(gsl_set_error_handler(before) == count_faults);
 }
 
-int main(void)
+TEST_GROUP(solve)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_data_give_the_truth),

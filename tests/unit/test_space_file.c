@@ -272,7 +272,7 @@ static void searches_of_a_file_are_searches(void **state)
 
 #define SPACE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(space_file)
 {
     const struct CMUnitTest tests[] = {
         SPACE_TEST(files_become_options),

@@ -438,7 +438,7 @@ static void shared_values_of_providers_have_one_cell(void **state)
     assert_string_equal(live.cells[0].formula, "busy+busy*1.5");
 }
 
-int main(void)
+TEST_GROUP(spreadsheet)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_shelf, drop_shelf)
     const struct CMUnitTest tests[] = {

@@ -101,7 +101,7 @@ static void faulty_stacks_are_refused(void **state)
         "number from 0 to 1\n");
 }
 
-int main(void)
+TEST_GROUP(stack)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_stack_fills_in_what_nobody_gives, set_up, tear_down),

@@ -414,7 +414,7 @@ static void stages_add_up_to_the_model(void **state)
         expect_whole_model(own, sheet, &seed);
 }
 
-int main(void)
+TEST_GROUP(stage_layers)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_layout_says_what_a_rank_has),

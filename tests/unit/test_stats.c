@@ -127,7 +127,7 @@ static void leaving_out_the_only_row(void **state)
     assert_int_equal(st_leave_one_out_of_site(&error, 0, &corrected), ST_OK);
 }
 
-int main(void)
+TEST_GROUP(stats)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(medians),

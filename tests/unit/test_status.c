@@ -516,7 +516,7 @@ static void scopes_edit_errors_from_the_inside_out(void **state)
     assert_int_equal(st_errors_size(NULL), 0);
 }
 
-int main(void)
+TEST_GROUP(status)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_its_own_text),

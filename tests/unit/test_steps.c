@@ -367,7 +367,7 @@ static void names_live_in_their_loop(void **state)
                         "");
 }
 
-int main(void)
+TEST_GROUP(steps)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(numbers_are_whole_and_signs_bind_as_usual),

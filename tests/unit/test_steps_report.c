@@ -163,7 +163,7 @@ static void groups_without_a_place_are_refused(void **state)
     expect_refused(*state, (st_steps_request){.steps = "ring", .topology = "racks"}, "'racks'");
 }
 
-int main(void)
+TEST_GROUP(steps_report)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(messages_are_counted),

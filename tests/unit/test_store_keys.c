@@ -104,7 +104,7 @@ static void all_memory_is_given_back(void **state)
     st_store_keys_free(&keys);
 }
 
-int main(void)
+TEST_GROUP(store_keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_keep_what_fits),

@@ -159,7 +159,7 @@ static void strategies_that_do_not_fit_the_job_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(strategy_apply)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -293,7 +293,7 @@ static void what_cannot_be_slow_is_refused(void **state)
     assert_rank(&slow, 0, 0, 3, 1);
 }
 
-int main(void)
+TEST_GROUP(strategy_order)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

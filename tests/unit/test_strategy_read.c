@@ -197,7 +197,7 @@ static void as_many_ranges_as_stages_are_too_many_from_4097(void **state)
                     "s.yaml:3:26: error: 'devices' has 4097 ranges: expected at most 4096");
 }
 
-int main(void)
+TEST_GROUP(strategy_read)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_case, drop_case)
     const struct CMUnitTest tests[] = {

@@ -153,7 +153,7 @@ static void summaries_that_make_no_sense_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(summary)
 {
     const struct CMUnitTest tests[] = {
         ON_SHELF(parts_and_bars_are_read),

@@ -138,7 +138,7 @@ static void a_sheet_without_bars_has_no_picture(void **state)
     assert_int_equal(svg.length, 0);
 }
 
-int main(void)
+TEST_GROUP(summary_svg)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(parts_of_a_total_are_rows),

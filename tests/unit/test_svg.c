@@ -136,7 +136,7 @@ static void ticks_are_round_and_within(void **state)
     assert_int_equal(st_svg_log_ticks(0, 7, ticks), 0);
 }
 
-int main(void)
+TEST_GROUP(svg)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_round_and_within),

@@ -546,7 +546,7 @@ static void keys_of_maps_are_two_axes(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(sweep_run)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(rows_are_kept_that_pass),

@@ -213,7 +213,7 @@ static void numbers_part_from_their_units(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(table)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ink_surrounds_text_only_in_colour),

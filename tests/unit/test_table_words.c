@@ -301,7 +301,7 @@ static void layouts_agree_with_their_rows(void **state)
     assert_non_null(measured->rows[4].left_out);
 }
 
-int main(void)
+TEST_GROUP(table_words)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(words_become_values, set_up, tear_down),

@@ -351,7 +351,7 @@ static void a_graph_can_be_looked_at(void **state)
     assert_int_equal(count, 0);
 }
 
-int main(void)
+TEST_GROUP(task_graph)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
     const struct CMUnitTest tests[] = {

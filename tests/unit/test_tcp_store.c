@@ -460,7 +460,7 @@ static void ports_are_taken_once(void **state)
     assert_null(second);
 }
 
-int main(void)
+TEST_GROUP(tcp_store)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

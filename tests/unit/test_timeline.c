@@ -302,7 +302,7 @@ static void a_picture_has_a_box_a_task(void **state)
     st_buffer_free(&picture);
 }
 
-int main(void)
+TEST_GROUP(timeline)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -546,7 +546,7 @@ static void even_ranks_have_one_step(void **state)
     assert_contains(written(self, ST_FORM_JSON), "\"quantiles\": []");
 }
 
-int main(void)
+TEST_GROUP(timeline_reports)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -316,7 +316,7 @@ static void equal_shapes_become_their_mean(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(times)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_has_its_matrices_and_attention),

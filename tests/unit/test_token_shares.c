@@ -130,7 +130,7 @@ static void groups_without_bounds_are_refused(void **state)
     assert_int_equal(read_text(*state, "rank,share\n0,1\n", 4097, 0, &shares), ST_ERR_LIMIT);
 }
 
-int main(void)
+TEST_GROUP(token_shares)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranks_get_their_shares, set_up, tear_down),

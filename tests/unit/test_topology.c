@@ -164,7 +164,7 @@ static void texts_stay_texts(void **state)
     end(&with);
 }
 
-int main(void)
+TEST_GROUP(topology)
 {
     topology_case probe = import("<system/>", NULL, 0);
     bool is_there = probe.status != ST_ERR_USAGE;

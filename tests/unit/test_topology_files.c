@@ -85,7 +85,7 @@ static void sums_in_the_network(void **state)
     end(&with);
 }
 
-int main(void)
+TEST_GROUP(topology_files)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_of_a_rack),

@@ -161,7 +161,7 @@ static void the_clock_of_the_gpu_is_set(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
 
-int main(void)
+TEST_GROUP(trace_build)
 {
     const struct CMUnitTest tests[] = {
         TEST(lags_and_gaps_are_measured),

@@ -412,7 +412,7 @@ static void ranks_that_meet_nobody_are_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(trace_collate)
 {
     const struct CMUnitTest tests[] = {
         TEST(equal_numbers_meet),

@@ -315,7 +315,7 @@ static void certain_edges_are_counted(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
 
-int main(void)
+TEST_GROUP(trace_depend)
 {
     const struct CMUnitTest tests[] = {
         TEST(events_from_before_the_recording_are_waited_for),

@@ -330,7 +330,7 @@ static void test_gone(void **state)
     st_trace_set_destroy(set);
 }
 
-int main(void)
+TEST_GROUP(trace_export)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same, make_errors, drop_errors),

@@ -195,7 +195,7 @@ static void test_golden(void **state)
     free(text);
 }
 
-int main(void)
+TEST_GROUP(trace_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_golden, make_errors, drop_errors),

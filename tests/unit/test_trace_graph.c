@@ -611,7 +611,7 @@ static void test_own_work(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(trace_graph)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_streams_run_apart, make_errors, drop_errors),

@@ -341,7 +341,7 @@ static void a_trace_of_another_gpu_is_refused(void **state)
                    "the job runs on another GPU");
 }
 
-int main(void)
+TEST_GROUP(trace_layers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(layers_are_means_over_ranks, set_up, tear_down),

@@ -221,7 +221,7 @@ static void test_streams_keep_order(void **state)
     drop(&m);
 }
 
-int main(void)
+TEST_GROUP(trace_moments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_between, make_errors, drop_errors),

@@ -629,7 +629,7 @@ static void impossible_times_are_seen_in_every_table(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(trace_nsys)
 {
     const struct CMUnitTest tests[] = {
         TEST(events_of_every_table_are_kept),
@@ -653,7 +653,7 @@ int main(void)
 
 #else
 
-int main(void)
+TEST_GROUP(trace_nsys)
 {
     puts("1..0 # SKIP built without SQLite");
     return 0;

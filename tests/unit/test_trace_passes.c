@@ -172,7 +172,7 @@ static void test_refused(void **state)
     ask(nothing, WITH("pipeline.transfer_us=2.385"), -1, "pipeline.transfer_us says how", *state);
 }
 
-int main(void)
+TEST_GROUP(trace_passes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_doubtful_layers, make_errors, drop_errors),

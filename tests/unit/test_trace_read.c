@@ -726,7 +726,7 @@ static void test_groups(void **state)
     st_trace_destroy(three);
 }
 
-int main(void)
+TEST_GROUP(trace_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_oldest, make_errors, drop_errors),

@@ -507,7 +507,7 @@ static void kernels_of_all_ranks_are_summed_by_name(void **state)
     drop(&made);
 }
 
-int main(void)
+TEST_GROUP(trace_replay)
 {
     const struct CMUnitTest tests[] = {
         WITH(dependencies_of_all_ranks_are_summed),

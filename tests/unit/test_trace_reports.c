@@ -676,7 +676,7 @@ static void long_names_keep_their_ends(void **state)
         "\"whole\": \"a123456789b123456789c123456789d123456789e123456789f123456789g12\"");
 }
 
-int main(void)
+TEST_GROUP(trace_reports)
 {
     const struct CMUnitTest tests[] = {
         WITH(changes_are_told_and_the_others_summed_up),

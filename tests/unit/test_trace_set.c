@@ -617,7 +617,7 @@ static void files_and_pipes_are_read(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(trace_set)
 {
     const struct CMUnitTest tests[] = {
         TEST(recordings_of_a_folder_are_found),

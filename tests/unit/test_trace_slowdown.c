@@ -123,7 +123,7 @@ static void test_refused(void **state)
     st_arena_destroy(arena);
 }
 
-int main(void)
+TEST_GROUP(trace_slowdown)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_change, make_errors, drop_errors),

@@ -327,7 +327,7 @@ static void tracks_are_told_apart(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(trace_summary)
 {
     const struct CMUnitTest tests[] = {
         TEST(tasks_are_counted_by_class_and_name),

@@ -668,7 +668,7 @@ static void test_idle_behind_a_wait(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(trace_views)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_of_devices, make_errors, drop_errors),

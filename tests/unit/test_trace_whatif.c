@@ -693,7 +693,7 @@ static void test_kinds_of_groups(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(trace_whatif)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_other_gpu, make_errors, drop_errors),

@@ -119,7 +119,7 @@ static void the_order_of_ranks_changes_bandwidths(void **state)
                 "gradients between nodes");
 }
 
-int main(void)
+TEST_GROUP(traffic)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(bytes_cross_where_nodes_differ),

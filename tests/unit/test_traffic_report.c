@@ -283,7 +283,7 @@ static void messages_are_shown_by_size(void **state)
                          "dp,3,1.5,4.5\ndp,4,1048576,4194304\npp,13,2097151,27262963\n");
 }
 
-int main(void)
+TEST_GROUP(traffic_report)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(groups_are_shown_on_their_nodes),

@@ -133,7 +133,7 @@ static void many_ranks_are_drawn_in_blocks(void **state)
     assert_int_equal(count_of(map, "class=\"grid\""), 0);
 }
 
-int main(void)
+TEST_GROUP(traffic_svg)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(senders_stand_down_and_receivers_across),

@@ -416,7 +416,7 @@ static void every_prefix_fits_every_name_of_its_family(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(unit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_has_its_scale),

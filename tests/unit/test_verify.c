@@ -358,7 +358,7 @@ static void refusing_providers_are_named(void **state)
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 
-int main(void)
+TEST_GROUP(verify)
 {
     const struct CMUnitTest tests[] = {
         SHELF_TEST(the_operation_that_failed_is_named),

@@ -247,7 +247,7 @@ static void streams_are_drawn_in_columns(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(view_cut)
 {
     const struct CMUnitTest tests[] = {
         TEST(tasks_are_clipped_to_a_step),  TEST(what_a_step_begins_with_is_its_own),

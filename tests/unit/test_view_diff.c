@@ -168,7 +168,7 @@ static void recordings_without_kernels_are_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(view_diff)
 {
     const struct CMUnitTest tests[] = {
         TEST(times_are_of_a_rank_and_step),

@@ -328,7 +328,7 @@ static void ranges_are_nested_to_a_depth(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(view_tree)
 {
     const struct CMUnitTest tests[] = {
         TEST(stacks_of_operators_are_read_from_the_outermost),

@@ -87,7 +87,7 @@ static void a_seed_repeats_a_walk(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(walk)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_get_nearer),

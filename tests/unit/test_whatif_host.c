@@ -235,7 +235,7 @@ static void watching_threads_stay(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
 
-int main(void)
+TEST_GROUP(whatif_host)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_host_and_its_launches_may_be_faster),

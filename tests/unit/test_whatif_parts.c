@@ -610,7 +610,7 @@ static void equal_notes_stand_once(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+TEST_GROUP(whatif_parts)
 {
     const struct CMUnitTest tests[] = {
         TEST(values_have_bounds),

@@ -241,7 +241,7 @@ static void words_are_said_again(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(words)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(options_are_read, set_up, tear_down),

@@ -536,7 +536,7 @@ static void bytes_without_a_task_are_told(void **state)
     st_timeline_free(&made.timeline);
 }
 
-int main(void)
+TEST_GROUP(workload)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -538,7 +538,7 @@ static void sweeps_may_mark_rows(void **state)
     assert_contains(rows, "<c r=\"D8\"><v>437.5</v></c>");
 }
 
-int main(void)
+TEST_GROUP(xlsx)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

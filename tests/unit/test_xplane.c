@@ -549,7 +549,7 @@ static void faults_of_the_wire_are_named(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(xplane)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(devices_are_ranks, setup, teardown),

@@ -615,7 +615,7 @@ static void nothing_stands_behind_the_end(void **state)
     assert_int_equal(st_yaml_get(root, "bc")->place.column, 4);
 }
 
-int main(void)
+TEST_GROUP(yaml)
 {
 #define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
     const struct CMUnitTest tests[] = {
