@@ -46,7 +46,8 @@ enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SE
     CALLS(send_recv, SEND_RECV, evaluate, explain)
 #define TRANSFER_PROVIDERS(list, pair_list, source)                                                \
     PROVIDER(ST_PLUGIN_COLLECTIVE, "all_to_all", "us", all_to_all, list,                           \
-             "all-to-all in which every rank has so many bytes, its own part included", source),   \
+             "all-to-all in which every rank has this many bytes, including its own part",         \
+             source),                                                                              \
         PROVIDER(0, "send_recv", "us", send_recv, pair_list, "transfer to a neighbour", source)
 
 #endif

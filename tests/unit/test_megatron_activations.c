@@ -287,7 +287,7 @@ static void host_memory_needs_a_link(void **state)
     for (size_t i = 0; i < COUNT(sets); i++) {
         st_estimate e;
         assert_int_not_equal(try_estimate(own, job, sets[i], &e), ST_OK);
-        if (strstr(said(own), "need the bandwidth of a GPU to host memory") == NULL)
+        if (strstr(said(own), "require the bandwidth of a GPU to host memory") == NULL)
             fail_msg("%s: %s", sets[i], said(own));
         st_errors_clear(own->errors);
     }

@@ -23,7 +23,7 @@ typedef struct rule_case {
 
 static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.overlap_slowdown=0.93",
-     "error: slowdowns alongside communication must be at least 1; tensor 0.93"},
+     "error: slowdowns during communication must be at least 1; tensor 0.93"},
     {"megatron-22b-8xa100", "parallel.tp=6",
      "error: tensor-parallel size 6 does not divide the 64 heads"},
     {"megatron-22b-8xa100", "model.ffn=24580", "does not divide the MLP's inner width 24580"},
@@ -37,9 +37,9 @@ static const rule_case refusals[] = {
      "error: expert groups of 4 x 1 ranks (ep x expert_tp) do not divide the 2 ranks of a stage"},
     {"mixtral-8x7b-64xh100", "parallel.expert_tp=3", "does not divide an expert's inner width"},
     {"mixtral-8x7b-64xh100", "model.top_k=9", "error: a token cannot visit 9 of 8 experts"},
-    {"mixtral-8x7b-64xh100", "model.top_k=0", "a token visits none of the 8 experts"},
+    {"mixtral-8x7b-64xh100", "model.top_k=0", "tokens visit none of the 8 experts"},
     {"mixtral-8x7b-64xh100", "model.dense_layers=32", "leaves no MoE layer"},
-    {"megatron-22b-8xa100", "parallel.ep=2", "error: expert-parallel size 2 needs experts"},
+    {"megatron-22b-8xa100", "parallel.ep=2", "error: expert-parallel size 2 requires experts"},
     {"megatron-22b-8xa100", "model.top_k=2", "the model has keys of experts"},
     {"megatron-22b-8xa100", "parallel.dp=2 batch.global=8 cluster.nodes=1",
      "8 x 1 x 1 x 2 = 16 ranks (tp x cp x pp x dp), the cluster 1 x 8 = 8 GPUs"},
@@ -50,16 +50,16 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "model.kv_heads=7",
      "error: the 7 key-value heads (model.kv_heads) do not divide the 64 heads"},
     {"megatron-22b-8xa100", "model.heads=56", "the hidden size 6144 is not a multiple of the 56"},
-    {"megatron-22b-8xa100", "model.q_lora=1536", "belong to latent attention"},
+    {"megatron-22b-8xa100", "model.q_lora=1536", "require latent attention (model.kv_lora)"},
     {"megatron-22b-8xa100", "model.positions=1024",
      "error: sequences of 2048 tokens do not fit the 1024 learned positions"},
     {"megatron-22b-8xa100", "parallel.cp=3", "error: context-parallel size 3 does not divide"},
-    {"megatron-22b-8xa100", "batch.sequence=2044", "sequence parallelism needs 2044 tokens"},
-    {"megatron-22b-8xa100", "parallel.virtual_stages=2", "need a pipeline, parallel.pp is 1"},
-    {"megatron-22b-8xa100", "parallel.schedule=interleaved", "needs at least 2 chunks per rank"},
+    {"megatron-22b-8xa100", "batch.sequence=2044", "sequence parallelism requires 2044 tokens"},
+    {"megatron-22b-8xa100", "parallel.virtual_stages=2", "require a pipeline, parallel.pp is 1"},
+    {"megatron-22b-8xa100", "parallel.schedule=interleaved", "requires at least 2 chunks per rank"},
     {"gpt3-175b-64xa100", "parallel.schedule=gpipe", "schedule gpipe with 3 chunks per rank"},
     {"gpt3-175b-64xa100", "parallel.schedule=zero_bubble", "schedule zero_bubble with 3 chunks"},
-    {"megatron-22b-8xa100", "parallel.first_stage_layers=3", "there is one stage only"},
+    {"megatron-22b-8xa100", "parallel.first_stage_layers=3", "there is only one stage"},
     {"gpt3-175b-64xa100", "parallel.first_stage_layers=60 parallel.last_stage_layers=33",
      "take 93 of 96 layers, which leaves too few for the other 6 stages"},
     {"gpt3-175b-64xa100",
@@ -75,7 +75,7 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.layer_launch=0~ms", "constants of the launch floor"},
     {"megatron-22b-8xa100", "constants.overlap_launch=0", "constants of the launch floor"},
     {"mixtral-8x7b-64xh100", "model.expert_groups=3 model.top_groups=2",
-     "tokens choose 2 groups (model.top_groups) of 3 (model.expert_groups), which have to divide"},
+     "tokens choose 2 groups (model.top_groups) of 3 (model.expert_groups), which must divide"},
     {"mixtral-8x7b-64xh100", "model.expert_groups=8 model.top_groups=1",
      "1 of 8 groups (model.top_groups, model.expert_groups) have fewer than the 2 experts"},
     {"megatron-22b-8xa100", "constants.launch_sharpness=0.5", "must be from 1 to 64"},
@@ -124,7 +124,7 @@ static void several_faults_are_told_at_once(void **state)
                                   &estimate),
                      ST_ERR_CHECK);
     const char *text = said(own);
-    static const char *const parts[] = {"does not divide the 64 heads", "needs experts",
+    static const char *const parts[] = {"does not divide the 64 heads", "requires experts",
                                         "512 learned positions", "not a multiple of micro-batch"};
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(text, parts[i]) == NULL)
@@ -153,13 +153,13 @@ static void links_are_asked_for_where_they_are_used(void **state)
     (void)estimate_of(own, "bare", "");
     assert_int_equal(try_estimate(own, "bare", "parallel.dp=4", &estimate), ST_ERR_CHECK);
     const char *text = said(own);
-    assert_non_null(strstr(text, "cluster.gpu.link_bandwidth is not given"));
+    assert_non_null(strstr(text, "which requires cluster.gpu.link_bandwidth"));
     assert_null(strstr(text, "nic_bandwidth"));
     assert_int_equal(
         try_estimate(own, "bare", "parallel.dp=8 cluster.gpu.link_bandwidth=300~GB/s", &estimate),
         ST_ERR_CHECK);
-    assert_non_null(strstr(said(own), "8 ranks need machines of 4 GPUs to talk to each other, and "
-                                      "cluster.nic_bandwidth is not given"));
+    assert_non_null(strstr(said(own), "8 ranks span machines of 4 GPUs, which requires "
+                                      "cluster.nic_bandwidth"));
     (void)estimate_of(own, "bare",
                       "parallel.dp=2 cluster.gpus_per_node=1 "
                       "cluster.nic_bandwidth=12.5~GB/s");
@@ -221,9 +221,9 @@ static const rule_case warnings[] = {
     {"gpt3-175b-64xa100", "batch.global=61",
      "warning: 61 micro-batches are not a multiple of 8 stages"},
     {"megatron-22b-8xa100", "parallel.tp=16 cluster.nodes=2",
-     "warning: tensor-parallel groups of 16 ranks leave the machine of 8 GPUs"},
+     "warning: tensor-parallel groups of 16 ranks span machines of 8 GPUs"},
     {"megatron-22b-8xa100", "model.kv_heads=4",
-     "warning: 4 key-value heads on 8 tensor-parallel ranks are held in copies"},
+     "warning: 4 key-value heads on 8 tensor-parallel ranks are replicated"},
 };
 
 static void what_is_odd_is_warned_of(void **state)

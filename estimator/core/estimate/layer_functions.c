@@ -169,7 +169,7 @@ static double shard_exposed(const void *layers, const double *arguments)
     return st_shards_exposed(&shards);
 }
 
-/* arguments: stages of equal parameters, compiled, share of a pass that goes with values moved,
+/* arguments: stages of equal parameters, compiled, share of a pass that scales with moved values,
  * stages, micro-batches, all forward passes first, tokens in a sample */
 enum {
     BY_PARAMETERS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of keys. One line here makes a key known to job files, --set, messages,
- * docs/configuration.md and, as an identifier such as ST_KEY_PARALLEL_TP, to C (name_keys.c).
+ * The table of keys. One line here makes a key known to job files, --set, messages and
+ * docs/configuration.md; nothing else has to be told.
  */
 #include "job/keys.h"
 #include "job/sections.h"
@@ -79,14 +79,14 @@ const double st_above_zero = ABOVE_ZERO;
 static const st_key keys[] = {
     TEXT("name", NULL, "what reports call the job; the file's name where it is left out"),
     TEXT("sheet", "megatron", "the sheet that estimates the job, by name or path"),
-    TEXT("refine", NULL,
+    TEXT(ST_REFINE, NULL,
          "plugins that replace open functions and cells of the sheet, in order of preference: a "
          "list of names or of maps `{plugin, options, fallback, profile}` (docs/plugins.md); "
          "`none` for none"),
-    FLAG("isolate", "false",
+    FLAG(ST_ISOLATE, "false",
          "each plugin runs in a process of its own, as with `--isolate` (docs/SECURITY.md)"),
     CHOICE("recompute", "none selective full", NULL,
-           "which activations the backward pass computes again"),
+           "which activations the backward pass recomputes"),
     CHOICE("attention", "flash unfused", "flash",
            "how scores are computed: fused with softmax and context, or one kernel after the "
            "other, which keeps them in memory"),
@@ -128,7 +128,7 @@ static const st_key keys[] = {
     COUNT("model.expert_ffn", OR_NONE, "0", "inner width of one routed expert; 0: that of the MLP"),
     COUNT("model.shared_ffn", OR_NONE, "0", "inner width of the shared experts together; 0: none"),
     COUNT("model.dense_layers", OR_NONE, "0", "dense layers before the first MoE layer"),
-    COUNT("model.moe_every", SPLITS, "1", "one MoE layer in so many of the layers after them"),
+    COUNT("model.moe_every", SPLITS, "1", "one MoE layer in this many of the layers after them"),
     NUMBER("model.imbalance", RANGE(1, 1e6), "1",
            "tokens of the busiest expert rank over the mean (routing imbalance)"),
     NUMBER("model.capacity_factor", RANGE(0, 1e6), "0",
@@ -148,12 +148,11 @@ static const st_key keys[] = {
     COUNT("model.index_dim", OR_NONE, "0", "width of an indexer's head"),
     COUNT("model.index_top_k", OR_NONE, "0", "keys that sparse attention chooses for a token"),
     COUNT("model.index_compression", SPLITS, "1",
-          "tokens whose keys are joined into one before the indexer scores them"),
+          "tokens whose keys are merged before the indexer scores them"),
     COUNT("model.index_layers", OR_NONE, "0", "layers with an indexer; 0: all"),
     COUNT("model.compressed_layers", OR_NONE, "0",
-          "layers that attend to compressed keys without an indexer, beside their window"),
-    COUNT("model.compression", SPLITS, "1",
-          "tokens whose keys are joined into one in these layers"),
+          "layers that attend to compressed keys without an indexer, in addition to their window"),
+    COUNT("model.compression", SPLITS, "1", "tokens whose keys are merged in these layers"),
     COUNT("model.o_lora", OR_NONE, "0",
           "rank of the projection back from the heads, of each group; 0: not factored"),
     COUNT("model.o_groups", SPLITS, "1", "groups of that projection"),
@@ -178,7 +177,7 @@ static const st_key keys[] = {
     COUNT("model.moe_latent", OR_NONE, "0",
           "width to which tokens are projected before routed experts; 0: the hidden size"),
     COUNT("model.expert_groups", SPLITS, "1",
-          "groups of experts, of which a token chooses some before it chooses experts"),
+          "groups of experts, among which a token chooses before it chooses experts"),
     COUNT("model.top_groups", OR_NONE, "0", "groups whose experts a token chooses from; 0: all"),
     COUNT("model.layer_embedding", OR_NONE, "0",
           "width of the embeddings that each layer has of its own; 0: none"),
@@ -237,9 +236,9 @@ static const st_key keys[] = {
          "E embedding, t layer, m multi-token prediction, L loss, | between stages, `t*n` and "
          "`(..)*n`; auto: the one that balances the pipeline"),
     FLAG("parallel.account_embedding", "false",
-         "the embedding counts as a layer where layers are divided over stages"),
+         "the embedding counts as a layer when layers are divided over stages"),
     FLAG("parallel.account_loss", "false",
-         "the output layer counts as a layer where layers are divided over stages"),
+         "the output layer counts as a layer when layers are divided over stages"),
     CHOICE("parallel.dispatcher", "alltoall allgather deepep hybridep", "alltoall",
            "how tokens reach experts: by all-gather, by all-to-all with a copy per expert, or by "
            "DeepEP or HybridEP with a copy per rank or node"),
@@ -262,7 +261,7 @@ static const st_key keys[] = {
            "type and scaling of the linear layers of the blocks; default: FP8 with delayed scaling "
            "where precision.fp8 is true, else the type of the weights"),
     COUNT("precision.first_last_bf16", RANGE(0, 1e6), "0",
-          "layers at each end of the model that stay in the type of the weights"),
+          "layers at each end of the model that keep the type of the weights"),
     CHOICE("precision.gather", "weights fp8 fp4", "weights",
            "type in which split weights are gathered"),
     FLAG("precision.attention_fp8", "false",
@@ -274,17 +273,16 @@ static const st_key keys[] = {
          "the GEMM of a weight gradient adds into the gradient buffer itself"),
 
     NUMBER("overlap.gradients", SHARE, "0",
-           "share of the gradient reduction that may hide behind the backward pass"),
+           "share of the gradient reduction that the backward pass may hide"),
     NUMBER("overlap.parameters", SHARE, "0",
            "share of the gathering of weights that may hide behind computation"),
     COUNT("overlap.prefetch", RANGE(0, 1024), "1",
-          "layers whose split weights are gathered ahead of the one that computes (zero 3)"),
-    NUMBER("overlap.tp", SHARE, "0",
-           "share of tensor-parallel communication that hides behind GEMMs"),
+          "layers whose sharded weights are gathered ahead of the computing one (zero 3)"),
+    NUMBER("overlap.tp", SHARE, "0", "share of tensor-parallel communication hidden behind GEMMs"),
     NUMBER("overlap.pp", SHARE, "0", "share of the transfers between stages that hides"),
     NUMBER("overlap.cp", SHARE, "1",
-           "share of the attention behind which the ring of keys and values may hide"),
-    NUMBER("overlap.ep", SHARE, "0", "share of the expert all-to-all that hides"),
+           "share of the attention that may hide the ring of keys and values"),
+    NUMBER("overlap.ep", SHARE, "0", "hidden share of the expert all-to-all"),
 
     CHOICE(
         "graphs", "none layer scoped full", "none",
@@ -307,7 +305,7 @@ static const st_key keys[] = {
           "full recomputation: layers of a stage that are computed again (block); 0: all"),
 
     NUMBER("offload.optimizer", SHARE, "0",
-           "share of the optimizer's state that lies in host memory and is updated there"),
+           "share of the optimizer's state that is kept and updated in host memory"),
     NUMBER("offload.activations", SHARE, "0",
            "share of the kept activations that waits in host memory"),
 
@@ -325,9 +323,9 @@ static const st_key keys[] = {
     QUANTITY("failures.restart", "min", POSITIVE, NULL,
              "from a failure to the first step after it"),
     QUANTITY("failures.checkpoint", "s", POSITIVE, NULL,
-             "time for which a checkpoint holds the training up"),
+             "time for which a checkpoint stops the training"),
     QUANTITY("failures.interval", "min", POSITIVE, NULL,
-             "training between two checkpoints; left out: the best"),
+             "training time between two checkpoints; left out: the best"),
 
     CHOICE("train.task", "pretraining sft lora", "pretraining",
            "pre-training, fine-tuning of all weights, or of adapters beside frozen weights"),
@@ -356,7 +354,7 @@ static const st_key keys[] = {
     COUNT("operator.heads", OR_NONE, "0", "heads of queries"),
     COUNT("operator.kv_heads", OR_NONE, "0", "heads of keys and values; 0: as many as of queries"),
     COUNT("operator.head_dim", OR_NONE, "0", "width of a head"),
-    COUNT("operator.tokens", OR_NONE, "0", "tokens that are routed to experts"),
+    COUNT("operator.tokens", OR_NONE, "0", "tokens routed to experts"),
     COUNT("operator.hidden", OR_NONE, "0", "hidden size of the experts"),
     COUNT("operator.ffn", OR_NONE, "0", "inner width of an expert"),
     COUNT("operator.top_k", OR_NONE, "0", "experts of a token"),
@@ -457,7 +455,7 @@ static const st_key keys[] = {
 };
 
 static const st_key_section sections[] = {
-    {"stack", true, ST_FOLDER_STACKS,
+    {ST_STACK, true, ST_FOLDER_STACKS,
      "the software that trains: what it overlaps, computes again and keeps in which precision, and "
      "what it reaches (docs/stacks.md)"},
     {"model", true, ST_FOLDER_MODELS, "what is trained"},
@@ -477,7 +475,7 @@ static const st_key_section sections[] = {
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},
     {"cluster.gpu", true, ST_FOLDER_GPUS, "one GPU"},
-    {"constants", true, ST_FOLDER_CONSTANTS,
+    {ST_CONSTANTS, true, ST_FOLDER_CONSTANTS,
      "values that a sheet names itself; the sheet's input says what each means and its unit"},
 };
 

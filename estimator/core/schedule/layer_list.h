@@ -30,7 +30,7 @@ typedef struct st_tensor {
     double parameters;
     double forward_flop;
     double kept;                     /* values for the backward pass */
-    double output;                   /* values that the next layer gets */
+    double output;                   /* values passed to the next layer */
     double moved[ST_COMPILATIONS];   /* values that kernels without products read and write */
     double kernels[ST_COMPILATIONS]; /* that the host launches, whatever the unit */
     bool begins;                     /* first tensor of its layer */

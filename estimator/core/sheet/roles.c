@@ -52,7 +52,7 @@ static const char *const terms[] = {"steady", "bubble",   "transfers", "data",
 static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, "time of a training step"},
     [ST_ROLE_MEMORY] = {"memory", "B", alone, "peak memory of a GPU"},
-    [ST_ROLE_FITS] = {"fits", "bool", alone, "memory of a GPU suffices"},
+    [ST_ROLE_FITS] = {"fits", "bool", alone, "the memory of a GPU suffices"},
     [ST_ROLE_MFU] = {"mfu", "1", alone, "model FLOPs utilization"},
     [ST_ROLE_HFU] = {"hfu", "1", alone, "hardware FLOPs utilization"},
     [ST_ROLE_COMMUNICATION] =
@@ -82,7 +82,7 @@ static const st_role_row rows[ST_ROLES] = {
                                     "ranks on one node of the reduction of experts' gradients; "
                                     "open"},
     [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone,
-                                 "share of the boundaries between stages that lie between nodes; "
+                                 "share of the boundaries between stages that cross nodes; "
                                  "open"},
     [ST_ROLE_SENT] =
         {"sent", "B", groups,
@@ -116,7 +116,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, "those of them with routed experts"},
     [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, "layers of a stage"},
     [ST_ROLE_PLACED_LAYERS] = {"placed_layers", "1", placed,
-                               "layers of the stage or chunk that is asked for, and those of them "
+                               "layers of the requested stage or chunk, and those of them "
                                "with routed experts; one a "
                                "stage where nothing fills it, or it is -1"},
     [ST_ROLE_LAYERS_GIVEN] =
@@ -169,8 +169,8 @@ static const st_role_row rows[ST_ROLES] = {
                                  "reduction of a chunk's gradients with each backward pass"},
     [ST_ROLE_GATHER_PER_PASS] = {"gather_per_pass", "s", split,
                                  "all-gather of a chunk's weights with each pass"},
-    [ST_ROLE_REDUCE_AT_END] = {"reduce_at_end", "s", split, "reduction of gradients once a step"},
-    [ST_ROLE_GATHER_AT_END] = {"gather_at_end", "s", split, "all-gather of weights once a step"},
+    [ST_ROLE_REDUCE_AT_END] = {"reduce_at_end", "s", split, "reduction of gradients once per step"},
+    [ST_ROLE_GATHER_AT_END] = {"gather_at_end", "s", split, "all-gather of weights once per step"},
     [ST_ROLE_PREFETCH] = {"prefetch", "1", alone, "layers whose weights are gathered ahead"},
     [ST_ROLE_TIED] = {"tied", "s", alone,
                       "sum of the tied embedding's gradients of first and last stage"},

@@ -56,7 +56,7 @@ COLUMN(vocabulary, "V", "", "vocabulary after padding");
 COLUMN(rate, "rate_16", "TFLOP/s", "rate of large products");
 COLUMN(memory, "bw_gemm", "GB/s", "memory bandwidth of GEMMs");
 COLUMN(parameters, "P_stage", "", "parameters of a rank");
-COLUMN(ranks, "state_ranks", "", "ranks among which optimizer state is split");
+COLUMN(ranks, "state_ranks", "", "ranks that shard optimizer state");
 COLUMN(experts, "P_stage_experts", "", "routed-expert parameters of a rank");
 COLUMN(expert_ranks, "state_expert_ranks", "", "ranks among which their state is split");
 COLUMN(traffic, "e_optimizer", "B", "memory traffic of the step per parameter");

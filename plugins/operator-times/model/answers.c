@@ -15,11 +15,11 @@ enum { M, N, K, RATE, BANDWIDTH, WIDTH, CONSTANT, RESULT, PRODUCT_ARGUMENTS };
 static const st_plugin_argument *const product_list[PRODUCT_ARGUMENTS] = {
     [M] = ARGUMENT("m", "", "rows"),
     [N] = ARGUMENT("n", "", "columns"),
-    [K] = ARGUMENT("k", "", "width over which the product sums"),
+    [K] = ARGUMENT("k", "", "inner width of the product"),
     [RATE] = ARGUMENT("rate", "TFLOP/s", "rate of large products"),
     [BANDWIDTH] = OPTIONAL("bandwidth", "GB/s", "memory bandwidth"),
     [WIDTH] = OPTIONAL("width", "B", "bytes of a number"),
-    [CONSTANT] = OPTIONAL("constant", "us", "time of each product besides"),
+    [CONSTANT] = OPTIONAL("constant", "us", "constant time of each product"),
     [RESULT] = OPTIONAL("result", "B", "bytes of a number of the result")};
 
 enum {
@@ -50,7 +50,7 @@ static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
     [ATTENTION_HALF] = ARGUMENT("half", "", "tokens of a sequence at half of the rate"),
     [ATTENTION_BYTES] = ARGUMENT("bytes", "MB", "memory traffic"),
     [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth"),
-    [ATTENTION_CONSTANT] = OPTIONAL("constant", "us", "time of each attention besides")};
+    [ATTENTION_CONSTANT] = OPTIONAL("constant", "us", "constant time of each attention")};
 
 enum { MOVED_BYTES, MOVED_ROWS, MOVED_WIDTH, MOVED_REDUCTIONS, MOVED_BANDWIDTH, MOVED_ARGUMENTS };
 

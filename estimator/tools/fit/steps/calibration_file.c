@@ -95,8 +95,8 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
     const char *sheet = calibration->set_count > 0 ? st_sheet_name(calibration->sets[0].sheet) : "";
     st_buffer_printf(buffer,
                      "# Written by steptime fit. A job takes the constants with 'constants: NAME'; "
-                     "what stands below\n# 'fit' tells where they come from, and which rows "
-                     "steptime validate counts apart.\n"
+                     "'fit' below gives their\n# source and the rows that steptime validate "
+                     "reports separately.\n"
                      "doc: Constants of the sheet %s, fitted to %zu measured rows.\n"
                      "source: steptime fit, %s\n",
                      sheet, calibration->errors.count, record->date);
