@@ -48,6 +48,7 @@ static bool is_json(const char *name)
     return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
+#ifdef STEPTIME_HAVE_LAUNCH
 /* Every value of a job as an assignment. */
 static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
                             const st_yaml_node *node)
@@ -69,7 +70,6 @@ static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
     return status;
 }
 
-#ifdef STEPTIME_HAVE_LAUNCH
 /* A config.json, as `steptime import hf` reads it. */
 static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 {
@@ -95,8 +95,8 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 {
     (void)texts;
     return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = file},
-                   "this build cannot read a config.json" ST_HINT
-                   "build steptime with -Dlaunch=enabled, or write the model as a YAML file");
+                   "steptime was built without steptime-launch, which reads a config.json" ST_HINT
+                   "configure the build with -Dlaunch=enabled, or write the model as YAML");
 }
 #endif
 

@@ -206,11 +206,16 @@ st_status cli_tool_start(cli_run *run, size_t count, const char *const *words)
     st_status status = find_tool(tool, shipped, path, run->errors);
     if (status != ST_OK || (path[0] == '\0' && !shipped))
         return status;
+    if (path[0] == '\0' && strstr(" " STEPTIME_BUILT_TOOLS, tool) == NULL)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
+                       "steptime was built without steptime-%s, which 'steptime %s' needs" ST_HINT
+                       "configure the build with -D%s=enabled",
+                       tool, verb->name, tool);
     if (path[0] == '\0')
         return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "'steptime %s' needs the tool steptime-%s, which is not installed" ST_HINT
-                       "build it with -D%s=enabled, or install its package",
-                       verb->name, tool, tool);
+                       "'steptime %s' needs steptime-%s, which is not installed" ST_HINT
+                       "install it in " STEPTIME_TOOLS,
+                       verb->name, tool);
     if (!asks_help)
         return start(run, path, count, words);
     const char **asked = st_arena_alloc(run->arena, count, sizeof *asked);

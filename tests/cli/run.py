@@ -75,6 +75,7 @@ class Runner:
         self.work = work
         self.count = self.failed = 0
         self.lock = threading.Lock()
+        self.without_tool = set()  # folders
         (work / "bin").mkdir()
         (work / "json").mkdir()
         (work / "home").mkdir()
@@ -114,10 +115,14 @@ class Runner:
         status, out, err = self.run(command, folder)
         left_out = LEFT_OUT.search(err)
         if left_out:
+            self.without_tool.add(folder)
             self.report("ok", f"# SKIP {left_out.group().decode()}: {command}")
             return
         good = (status == expected and matches(output, out) and matches(messages, err)
                 and not SANITIZER.search(err))
+        if not good and folder in self.without_tool:  # it may read what a tool would have written
+            self.report("ok", f"# SKIP a case before it was left out: {command}")
+            return
         details = () if good else (
             f"# exit {status}, expected {expected}; output '{output}', messages '{messages}' expected",
             *excerpt("out", out, 200), *excerpt("err", err, 400))

@@ -36,6 +36,7 @@ cd -- "$work/lesson" || exit 1
 ran=0
 failed=0
 status=0
+left_out=false
 command=
 command_line=0
 expected=$work/expected
@@ -49,16 +50,22 @@ pattern() {
 # Prints a case of the Test Anything Protocol.
 finish_command() {
     [[ -n $command ]] || return 0
-    local verdict=ok
+    local verdict='' shown=${command//#/ }
     bash -c "(exit $status); $command" >"$actual" 2>&1 </dev/null
     status=$?
     ran=$((ran + 1))
+    # Later commands of the page may read what the tool would have written.
+    if grep -q 'steptime was built without steptime-' "$actual"; then left_out=true; fi
     # shellcheck disable=SC2053 # the right side is a pattern on purpose
-    if [[ $(<"$actual") != $(pattern "$expected") ]]; then
+    if [[ $(<"$actual") == $(pattern "$expected") ]]; then
+        verdict=ok
+    elif $left_out; then
+        verdict=ok shown='# SKIP a tool is left out of this build'
+    else
         verdict='not ok'
         failed=$((failed + 1))
     fi
-    printf '%s %d - %s:%d: %s\n' "$verdict" "$ran" "${page##*/}" "$command_line" "${command//#/ }"
+    printf '%s %d - %s:%d: %s\n' "$verdict" "$ran" "${page##*/}" "$command_line" "$shown"
     if [[ $verdict != ok ]]; then
         diff -u --label page --label program -- "$expected" "$actual" | sed 's/^/# /'
     fi

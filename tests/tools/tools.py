@@ -43,7 +43,7 @@ def missing(at):
     at.tool.unlink()
     (at.root / 'path').mkdir()
     at.script(at.root / 'path/steptime-trace', FOREIGN)
-    return 1, "'steptime trace summary' needs the tool steptime-trace, which is not installed; build it with -Dtrace=enabled"
+    return 1, "'steptime trace summary' needs steptime-trace, which is not installed; install it in "
 
 
 def foreign(at):
