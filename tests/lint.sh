@@ -148,6 +148,20 @@ if [[ ${1:-} == --tidy ]]; then
     rule clang-tidy tidy "$@"
     exit "$failures"
 fi
+# Phrases that make sentences hard to read, and how often each may still occur; the counts only shrink.
+english() {
+    local most phrase count
+    while read -r most phrase; do
+        count=$({ grep -rIioE -- "$phrase" estimator plugins formulas configs docs || true; } | wc -l)
+        ((count <= most)) || echo "$phrase: $count times, at most $most"
+    done <<'END'
+624 \b(told|tells?)\b
+315 \bbeside\b
+278 \b(is|are) no [a-z]
+467 \bstands?\b
+END
+}
+
 if [[ ${1:-} == --format ]]; then
     clang-format -i "${c_files[@]}"
     exit 0
@@ -158,6 +172,7 @@ rule sizes sizes
 rule texts texts
 rule scripts shellcheck "${scripts[@]}"
 rule spelling spelling
+rule english english
 rule 'cells by name' names
 if [[ $build != --quick ]]; then
     rule exports exports "$build"
