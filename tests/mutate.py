@@ -70,6 +70,7 @@ FORMULA_PAGES = {"generated pages", "generated documents"}
 PLUGIN_TESTS = {"bad plugins", "hostile plugins"}  # long, and of the host of plugins alone
 # What happens to a program that is stopped or runs out of something; nothing is computed.
 NOT_ASKED = {"interrupts", "failures", "power cuts", "failures of workbooks", "failures of strategies", "stopped plugins"}
+LIBRARY = re.compile(r"/libsteptime-(?:core|command|trace|record|fit|launch|workload)\.a\.p/")
 READS_SHEETS = "estimator/core/sheet/image.c"  # executed by whatever opens one
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
@@ -275,7 +276,7 @@ class Workshop:
         self.compiles = {}
         for entry in commands:
             source = (self.build / entry["file"]).resolve()
-            if "libsteptime-core" in entry["output"]:
+            if LIBRARY.search(entry["output"]):
                 self.compiles.setdefault(str(source.relative_to(self.tree.resolve())), entry)
         self.tests = self.find_tests(self.build)
         (self.override / "formulas").mkdir(parents=True, exist_ok=True)

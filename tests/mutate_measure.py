@@ -103,8 +103,9 @@ class Measurements:
             for test, (seconds, lines_by_source) in zip(longest_first, of_each):
                 executed = {}
                 for source, lines in lines_by_source.items():
-                    if pathlib.Path(source).is_relative_to(self.tree / "estimator"):
-                        name = str(pathlib.Path(source).relative_to(self.tree))
+                    path = pathlib.Path(source)
+                    if path.is_relative_to(self.tree / "estimator") or path.parent.name == "fit":
+                        name = str(path.relative_to(self.tree))
                         executed[name] = sorted(line for line, is_executed in lines.items() if is_executed)
                         self.note_code(name, lines)
                 self.all["tests"][test.name] = {"of": self.digest(test), "seconds": seconds, "lines": executed}
