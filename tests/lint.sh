@@ -103,6 +103,11 @@ names() {
     python3 -B tests/names.py "$root"
 }
 
+# A misspelt key of jobs does not compile.
+keys() {
+    python3 -B tests/keys.py "$root"
+}
+
 # Every source belongs to some target, or it is dead; tests build two projects of their own.
 unbuilt() {
     local file
@@ -132,7 +137,8 @@ cpp_check() {
     cppcheck --quiet --inline-suppr --std=c11 --error-exitcode=1 -j "$(nproc)" \
         --suppress=readdirCalled --suppress=internalAstError --library=posix \
         --enable=warning,portability,performance \
-        -DST_API= -DST_NODISCARD= -Iestimator/include -Iestimator -Iestimator/core \
+        -DST_API= -DST_NODISCARD= -Iestimator/include "-I$1/estimator/include" \
+        -Iestimator -Iestimator/core \
         -Iestimator/plan -Iestimator/tools -Iplugins \
         estimator plugins/*/fit
 }
@@ -174,12 +180,13 @@ rule scripts shellcheck "${scripts[@]}"
 rule spelling spelling
 rule english english
 rule 'cells by name' names
+rule 'keys by identifier' keys
 if [[ $build != --quick ]]; then
     rule exports exports "$build"
     rule 'public headers' headers_alone
     rule includes includes "$build"
     rule 'files in use' unbuilt "$build"
-    rule cppcheck cpp_check
+    rule cppcheck cpp_check "$build"
     mapfile -t shipped < <(printf '%s\n' "${sources[@]}" | grep '^estimator/')
     rule clang-tidy tidy "$build" "${shipped[@]}"
 fi

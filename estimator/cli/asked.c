@@ -8,6 +8,7 @@
 #include "launch/import/import.h"
 #endif
 #include "job/files.h"
+#include "steptime/keys.h"
 #include "steptime/search.h"
 
 #include <inttypes.h>
@@ -123,13 +124,13 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
     uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
     uint64_t batch =
         asked->batch > 0 ? asked->batch : usual_batch(sequence, many <= MOST_GPUS ? many : 0);
-    if (!is_set(run, "batch.sequence")) {
-        status = add_count(run, texts, "batch.sequence", sequence);
+    if (!is_set(run, ST_KEY_BATCH_SEQUENCE)) {
+        status = add_count(run, texts, ST_KEY_BATCH_SEQUENCE, sequence);
         if (status == ST_OK && asked->sequence == 0)
             status = add_count(run, &asked->assumed, "--sequence", sequence);
     }
-    if (status == ST_OK && !is_set(run, "batch.global")) {
-        status = add_count(run, texts, "batch.global", batch);
+    if (status == ST_OK && !is_set(run, ST_KEY_BATCH_GLOBAL)) {
+        status = add_count(run, texts, ST_KEY_BATCH_GLOBAL, batch);
         if (status == ST_OK && asked->batch == 0)
             status = add_count(run, &asked->assumed, "--batch", batch);
     }

@@ -7,6 +7,7 @@
 #include "plugin/kit/manifest.h"
 #include "plugin/module.h"
 #include "plugin/kit/new.h"
+#include "steptime/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -343,7 +344,7 @@ static st_status find_start(cli_run *run, const char *function, st_plugin_start 
     st_status status = cli_paths(run);
     if (status == ST_OK) {
         st_sheet_reader reader = st_paths_sheet_reader(run->paths);
-        status = st_sheet_load(&reader, st_key_find("sheet")->default_text, run->arena,
+        status = st_sheet_load(&reader, st_key_find(ST_KEY_SHEET)->default_text, run->arena,
                                &start->sheet, run->errors);
     }
     return status == ST_OK

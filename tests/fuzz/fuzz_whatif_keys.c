@@ -26,7 +26,7 @@ static size_t cut_lines(char *text, const char *lines[MOST_LINES])
 
 static void check_values(const st_whatif_values *values)
 {
-    for (size_t i = 0; i < ST_KEYS; i++) {
+    for (size_t i = 0; i < ST_WHATIF_KEYS; i++) {
         FUZZ_REQUIRE(st_whatif_key_name((st_whatif_key)i) != NULL);
         FUZZ_REQUIRE(isfinite(values->have[i]) && values->have[i] >= 0);
         FUZZ_REQUIRE(isfinite(values->set[i]) && values->set[i] >= 0);

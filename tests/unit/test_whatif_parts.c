@@ -130,19 +130,19 @@ static void values_have_bounds(void **state)
         const char *set;
         st_whatif_key key;
         double value; /* 0: refused */
-    } cases[] = {{"parallel.tp=1", ST_KEY_TP, 1},
-                 {"parallel.tp=1000000000", ST_KEY_TP, 1e9},
-                 {"parallel.tp=1000000001", ST_KEY_TP, 0},
-                 {"parallel.tp=0", ST_KEY_TP, 0},
-                 {"parallel.tp=2.385", ST_KEY_TP, 0},
-                 {"parallel.tp=2x", ST_KEY_TP, 0},
-                 {"speed.gemm=2.385x", ST_KEY_SPEED + ST_TRACE_GEMM, 2.385},
-                 {"speed.gemm=0.385", ST_KEY_SPEED + ST_TRACE_GEMM, 0.385},
-                 {"speed.other=0", ST_KEY_SPEED + ST_TRACE_OTHER, 0},
-                 {"speed.other=x", ST_KEY_SPEED + ST_TRACE_OTHER, 0},
-                 {"speed.other=7x", ST_KEY_SPEED + ST_TRACE_OTHER, 7},
-                 {"speed.other=", ST_KEY_SPEED + ST_TRACE_OTHER, 0},
-                 {"model.ffn=6144", ST_KEY_FFN, 6144}};
+    } cases[] = {{"parallel.tp=1", ST_WHATIF_TP, 1},
+                 {"parallel.tp=1000000000", ST_WHATIF_TP, 1e9},
+                 {"parallel.tp=1000000001", ST_WHATIF_TP, 0},
+                 {"parallel.tp=0", ST_WHATIF_TP, 0},
+                 {"parallel.tp=2.385", ST_WHATIF_TP, 0},
+                 {"parallel.tp=2x", ST_WHATIF_TP, 0},
+                 {"speed.gemm=2.385x", ST_WHATIF_SPEED + ST_TRACE_GEMM, 2.385},
+                 {"speed.gemm=0.385", ST_WHATIF_SPEED + ST_TRACE_GEMM, 0.385},
+                 {"speed.other=0", ST_WHATIF_SPEED + ST_TRACE_OTHER, 0},
+                 {"speed.other=x", ST_WHATIF_SPEED + ST_TRACE_OTHER, 0},
+                 {"speed.other=7x", ST_WHATIF_SPEED + ST_TRACE_OTHER, 7},
+                 {"speed.other=", ST_WHATIF_SPEED + ST_TRACE_OTHER, 0},
+                 {"model.ffn=6144", ST_WHATIF_FFN, 6144}};
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_whatif_values values;
@@ -368,8 +368,8 @@ static void groups_of_one_size_are_of_one_kind(void **state)
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         start_again(own);
-        own->w.values.have[ST_KEY_TP] = cases[i].tp;
-        own->w.values.have[ST_KEY_DP] = cases[i].dp;
+        own->w.values.have[ST_WHATIF_TP] = cases[i].tp;
+        own->w.values.have[ST_WHATIF_DP] = cases[i].dp;
         for (size_t k = 0; k < 2; k++)
             (void)add_collective(own, cases[i].lists[k], cases[i].sizes[k]);
         st_whatif_check_groups(&own->w);
@@ -385,7 +385,7 @@ static void groups_of_one_size_are_of_one_kind(void **state)
 static void equal_lists_are_of_one_kind(void **state)
 {
     fixture *own = *state;
-    own->w.values.have[ST_KEY_TP] = 2;
+    own->w.values.have[ST_WHATIF_TP] = 2;
     st_trace_collective *first = add_collective(own, "[0, 1]", 2);
     st_trace_collective *second = add_collective(own, "[0, 1]", 2);
     second->ranks = first->ranks;
@@ -472,9 +472,9 @@ static void classes_that_no_kernel_has_are_told(void **state)
     fixture *own = *state;
     (void)add_kernel(own, "gemm", ST_TRACE_GEMM);
     add_kernel(own, "cudaLaunchKernel", ST_TRACE_NORM)->kind = ST_TRACE_CALL;
-    own->w.values.set[ST_KEY_SPEED + ST_TRACE_GEMM] = 2.385;
-    own->w.values.set[ST_KEY_SPEED + ST_TRACE_NORM] = 0.5;
-    own->w.values.set[ST_KEY_BANDWIDTH] = 0.5;
+    own->w.values.set[ST_WHATIF_SPEED + ST_TRACE_GEMM] = 2.385;
+    own->w.values.set[ST_WHATIF_SPEED + ST_TRACE_NORM] = 0.5;
+    own->w.values.set[ST_WHATIF_BANDWIDTH] = 0.5;
     st_whatif_check_kernels(&own->w);
     assert_int_equal(own->w.status, ST_OK);
     NOTES(own, "no kernel is of class 'norm': it changes nothing",
@@ -483,8 +483,8 @@ static void classes_that_no_kernel_has_are_told(void **state)
     start_again(own);
     (void)add_kernel(own, "layer_norm", ST_TRACE_NORM);
     (void)add_collective(own, "[0, 1]", 2);
-    own->w.values.set[ST_KEY_SPEED + ST_TRACE_NORM] = 0.5;
-    own->w.values.set[ST_KEY_BANDWIDTH] = 0.5;
+    own->w.values.set[ST_WHATIF_SPEED + ST_TRACE_NORM] = 0.5;
+    own->w.values.set[ST_WHATIF_BANDWIDTH] = 0.5;
     st_whatif_check_kernels(&own->w);
     assert_int_equal(own->outcome.note_count, 0);
 }
@@ -524,9 +524,9 @@ static void jobs_have_the_recorded_ranks(void **state)
         start_again(own);
         own->w.job = &cases[i].job;
         own->set.world_size = cases[i].world_size;
-        own->w.values.have[ST_KEY_TP] = cases[i].tp;
-        own->w.values.have[ST_KEY_PP] = cases[i].pp;
-        own->w.values.have[ST_KEY_DP] = cases[i].dp;
+        own->w.values.have[ST_WHATIF_TP] = cases[i].tp;
+        own->w.values.have[ST_WHATIF_PP] = cases[i].pp;
+        own->w.values.have[ST_WHATIF_DP] = cases[i].dp;
         st_whatif_check_job(&own->w);
         assert_int_equal(own->w.status, cases[i].words == NULL ? ST_OK : ST_ERR_VALUE);
         if (cases[i].words != NULL)
@@ -557,7 +557,7 @@ static void shards_have_collectives(void **state)
     own->w.job = &job;
     for (size_t i = 0; i < COUNT(cases); i++) {
         start_again(own);
-        own->w.values.have[ST_KEY_TP] = cases[i].tp;
+        own->w.values.have[ST_WHATIF_TP] = cases[i].tp;
         (void)add_kernel(own, "gemm", ST_TRACE_GEMM);
         for (size_t k = 0; k < 3; k++)
             (void)add_collective(own, "[0, 1]", cases[i].sizes[k]);
@@ -588,7 +588,7 @@ static void layers_are_dealt_out_to_stages(void **state)
                                   .layers = cases[i].layers,
                                   .virtual_stages = cases[i].virtual_stages};
         own->w.job = &job;
-        own->w.values.have[ST_KEY_PP] = cases[i].pp;
+        own->w.values.have[ST_WHATIF_PP] = cases[i].pp;
         assert_true(st_whatif_job_layers(&own->w) == cases[i].expected);
     }
 }

@@ -11,6 +11,7 @@
 #include "estimate/groups.h"
 #include "base/number.h"
 #include "sheet/type_write.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,9 +266,10 @@ static bool is_constant(const st_effect *effect)
 {
     const char *key = effect->input->input->from;
     bool given =
-        key != NULL && (strncmp(key, "parallel.", 9) == 0 || strncmp(key, "batch.", 6) == 0 ||
-                        strncmp(key, "model.", 6) == 0 || strcmp(key, "cluster.nodes") == 0 ||
-                        strcmp(key, "cluster.gpus_per_node") == 0);
+        key != NULL &&
+        (strncmp(key, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(key, ST_KEY_BATCH ".", 6) == 0 ||
+         strncmp(key, ST_KEY_MODEL ".", 6) == 0 || strcmp(key, ST_KEY_CLUSTER_NODES) == 0 ||
+         strcmp(key, ST_KEY_CLUSTER_GPUS_PER_NODE) == 0);
     /* What nobody gave and scales everything says nothing of this job. */
     bool neutral = effect->input->from == NULL && effect->input->value == 1 &&
                    fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;

@@ -8,6 +8,7 @@
 #include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -53,7 +54,7 @@ static st_status add_layer_providers(const st_layers *layers, const st_sheet *sh
 static st_status find_layers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                              st_arena *arena, const st_layers **layers, st_errors *errors)
 {
-    const st_job_value *list = st_job_value_of(job, "model.layer_list");
+    const st_job_value *list = st_job_value_of(job, ST_KEY_MODEL_LAYER_LIST);
     size_t wanted = 0;
     size_t count = 0;
     const st_open_function *entries = st_layer_functions(&count);

@@ -3,6 +3,7 @@
 #include "estimate/effects.h"
 
 #include "job/value.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -152,7 +153,7 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
         list[i].input = &estimate->inputs[i];
         /* Something of the cluster that money buys more of, as against a count or a name. */
         const st_key *key = st_key_find(estimate->inputs[i].input->from);
-        list[i].is_cluster = key != NULL && strncmp(key->path, "cluster.", 8) == 0 &&
+        list[i].is_cluster = key != NULL && strncmp(key->path, ST_KEY_CLUSTER ".", 8) == 0 &&
                              (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
     }
     /* That a name matters is mostly clear from one other value: the rest, which may take a schedule

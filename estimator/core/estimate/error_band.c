@@ -5,6 +5,7 @@
 #include "base/yaml_read.h"
 #include "job/bind.h"
 #include "job/files.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,12 +32,13 @@ const char *st_error_precision(const char *recipe, bool fp8, const char *weights
 
 st_error_kind st_error_kind_of(const st_job *job)
 {
-    return (st_error_kind){.gpu = section_of(job, "cluster.gpu"),
-                           .precision = st_error_precision(st_job_text(job, "precision.recipe"),
-                                                           st_job_number(job, "precision.fp8") != 0,
-                                                           st_job_text(job, "precision.weights")),
-                           .model = st_job_number(job, "model.experts") > 0 ? "experts" : "dense",
-                           .stack = section_of(job, "stack")};
+    return (st_error_kind){
+        .gpu = section_of(job, ST_KEY_CLUSTER_GPU),
+        .precision = st_error_precision(st_job_text(job, ST_KEY_PRECISION_RECIPE),
+                                        st_job_number(job, ST_KEY_PRECISION_FP8) != 0,
+                                        st_job_text(job, ST_KEY_PRECISION_WEIGHTS)),
+        .model = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 ? "experts" : "dense",
+        .stack = section_of(job, ST_KEY_STACK)};
 }
 
 static bool equal_but_stack(const st_error_kind *left, const st_error_kind *right)

@@ -10,6 +10,7 @@
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
 #include "program/absent.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "estimate/builtin.h"
 #include "estimate/pipeline_functions.h"
@@ -39,7 +40,7 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
     job_reader self = {.reader = st_paths_sheet_reader(paths)};
     const char *name = asked;
     if (name == NULL) {
-        const st_job_value *value = st_job_value_of(estimate->job, "sheet");
+        const st_job_value *value = st_job_value_of(estimate->job, ST_KEY_SHEET);
         if (value == NULL || value->origin == ST_ORIGIN_NONE)
             return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
                            "the job names no sheet" ST_HINT

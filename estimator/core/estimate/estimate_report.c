@@ -16,6 +16,7 @@
 #include "job/keys.h"
 #include "plugin/words.h"
 #include "sheet/type_write.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,10 +40,10 @@ enum { LABEL_WIDTH = 9 };
 static bool is_plan(const char *path)
 {
     if (strchr(path, '.') == NULL)
-        return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0 &&
-               strcmp(path, ST_ISOLATE) != 0 &&
-               strcmp(path, ST_REFINE) != 0; /* the command line may say something else */
-    return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0;
+        return strcmp(path, ST_KEY_NAME) != 0 && strcmp(path, ST_KEY_SHEET) != 0 &&
+               strcmp(path, ST_KEY_ISOLATE) != 0 &&
+               strcmp(path, ST_KEY_REFINE) != 0; /* the command line may say something else */
+    return strncmp(path, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(path, ST_KEY_BATCH ".", 6) == 0;
 }
 
 /* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
@@ -110,8 +111,8 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_arena *arena = root->result->arena;
     const char *title = title_too ? st_sheet_title(estimate->sheet) : "";
     st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
-    say_section(estimate->job, "model", "model.name", root);
-    say_section(estimate->job, "cluster", "cluster.name", root);
+    say_section(estimate->job, ST_KEY_MODEL, ST_KEY_MODEL_NAME, root);
+    say_section(estimate->job, ST_KEY_CLUSTER, ST_KEY_CLUSTER_NAME, root);
     st_say_fact(root, "plan", LABEL_WIDTH, describe_plan(estimate->job, arena));
     st_say(root, "%-*s%s%s", LABEL_WIDTH, "sheet", st_sheet_name(estimate->sheet),
            title[0] != '\0' ? ": " : "");
@@ -128,8 +129,8 @@ static void put_job(const st_estimate *estimate, st_node *root)
     st_node *job = st_put_map(root, "job");
     st_put_text(job, "name", st_job_name(estimate->job));
     st_put_text(job, "file", st_job_file(estimate->job));
-    st_put_text(job, "model", st_job_section_name(estimate->job, "model"));
-    st_put_text(job, "cluster", st_job_section_name(estimate->job, "cluster"));
+    st_put_text(job, "model", st_job_section_name(estimate->job, ST_KEY_MODEL));
+    st_put_text(job, "cluster", st_job_section_name(estimate->job, ST_KEY_CLUSTER));
     st_put_text(job, "sheet", st_sheet_name(estimate->sheet));
     put_stack(estimate, job);
 }

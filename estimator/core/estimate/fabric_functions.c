@@ -9,6 +9,7 @@
 #include "estimate/open_functions.h"
 #include "fabric/price.h"
 #include "job/bind.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 
 #include <math.h>
@@ -55,10 +56,11 @@ typedef struct function_row {
 } function_row;
 
 static const function_row rows[] = {
-    {"all_reduce", "collectives.all_reduce", ST_COLLECTIVE_ALL_REDUCE, ST_WAY_RING, 2},
-    {"all_gather", "collectives.all_gather", ST_COLLECTIVE_ALL_GATHER, ST_WAY_RING, 1},
-    {"reduce_scatter", "collectives.reduce_scatter", ST_COLLECTIVE_REDUCE_SCATTER, ST_WAY_RING, 1},
-    {"all_to_all", "collectives.all_to_all", ST_COLLECTIVE_ALL_TO_ALL, ST_WAY_DIRECT, 1},
+    {"all_reduce", ST_KEY_COLLECTIVES_ALL_REDUCE, ST_COLLECTIVE_ALL_REDUCE, ST_WAY_RING, 2},
+    {"all_gather", ST_KEY_COLLECTIVES_ALL_GATHER, ST_COLLECTIVE_ALL_GATHER, ST_WAY_RING, 1},
+    {"reduce_scatter", ST_KEY_COLLECTIVES_REDUCE_SCATTER, ST_COLLECTIVE_REDUCE_SCATTER, ST_WAY_RING,
+     1},
+    {"all_to_all", ST_KEY_COLLECTIVES_ALL_TO_ALL, ST_COLLECTIVE_ALL_TO_ALL, ST_WAY_DIRECT, 1},
     {"send_recv", NULL, ST_COLLECTIVES, ST_WAY_PAIR, 1},
 };
 enum { ROWS = ST_COUNT(rows) };
@@ -348,7 +350,7 @@ static size_t name_arguments(const st_sheet *sheet, const char *gpus, const char
 st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                               st_arena *arena, st_cell_providers *providers, st_errors *errors)
 {
-    const st_job_value *name = given(job, "cluster.topology");
+    const st_job_value *name = given(job, ST_KEY_CLUSTER_TOPOLOGY);
     const char *gpus = st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE);
     fabric *shared = NULL;
     *providers = (st_cell_providers){0};
@@ -367,7 +369,7 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
     st_status status = load_topology(paths, name, arena, &shared, errors);
     if (status == ST_OK)
         shared->node_gpus =
-            (uint32_t)fmax(0, fmin(st_job_number(job, "cluster.gpus_per_node"), UINT32_MAX));
+            (uint32_t)fmax(0, fmin(st_job_number(job, ST_KEY_CLUSTER_GPUS_PER_NODE), UINT32_MAX));
     st_provider *made = st_arena_alloc(arena, ROWS, sizeof *made);
     const char **names = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof *names);
     if (status != ST_OK)

@@ -7,6 +7,7 @@
 #include "estimate/placement_cells.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "estimate/placement.h"
 
@@ -25,10 +26,10 @@ static const struct {
     const char *key;
     st_group group;
 } axes[AXES] = {
-    [TP] = {"tp", "parallel.tp", ST_GROUP_TP},
-    [CP] = {"cp", "parallel.cp", ST_GROUP_CP},
-    [DP] = {"dp", "parallel.dp", ST_GROUP_DP},
-    [PP] = {"pp", "parallel.pp", ST_GROUP_PP},
+    [TP] = {"tp", ST_KEY_PARALLEL_TP, ST_GROUP_TP},
+    [CP] = {"cp", ST_KEY_PARALLEL_CP, ST_GROUP_CP},
+    [DP] = {"dp", ST_KEY_PARALLEL_DP, ST_GROUP_DP},
+    [PP] = {"pp", ST_KEY_PARALLEL_PP, ST_GROUP_PP},
 };
 
 /* Axes from the innermost outwards; those that the order leaves out have one rank. */
@@ -220,7 +221,7 @@ static st_status make_providers(const st_sheet *sheet, const st_job_value *order
 st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
                                  st_cell_providers *providers, st_errors *errors)
 {
-    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    const st_job_value *order = st_job_value_of(job, ST_KEY_PARALLEL_ORDER);
     *providers = (st_cell_providers){0};
     if (order == NULL || order->origin == ST_ORIGIN_NONE)
         return ST_OK;

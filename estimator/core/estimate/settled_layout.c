@@ -6,13 +6,14 @@
 #include "base/memory.h"
 #include "estimate/balanced_layout.h"
 #include "job/job_loader.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 
 #include <string.h>
 
 bool st_has_open_layout(const st_job *job)
 {
-    const st_job_value *layout = st_job_value_of(job, "parallel.layout");
+    const st_job_value *layout = st_job_value_of(job, ST_KEY_PARALLEL_LAYOUT);
     return layout->text != NULL && strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
 }
 
@@ -38,8 +39,8 @@ static st_status find_layout(const st_estimate *estimate, st_arena *arena, const
         status = st_balance_text(plan, values, arena, &text, errors);
     if (status != ST_OK)
         return status;
-    sets[0] = st_arena_printf(arena, "parallel.layout=%s", text);
-    sets[1] = st_arena_printf(arena, "parallel.virtual_stages=%g", values[CHUNKS]);
+    sets[0] = st_arena_printf(arena, ST_KEY_PARALLEL_LAYOUT "=%s", text);
+    sets[1] = st_arena_printf(arena, ST_KEY_PARALLEL_VIRTUAL_STAGES "=%g", values[CHUNKS]);
     return sets[0] == NULL || sets[1] == NULL ? st_out_of_memory(errors) : ST_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "estimate/balanced_layout.h"
 #include "estimate/open_functions.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/tool/roles.h"
 
@@ -466,9 +467,9 @@ static const st_job_value *text_of(const st_job *job, const char *key)
 /* A layout says what other keys would say too. */
 static st_status check_alone(const st_job *job, const st_job_value *layout, st_errors *errors)
 {
-    static const char *const others[] = {"parallel.first_stage_layers",
-                                         "parallel.last_stage_layers", "parallel.account_embedding",
-                                         "parallel.account_loss"};
+    static const char *const others[] = {
+        ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, ST_KEY_PARALLEL_LAST_STAGE_LAYERS,
+        ST_KEY_PARALLEL_ACCOUNT_EMBEDDING, ST_KEY_PARALLEL_ACCOUNT_LOSS};
     for (size_t i = 0; i < ST_COUNT(others); i++)
         if (number_of(job, others[i]) > 0)
             return st_fail(errors, ST_ERR_CHECK, layout->place,
@@ -481,8 +482,8 @@ static st_status check_alone(const st_job *job, const st_job_value *layout, st_e
 static st_status read_layout(const st_job *job, const st_job_value *layout, st_arena *arena,
                              st_stage_plan *plan, st_errors *errors)
 {
-    double chunks = number_of(job, "parallel.virtual_stages");
-    double stages = number_of(job, "parallel.pp");
+    double chunks = number_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    double stages = number_of(job, ST_KEY_PARALLEL_PP);
     if (check_alone(job, layout, errors) != ST_OK)
         return ST_ERR_CHECK;
     plan->balanced = strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
@@ -491,8 +492,8 @@ static st_status read_layout(const st_job *job, const st_job_value *layout, st_a
     const st_layout_needs needs = {.place = layout->place,
                                    /* one stage: rows of a space say how many, or are refused */
                                    .pp = stages > 1 ? stages : (double)NAN,
-                                   .layers = number_of(job, "model.layers"),
-                                   .mtp = number_of(job, "model.mtp")};
+                                   .layers = number_of(job, ST_KEY_MODEL_LAYERS),
+                                   .mtp = number_of(job, ST_KEY_MODEL_MTP)};
     st_status status = st_layout_read(layout->text, &needs, arena, &plan->layout, errors);
     size_t found = plan->layout.virtual_stages;
     if (status == ST_OK && !isnan(needs.pp) && !isnan(chunks) && (double)found != chunks)
@@ -506,11 +507,11 @@ static st_status read_layout(const st_job *job, const st_job_value *layout, st_a
 static st_status read_plan(const st_job *job, st_arena *arena, st_stage_plan *plan,
                            st_errors *errors)
 {
-    const st_job_value *pattern = text_of(job, "model.pattern");
-    const st_job_value *layout = text_of(job, "parallel.layout");
+    const st_job_value *pattern = text_of(job, ST_KEY_MODEL_PATTERN);
+    const st_job_value *layout = text_of(job, ST_KEY_PARALLEL_LAYOUT);
     st_status status = ST_OK;
     if (pattern != NULL)
-        status = st_pattern_read(pattern->text, number_of(job, "model.layers"), pattern->place,
+        status = st_pattern_read(pattern->text, number_of(job, ST_KEY_MODEL_LAYERS), pattern->place,
                                  arena, &plan->pattern, errors);
     return status == ST_OK && layout != NULL ? read_layout(job, layout, arena, plan, errors)
                                              : status;

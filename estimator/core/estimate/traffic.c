@@ -3,6 +3,7 @@
 #include "estimate/traffic.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/estimates.h"
 #include "job/files.h"
 #include "steptime/tool/roles.h"
@@ -23,7 +24,7 @@ static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus,
 {
     const char *cell = st_sheet_role(estimate->sheet, ST_ROLE_GPUS_PER_NODE);
     double value = 0;
-    *gpus = count_of(estimate->job, "cluster.gpus_per_node", 0);
+    *gpus = count_of(estimate->job, ST_KEY_CLUSTER_GPUS_PER_NODE, 0);
     if (*gpus == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
                        "the job does not say how many GPUs a node has" ST_EXPECTED
@@ -39,7 +40,7 @@ static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus,
 
 static const char *order_of(const st_job *job, st_place *place)
 {
-    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    const st_job_value *order = st_job_value_of(job, ST_KEY_PARALLEL_ORDER);
     if (order == NULL || order->origin == ST_ORIGIN_NONE)
         return ST_PLACEMENT_ORDER;
     *place = order->place;
@@ -50,10 +51,10 @@ st_status st_traffic_place(const st_job *job, size_t gpus_per_node, st_placement
                            st_errors *errors)
 {
     st_placement_plan plan = {
-        .size = {count_of(job, "parallel.tp", 1), count_of(job, "parallel.cp", 1),
-                 count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
-                 count_of(job, "parallel.pp", 1)},
-        .expert_tp = count_of(job, "parallel.expert_tp", 0),
+        .size = {count_of(job, ST_KEY_PARALLEL_TP, 1), count_of(job, ST_KEY_PARALLEL_CP, 1),
+                 count_of(job, ST_KEY_PARALLEL_EP, 1), count_of(job, ST_KEY_PARALLEL_DP, 1),
+                 count_of(job, ST_KEY_PARALLEL_PP, 1)},
+        .expert_tp = count_of(job, ST_KEY_PARALLEL_EXPERT_TP, 0),
         .gpus_per_node = gpus_per_node};
     plan.order = order_of(job, &plan.place);
     return st_placement_create(&plan, placement, errors);
@@ -62,11 +63,11 @@ st_status st_traffic_place(const st_job *job, size_t gpus_per_node, st_placement
 static st_status place_job(const st_job *job, size_t node, st_traffic_report *report,
                            st_errors *errors)
 {
-    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    const st_job_value *order = st_job_value_of(job, ST_KEY_PARALLEL_ORDER);
     report->order_is_default = order == NULL || order->origin == ST_ORIGIN_NONE;
     report->order = report->order_is_default ? ST_PLACEMENT_ORDER : order->text;
     st_status status = st_traffic_place(job, node, &report->placement, errors);
-    size_t nodes = count_of(job, "cluster.nodes", 0);
+    size_t nodes = count_of(job, ST_KEY_CLUSTER_NODES, 0);
     if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * node)
         status = st_fail(errors, ST_ERR_CHECK, (st_place){.file = st_job_file(job)},
                          "the plan has %zu ranks and the cluster %zu GPUs", report->placement.ranks,
@@ -202,7 +203,7 @@ st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *f
 {
     const st_job *job = report->estimate->job;
     st_token_group group = {.ranks = report->placement.size[ST_GROUP_EP],
-                            .experts = count_of(job, "model.experts", 0)};
+                            .experts = count_of(job, ST_KEY_MODEL_EXPERTS, 0)};
     st_source source = {0};
     if (group.ranks == 1)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},

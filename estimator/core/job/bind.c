@@ -8,6 +8,7 @@
 #include "job/files.h"
 #include "base/dimension.h"
 #include "job/job_loader.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -32,7 +33,7 @@ static const char *reader_of(binding *binder, const st_sheet_input *input)
 
 static bool is_constant(const char *path)
 {
-    return strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0;
+    return strncmp(path, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0;
 }
 
 /* An example of what to give an input: "constants.mu=VALUE" or "constants.V='VALUE GB'". */
@@ -209,12 +210,13 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
 
 static bool is_plan(const char *path)
 {
-    static const char *const sections[] = {"parallel.", "batch.", "precision.", "overlap.",
-                                           "train."};
+    static const char *const sections[] = {ST_KEY_PARALLEL ".", ST_KEY_BATCH ".",
+                                           ST_KEY_PRECISION ".", ST_KEY_OVERLAP ".",
+                                           ST_KEY_TRAIN "."};
     for (size_t i = 0; i < ST_COUNT(sections); i++)
         if (strncmp(path, sections[i], strlen(sections[i])) == 0)
             return true;
-    return strcmp(path, "recompute") == 0;
+    return strcmp(path, ST_KEY_RECOMPUTE) == 0;
 }
 
 /* No formula can read a text: names change no number, and who reads the sheet, the layer list or
@@ -222,7 +224,7 @@ static bool is_plan(const char *path)
 static bool is_no_number(const st_job_value *value)
 {
     return value->key != NULL &&
-           (value->key->kind == ST_KEY_TEXT || strcmp(value->key->path, ST_ISOLATE) == 0);
+           (value->key->kind == ST_KEY_TEXT || strcmp(value->key->path, ST_KEY_ISOLATE) == 0);
 }
 
 /* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
@@ -298,7 +300,8 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
         *input_bound = (st_bound_input){.input = input};
         if (key != NULL)
             bind_key(&binder, input, key, input_bound);
-        else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
+        else if (is_constant(input->from) &&
+                 st_is_constant_name(input->from + sizeof ST_KEY_CONSTANTS))
             bind_constant(&binder, input, input_bound);
         else
             ST_NOTE(&binder, ST_ERR_NAME, input->place,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copies of formulas, configs and validation cases inside the library; estimator/core/job/embed.c
- * writes them at build time.
+ * The copies of formulas, configs and validation cases inside the library;
+ * estimator/core/job/embed.c writes them at build time.
  */
 #ifndef STEPTIME_JOB_EMBEDDED_H
 #define STEPTIME_JOB_EMBEDDED_H

@@ -4,6 +4,7 @@
 #include "job/files.h"
 #include "job/sections.h"
 #include "job/job_loader.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -65,7 +66,7 @@ static void finish(st_loader *loader)
         value->text = key->default_text;
         value->assumption = true;
     }
-    const st_job_value *name = &job->values[st_key_index(st_key_find("name"))];
+    const st_job_value *name = &job->values[st_key_index(st_key_find(ST_KEY_NAME))];
     job->name = name->text != NULL ? name->text : stem_of(loader->arena, job->file);
     if (job->name == NULL)
         st_note(&loader->status, st_out_of_memory(loader->errors));
@@ -129,7 +130,7 @@ const st_refinement *st_job_refinements(const st_job *job, size_t *count)
 
 bool st_job_isolates(const st_job *job)
 {
-    return job->values[st_key_index(st_key_find(ST_ISOLATE))].number != 0;
+    return job->values[st_key_index(st_key_find(ST_KEY_ISOLATE))].number != 0;
 }
 
 const st_job_value *st_job_constants(const st_job *job, size_t *count)

@@ -8,6 +8,7 @@
 #include "job/job_loader.h"
 #include "job/keys.h"
 #include "job/sections.h"
+#include "steptime/keys.h"
 
 #include <limits.h>
 #include <string.h>
@@ -40,9 +41,9 @@ static const char *absolute(const writer *self, const char *path)
 /* A file that is named by path stands where the file that names it says. */
 static const char *text_of(const writer *self, const st_job_value *value)
 {
-    bool names_file = strcmp(value->path, "model.layer_list") == 0 ||
-                      strcmp(value->path, "cluster.topology") == 0 ||
-                      strncmp(value->path, "collectives.", 12) == 0;
+    bool names_file = strcmp(value->path, ST_KEY_MODEL_LAYER_LIST) == 0 ||
+                      strcmp(value->path, ST_KEY_CLUSTER_TOPOLOGY) == 0 ||
+                      strncmp(value->path, ST_KEY_COLLECTIVES ".", 12) == 0;
     if (!names_file || !st_name_is_path(value->text))
         return value->text;
     const char *path = st_path_resolve(self->arena, value->place, value->text);
@@ -128,7 +129,7 @@ static size_t write_constants(const writer *self, int indent)
 /* A section as the name of its file, as a map over that file, or with all that it holds. */
 static size_t write_section(const writer *self, const char *section, bool sets_only, int indent)
 {
-    bool constants = strcmp(section, ST_CONSTANTS) == 0;
+    bool constants = strcmp(section, ST_KEY_CONSTANTS) == 0;
     const char *name = constants ? NULL : name_of(self, section);
     size_t start = self->buffer->length;
     st_buffer_printf(self->buffer, "%*s%s:", indent, "", st_last_part(section, '.'));
@@ -156,9 +157,9 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
 /* What stands at the top itself: the name, the sheet, plugins and single keys. */
 static void write_top(const writer *self)
 {
-    static const char *const apart[] = {"name", "sheet", "refine"};
+    static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_REFINE};
     const st_job *job = self->file->job;
-    const st_job_value *own = st_job_value_of(job, "sheet");
+    const st_job_value *own = st_job_value_of(job, ST_KEY_SHEET);
     const char *sheet = self->file->sheet != NULL ? self->file->sheet
                         : is_given(own)           ? own->text
                                                   : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of keys. One line here makes a key known to job files, --set, messages and
- * docs/configuration.md; nothing else has to be told.
+ * The table of keys. One line here makes a key known to job files, --set, messages,
+ * docs/configuration.md and, as an identifier such as ST_KEY_PARALLEL_TP, to C (name_keys.c).
  */
 #include "job/keys.h"
 #include "job/sections.h"
@@ -79,11 +79,11 @@ const double st_above_zero = ABOVE_ZERO;
 static const st_key keys[] = {
     TEXT("name", NULL, "what reports call the job; the file's name where it is left out"),
     TEXT("sheet", "megatron", "the sheet that estimates the job, by name or path"),
-    TEXT(ST_REFINE, NULL,
+    TEXT("refine", NULL,
          "plugins that replace open functions and cells of the sheet, in order of preference: a "
          "list of names or of maps `{plugin, options, fallback, profile}` (docs/plugins.md); "
          "`none` for none"),
-    FLAG(ST_ISOLATE, "false",
+    FLAG("isolate", "false",
          "each plugin runs in a process of its own, as with `--isolate` (docs/SECURITY.md)"),
     CHOICE("recompute", "none selective full", NULL,
            "which activations the backward pass recomputes"),
@@ -455,7 +455,7 @@ static const st_key keys[] = {
 };
 
 static const st_key_section sections[] = {
-    {ST_STACK, true, ST_FOLDER_STACKS,
+    {"stack", true, ST_FOLDER_STACKS,
      "the software that trains: what it overlaps, computes again and keeps in which precision, and "
      "what it reaches (docs/stacks.md)"},
     {"model", true, ST_FOLDER_MODELS, "what is trained"},
@@ -475,7 +475,7 @@ static const st_key_section sections[] = {
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},
     {"cluster.gpu", true, ST_FOLDER_GPUS, "one GPU"},
-    {ST_CONSTANTS, true, ST_FOLDER_CONSTANTS,
+    {"constants", true, ST_FOLDER_CONSTANTS,
      "values that a sheet names itself; the sheet's input says what each means and its unit"},
 };
 

@@ -7,9 +7,6 @@
 #include "steptime/job.h"
 #include "job/sections.h"
 #include "steptime/tool/job_keys.h"
-#define ST_ISOLATE "isolate"
-#define ST_STACK   "stack"
-#define ST_GPU     "cluster.gpu"
 
 /*
  * The least positive value, as an inclusive minimum: quantities such as bandwidths are above 0.

@@ -9,6 +9,7 @@
 
 #include "job/files.h"
 #include "job/roots.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static st_value_text text_of(const st_yaml_node *scalar)
 /* A sheet that a file names by path is relative to that file, wherever it is loaded later. */
 static const char *text_to_keep(st_loader *loader, const st_key *key, const st_value_text *value)
 {
-    if (strcmp(key->path, "sheet") == 0 && st_name_is_path(value->text))
+    if (strcmp(key->path, ST_KEY_SHEET) == 0 && st_name_is_path(value->text))
         return st_path_resolve(loader->arena, value->place, value->text);
     return value->text;
 }
@@ -118,7 +119,7 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
                 name);
         return;
     }
-    const char *path = st_arena_printf(loader->arena, ST_CONSTANTS ".%s", name);
+    const char *path = st_arena_printf(loader->arena, ST_KEY_CONSTANTS ".%s", name);
     if (path == NULL) {
         st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
@@ -219,7 +220,7 @@ static void replace_by_file(st_loader *loader, const st_key_section *section, co
         if (strncmp(sections[i].path, section->path, length) == 0 &&
             (sections[i].path[length] == '.' || sections[i].path[length] == '\0'))
             loader->job->section_names[i] = NULL;
-    if (strncmp(ST_GPU, section->path, length) == 0)
+    if (strncmp(ST_KEY_CLUSTER_GPU, section->path, length) == 0)
         loader->job->gpu_count = 0;
     loader->job->section_names[st_section_index(section)] = name;
     lay_file(loader, section, name, place, outer, 0);
@@ -345,7 +346,7 @@ static bool is_apart(const map_scope *scope, const char *name)
     if (strcmp(name, "base") == 0)
         return scope->section != NULL && scope->section->is_file; /* laid below the rest before */
     if (strcmp(name, "fit") == 0) /* how the constants were fitted, for validation */
-        return strcmp(scope->path, ST_CONSTANTS) == 0;
+        return strcmp(scope->path, ST_KEY_CONSTANTS) == 0;
     return strcmp(name, "source") == 0; /* covers the whole map */
 }
 
@@ -361,23 +362,24 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     bool is_stack = scope->path[0] == '\0' && scope->section != NULL;
     if (is_stack && strcmp(name, "gpus") == 0) {
         /* Of a GPU, a stack says what GEMMs reach and constants. */
-        const map_scope gpu = {st_section_find(ST_GPU), ST_GPU, scope->file, scope->source};
+        const map_scope gpu = {st_section_find(ST_KEY_CLUSTER_GPU), ST_KEY_CLUSTER_GPU, scope->file,
+                               scope->source};
         const st_yaml_node *gpu_map = st_loader_for_gpu(loader, node);
         for (size_t i = 0; gpu_map != NULL && i < gpu_map->count; i++) {
-            bool is_own = st_key_in(ST_GPU, gpu_map->keys[i]) != NULL;
+            bool is_own = st_key_in(ST_KEY_CLUSTER_GPU, gpu_map->keys[i]) != NULL;
             load_entry(loader, is_own ? &gpu : scope, gpu_map, i);
         }
     } else if (is_stack && strcmp(name, "runs") == 0)
         load_runs(loader, node);
     else if (strcmp(name, "doc") == 0)
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);
-    else if (key != NULL && strcmp(key->path, ST_REFINE) == 0)
+    else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0)
         load_refine(loader, key, node);
     else if (key != NULL)
         load_key(loader, scope, key, node);
     else if (section != NULL)
         load_section(loader, scope, section, node);
-    else if (strcmp(scope->path, ST_CONSTANTS) == 0)
+    else if (strcmp(scope->path, ST_KEY_CONSTANTS) == 0)
         load_constant(loader, scope, name, map->key_places[index], node);
     else
         load_unknown(loader, scope, map, index);
@@ -434,7 +436,7 @@ void st_loader_read_job(st_loader *loader, const char *name)
 
 void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice)
 {
-    const st_key_section *section = st_section_find(ST_STACK);
+    const st_key_section *section = st_section_find(ST_KEY_STACK);
     const map_scope scope = {section, "", &choice->file, NULL};
     if (choice->name != NULL)
         lay_file(loader, section, choice->name, choice->place, NULL, 0);

@@ -3,6 +3,7 @@
 #include "job/keys.h"
 #include "job/sections.h"
 #include "job/value.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -125,7 +126,7 @@ void st_job_write_reference(st_buffer *buffer)
             st_buffer_printf(buffer, " A map, or the name of a file in `%s`.",
                              folders[section->folder]);
         st_buffer_text(buffer, "\n");
-        if (strcmp(section->path, ST_CONSTANTS) == 0)
+        if (strcmp(section->path, ST_KEY_CONSTANTS) == 0)
             st_buffer_text(buffer,
                            "\nAny name of letters, digits and `_` that does not begin with a "
                            "digit, except `base`, `source` and `doc`.\n");

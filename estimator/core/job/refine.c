@@ -5,6 +5,7 @@
  */
 #include "job/files.h"
 #include "job/leaf.h"
+#include "steptime/keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -177,7 +178,7 @@ static bool read_entry(st_loader *loader, const st_yaml_node *node)
         entry.place = node->key_places[0];
         node = node->items[0];
     } else if (node->kind != ST_YAML_MAP || st_yaml_get(node, "plugin") == NULL) {
-        st_leaf_refuse(loader, ST_REFINE, node, expected_entry);
+        st_leaf_refuse(loader, ST_KEY_REFINE, node, expected_entry);
         return false;
     }
     for (size_t i = 0; i < node->count; i++)

@@ -7,6 +7,7 @@
 #include "job/sections.h"
 #include "job/files.h"
 #include "job/job_loader.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static st_status refuse_path(const char *path, st_place place, st_errors *errors
         return st_fail(errors, ST_ERR_USAGE, place,
                        "%s is a section, not a key" ST_EXPECTED "one of its keys: %s", path,
                        st_section_paths(section, errors));
-    if (strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
+    if (strncmp(path, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
         return st_fail(errors, ST_ERR_USAGE, place,
                        "'%.100s' is no name of a constant" ST_EXPECTED
                        "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
@@ -59,16 +60,16 @@ static st_status refuse_path(const char *path, st_place place, st_errors *errors
 
 size_t st_option_plugin(const char *path)
 {
-    if (strncmp(path, ST_REFINE ".", sizeof ST_REFINE) != 0)
+    if (strncmp(path, ST_KEY_REFINE ".", sizeof ST_KEY_REFINE) != 0)
         return 0;
-    const char *plugin = path + sizeof ST_REFINE;
+    const char *plugin = path + sizeof ST_KEY_REFINE;
     size_t length = strcspn(plugin, ".");
     return plugin[length] == '.' && plugin[length + 1] != '\0' ? length : 0;
 }
 
 st_status st_target_find(const char *path, st_place place, st_target *target, st_errors *errors)
 {
-    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
+    static const size_t prefix = sizeof ST_KEY_CONSTANTS; /* with its dot */
     const st_key_section *section = st_section_find(path);
     *target = (st_target){.key = st_key_find(path)};
     if (target->key != NULL)
@@ -78,7 +79,7 @@ st_status st_target_find(const char *path, st_place place, st_target *target, st
         return ST_OK;
     }
     bool is_constant =
-        strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix);
+        strncmp(path, ST_KEY_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix);
     return is_constant || st_option_plugin(path) > 0 ? ST_OK : refuse_path(path, place, errors);
 }
 
@@ -158,7 +159,7 @@ static void apply_key(st_loader *loader, const st_set *set)
     double number = 0;
     st_status status = st_value_parse(set->key, &set->value, &number, loader->errors);
     st_note(&loader->status, status);
-    if (status == ST_OK && strcmp(set->key->path, ST_REFINE) == 0 &&
+    if (status == ST_OK && strcmp(set->key->path, ST_KEY_REFINE) == 0 &&
         !st_loader_split_refine(loader, &set->value))
         return;
     if (status == ST_OK)
@@ -189,7 +190,7 @@ static void apply_set(st_loader *loader, const st_set *set)
         apply_key(&inner, set);
     else if (set->option != NULL) {
         st_job *job = inner.job;
-        const char *plugin = set->option + sizeof ST_REFINE;
+        const char *plugin = set->option + sizeof ST_KEY_REFINE;
         size_t length = st_option_plugin(set->option);
         const st_option_set added = {.plugin = st_arena_copy(inner.arena, plugin, length),
                                      .option = {.name = plugin + length + 1,

@@ -9,6 +9,7 @@
 #include "job/job_loader.h"
 #include "job/files.h"
 #include "job/leaf.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -16,15 +17,15 @@ enum { SHEETS_MAX = 32 };
 
 /* What a stack may say; sections end in a dot. */
 static const char *const allowed[] = {
-    "name",
-    "recompute",
-    "attention",
-    "parallel.zero",
-    "parallel.sequence_parallel",
-    "parallel.scatter_gather",
-    "precision.",
-    "overlap.",
-    "cluster.gpu.gemm_efficiency",
+    ST_KEY_NAME,
+    ST_KEY_RECOMPUTE,
+    ST_KEY_ATTENTION,
+    ST_KEY_PARALLEL_ZERO,
+    ST_KEY_PARALLEL_SEQUENCE_PARALLEL,
+    ST_KEY_PARALLEL_SCATTER_GATHER,
+    ST_KEY_PRECISION ".",
+    ST_KEY_OVERLAP ".",
+    ST_KEY_CLUSTER_GPU_GEMM_EFFICIENCY,
 };
 
 static bool is_allowed(const char *path)
@@ -72,7 +73,7 @@ static void search_sheet(sheet_search *search, const char *name, st_place place)
                                            arena, &source, search->errors);
     if (status != ST_OK || st_yaml_read(&source, arena, &root, search->errors) != ST_OK)
         return;
-    const st_yaml_node *stack = st_yaml_get(root, ST_STACK);
+    const st_yaml_node *stack = st_yaml_get(root, ST_KEY_STACK);
     if (stack != NULL && st_leaf_is_scalar(stack)) {
         search->name = stack->text;
         search->place = stack->place;
@@ -120,7 +121,7 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
                     "recompute, attention, parallel.zero, parallel.sequence_parallel, "
                     "precision, overlap, constants or gpus",
                     keys[i].path);
-        else if (strcmp(keys[i].path, "name") != 0 && gives_way(&loader->job->values[i]))
+        else if (strcmp(keys[i].path, ST_KEY_NAME) != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
 }
@@ -131,7 +132,7 @@ void st_loader_apply_stack(st_loader *loader)
     bool is_default = choice.name == NULL && choice.node == NULL;
     if (is_default) {
         /* The stack that the sheet of the job names. */
-        const st_key *key = st_key_find("sheet");
+        const st_key *key = st_key_find(ST_KEY_SHEET);
         const st_job_value *own = &loader->job->values[st_key_index(key)];
         sheet_search search = {.loader = loader, .errors = st_errors_create()};
         if (search.errors == NULL)
@@ -166,7 +167,7 @@ void st_loader_apply_stack(st_loader *loader)
     inner.job->gpu_count = loader->job->gpu_count;
     inner.reading_stack = stack;
     st_loader_read_stack(&inner, &choice);
-    const st_job_value *name = &inner.job->values[st_key_index(st_key_find("name"))];
+    const st_job_value *name = &inner.job->values[st_key_index(st_key_find(ST_KEY_NAME))];
     stack->title = name->text != NULL ? name->text : stack->name;
     loader->files_read = inner.files_read;
     loader->status = inner.status;
@@ -182,5 +183,5 @@ void st_loader_apply_stack(st_loader *loader)
     }
     loader->job->stack = stack;
     loader->job->runs = inner.job->runs;
-    loader->job->section_names[st_section_index(st_section_find(ST_STACK))] = stack->name;
+    loader->job->section_names[st_section_index(st_section_find(ST_KEY_STACK))] = stack->name;
 }

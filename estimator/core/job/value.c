@@ -8,6 +8,7 @@
 #include "base/error_scope.h"
 #include "base/utf8.h"
 #include "job/keys.h"
+#include "steptime/keys.h"
 
 #include <float.h>
 #include <math.h>
@@ -87,7 +88,7 @@ static const char *join_names(const char *const *names, size_t count, char *text
 
 static bool is_version(const st_key *key)
 {
-    return strcmp(key->path, "cluster.nccl_version") == 0;
+    return strcmp(key->path, ST_KEY_CLUSTER_NCCL_VERSION) == 0;
 }
 
 /* "2.27.3" as NCCL's header counts it: 22703. */
@@ -260,7 +261,7 @@ static bool names_plugin(const st_value_text *value)
 
 bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
 {
-    return strcmp(key->path, "parallel.schedule") == 0 && names_plugin(value);
+    return strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) == 0 && names_plugin(value);
 }
 
 /* A schedule that no formula knows counts as the default one wherever a sheet wants a number. */
@@ -276,7 +277,7 @@ static st_status parse_enum(const st_key *key, const st_value_text *value, doubl
             .text = key->default_text, .length = strlen(key->default_text), .place = value->place};
         return st_value_parse_name(key->path, &standard, names, count, number, errors);
     }
-    if (strcmp(key->path, "parallel.schedule") != 0)
+    if (strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) != 0)
         return st_value_parse_name(key->path, value, names, count, number, errors);
     if (st_value_parse_name(key->path, value, names, count, number, NULL) == ST_OK)
         return ST_OK;
@@ -330,7 +331,7 @@ static st_status parse_text(const st_key *key, const st_value_text *value, doubl
     if (!clean)
         return refuse_for_key(key, value, errors);
     st_status status =
-        strcmp(key->path, "parallel.order") == 0 ? check_order(value, errors) : ST_OK;
+        strcmp(key->path, ST_KEY_PARALLEL_ORDER) == 0 ? check_order(value, errors) : ST_OK;
     if (status == ST_OK)
         *number = 0;
     return status;

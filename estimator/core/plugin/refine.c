@@ -9,6 +9,7 @@
 #include "base/dimension.h"
 
 #include "base/error_scope.h"
+#include "steptime/keys.h"
 #include "steptime/tool/profiles.h"
 #include "job/files.h"
 #include "job/keys.h"
@@ -196,11 +197,12 @@ static st_status tie_group(refining *own, const st_sheet_function *function, st_
     if (has_count(function, "ranks"))
         group->ranks = tie_column(provider, names, units, "ranks");
     else
-        status = tie_key(own, provider, names, units, "cluster.nodes", &group->nodes);
+        status = tie_key(own, provider, names, units, ST_KEY_CLUSTER_NODES, &group->nodes);
     if (status == ST_OK && has_count(function, "per_node"))
         group->per_node = tie_column(provider, names, units, "per_node");
     else if (status == ST_OK)
-        status = tie_key(own, provider, names, units, "cluster.gpus_per_node", &group->per_node);
+        status =
+            tie_key(own, provider, names, units, ST_KEY_CLUSTER_GPUS_PER_NODE, &group->per_node);
     return status;
 }
 

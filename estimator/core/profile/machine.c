@@ -4,6 +4,7 @@
 
 #include "base/json_read.h"
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
 
 #include <math.h>
@@ -53,14 +54,15 @@ static double number_of(const st_job *job, const char *key)
 
 st_profile_machine st_profile_machine_of(const st_job *job)
 {
-    const st_job_value *gpu = st_job_value_of(job, "cluster.gpu.name");
-    return (st_profile_machine){
-        .whose = "the job",
-        .gpu = gpu != NULL && gpu->origin != ST_ORIGIN_NONE ? gpu->text : NULL,
-        .nccl = number_of(job, "cluster.nccl_version"),
-        .links = number_of(job, "cluster.gpu.link_bandwidth"),
-        .nics = number_of(job, "cluster.nodes") > 1 ? number_of(job, "cluster.nic_bandwidth")
-                                                    : (double)NAN};
+    const st_job_value *gpu = st_job_value_of(job, ST_KEY_CLUSTER_GPU_NAME);
+    return (st_profile_machine){.whose = "the job",
+                                .gpu =
+                                    gpu != NULL && gpu->origin != ST_ORIGIN_NONE ? gpu->text : NULL,
+                                .nccl = number_of(job, ST_KEY_CLUSTER_NCCL_VERSION),
+                                .links = number_of(job, ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH),
+                                .nics = number_of(job, ST_KEY_CLUSTER_NODES) > 1
+                                            ? number_of(job, ST_KEY_CLUSTER_NIC_BANDWIDTH)
+                                            : (double)NAN};
 }
 
 /* ---- what an entry says ---- */

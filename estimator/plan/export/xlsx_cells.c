@@ -3,6 +3,7 @@
 #include "estimate/groups.h"
 #include "base/same.h"
 #include "export/xlsx_book.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -79,8 +80,8 @@ static const char *job_of(st_book *book)
     if (job == NULL)
         return "no job: what the sheet has no default for is to be filled in on the sheet Inputs";
     return st_arena_printf(book->file->arena, "model %s, cluster %s, job %s",
-                           st_text_or_empty(st_job_section_name(job, "model")),
-                           st_text_or_empty(st_job_section_name(job, "cluster")),
+                           st_text_or_empty(st_job_section_name(job, ST_KEY_MODEL)),
+                           st_text_or_empty(st_job_section_name(job, ST_KEY_CLUSTER)),
                            st_text_or_empty(st_job_file(job)));
 }
 

@@ -8,6 +8,7 @@
 #include "job/job_loader.h"
 #include "job/keys.h"
 #include "search/search_make.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void put_sets(writer *self)
         for (size_t k = i + 1; k < search->own_set_count; k++)
             again = again || strncmp(search->request.space.sets[k], set, length + 1) == 0;
         const char *key = st_arena_copy(arena, set, length);
-        bool varied = search->layouts && key != NULL && strcmp(key, "parallel.layout") == 0;
+        bool varied = search->layouts && key != NULL && strcmp(key, ST_KEY_PARALLEL_LAYOUT) == 0;
         if (key != NULL && !again && !varied && set[length] == '=')
             put(self, key, set + length + 1, "--set", true);
     }
@@ -88,7 +89,7 @@ static bool is_held(const st_search *search, st_plan_param param)
 
 static void put_file_value(writer *self, const st_job_value *value)
 {
-    static const char *const shown[] = {"batch", "parallel", "recompute"};
+    static const char *const shown[] = {ST_KEY_BATCH, ST_KEY_PARALLEL, ST_KEY_RECOMPUTE};
     st_arena *arena = self->search->space->arena;
     st_plan_param param = st_plan_param_find(value->path);
     bool is_shown = false;
@@ -108,7 +109,7 @@ static void put_file_value(writer *self, const st_job_value *value)
 /* What the job's files say beside the model and the cluster. */
 static void put_job(writer *self)
 {
-    static const char *const apart[] = {"name", "sheet", "model", "cluster"};
+    static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_MODEL, ST_KEY_CLUSTER};
     const st_job *job = self->search->space->base.job;
     size_t count = 0;
     const st_key *keys = st_keys(&count);
@@ -137,7 +138,7 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
         }
     }
     if (search->layouts) {
-        st_put_text(list, NULL, "parallel.layout");
+        st_put_text(list, NULL, ST_KEY_PARALLEL_LAYOUT);
         st_text_add(arena, &text, " ", "layout");
     }
     for (size_t i = 0; i < search->space->axis_count; i++) {
@@ -227,7 +228,7 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
                    .list = st_put_list(root, "held"),
                    .text = "",
                    .by = ""};
-    static const char *const sections[] = {"model", "cluster", "stack"};
+    static const char *const sections[] = {ST_KEY_MODEL, ST_KEY_CLUSTER, ST_KEY_STACK};
     for (size_t i = 0; i < ST_COUNT(sections); i++) {
         const char *name = st_job_section_name(self.search->space->base.job, sections[i]);
         if (name != NULL && strcmp(name, "inline") != 0 &&

@@ -3,13 +3,15 @@
 #include "search/search_make.h"
 
 #include "base/error_scope.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
 /* Whether some axis may make an estimate one of another kind; the keys of a plan do not. */
 static bool kinds_may_differ(const st_space *space)
 {
-    static const char *const sections[] = {"model", "cluster", "precision", "stack"};
+    static const char *const sections[] = {ST_KEY_MODEL, ST_KEY_CLUSTER, ST_KEY_PRECISION,
+                                           ST_KEY_STACK};
     for (size_t i = 0; i < space->axis_count; i++) {
         const char *path = space->axes[i].axis.path;
         for (size_t k = 0; k < ST_COUNT(sections); k++) {

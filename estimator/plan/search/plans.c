@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 #include "base/memory.h"
+#include "steptime/keys.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,19 +12,19 @@
 #include <string.h>
 
 static const char *const keys[ST_PARAMS] = {
-    [ST_PARAM_NODES] = "cluster.nodes",
-    [ST_PARAM_TP] = "parallel.tp",
-    [ST_PARAM_CP] = "parallel.cp",
-    [ST_PARAM_PP] = "parallel.pp",
-    [ST_PARAM_DP] = "parallel.dp",
-    [ST_PARAM_VIRTUAL] = "parallel.virtual_stages",
-    [ST_PARAM_EP] = "parallel.ep",
-    [ST_PARAM_MICRO] = "batch.micro",
-    [ST_PARAM_FIRST] = "parallel.first_stage_layers",
-    [ST_PARAM_LAST] = "parallel.last_stage_layers",
-    [ST_PARAM_RECOMPUTE] = "recompute",
-    [ST_PARAM_SEQUENCE] = "parallel.sequence_parallel",
-    [ST_PARAM_ZERO] = "parallel.zero",
+    [ST_PARAM_NODES] = ST_KEY_CLUSTER_NODES,
+    [ST_PARAM_TP] = ST_KEY_PARALLEL_TP,
+    [ST_PARAM_CP] = ST_KEY_PARALLEL_CP,
+    [ST_PARAM_PP] = ST_KEY_PARALLEL_PP,
+    [ST_PARAM_DP] = ST_KEY_PARALLEL_DP,
+    [ST_PARAM_VIRTUAL] = ST_KEY_PARALLEL_VIRTUAL_STAGES,
+    [ST_PARAM_EP] = ST_KEY_PARALLEL_EP,
+    [ST_PARAM_MICRO] = ST_KEY_BATCH_MICRO,
+    [ST_PARAM_FIRST] = ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+    [ST_PARAM_LAST] = ST_KEY_PARALLEL_LAST_STAGE_LAYERS,
+    [ST_PARAM_RECOMPUTE] = ST_KEY_RECOMPUTE,
+    [ST_PARAM_SEQUENCE] = ST_KEY_PARALLEL_SEQUENCE_PARALLEL,
+    [ST_PARAM_ZERO] = ST_KEY_PARALLEL_ZERO,
 };
 
 const char *st_plan_param_key(st_plan_param param)
@@ -40,10 +41,10 @@ st_plan_param st_plan_param_find(const char *key)
 }
 
 static const char *const base_keys[ST_PLAN_BASES] = {
-    [ST_PLAN_LAYERS] = "model.layers",
-    [ST_PLAN_BATCH] = "batch.global",
-    [ST_PLAN_EXPERTS] = "model.experts",
-    [ST_PLAN_EXPERT_TP] = "parallel.expert_tp",
+    [ST_PLAN_LAYERS] = ST_KEY_MODEL_LAYERS,
+    [ST_PLAN_BATCH] = ST_KEY_BATCH_GLOBAL,
+    [ST_PLAN_EXPERTS] = ST_KEY_MODEL_EXPERTS,
+    [ST_PLAN_EXPERT_TP] = ST_KEY_PARALLEL_EXPERT_TP,
 };
 
 const char *st_plan_base_key(st_plan_base base)

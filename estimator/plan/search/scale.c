@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/error_scope.h"
 #include "job/bind.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ typedef struct study {
 
 static void hold_plan(const st_scale_request *request, st_search_request *search)
 {
-    static const char *const only_dp[] = {"parallel.dp"};
+    static const char *const only_dp[] = {ST_KEY_PARALLEL_DP};
     if (request->fixed) {
         search->only = only_dp;
         search->only_count = 1;
@@ -54,8 +55,9 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
     for (size_t i = 0; i < made->space.set_count; i++)
         sets[i] = made->space.sets[i];
     if (self->request->weak && row->batch > 0) {
-        sets[made->space.set_count] = st_arena_printf(
-            self->arena, "batch.global=%s", st_number_format(row->batch, number, sizeof number));
+        sets[made->space.set_count] =
+            st_arena_printf(self->arena, ST_KEY_BATCH_GLOBAL "=%s",
+                            st_number_format(row->batch, number, sizeof number));
         if (sets[made->space.set_count++] == NULL)
             return st_out_of_memory(self->errors);
     }
@@ -145,9 +147,10 @@ static st_status read_job(study *self)
     if (status != ST_OK)
         return status;
     const st_job *job = search->space->base.job;
-    self->job_gpus = st_job_number(job, "parallel.tp") * st_job_number(job, "parallel.cp") *
-                     st_job_number(job, "parallel.pp") * st_job_number(job, "parallel.dp");
-    self->job_batch = st_job_number(job, "batch.global");
+    self->job_gpus =
+        st_job_number(job, ST_KEY_PARALLEL_TP) * st_job_number(job, ST_KEY_PARALLEL_CP) *
+        st_job_number(job, ST_KEY_PARALLEL_PP) * st_job_number(job, ST_KEY_PARALLEL_DP);
+    self->job_batch = st_job_number(job, ST_KEY_BATCH_GLOBAL);
     self->scale->space = search;
     self->scale->goal = search->goal;
     self->scale->sheet = st_sheet_name(search->space->base.sheet);

@@ -2,6 +2,7 @@
 /* A scaling study as a result: a row for each number of GPUs. */
 #include "search/held.h"
 #include "search/scale.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,7 +137,7 @@ static void say_head(const st_scale *scale, st_node *root)
         st_say(root, "search   %s%s\n", st_method_name(scale->guide.method),
                pruned ? ", with rules that skip plans" : "");
     }
-    st_search_put_held(scale->space, scale->weak ? "batch.global" : NULL, 9, root);
+    st_search_put_held(scale->space, scale->weak ? ST_KEY_BATCH_GLOBAL : NULL, 9, root);
     st_say(root, "\n");
 }
 

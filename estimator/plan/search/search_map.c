@@ -7,6 +7,7 @@
 
 #include "job/bind.h"
 #include "base/memory.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -34,7 +35,7 @@ static st_status read_keys(const char *const keys[2], st_arena *arena, search_ma
         /* "tp" is "parallel.tp". */
         const char *name = keys[i];
         st_plan_param param = st_plan_param_find(name);
-        const char *whole = st_arena_printf(arena, "parallel.%s", name);
+        const char *whole = st_arena_printf(arena, ST_KEY_PARALLEL ".%s", name);
         map->params[i] = param == ST_PARAMS && whole != NULL ? st_plan_param_find(whole) : param;
         if (map->params[i] == ST_PARAMS)
             return st_fail(errors, ST_ERR_USAGE, place,

@@ -7,6 +7,7 @@
 #include "estimate/settled_layout.h"
 #include "job/bind.h"
 #include "job/job_loader.h"
+#include "steptime/keys.h"
 #include "sweep/space_bind.h"
 
 #include <math.h>
@@ -293,7 +294,7 @@ static st_status choose_given(st_search *search, const st_varied *given,
  */
 static bool is_other_end_given(const st_search *search, st_plan_param param)
 {
-    const st_job_value *layout = st_job_value_of(search->space->base.job, "parallel.layout");
+    const st_job_value *layout = st_job_value_of(search->space->base.job, ST_KEY_PARALLEL_LAYOUT);
     bool end = param == ST_PARAM_FIRST || param == ST_PARAM_LAST;
     st_plan_param other = param == ST_PARAM_FIRST ? ST_PARAM_LAST : ST_PARAM_FIRST;
     bool given = end && (layout->origin != ST_ORIGIN_NONE ||
@@ -409,14 +410,15 @@ static bool is_closed(const st_search *search, const char *key)
 /* GPUs of a node that plans take; 0: unknown. */
 static double node_size_of(const st_search *search)
 {
-    double used = number_of(search, "cluster.gpus_used_per_node");
-    return used > 0 ? used : number_of(search, "cluster.gpus_per_node");
+    double used = number_of(search, ST_KEY_CLUSTER_GPUS_USED_PER_NODE);
+    return used > 0 ? used : number_of(search, ST_KEY_CLUSTER_GPUS_PER_NODE);
 }
 
 /* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
 static st_status choose_gpus(st_search *search, st_errors *errors)
 {
-    static const char *const sizes[] = {"parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"};
+    static const char *const sizes[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_CP, ST_KEY_PARALLEL_PP,
+                                        ST_KEY_PARALLEL_DP};
     if (search->request.gpus != NULL)
         return ST_OK; /* they were read before the space was made */
     double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
@@ -427,9 +429,9 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
     for (size_t i = 0; i < ST_COUNT(sizes); i++)
         *gpus *= number_of(search, sizes[i]);
     if (*gpus <= 1) { /* the job has no plan yet: all that there are */
-        *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);
+        *gpus = number_of(search, ST_KEY_CLUSTER_NODES) * (node > 0 ? node : 1);
         search->gpus_from =
-            is_closed(search, "cluster.nodes") ? "of one node" : "of the job's cluster";
+            is_closed(search, ST_KEY_CLUSTER_NODES) ? "of one node" : "of the job's cluster";
     }
     search->wanted.gpus = gpus;
     search->wanted.gpus_count = 1;
@@ -522,7 +524,7 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
 /* Where GPUs in a node differ from row to row, nodes do. */
 static st_status find_bases(st_search *search, st_errors *errors)
 {
-    static const char node_size[] = "cluster.gpus_per_node";
+    static const char node_size[] = ST_KEY_CLUSTER_GPUS_PER_NODE;
     st_plan_request *wanted = &search->wanted;
     st_status status = ST_OK;
     for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++)
@@ -550,7 +552,7 @@ void st_search_keep_own(st_space *space)
 static void limit_to_stack(st_search *search)
 {
     const st_space *space = search->space;
-    if (st_space_axis_of(space, ST_STACK) != SIZE_MAX)
+    if (st_space_axis_of(space, ST_KEY_STACK) != SIZE_MAX)
         return;
     const st_stack_runs *runs = &space->base.job->runs;
     st_plan_request *wanted = &search->wanted;
@@ -644,10 +646,10 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     if (status != ST_OK)
         return status;
     wanted->choices[ST_PARAM_NODES].read =
-        st_sheet_reading(search->space->sheet, "cluster.nodes") != NULL;
+        st_sheet_reading(search->space->sheet, ST_KEY_CLUSTER_NODES) != NULL;
     st_search_keep_own(search->space);
     if (st_has_open_layout(search->space->base.job)) /* embedding and loss, and prediction */
-        wanted->balanced = number_of(search, "model.mtp") > 0 ? 3 : 2;
+        wanted->balanced = number_of(search, ST_KEY_MODEL_MTP) > 0 ? 3 : 2;
     limit_to_stack(search);
     status = find_bases(search, errors);
     if (status == ST_OK)

@@ -8,6 +8,7 @@
 #include "estimate/settled_layout.h"
 #include "job/bind.h"
 #include "job/keys.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 #include "job/sections.h"
 
@@ -111,7 +112,7 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
     return status;
 }
 
-static const char layout_key[] = "parallel.layout";
+static const char layout_key[] = ST_KEY_PARALLEL_LAYOUT;
 
 /* --vary parallel.layout, also with that as its only value: every plan gets the layout that
  * balances it. Other values are those of an axis. */
@@ -134,7 +135,7 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
         const st_varied *varied = &search->varied[i];
         search->layouts = search->layouts || is_open_layout(varied);
         if (varied->param == ST_PARAMS && !is_open_layout(varied)) {
-            bool orders = varied->text == NULL && strcmp(varied->key, "parallel.order") == 0;
+            bool orders = varied->text == NULL && strcmp(varied->key, ST_KEY_PARALLEL_ORDER) == 0;
             options[count] = varied->option;
             axes[count++] = orders ? all_orders : varied->given;
         }
@@ -176,17 +177,17 @@ static bool is_open(const st_search *search, const st_job *job, const char *key)
     st_origin origin = st_job_value_of(job, key)->origin;
     return origin == ST_ORIGIN_NONE ||
            (origin == ST_ORIGIN_STACK && search->request.only_count == 0 &&
-            ST_HAS(search->varied, search->varied_count, key, ST_STACK));
+            ST_HAS(search->varied, search->varied_count, key, ST_KEY_STACK));
 }
 
 /* --- GPUs of a node that are used ------------------------------------------------------------ */
 
-static const char used_key[] = "cluster.gpus_used_per_node";
+static const char used_key[] = ST_KEY_CLUSTER_GPUS_USED_PER_NODE;
 
 /* Whether rows of the search have other nodes. */
 static bool varies_nodes(const st_search *search)
 {
-    static const char *const keys[] = {"cluster", "cluster.gpus_per_node", used_key};
+    static const char *const keys[] = {ST_KEY_CLUSTER, ST_KEY_CLUSTER_GPUS_PER_NODE, used_key};
     for (size_t i = 0; i < search->varied_count; i++)
         if (st_has_text(keys, ST_COUNT(keys), search->varied[i].key))
             return true;
@@ -198,11 +199,12 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
                             st_errors *errors)
 {
     /* Tensor-parallel ranks that --set gives; 0: they vary. */
-    const st_node_counts counts = {
-        .gpus = search->wanted.gpus,
-        .count = search->wanted.gpus_count,
-        .node = st_job_number(job, "cluster.gpus_per_node"),
-        .group = st_search_is_set(search, "parallel.tp") ? st_job_number(job, "parallel.tp") : 0};
+    const st_node_counts counts = {.gpus = search->wanted.gpus,
+                                   .count = search->wanted.gpus_count,
+                                   .node = st_job_number(job, ST_KEY_CLUSTER_GPUS_PER_NODE),
+                                   .group = st_search_is_set(search, ST_KEY_PARALLEL_TP)
+                                                ? st_job_number(job, ST_KEY_PARALLEL_TP)
+                                                : 0};
     st_origin origin = st_job_value_of(job, used_key)->origin;
     bool given = origin != ST_ORIGIN_NONE && origin != ST_ORIGIN_DEFAULT;
     if (counts.count == 0 || counts.node < 1 || given || varies_nodes(search))
@@ -242,8 +244,9 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
 static bool add_layout(const st_search *search, const st_job *job, const char **sets, size_t *count,
                        st_arena *arena)
 {
-    static const char *const ends[] = {"parallel.first_stage_layers", "parallel.last_stage_layers",
-                                       "parallel.account_embedding", "parallel.account_loss"};
+    static const char *const ends[] = {
+        ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, ST_KEY_PARALLEL_LAST_STAGE_LAYERS,
+        ST_KEY_PARALLEL_ACCOUNT_EMBEDDING, ST_KEY_PARALLEL_ACCOUNT_LOSS};
     if (!search->layouts)
         return true;
     sets[(*count)++] = st_arena_printf(arena, "%s=%s", layout_key, ST_LAYOUT_AUTO);
@@ -271,8 +274,9 @@ static st_status check_layouts(const st_search *search, const st_sheet *sheet, s
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
                            st_arena *arena, st_errors *errors)
 {
-    static const char *const keys[] = {"batch.micro", "recompute", "cluster.nodes"};
-    static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
+    static const char *const keys[] = {ST_KEY_BATCH_MICRO, ST_KEY_RECOMPUTE, ST_KEY_CLUSTER_NODES};
+    static const char *const values[] = {ST_KEY_BATCH_MICRO "=1", ST_KEY_RECOMPUTE "=none",
+                                         ST_KEY_CLUSTER_NODES "=1"};
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
     const char **sets = st_arena_alloc(arena, space->set_count + 10, sizeof *sets);
@@ -570,7 +574,7 @@ static const char *find_layout(const st_search *search, uint64_t row, const char
     read_plan(search, row, values);
     const double chunks = values[ST_PARAM_VIRTUAL];
     (void)!st_settled_job(search->space->paths, &request, search->space->arena, &job, NULL);
-    bool folded = st_job_number(job, "parallel.virtual_stages") != chunks;
+    bool folded = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) != chunks;
     const char *text = folded ? ST_LAYOUT_AUTO : st_job_value_of(job, layout_key)->text;
     const found_layout found = {row,
                                 st_arena_printf(search->space->arena, "%s=%s", layout_key, text)};

@@ -14,6 +14,7 @@
 #include "job/keys.h"
 #include "job/job_loader.h"
 #include "plugin/words.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -111,9 +112,11 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
 
 /* What the library's providers are made from. */
 static const char *const program_texts[] = {
-    "parallel.order",         "model.layer_list",           "model.pattern",
-    "parallel.layout",        "cluster.topology",           "collectives.all_reduce",
-    "collectives.all_gather", "collectives.reduce_scatter", "collectives.all_to_all"};
+    ST_KEY_PARALLEL_ORDER,         ST_KEY_MODEL_LAYER_LIST,
+    ST_KEY_MODEL_PATTERN,          ST_KEY_PARALLEL_LAYOUT,
+    ST_KEY_CLUSTER_TOPOLOGY,       ST_KEY_COLLECTIVES_ALL_REDUCE,
+    ST_KEY_COLLECTIVES_ALL_GATHER, ST_KEY_COLLECTIVES_REDUCE_SCATTER,
+    ST_KEY_COLLECTIVES_ALL_TO_ALL};
 enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
 /* An axis that is no column: its values are texts, or options that plugins read. */
@@ -134,7 +137,7 @@ static st_status refuse_unread(binder *self, const st_axis *axis)
     if (constants == NULL)
         return st_out_of_memory(self->errors);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
+        if (strncmp(inputs[i].from, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
             constants[read++] = inputs[i].from;
     return st_fail(self->errors, ST_ERR_USAGE, axis->place,
                    "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
@@ -184,8 +187,8 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
         if (key != NULL && key->kind == ST_KEY_TEXT &&
             !st_has_text(program_texts, PROGRAM_TEXTS, key->path)) {
             const st_axis *axis = &space->axes[i].axis;
-            bool sheet = strcmp(axis->path, "sheet") == 0;
-            bool refine = strcmp(axis->path, ST_REFINE) == 0;
+            bool sheet = strcmp(axis->path, ST_KEY_SHEET) == 0;
+            bool refine = strcmp(axis->path, ST_KEY_REFINE) == 0;
             checked =
                 st_fail(self.errors, ST_ERR_USAGE, axis->place,
                         "%s cannot be an axis: %s" ST_HINT "%s", axis->path,
@@ -209,8 +212,8 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
 static st_status load_job(const st_space *space, const size_t *digits, bool alone,
                           const st_job **job, st_errors *errors)
 {
-    static const char *const single[] = {"parallel.tp=1", "parallel.cp=1", "parallel.dp=1",
-                                         "parallel.pp=1"};
+    static const char *const single[] = {ST_KEY_PARALLEL_TP "=1", ST_KEY_PARALLEL_CP "=1",
+                                         ST_KEY_PARALLEL_DP "=1", ST_KEY_PARALLEL_PP "=1"};
     size_t count = 0;
     const char **sets = list_sets(space, digits, ST_SPACE_ORDER_GROUPS, &count);
     if (sets == NULL)
@@ -327,9 +330,9 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
     const st_axis *cluster = NULL;
     for (size_t i = 0; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
-        if (strcmp(axis->path, ST_STACK) == 0)
+        if (strcmp(axis->path, ST_KEY_STACK) == 0)
             stack = axis;
-        else if (axis->section != NULL && strncmp(axis->path, "cluster", 7) == 0)
+        else if (axis->section != NULL && strncmp(axis->path, ST_KEY_CLUSTER, 7) == 0)
             cluster = axis;
     }
     st_status status =
@@ -379,7 +382,7 @@ static bool is_settled(const void *context, const st_sheet_input *input, double 
 {
     const variant_job *own = context;
     const st_space *space = own->space;
-    bool moves = strncmp(input->from, "model.", 6) != 0;
+    bool moves = strncmp(input->from, ST_KEY_MODEL ".", 6) != 0;
     for (size_t i = 0; i < space->driven_count && !moves; i++)
         moves = strcmp(space->base.inputs[space->driven[i].input].input->from, input->from) == 0;
     return !moves && st_job_settles(own->job, input, value);
@@ -419,7 +422,7 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
     st_status status = gather(space, digits, &estimate, errors);
     if (status != ST_OK)
         return status;
-    const char *order = st_job_text(estimate.job, "parallel.order");
+    const char *order = st_job_text(estimate.job, ST_KEY_PARALLEL_ORDER);
     static const char *const names[ST_SPACE_ORDER_GROUPS] = {"tp", "cp", "dp", "pp"};
     variant->order = order[0] != '\0' ? order : NULL;
     for (const char *word = order; *word != '\0';) {
@@ -471,8 +474,8 @@ static const st_refinement *without_axes(const st_space *space, const st_refinem
     st_refinement_option *kept = st_arena_alloc(space->arena, from->option_count + 1, sizeof *kept);
     size_t count = 0;
     for (size_t i = 0; entry != NULL && kept != NULL && i < from->option_count; i++) {
-        const char *path =
-            st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin, from->options[i].name);
+        const char *path = st_arena_printf(space->arena, ST_KEY_REFINE ".%s.%s", from->plugin,
+                                           from->options[i].name);
         if (path == NULL)
             return NULL;
         if (st_space_axis_of(space, path) == SIZE_MAX)
@@ -563,8 +566,8 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
         status = count_variants(space, errors);
     if (status != ST_OK)
         return status;
-    static const char *const keys[ST_SPACE_ORDER_GROUPS] = {"parallel.tp", "parallel.cp",
-                                                            "parallel.dp", "parallel.pp"};
+    static const char *const keys[ST_SPACE_ORDER_GROUPS] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_CP,
+                                                            ST_KEY_PARALLEL_DP, ST_KEY_PARALLEL_PP};
     for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
         space->group_sizes[i] =
             (st_group_size){.axis = st_space_axis_of(space, keys[i]),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep as a map of what fits over two of its axes; see plot.h. */
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "sweep/plot.h"
 
@@ -15,7 +16,7 @@ static st_status find_axes(const st_space *space, const char *const keys[2], st_
     for (int side = 0; side < 2; side++) {
         /* "tp" is "parallel.tp". */
         const char *name = keys[side];
-        const char *whole = st_arena_printf(space->arena, "parallel.%s", name);
+        const char *whole = st_arena_printf(space->arena, ST_KEY_PARALLEL ".%s", name);
         size_t own = st_space_axis_of(space, name);
         size_t short_for = whole != NULL ? st_space_axis_of(space, whole) : SIZE_MAX;
         map->axes[side] = own < short_for ? own : short_for;

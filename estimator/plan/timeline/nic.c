@@ -3,6 +3,7 @@
 #include "timeline/nic.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -253,7 +254,7 @@ static st_status read_traffic(nic_builder *builder, st_estimate *estimate, st_er
 st_status st_nic_usage_make(st_estimate *estimate, const st_timeline *timeline, size_t bins,
                             st_arena *arena, st_nic_usage *usage, st_errors *errors)
 {
-    const st_job_value *rate = st_job_value_of(estimate->job, "cluster.nic_bandwidth");
+    const st_job_value *rate = st_job_value_of(estimate->job, ST_KEY_CLUSTER_NIC_BANDWIDTH);
     nic_builder builder = {.timeline = timeline,
                            .arena = arena,
                            .bins = bins,

@@ -3,6 +3,7 @@
 #include "timeline/schedule_choice.h"
 
 #include "plugin/module.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -139,7 +140,7 @@ st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths
 {
     wanted_schedule wanted = {.wish = wish, .paths = paths, .arena = arena, .errors = errors};
     /* The wish, or else what the job says in the same way; no name for those that are built in. */
-    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
+    const st_job_value *own = st_job_value_of(job, ST_KEY_PARALLEL_SCHEDULE);
     wanted.apart = st_job_isolates(job);
     if (wish->name != NULL) {
         wanted.name = st_schedule_is_built_in(wish->name) ? NULL : wish->name;

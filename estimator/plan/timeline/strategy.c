@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "estimate/placement.h"
 #include "estimate/stage_layers.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void check_layers(applier *self)
 {
     const st_strategy *strategy = self->strategy;
     size_t places = strategy->count * strategy->stages[0].layers.count;
-    uint32_t layers = (uint32_t)number_of(self, "model.layers");
+    uint32_t layers = (uint32_t)number_of(self, ST_KEY_MODEL_LAYERS);
     uint32_t next = 0;
     for (size_t i = 0; i < places && self->status == ST_OK; i++) {
         const st_strategy_span *span = span_of(strategy, i);
@@ -70,12 +71,13 @@ static void check_layers(applier *self)
 static void count_experts(applier *self)
 {
     const st_strategy *strategy = self->strategy;
-    const st_job_value *pattern = st_job_value_of(self->job, "model.pattern");
+    const st_job_value *pattern = st_job_value_of(self->job, ST_KEY_MODEL_PATTERN);
     size_t places = strategy->count * strategy->stages[0].layers.count;
     bool is_known = pattern == NULL || pattern->origin == ST_ORIGIN_NONE;
-    double leading = number_of(self, "model.dense_layers");
-    double every =
-        number_of(self, "model.experts") > 0 ? (double)own_or_job(self, 0, "model.moe_every") : 0;
+    double leading = number_of(self, ST_KEY_MODEL_DENSE_LAYERS);
+    double every = number_of(self, ST_KEY_MODEL_EXPERTS) > 0
+                       ? (double)own_or_job(self, 0, ST_KEY_MODEL_MOE_EVERY)
+                       : 0;
     double *moe = st_arena_alloc(self->arena, places, sizeof *moe);
     if (moe == NULL)
         self->status = st_out_of_memory(self->errors);
@@ -131,7 +133,8 @@ static void check_device(applier *self, const st_strategy_span *span, size_t sta
 static void check_devices(applier *self)
 {
     const st_strategy *strategy = self->strategy;
-    double gpus = number_of(self, "cluster.nodes") * number_of(self, "cluster.gpus_per_node");
+    double gpus =
+        number_of(self, ST_KEY_CLUSTER_NODES) * number_of(self, ST_KEY_CLUSTER_GPUS_PER_NODE);
     uint16_t *stage_of = st_arena_alloc(self->arena, ST_STRATEGY_NUMBER + 1, sizeof *stage_of);
     if (stage_of == NULL) {
         self->status = st_out_of_memory(self->errors);
@@ -202,7 +205,7 @@ static void add_count(applier *self, const char *path, size_t count)
 /* Sequences of a micro-batch on each rank of a stage, such that all stages take as many. */
 static size_t micro_of(applier *self, size_t stage, const st_split *first, const st_split *own)
 {
-    double micro = number_of(self, "batch.micro");
+    double micro = number_of(self, ST_KEY_BATCH_MICRO);
     double all = (micro > 0 ? micro : 1) * (double)first->dp;
     double each = all / (double)own->dp;
     if (each != floor(each))
@@ -226,17 +229,17 @@ static st_strategy_variant make_variant(applier *self, size_t stage, const st_sp
     st_strategy_variant made = {
         .tp = (uint32_t)own->tp, .cp = (uint32_t)own->cp, .dp = (uint32_t)own->dp};
     if (own->tp != splits->tp)
-        made.items[made.count++] = count_set(self, "parallel.tp", own->tp);
+        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_TP, own->tp);
     if (own->cp != splits->cp)
-        made.items[made.count++] = count_set(self, "parallel.cp", own->cp);
+        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_CP, own->cp);
     if (own->dp != splits->dp) {
-        made.items[made.count++] = count_set(self, "parallel.dp", own->dp);
+        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_DP, own->dp);
         made.items[made.count++] =
-            count_set(self, "batch.micro", micro_of(self, stage, splits, own));
+            count_set(self, ST_KEY_BATCH_MICRO, micro_of(self, stage, splits, own));
     }
     if (recompute != NULL)
         made.items[made.count++] =
-            checked(self, st_arena_printf(self->arena, "recompute=%s", recompute));
+            checked(self, st_arena_printf(self->arena, ST_KEY_RECOMPUTE "=%s", recompute));
     return made;
 }
 
@@ -253,8 +256,8 @@ static st_split split_stages(applier *self)
     for (size_t i = 0; i < count; i++) {
         const st_strategy_stage *stage = &self->strategy->stages[i];
         size_t devices = device_count(stage);
-        st_split split = {.tp = own_or_job(self, stage->tp, "parallel.tp"),
-                          .cp = own_or_job(self, stage->cp, "parallel.cp"),
+        st_split split = {.tp = own_or_job(self, stage->tp, ST_KEY_PARALLEL_TP),
+                          .cp = own_or_job(self, stage->cp, ST_KEY_PARALLEL_CP),
                           .dp = 1};
         if (devices % (split.tp * split.cp) != 0)
             ST_NOTE(self, ST_ERR_VALUE, stage->devices.items[0].place,
@@ -271,7 +274,7 @@ static st_split split_stages(applier *self)
         variants[i] = make_variant(self, i, splits);
     if (self->status == ST_OK && !self->sets->is_uneven) {
         /* Ranks on the stages of the job's order, where all stages are split alike. */
-        const st_job_value *order = st_job_value_of(self->job, "parallel.order");
+        const st_job_value *order = st_job_value_of(self->job, ST_KEY_PARALLEL_ORDER);
         st_placement placement;
         st_placement_plan plan = {
             .size = {splits->tp, splits->cp, 1, splits->dp, self->strategy->count, 0},
@@ -290,26 +293,27 @@ static st_split split_stages(applier *self)
 
 static void add_plan(applier *self, const st_split *split)
 {
-    static const char *const ends[] = {"parallel.first_stage_layers", "parallel.last_stage_layers"};
+    static const char *const ends[] = {ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+                                       ST_KEY_PARALLEL_LAST_STAGE_LAYERS};
     const st_strategy *strategy = self->strategy;
-    add_count(self, "parallel.pp", strategy->count);
-    add_count(self, "parallel.dp", split->dp);
-    add_count(self, "parallel.virtual_stages", strategy->stages[0].layers.count);
+    add_count(self, ST_KEY_PARALLEL_PP, strategy->count);
+    add_count(self, ST_KEY_PARALLEL_DP, split->dp);
+    add_count(self, ST_KEY_PARALLEL_VIRTUAL_STAGES, strategy->stages[0].layers.count);
     if (strategy->stages[0].tp > 0)
-        add_count(self, "parallel.tp", split->tp);
+        add_count(self, ST_KEY_PARALLEL_TP, split->tp);
     if (strategy->stages[0].cp > 0)
-        add_count(self, "parallel.cp", split->cp);
+        add_count(self, ST_KEY_PARALLEL_CP, split->cp);
     if (self->sets->is_uneven) {
         /* Nodes for as many stages as the largest one: the cluster's own are counted by
          * check_devices. */
-        double per_node = number_of(self, "cluster.gpus_per_node");
+        double per_node = number_of(self, ST_KEY_CLUSTER_GPUS_PER_NODE);
         size_t most = 0;
         for (size_t i = 0; i < self->strategy->count; i++) {
             size_t own = device_count(&self->strategy->stages[i]);
             most = own > most ? own : most;
         }
         if (per_node > 0)
-            add_count(self, "cluster.nodes",
+            add_count(self, ST_KEY_CLUSTER_NODES,
                       (size_t)ceil((double)(most * self->strategy->count) / per_node));
     }
     for (size_t i = 0; i < ST_COUNT(ends); i++)
@@ -318,25 +322,26 @@ static void add_plan(applier *self, const st_split *split)
     /* The layers as parallel.layout writes them; a plan of one stage needs none but in place of
      * the job's. */
     size_t places = self->strategy->count * self->strategy->stages[0].layers.count;
-    const st_job_value *own = st_job_value_of(self->job, "parallel.layout");
+    const st_job_value *own = st_job_value_of(self->job, ST_KEY_PARALLEL_LAYOUT);
     st_buffer text = {0};
     if (places > 1 || (own != NULL && own->origin != ST_ORIGIN_NONE)) {
-        st_buffer_text(&text, "parallel.layout=E");
+        st_buffer_text(&text, ST_KEY_PARALLEL_LAYOUT "=E");
         for (size_t i = 0; i < places; i++) {
             const st_strategy_span *span = span_of(self->strategy, i);
             st_buffer_printf(&text, "%st*%lu", i > 0 ? "|" : "",
                              (unsigned long)span->last - span->first + 1);
         }
-        for (uint32_t mtp = (uint32_t)number_of(self, "model.mtp"); mtp > 0; mtp--)
+        for (uint32_t mtp = (uint32_t)number_of(self, ST_KEY_MODEL_MTP); mtp > 0; mtp--)
             st_buffer_text(&text, "m");
         st_buffer_text(&text, "L");
         add_set(self, st_arena_copy(self->arena, text.data, text.length));
     }
     st_buffer_free(&text);
     if (strategy->stages[0].order != NULL)
-        add_set(self, "parallel.schedule=1f1b");
+        add_set(self, ST_KEY_PARALLEL_SCHEDULE "=1f1b");
     else if (strategy->schedule != NULL)
-        add_set(self, st_arena_printf(self->arena, "parallel.schedule=%s", strategy->schedule));
+        add_set(self,
+                st_arena_printf(self->arena, ST_KEY_PARALLEL_SCHEDULE "=%s", strategy->schedule));
 }
 
 st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_arena *arena,
@@ -359,7 +364,7 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
     if (self.status == ST_OK)
         split = split_stages(&self);
     if (strategy->schedule == NULL && strategy->stages[0].order == NULL) {
-        const st_job_value *own = st_job_value_of(self.job, "parallel.schedule");
+        const st_job_value *own = st_job_value_of(self.job, ST_KEY_PARALLEL_SCHEDULE);
         for (int i = ST_SCHEDULE_ZERO_BUBBLE_V;
              own != NULL && own->text != NULL && i < ST_SCHEDULES; i++)
             if (strcmp(own->text, st_schedule_name((st_schedule_kind)i)) == 0)

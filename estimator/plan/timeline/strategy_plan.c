@@ -6,6 +6,7 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "job/files.h"
+#include "steptime/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
     st_strategy *read = st_arena_alloc(arena, 1, sizeof *read);
     if (read == NULL)
         return st_out_of_memory(errors);
-    const st_job_value *layers = st_job_value_of(job, "model.layers");
+    const st_job_value *layers = st_job_value_of(job, ST_KEY_MODEL_LAYERS);
     if (layers == NULL || layers->origin == ST_ORIGIN_NONE || layers->number <= 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
                        "a job without model.layers, as of a layer list, takes no "

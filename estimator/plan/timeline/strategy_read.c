@@ -7,6 +7,7 @@
 #include "base/yaml_read.h"
 #include "job/keys.h"
 #include "job/value.h"
+#include "steptime/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t i
             .text = text, .length = strlen(text), .place = st_yaml_get(map, "recompute")->place};
         double number = 0;
         st_note(&reader->status,
-                st_value_parse(st_key_in("", "recompute"), &value, &number, reader->errors));
+                st_value_parse(st_key_in("", ST_KEY_RECOMPUTE), &value, &number, reader->errors));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "timeline/timeline_plan.h"
 
 #include "estimate/placement.h"
+#include "steptime/keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static st_status run_roles(st_planner *planner)
 static st_status fill_groups(st_planner *planner)
 {
     st_schedule_groups *groups = &planner->plan->schedule.groups;
-    const st_job_value *order = st_job_value_of(planner->estimate->job, "parallel.order");
+    const st_job_value *order = st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_ORDER);
     st_placement placement;
     /* Expert groups lie across the others and have no stride that matters here. */
     st_placement_plan plan = {
@@ -79,14 +80,14 @@ static bool reads_schedule(const st_sheet *sheet)
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
     bool reads = false;
     for (size_t i = 0; i < count; i++)
-        reads = reads || strcmp(inputs[i].from, "parallel.schedule") == 0;
+        reads = reads || strcmp(inputs[i].from, ST_KEY_PARALLEL_SCHEDULE) == 0;
     return reads;
 }
 
 /* Stages with chunks are interleaved or folded, whatever checks of the sheet may say of others. */
 static st_status check_chunks(const st_planner *planner, st_schedule_kind kind, uint32_t chunks)
 {
-    const st_job_value *value = st_job_value_of(planner->estimate->job, "parallel.schedule");
+    const st_job_value *value = st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_SCHEDULE);
     if (chunks == 1 || kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_INTERLEAVED ||
         st_schedule_is_folded(kind))
         return ST_OK;
@@ -105,7 +106,8 @@ static st_status fill_shape(st_planner *planner)
     schedule->shape.stages = st_plan_whole(value[ST_ROLE_PP][0]);
     schedule->shape.micros = st_plan_whole(value[ST_ROLE_MICRO_BATCHES][0]);
     schedule->shape.chunks = chunks;
-    const st_job_value *job_value = st_job_value_of(planner->estimate->job, "parallel.schedule");
+    const st_job_value *job_value =
+        st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_SCHEDULE);
     st_schedule_kind kind = ST_SCHEDULE_1F1B;
     for (int i = 0; job_value != NULL && job_value->text != NULL && i < ST_SCHEDULES; i++)
         if (strcmp(job_value->text, st_schedule_name((st_schedule_kind)i)) == 0)

@@ -3,6 +3,7 @@
 
 #include "base/error_scope.h"
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "timeline/schedule_choice.h"
 
 #include <string.h>
@@ -37,13 +38,14 @@ static st_status add_sets(const st_timeline_request *request, const st_strategy_
     for (size_t i = 0; i < job->set_count; i++)
         sets[i] = job->sets[i];
     if (request->schedule != NULL && st_schedule_is_built_in(request->schedule))
-        sets[job->set_count++] = st_arena_printf(arena, "parallel.schedule=%s", request->schedule);
+        sets[job->set_count++] =
+            st_arena_printf(arena, ST_KEY_PARALLEL_SCHEDULE "=%s", request->schedule);
     for (size_t i = 0; i < strategy->count; i++)
         sets[job->set_count++] = strategy->items[i];
     if (jitter != NULL) {
-        sets[job->set_count++] =
-            st_arena_printf(arena, "variance.distribution=%.*s", (int)(colon - jitter), jitter);
-        sets[job->set_count++] = st_arena_printf(arena, "variance.jitter=%s", colon + 1);
+        sets[job->set_count++] = st_arena_printf(arena, ST_KEY_VARIANCE_DISTRIBUTION "=%.*s",
+                                                 (int)(colon - jitter), jitter);
+        sets[job->set_count++] = st_arena_printf(arena, ST_KEY_VARIANCE_JITTER "=%s", colon + 1);
     }
     job->sets = sets;
     return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;

@@ -3,6 +3,7 @@
 #include "trace/collectives.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
 
 #include <math.h>
@@ -142,7 +143,7 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
                                    .passes_over = request->passes_over,
                                    .place = request->place,
                                    .arena = arena};
-    (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
+    (void)job_number(request->job, ST_KEY_CLUSTER_GPUS_PER_NODE, &own->per_node);
     st_status status = ST_OK;
     for (size_t i = 0; i < request->count; i++) {
         st_status one = open_one(own, request->paths, &request->refinements[i], errors);
@@ -178,15 +179,15 @@ static bool argument_value(const st_plugin_collectives *own, const st_trace_tran
         *value = per_node;
         known = per_node > 0;
     } else if (strcmp(name, "bandwidth") == 0) {
-        known =
-            per_node > 0 && job_number(own->job,
-                                       transfer->ranks > per_node ? "cluster.nic_bandwidth"
-                                                                  : "cluster.gpu.link_bandwidth",
-                                       value);
+        known = per_node > 0 &&
+                job_number(own->job,
+                           transfer->ranks > per_node ? ST_KEY_CLUSTER_NIC_BANDWIDTH
+                                                      : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH,
+                           value);
         *value *= known ? transfer->bandwidth_factor : 0;
     } else {
-        bool is_rate = strcmp(name, "cluster.nic_bandwidth") == 0 ||
-                       strcmp(name, "cluster.gpu.link_bandwidth") == 0;
+        bool is_rate = strcmp(name, ST_KEY_CLUSTER_NIC_BANDWIDTH) == 0 ||
+                       strcmp(name, ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH) == 0;
         known = strchr(name, '.') != NULL && job_number(own->job, name, value);
         *value *= known && is_rate ? transfer->bandwidth_factor : 1;
     }

@@ -3,6 +3,7 @@
 #include "trace/prices.h"
 
 #include "base/fields.h"
+#include "steptime/keys.h"
 #include "steptime/tool/estimates.h"
 #include "steptime/tool/programs.h"
 #include "steptime/tool/job_values.h"
@@ -116,9 +117,11 @@ static st_status load_job(const st_paths *paths, const st_prices_request *reques
     if (sets == NULL)
         return st_out_of_memory(errors);
     if (request->cluster != NULL)
-        sets[wish.set_count++] = st_arena_printf(prices->arena, "cluster=%s", request->cluster);
+        sets[wish.set_count++] =
+            st_arena_printf(prices->arena, ST_KEY_CLUSTER "=%s", request->cluster);
     if (request->gpu != NULL)
-        sets[wish.set_count++] = st_arena_printf(prices->arena, "cluster.gpu=%s", request->gpu);
+        sets[wish.set_count++] =
+            st_arena_printf(prices->arena, ST_KEY_CLUSTER_GPU "=%s", request->gpu);
     for (size_t i = 0; i < request->set_count; i++)
         sets[wish.set_count++] = request->sets[i];
     if (st_arena_failed(prices->arena))
@@ -225,7 +228,7 @@ static st_status find_inputs(st_prices *prices, st_errors *errors)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < ST_SIZE_KEYS; i++)
         prices->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
-    prices->precision = st_sheet_reading_index(estimate->sheet, "operator.precision");
+    prices->precision = st_sheet_reading_index(estimate->sheet, ST_KEY_OPERATOR_PRECISION);
     return ST_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "trace/rules.h"
 
 #include "base/yaml_read.h"
+#include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
 
 #include <fnmatch.h>
@@ -15,9 +16,10 @@ static const char *const form_names[ST_FORMS] = {
     "copy",   "host_copy", "fill",      "collective"};
 
 const char *const st_size_keys[ST_SIZE_KEYS] = {
-    "operator.m",        "operator.n",        "operator.k",         "operator.products",
-    "operator.batch",    "operator.sequence", "operator.heads",     "operator.kv_heads",
-    "operator.head_dim", "operator.bytes",    "operator.reductions"};
+    ST_KEY_OPERATOR_M,        ST_KEY_OPERATOR_N,         ST_KEY_OPERATOR_K,
+    ST_KEY_OPERATOR_PRODUCTS, ST_KEY_OPERATOR_BATCH,     ST_KEY_OPERATOR_SEQUENCE,
+    ST_KEY_OPERATOR_HEADS,    ST_KEY_OPERATOR_KV_HEADS,  ST_KEY_OPERATOR_HEAD_DIM,
+    ST_KEY_OPERATOR_BYTES,    ST_KEY_OPERATOR_REDUCTIONS};
 
 const char *st_task_form_name(st_task_form form)
 {

@@ -63,8 +63,8 @@ static double ring_growth(const st_whatif *w, st_whatif_key key)
 static traffic traffic_of(const scaling *s, size_t event)
 {
     const st_trace_event *e = &s->trace->events[event];
-    double tp = s->w->values.have[ST_KEY_TP];
-    double dp = s->w->values.have[ST_KEY_DP];
+    double tp = s->w->values.have[ST_WHATIF_TP];
+    double dp = s->w->values.have[ST_WHATIF_DP];
     if (e->class_ != ST_TRACE_COMMUNICATION)
         return TRAFFIC_NONE;
     if (e->detail != ST_TRACE_NONE && s->trace->collectives[e->detail].group_size > 0 && tp != dp) {
@@ -93,27 +93,28 @@ static message_change change_of(scaling *s, size_t event)
     const st_whatif *w = s->w;
     const double *set = w->values.set;
     message_change c = {.traffic = traffic_of(s, event), .size = 1, .ranks = 1, .bandwidth = 1};
-    c.bandwidth = is_set(w, ST_KEY_BANDWIDTH) ? set[ST_KEY_BANDWIDTH] : 1;
+    c.bandwidth = is_set(w, ST_WHATIF_BANDWIDTH) ? set[ST_WHATIF_BANDWIDTH] : 1;
     switch (c.traffic) {
     case TRAFFIC_TP:
         s->tp_count++;
-        c.size = ratio(w, ST_KEY_HIDDEN) * ratio(w, ST_KEY_MICRO_BATCH);
-        c.ranks = ratio(w, ST_KEY_TP);
-        c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_TP) ? set[ST_KEY_BANDWIDTH_TP] : 1;
+        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
+        c.ranks = ratio(w, ST_WHATIF_TP);
+        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_TP) ? set[ST_WHATIF_BANDWIDTH_TP] : 1;
         break;
     case TRAFFIC_DP:
         s->dp_count++;
-        c.size = w->growth.parameters / ratio(w, ST_KEY_TP);
-        if (!s->in_layer[event] && is_set(w, ST_KEY_LAYERS)) /* gradients of all layers at once */
-            c.size *= set[ST_KEY_LAYERS] / w->repeats[0].layers;
-        c.ranks = ratio(w, ST_KEY_DP);
-        c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_DP) ? set[ST_KEY_BANDWIDTH_DP] : 1;
+        c.size = w->growth.parameters / ratio(w, ST_WHATIF_TP);
+        if (!s->in_layer[event] &&
+            is_set(w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
+            c.size *= set[ST_WHATIF_LAYERS] / w->repeats[0].layers;
+        c.ranks = ratio(w, ST_WHATIF_DP);
+        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
         break;
     default:
         s->w->others++;
         s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
-        s->w->unknown += !s->in_layer[event] && is_set(w, ST_KEY_LAYERS);
-        c.size = ratio(w, ST_KEY_HIDDEN) * ratio(w, ST_KEY_MICRO_BATCH);
+        s->w->unknown += !s->in_layer[event] && is_set(w, ST_WHATIF_LAYERS);
+        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
         break;
     }
     return c;
@@ -128,16 +129,16 @@ static double communication_growth(scaling *s, size_t event)
     double by_model = 0;
     double growth = c.size / c.bandwidth;
     if (c.traffic == TRAFFIC_TP)
-        growth *= ring_growth(w, ST_KEY_TP);
+        growth *= ring_growth(w, ST_WHATIF_TP);
     else if (c.traffic == TRAFFIC_DP)
-        growth *= ring_growth(w, ST_KEY_DP);
+        growth *= ring_growth(w, ST_WHATIF_DP);
     if (w->model != NULL && st_whatif_transfer(s->trace, &s->trace->events[event], &before)) {
-        double tp = w->values.have[ST_KEY_TP];
+        double tp = w->values.have[ST_WHATIF_TP];
         before.stride = c.traffic == TRAFFIC_DP && tp > 1 ? tp : 1;
         st_trace_transfer after = before;
         after.size_bytes *= c.size;
         after.ranks *= c.ranks;
-        after.stride *= c.traffic == TRAFFIC_DP ? ratio(w, ST_KEY_TP) : 1;
+        after.stride *= c.traffic == TRAFFIC_DP ? ratio(w, ST_WHATIF_TP) : 1;
         after.bandwidth_factor = c.bandwidth;
         if (after.ranks > 1) /* else there is nothing to send */
             by_model = st_whatif_ratio(w, &before, &after);
@@ -151,9 +152,9 @@ static double communication_growth(scaling *s, size_t event)
 static double optimizer_growth(const scaling *s, size_t event)
 {
     const st_whatif *w = s->w;
-    bool of_layers = is_set(w, ST_KEY_LAYERS) && !s->in_layer[event];
+    bool of_layers = is_set(w, ST_WHATIF_LAYERS) && !s->in_layer[event];
     return w->growth.updated *
-           (of_layers ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers : 1);
+           (of_layers ? w->values.set[ST_WHATIF_LAYERS] / w->repeats[0].layers : 1);
 }
 
 /* Without what all tasks of a layer have in common. */
@@ -196,7 +197,7 @@ static void scale_rank(scaling *s)
         if (task == ST_TASK_NONE)
             continue;
         const st_whatif *w = s->w;
-        st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[i].class_);
+        st_whatif_key speed = (st_whatif_key)(ST_WHATIF_SPEED + s->trace->events[i].class_);
         double growth_factor = class_growth(s, i);
         growth_factor *= s->factors[i] * st_whatif_kernel_factor(w, s->trace, i) *
                          st_whatif_move(s->w, s->index, i);
@@ -242,8 +243,8 @@ static void scale_graph(st_whatif *w)
         dp += s.dp_count;
         free(in_layer);
     }
-    bool for_tp = is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_BANDWIDTH_TP);
-    bool for_dp = is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_BANDWIDTH_DP);
+    bool for_tp = is_set(w, ST_WHATIF_TP) || is_set(w, ST_WHATIF_BANDWIDTH_TP);
+    bool for_dp = is_set(w, ST_WHATIF_DP) || is_set(w, ST_WHATIF_BANDWIDTH_DP);
     if ((for_tp && tp == 0) || (for_dp && dp == 0))
         st_whatif_refuse(w,
                          "%s" ST_EXPECTED "--have parallel.tp and parallel.dp as the job had them",
@@ -293,7 +294,7 @@ static void note_prices(st_whatif *w)
 {
     const st_trace_growth *g = &w->growth;
     const st_trace_outcome *outcome = w->outcome;
-    if (!w->priced && g->updated != 1 && is_set(w, ST_KEY_DP))
+    if (!w->priced && g->updated != 1 && is_set(w, ST_WHATIF_DP))
         st_whatif_note(w,
                        "the optimizer takes %.3f of its recorded time, as a rank "
                        "updates so many of its parameters by the job's sheet",
@@ -324,7 +325,7 @@ static void note_collectives(st_whatif *w)
                        "%zu collectives outside of layers last as before; --have "
                        "parallel.dp and parallel.tp tell which of them are gradients",
                        w->unknown);
-    if (w->others > 0 && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+    if (w->others > 0 && (is_set(w, ST_WHATIF_DP) || is_set(w, ST_WHATIF_TP)))
         st_whatif_note(w,
                        "%zu all-to-alls and others of neither tp nor dp, %.3f ms over all "
                        "ranks, last as before",
@@ -371,12 +372,12 @@ static void note_assumptions(st_whatif *w)
                        "what tasks were late for no known reason, %.3f ms over all "
                        "ranks, stays",
                        (double)late_ns / 1e6);
-    if (w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+    if (w->model == NULL && (is_set(w, ST_WHATIF_DP) || is_set(w, ST_WHATIF_TP)))
         st_whatif_note(w, "collectives of another size are rings on links of the same bandwidth");
     if (st_whatif_adds_micros(w))
         st_whatif_note(w, "further micro-batches last as the recorded ones; gradients are "
                           "reduced in the last one alone");
-    if (is_set(w, ST_KEY_TP) && !w->priced)
+    if (is_set(w, ST_WHATIF_TP) && !w->priced)
         st_whatif_note(w, "kernels of other shards are as efficient as recorded");
 }
 
@@ -388,7 +389,7 @@ static st_status find_rank_layers(st_whatif *w, size_t rank)
     st_repeats told;
     uint32_t layers = (uint32_t)st_whatif_job_layers(w);
     st_status status =
-        st_repeats_find(trace, (uint32_t)w->values.have[ST_KEY_LAYERS], w->arena, found);
+        st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
     if (status != ST_OK || st_repeats_are_layers(found) || layers == 0)
         return status;
     status = st_repeats_find(trace, layers, w->arena, &told);
@@ -401,7 +402,8 @@ static st_status find_rank_layers(st_whatif *w, size_t rank)
 static void find_layers(st_whatif *w)
 {
     size_t count = w->graph->set->count;
-    bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+    bool needed =
+        is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
     w->repeats = st_arena_alloc(w->arena, count, sizeof *w->repeats);
     if (w->repeats == NULL)
         st_note(&w->status, ST_ERR_MEMORY);
@@ -468,23 +470,23 @@ static void replay_recorded(st_whatif *w)
 /* Values that are wrong, or that no change of this trace can follow. */
 static void check_change(st_whatif *w, const st_trace_change *change)
 {
-    static const st_whatif_key shapes[] = {ST_KEY_HIDDEN, ST_KEY_FFN, ST_KEY_HEADS,
-                                           ST_KEY_MICRO_BATCH};
+    static const st_whatif_key shapes[] = {ST_WHATIF_HIDDEN, ST_WHATIF_FFN, ST_WHATIF_HEADS,
+                                           ST_WHATIF_MICRO_BATCH};
     w->status = st_whatif_parse(change, w->arena, &w->values, w->errors);
     if (w->status == ST_OK)
         w->status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
     if (w->status == ST_OK) {
         const bool approximate = change->approximate;
-        if (is_set(w, ST_KEY_TP) && !approximate && !w->priced)
+        if (is_set(w, ST_WHATIF_TP) && !approximate && !w->priced)
             ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
                     "parallel.tp changes the shapes of the kernels, whose times a trace does "
                     "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
                     "--approximate divides times by the number of shards");
-        demand_have(w, ST_KEY_TP, 2);
-        demand_have(w, ST_KEY_DP, 2);
-        demand_have(w, ST_KEY_HIDDEN, 1);
-        check_slowdown(w, ST_KEY_SLOWDOWN);
-        check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES);
+        demand_have(w, ST_WHATIF_TP, 2);
+        demand_have(w, ST_WHATIF_DP, 2);
+        demand_have(w, ST_WHATIF_HIDDEN, 1);
+        check_slowdown(w, ST_WHATIF_SLOWDOWN);
+        check_slowdown(w, ST_WHATIF_SLOWED_COLLECTIVES);
     }
     for (size_t i = 0; i < ST_COUNT(shapes) && w->status == ST_OK && !w->priced; i++)
         if (is_set(w, shapes[i]))
@@ -494,7 +496,7 @@ static void check_change(st_whatif *w, const st_trace_change *change)
                     st_whatif_key_name(shapes[i]));
     if (!w->priced) {
         /* Without a price, kernels are as efficient as recorded on the new number of shards. */
-        double shards = 1 / ratio(w, ST_KEY_TP);
+        double shards = 1 / ratio(w, ST_WHATIF_TP);
         double updated = w->growth.updated > 0 ? w->growth.updated : shards;
         w->growth = (st_trace_growth){shards, shards, 1, shards, 1, updated};
     }
@@ -529,7 +531,7 @@ static void replay_changed(st_whatif *w)
                 &w->outcome->after_ns);
     if (w->status != ST_OK)
         return;
-    if (is_set(w, ST_KEY_PP) || (is_set(w, ST_KEY_MICROS) && !st_whatif_adds_micros(w))) {
+    if (is_set(w, ST_WHATIF_PP) || (is_set(w, ST_WHATIF_MICROS) && !st_whatif_adds_micros(w))) {
         st_whatif_pipeline(w);
         return;
     }
@@ -562,16 +564,17 @@ static void run(st_whatif *w, const st_trace_change *change)
 {
     check_change(w, change);
     if (w->status == ST_OK) {
-        bool passes = is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
-        if (passes || is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN))
+        bool passes = is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
+        if (passes || is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_HIDDEN) ||
+            is_set(w, ST_WHATIF_FFN))
             st_whatif_check_training(w, passes);
         if (w->status == ST_OK)
             find_layers(w);
         if (w->status == ST_OK)
             st_whatif_check_job(w);
         if (w->status == ST_OK &&
-            (is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
-             is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP)))
+            (is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_TP) || is_set(w, ST_WHATIF_DP) ||
+             is_set(w, ST_WHATIF_BANDWIDTH_TP) || is_set(w, ST_WHATIF_BANDWIDTH_DP)))
             st_whatif_check_groups(w);
         note_assumptions(w);
         if (w->status == ST_OK)

@@ -7,25 +7,25 @@
 #include "trace/repeat.h"
 
 typedef enum st_whatif_key {
-    ST_KEY_TP,
-    ST_KEY_DP,
-    ST_KEY_PP,
-    ST_KEY_MICROS,
-    ST_KEY_LAYERS,
-    ST_KEY_HIDDEN,
-    ST_KEY_FFN,
-    ST_KEY_HEADS,
-    ST_KEY_MICRO_BATCH, /* samples of one */
-    ST_KEY_BANDWIDTH,
-    ST_KEY_BANDWIDTH_TP,
-    ST_KEY_BANDWIDTH_DP,
-    ST_KEY_SLOWDOWN,           /* of kernels concurrently with collectives */
-    ST_KEY_SLOWED_COLLECTIVES, /* of collectives concurrently with kernels that compute */
-    ST_KEY_TRANSFER,           /* of a pipeline, in microseconds */
-    ST_KEY_HOST,               /* speed of the host */
-    ST_KEY_LAUNCH,             /* speed of the calls that launch */
-    ST_KEY_SPEED,              /* of the first class; the others follow */
-    ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
+    ST_WHATIF_TP,
+    ST_WHATIF_DP,
+    ST_WHATIF_PP,
+    ST_WHATIF_MICROS,
+    ST_WHATIF_LAYERS,
+    ST_WHATIF_HIDDEN,
+    ST_WHATIF_FFN,
+    ST_WHATIF_HEADS,
+    ST_WHATIF_MICRO_BATCH, /* samples of one */
+    ST_WHATIF_BANDWIDTH,
+    ST_WHATIF_BANDWIDTH_TP,
+    ST_WHATIF_BANDWIDTH_DP,
+    ST_WHATIF_SLOWDOWN,           /* of kernels concurrently with collectives */
+    ST_WHATIF_SLOWED_COLLECTIVES, /* of collectives concurrently with kernels that compute */
+    ST_WHATIF_TRANSFER,           /* of a pipeline, in microseconds */
+    ST_WHATIF_HOST,               /* speed of the host */
+    ST_WHATIF_LAUNCH,             /* speed of the calls that launch */
+    ST_WHATIF_SPEED,              /* of the first class; the others follow */
+    ST_WHATIF_KEYS = ST_WHATIF_SPEED + ST_TRACE_CLASSES
 } st_whatif_key;
 
 /* Kernels by name: a glob pattern, and so many times as fast; 0: they are gone. */
@@ -45,8 +45,8 @@ typedef struct st_whatif_edit_rule {
 enum { ST_WHATIF_PATTERNS = 64 };
 
 typedef struct st_whatif_values {
-    double have[ST_KEYS]; /* 0: not given */
-    double set[ST_KEYS];
+    double have[ST_WHATIF_KEYS]; /* 0: not given */
+    double set[ST_WHATIF_KEYS];
     st_whatif_kernels kernels[ST_WHATIF_PATTERNS];
     size_t kernel_count;
     st_whatif_edit_rule edits[ST_WHATIF_PATTERNS];

@@ -42,11 +42,11 @@ void st_whatif_check_kernels(st_whatif *w)
     if (w->status == ST_OK) {
         for (int i = 0; i < ST_TRACE_CLASSES; i++) {
             st_trace_class class_ = (st_trace_class)i;
-            if (w->values.set[ST_KEY_SPEED + i] > 0 && !has_class(w, class_))
+            if (w->values.set[ST_WHATIF_SPEED + i] > 0 && !has_class(w, class_))
                 tell_missing(w, st_errors_text(w->errors, "no kernel is of class '%s'",
                                                st_trace_class_name(class_)));
         }
-        if (w->values.set[ST_KEY_BANDWIDTH] > 0 && !has_class(w, ST_TRACE_COMMUNICATION))
+        if (w->values.set[ST_WHATIF_BANDWIDTH] > 0 && !has_class(w, ST_TRACE_COMMUNICATION))
             tell_missing(w, "no kernel is a collective, for 'bandwidth'");
     }
 }

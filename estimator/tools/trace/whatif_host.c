@@ -68,7 +68,7 @@ static void change_launch(const host_change *h, uint32_t call, int64_t *last_end
     bool follows = next < st_graph_task_count(graph) &&
                    st_graph_task(graph, next).resource == st_graph_task(graph, before).resource;
     st_task_id during = follows ? next : ST_TASK_NONE;
-    double launches = w->values.set[ST_KEY_LAUNCH] > 0 ? w->values.set[ST_KEY_LAUNCH] : 1;
+    double launches = w->values.set[ST_WHATIF_LAUNCH] > 0 ? w->values.set[ST_WHATIF_LAUNCH] : 1;
     double call_ns = (double)launch->duration_ns;
     bool gone = tasks->gone == tasks->count;
     double less_ns = gone ? call_ns : call_ns * (1 - 1 / launches);
@@ -184,15 +184,15 @@ void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launche
     bool removes = w->values.edit_count > 0;
     for (size_t k = 0; k < w->values.kernel_count; k++)
         removes = removes || w->values.kernels[k].speed <= 0;
-    if (removes || w->values.set[ST_KEY_LAUNCH] > 0) {
+    if (removes || w->values.set[ST_WHATIF_LAUNCH] > 0) {
         st_note(&w->status, st_links_make(h.trace, ST_TRACE_CALL, &h.calls));
         if (w->status == ST_OK)
             change_launches(&h);
         st_links_free(&h.calls);
     }
-    if (w->status == ST_OK && w->values.set[ST_KEY_HOST] > 0) {
+    if (w->status == ST_OK && w->values.set[ST_WHATIF_HOST] > 0) {
         const st_graph *graph = h.w->graph->graph;
-        double speed = h.w->values.set[ST_KEY_HOST];
+        double speed = h.w->values.set[ST_WHATIF_HOST];
         for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
             if (st_whatif_is_host_work(h.w, h.rank, i))
                 st_whatif_scale(h.w, i, 1 / speed);

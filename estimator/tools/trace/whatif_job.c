@@ -17,20 +17,20 @@ static double size_of(const st_whatif *w, st_whatif_key key)
 /* Model chunks of a rank: a single stage has no virtual ones. */
 static double chunks_of(const st_whatif *w)
 {
-    return size_of(w, ST_KEY_PP) > 1 ? fmax(w->job->virtual_stages, 1) : 1;
+    return size_of(w, ST_WHATIF_PP) > 1 ? fmax(w->job->virtual_stages, 1) : 1;
 }
 
 double st_whatif_job_layers(const st_whatif *w)
 {
-    double layers = w->job != NULL ? w->job->layers / size_of(w, ST_KEY_PP) / chunks_of(w) : 0;
+    double layers = w->job != NULL ? w->job->layers / size_of(w, ST_WHATIF_PP) / chunks_of(w) : 0;
     return fmod(layers, 1) == 0 ? layers : 0;
 }
 
 /* Micro-batches of a step; 0: the job does not tell. */
 static double micros_of(const st_whatif *w)
 {
-    double given = w->values.have[ST_KEY_MICROS];
-    double replica = size_of(w, ST_KEY_DP) * w->values.have[ST_KEY_MICRO_BATCH];
+    double given = w->values.have[ST_WHATIF_MICROS];
+    double replica = size_of(w, ST_WHATIF_DP) * w->values.have[ST_WHATIF_MICRO_BATCH];
     double micros = given > 0 ? given : replica > 0 ? w->job->global_batch / replica : 0;
     return fmod(micros, 1) == 0 ? micros : 0;
 }
@@ -46,7 +46,7 @@ static void contradict(st_whatif *w, const char *option, const char *sentence)
 static void check_shards(st_whatif *w)
 {
     const st_trace *trace = w->graph->set->ranks[0];
-    double tp = size_of(w, ST_KEY_TP);
+    double tp = size_of(w, ST_WHATIF_TP);
     int64_t seen = 0;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
@@ -80,7 +80,7 @@ static const char *what_repeats(const st_whatif *w, const st_repeats *seen, bool
  * number is right. */
 static void check_layers(st_whatif *w)
 {
-    double told = w->values.have[ST_KEY_LAYERS];
+    double told = w->values.have[ST_WHATIF_LAYERS];
     double layers = told > 0 ? told : st_whatif_job_layers(w);
     st_repeats seen;
     if (layers <= 0)
@@ -108,9 +108,9 @@ static void check_layers(st_whatif *w)
 void st_whatif_check_job(st_whatif *w)
 {
     if (w->job != NULL) {
-        double tp = size_of(w, ST_KEY_TP);
-        double pp = size_of(w, ST_KEY_PP);
-        double dp = size_of(w, ST_KEY_DP);
+        double tp = size_of(w, ST_WHATIF_TP);
+        double pp = size_of(w, ST_WHATIF_PP);
+        double dp = size_of(w, ST_WHATIF_DP);
         double cp = fmax(w->job->cp, 1);
         long long ranks = (long long)w->graph->set->world_size;
         if (ranks > 0 && tp * pp * dp * cp != (double)ranks)

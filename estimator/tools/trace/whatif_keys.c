@@ -2,6 +2,7 @@
 /* The keys of what-if: which there are, and what their values may be. */
 #include "trace/whatif.h"
 
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <math.h>
@@ -17,32 +18,32 @@ typedef struct key_row {
     bool recorded; /* may describe the recorded job */
 } key_row;
 
-static const key_row rows[ST_KEYS] = {
-    [ST_KEY_TP] = {"parallel.tp", true, true},
-    [ST_KEY_DP] = {"parallel.dp", true, true},
-    [ST_KEY_PP] = {"parallel.pp", true, true},
-    [ST_KEY_MICROS] = {"batch.micro_batches", true, true},
-    [ST_KEY_LAYERS] = {"model.layers", true, true},
-    [ST_KEY_HIDDEN] = {"model.hidden", true, true},
-    [ST_KEY_FFN] = {"model.ffn", true, true},
-    [ST_KEY_HEADS] = {"model.heads", true, true},
-    [ST_KEY_MICRO_BATCH] = {"batch.micro", true, true},
-    [ST_KEY_BANDWIDTH] = {"bandwidth", false, false},
-    [ST_KEY_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
-    [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
-    [ST_KEY_SLOWDOWN] = {"overlap.slowdown", false, true},
-    [ST_KEY_SLOWED_COLLECTIVES] = {"overlap.communication_slowdown", false, true},
-    [ST_KEY_TRANSFER] = {"pipeline.transfer_us", false, false},
-    [ST_KEY_HOST] = {"speed.host", false, false},
-    [ST_KEY_LAUNCH] = {"speed.launch", false, false},
-    [ST_KEY_SPEED + ST_TRACE_GEMM] = {"speed.gemm", false, false},
-    [ST_KEY_SPEED + ST_TRACE_ATTENTION] = {"speed.attention", false, false},
-    [ST_KEY_SPEED + ST_TRACE_NORM] = {"speed.norm", false, false},
-    [ST_KEY_SPEED + ST_TRACE_ELEMENTWISE] = {"speed.elementwise", false, false},
-    [ST_KEY_SPEED + ST_TRACE_OPTIMIZER] = {"speed.optimizer", false, false},
-    [ST_KEY_SPEED + ST_TRACE_MEMORY] = {"speed.memory", false, false},
-    [ST_KEY_SPEED + ST_TRACE_COMMUNICATION] = {"speed.communication", false, false},
-    [ST_KEY_SPEED + ST_TRACE_OTHER] = {"speed.other", false, false},
+static const key_row rows[ST_WHATIF_KEYS] = {
+    [ST_WHATIF_TP] = {ST_KEY_PARALLEL_TP, true, true},
+    [ST_WHATIF_DP] = {ST_KEY_PARALLEL_DP, true, true},
+    [ST_WHATIF_PP] = {ST_KEY_PARALLEL_PP, true, true},
+    [ST_WHATIF_MICROS] = {"batch.micro_batches", true, true},
+    [ST_WHATIF_LAYERS] = {ST_KEY_MODEL_LAYERS, true, true},
+    [ST_WHATIF_HIDDEN] = {ST_KEY_MODEL_HIDDEN, true, true},
+    [ST_WHATIF_FFN] = {ST_KEY_MODEL_FFN, true, true},
+    [ST_WHATIF_HEADS] = {ST_KEY_MODEL_HEADS, true, true},
+    [ST_WHATIF_MICRO_BATCH] = {ST_KEY_BATCH_MICRO, true, true},
+    [ST_WHATIF_BANDWIDTH] = {"bandwidth", false, false},
+    [ST_WHATIF_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
+    [ST_WHATIF_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
+    [ST_WHATIF_SLOWDOWN] = {"overlap.slowdown", false, true},
+    [ST_WHATIF_SLOWED_COLLECTIVES] = {"overlap.communication_slowdown", false, true},
+    [ST_WHATIF_TRANSFER] = {"pipeline.transfer_us", false, false},
+    [ST_WHATIF_HOST] = {"speed.host", false, false},
+    [ST_WHATIF_LAUNCH] = {"speed.launch", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_GEMM] = {"speed.gemm", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_ATTENTION] = {"speed.attention", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_NORM] = {"speed.norm", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_ELEMENTWISE] = {"speed.elementwise", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_OPTIMIZER] = {"speed.optimizer", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_MEMORY] = {"speed.memory", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_COMMUNICATION] = {"speed.communication", false, false},
+    [ST_WHATIF_SPEED + ST_TRACE_OTHER] = {"speed.other", false, false},
 };
 
 const char *st_whatif_key_name(st_whatif_key key)
@@ -60,9 +61,9 @@ typedef struct parser {
 
 static st_status unknown_key(const parser *p, const char *text, size_t length)
 {
-    const char *names[ST_KEYS + 2];
+    const char *names[ST_WHATIF_KEYS + 2];
     size_t count = 0;
-    for (int i = 0; i < ST_KEYS; i++)
+    for (int i = 0; i < ST_WHATIF_KEYS; i++)
         if (rows[i].recorded || !p->recorded)
             names[count++] = rows[i].name;
     if (!p->recorded) {
@@ -151,7 +152,7 @@ static st_status parse_one(parser *p, const char *text)
                        "'%s'" ST_EXPECTED "gpipe or 1f1b",
                        value);
     }
-    for (int i = 0; i < ST_KEYS; i++)
+    for (int i = 0; i < ST_WHATIF_KEYS; i++)
         if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0 &&
             (rows[i].recorded || !p->recorded))
             return parse_number(p, &rows[i], equals + 1, &values[i]);
@@ -183,13 +184,13 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
     if (status == ST_OK && changes_nothing(change))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "nothing to change" ST_EXPECTED "--set KEY=VALUE");
-    bool new_pipeline = values->set[ST_KEY_PP] > 0 || values->set[ST_KEY_MICROS] > 0;
+    bool new_pipeline = values->set[ST_WHATIF_PP] > 0 || values->set[ST_WHATIF_MICROS] > 0;
     if (status == ST_OK && !new_pipeline &&
-        (values->has_schedule || values->set[ST_KEY_TRANSFER] > 0))
+        (values->has_schedule || values->set[ST_WHATIF_TRANSFER] > 0))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "%s says how a new pipeline runs, and none is asked for" ST_EXPECTED
                          "parallel.pp or batch.micro_batches beside it",
-                         values->has_schedule ? SCHEDULE_KEY : rows[ST_KEY_TRANSFER].name);
+                         values->has_schedule ? SCHEDULE_KEY : rows[ST_WHATIF_TRANSFER].name);
     return status;
 }
 

@@ -69,7 +69,7 @@ static size_t step_count(const st_whatif *w, size_t rank)
 
 void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
 {
-    double have = w->values.have[ST_KEY_MICROS];
+    double have = w->values.have[ST_WHATIF_MICROS];
     const st_repeats *repeats = &w->repeats[rank];
     const st_trace *trace = w->graph->set->ranks[rank];
     bool in_turn = false;
@@ -92,8 +92,8 @@ void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
 
 bool st_whatif_adds_micros(const st_whatif *w)
 {
-    return w->values.set[ST_KEY_MICROS] > 0 && w->values.set[ST_KEY_PP] <= 0 &&
-           w->values.have[ST_KEY_PP] <= 1 && !w->values.has_schedule;
+    return w->values.set[ST_WHATIF_MICROS] > 0 && w->values.set[ST_WHATIF_PP] <= 0 &&
+           w->values.have[ST_WHATIF_PP] <= 1 && !w->values.has_schedule;
 }
 
 static void measure(st_whatif *w, passes *p)
@@ -185,11 +185,11 @@ void st_whatif_pipeline(st_whatif *w)
 {
     const st_whatif_values *v = &w->values;
     passes p = {0};
-    double old_pp = v->have[ST_KEY_PP] > 0 ? v->have[ST_KEY_PP] : 1;
-    double new_pp = v->set[ST_KEY_PP] > 0 ? v->set[ST_KEY_PP] : old_pp;
+    double old_pp = v->have[ST_WHATIF_PP] > 0 ? v->have[ST_WHATIF_PP] : 1;
+    double new_pp = v->set[ST_WHATIF_PP] > 0 ? v->set[ST_WHATIF_PP] : old_pp;
     uint32_t stages = (uint32_t)new_pp;
     double layers =
-        old_pp * (v->set[ST_KEY_LAYERS] > 0 ? v->set[ST_KEY_LAYERS] : w->repeats[0].layers);
+        old_pp * (v->set[ST_WHATIF_LAYERS] > 0 ? v->set[ST_WHATIF_LAYERS] : w->repeats[0].layers);
     measure(w, &p);
     if (new_pp > layers || fmod(layers, new_pp) != 0)
         st_whatif_refuse(w,
@@ -210,8 +210,9 @@ void st_whatif_pipeline(st_whatif *w)
     if (w->status != ST_OK)
         return;
     plan.shape.kind = v->schedule;
-    plan.shape.micros = v->set[ST_KEY_MICROS] > 0 ? (uint32_t)v->set[ST_KEY_MICROS] : p.micros;
-    plan.shape.transfer = llround(1e3 * v->set[ST_KEY_TRANSFER]);
+    plan.shape.micros =
+        v->set[ST_WHATIF_MICROS] > 0 ? (uint32_t)v->set[ST_WHATIF_MICROS] : p.micros;
+    plan.shape.transfer = llround(1e3 * v->set[ST_WHATIF_TRANSFER]);
     plan.ends.optimizer = llround((double)p.rest_ns * old_pp / new_pp);
     w->outcome->after_ns = replay_schedule(w, &plan);
     w->outcome->before_ns /= (int64_t)step_count(w, 0);
@@ -233,7 +234,7 @@ void st_whatif_pipeline(st_whatif *w)
     if (moved)
         st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with the "
                           "layers of a stage");
-    if (moved && w->values.set[ST_KEY_TRANSFER] == 0)
+    if (moved && w->values.set[ST_WHATIF_TRANSFER] == 0)
         st_whatif_note(w, "transfers between stages take no time; --set pipeline.transfer_us=N "
                           "gives them one");
 }

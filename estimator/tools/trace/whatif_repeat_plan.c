@@ -232,7 +232,7 @@ static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t
 static void plan_micros(planner *p)
 {
     st_whatif *w = p->w;
-    double set = w->values.set[ST_KEY_MICROS];
+    double set = w->values.set[ST_WHATIF_MICROS];
     w->repeats_micros = true;
     for (size_t rank = 0; rank < w->graph->set->count && w->status == ST_OK; rank++) {
         size_t micros = 0;
@@ -253,13 +253,13 @@ static void plan_micros(planner *p)
 void st_whatif_plan_repeats(st_whatif *w)
 {
     planner p = {.w = w};
-    bool pipeline = w->values.set[ST_KEY_PP] > 0 || w->values.set[ST_KEY_MICROS] > 0;
+    bool pipeline = w->values.set[ST_WHATIF_PP] > 0 || w->values.set[ST_WHATIF_MICROS] > 0;
     if (st_whatif_adds_micros(w))
         plan_micros(&p); /* layers besides are stretched */
-    else if (w->values.set[ST_KEY_LAYERS] > 0 && !pipeline) {
+    else if (w->values.set[ST_WHATIF_LAYERS] > 0 && !pipeline) {
         st_whatif *layer_w = p.w;
         uint32_t layers = layer_w->repeats[0].layers;
-        double set = layer_w->values.set[ST_KEY_LAYERS];
+        double set = layer_w->values.set[ST_WHATIF_LAYERS];
         bool done = have_equal_runs(layer_w) && set > layers && fmod(set, 1) == 0;
         if (done)
             list_waits(&p);

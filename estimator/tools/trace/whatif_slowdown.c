@@ -57,8 +57,8 @@ typedef struct interference {
 } interference;
 
 static const interference interferences[] = {
-    {ST_KEY_SLOWDOWN, ST_WORK_COMMUNICATION, ST_WORK_COMPUTE, "a collective", "task"},
-    {ST_KEY_SLOWED_COLLECTIVES, ST_WORK_COMPUTE, ST_WORK_COMMUNICATION, "computation",
+    {ST_WHATIF_SLOWDOWN, ST_WORK_COMMUNICATION, ST_WORK_COMPUTE, "a collective", "task"},
+    {ST_WHATIF_SLOWED_COLLECTIVES, ST_WORK_COMPUTE, ST_WORK_COMMUNICATION, "computation",
      "collective"},
 };
 

@@ -64,7 +64,7 @@ static int64_t over_ns(const stretcher *s, uint32_t end, bool hands_over)
 
 static void add_step(stretcher *s, const st_repeat *runs, size_t micros)
 {
-    double set = s->w->values.set[ST_KEY_MICROS];
+    double set = s->w->values.set[ST_WHATIF_MICROS];
     double factor = micros > 1 ? (set - 1) / (double)(micros - 1) : set;
     const st_repeat *backward = &runs[2 * micros - 1];
     uint32_t end = micros > 1 ? backward[-1].first : st_repeat_end(backward);
@@ -103,8 +103,8 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
     }
     for (size_t i = 0; i < events; i++)
         factors[i] = 1;
-    if (w->values.set[ST_KEY_LAYERS] > 0 && !w->repeats_layers) {
-        double factor = s.w->values.set[ST_KEY_LAYERS] / s.w->repeats[0].layers;
+    if (w->values.set[ST_WHATIF_LAYERS] > 0 && !w->repeats_layers) {
+        double factor = s.w->values.set[ST_WHATIF_LAYERS] / s.w->repeats[0].layers;
         for (size_t i = 0; i < s.repeats->count; i++) {
             const st_repeat *run = &s.repeats->items[i];
             add_part(&s, &(part){run->first, st_repeat_end(run), false, factor});

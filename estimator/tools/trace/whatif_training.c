@@ -53,7 +53,7 @@ void st_whatif_check_training(st_whatif *w, bool passes)
                          "%s is of no training step: it has no backward pass and no "
                          "optimizer, hence no micro-batches",
                          file);
-    else if (w->values.set[ST_KEY_LAYERS] > 0 && w->values.have[ST_KEY_LAYERS] <= 0)
+    else if (w->values.set[ST_WHATIF_LAYERS] > 0 && w->values.have[ST_WHATIF_LAYERS] <= 0)
         st_whatif_refuse(w,
                          "%s is of no training step: it has no backward pass and no "
                          "optimizer, and what repeats may be tokens" ST_EXPECTED

@@ -102,8 +102,8 @@ static uint32_t ranks_of(const st_trace *trace, size_t event, double size)
 
 void st_whatif_check_groups(st_whatif *w)
 {
-    double tp = w->values.have[ST_KEY_TP];
-    double dp = w->values.have[ST_KEY_DP];
+    double tp = w->values.have[ST_WHATIF_TP];
+    double dp = w->values.have[ST_WHATIF_DP];
     double size = tp > 0 ? tp : dp;
     if ((tp > 0) == (dp > 0) || size < 2)
         return;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "kernel-times/fit/samples.h"
 
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/gpus.h"
 #include "steptime/job.h"
@@ -31,15 +32,15 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
                    : st_fail(errors, ST_ERR_VALUE, place,
                              "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
                              sets->gpu, name);
-    const char *set = st_arena_printf(arena, "cluster.gpu=%s", name);
+    const char *set = st_arena_printf(arena, ST_KEY_CLUSTER_GPU "=%s", name);
     const char *kept = st_arena_copy(arena, name, strlen(name));
     if (set == NULL || kept == NULL)
         return st_out_of_memory(errors);
     status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
     if (status == ST_OK) {
         sets->gpu = kept;
-        sets->peak = st_job_number(job, "cluster.gpu.peak_fp16");
-        sets->bandwidth = st_job_number(job, "cluster.gpu.memory_bandwidth");
+        sets->peak = st_job_number(job, ST_KEY_CLUSTER_GPU_PEAK_FP16);
+        sets->bandwidth = st_job_number(job, ST_KEY_CLUSTER_GPU_MEMORY_BANDWIDTH);
     }
     return status;
 }

@@ -3,6 +3,7 @@
 #include "nccl-whitebox/fit/nccl_model.h"
 
 #include "base/lists.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/gpus.h"
 #include "nccl-whitebox/fit/nccl_rates.h"
@@ -51,7 +52,7 @@ static st_status load_cluster(loader *own, const st_job **job)
     *job = NULL;
     if (source->cluster == NULL)
         return ST_OK;
-    snprintf(text, sizeof text, "cluster=%s", source->cluster);
+    snprintf(text, sizeof text, ST_KEY_CLUSTER "=%s", source->cluster);
     return st_job_load(source->paths, NULL, sets, 1, own->arena, job, own->errors);
 }
 
@@ -85,8 +86,8 @@ static st_status load_job(loader *own, size_t index)
     if (status != ST_OK)
         return status;
     size_t gpus = cluster == NULL ? rates->gpus_per_node
-                  : says(cluster, "cluster.gpus_per_node")
-                      ? (size_t)st_job_number(cluster, "cluster.gpus_per_node")
+                  : says(cluster, ST_KEY_CLUSTER_GPUS_PER_NODE)
+                      ? (size_t)st_job_number(cluster, ST_KEY_CLUSTER_GPUS_PER_NODE)
                       : 0;
     if (gpus < table->ranks / table->nodes)
         gpus = table->ranks / table->nodes;
@@ -95,22 +96,23 @@ static st_status load_job(loader *own, size_t index)
         const char *gpu = find_gpu(own, table->gpu);
         size_t heading_count = 0;
         if (gpu != NULL)
-            snprintf(texts[heading_count++], SET_BYTES, "cluster.gpu=%s", gpu);
+            snprintf(texts[heading_count++], SET_BYTES, ST_KEY_CLUSTER_GPU "=%s", gpu);
         if (rates->nics > 0)
-            snprintf(texts[heading_count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s",
+            snprintf(texts[heading_count++], SET_BYTES, ST_KEY_CLUSTER_NIC_BANDWIDTH "=%.6g GB/s",
                      rates->nics / 1e9);
         if (rates->links > 0)
-            snprintf(texts[heading_count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
-                     rates->links / 1e9);
+            snprintf(texts[heading_count++], SET_BYTES,
+                     ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH "=%.6g GB/s", rates->links / 1e9);
         if (rates->protocol != NULL)
-            snprintf(texts[heading_count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
+            snprintf(texts[heading_count++], SET_BYTES, ST_KEY_CLUSTER_PROTOCOL "=%s",
+                     rates->protocol);
         count = heading_count;
     } else
-        snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
-    if (cluster != NULL && rates->protocol != NULL && !says(cluster, "cluster.protocol"))
-        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
-    snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
-    snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", gpus);
+        snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER "=%s", source->cluster);
+    if (cluster != NULL && rates->protocol != NULL && !says(cluster, ST_KEY_CLUSTER_PROTOCOL))
+        snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER_PROTOCOL "=%s", rates->protocol);
+    snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER_NODES "=%zu", table->nodes);
+    snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER_GPUS_PER_NODE "=%zu", gpus);
     for (size_t i = 0; i < count; i++)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
@@ -141,7 +143,7 @@ static double argument_of(const loader *own, const char *name, const st_nccl_poi
         {"per_node", per_node},
         {"ranks_per_node", per_node},
         {"start", 0.0},
-        {"cluster.nccl_version", st_nccl_version_code(table->version)},
+        {ST_KEY_CLUSTER_NCCL_VERSION, st_nccl_version_code(table->version)},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0 && isfinite(known[i].value))
@@ -181,7 +183,8 @@ static double peak_of(const st_nccl_table *table)
 static double bandwidth_of(const loader *own, const st_nccl_point *point)
 {
     const st_nccl_table *table = own->tables[point->table];
-    const char *key = table->nodes > 1 ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    const char *key =
+        table->nodes > 1 ? ST_KEY_CLUSTER_NIC_BANDWIDTH : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH;
     double known = argument_of(own, key, point);
     if (isfinite(known))
         return known;
@@ -324,7 +327,7 @@ static const char *stands_in(const loader *own, const st_plugin_option *option, 
     for (size_t i = 0; i < own->model->point_count; i++) {
         const st_nccl_point *point = &own->model->points[i];
         const st_nccl_table *table = own->tables[point->table];
-        bool far = strcmp(key, "cluster.nic_bandwidth") == 0;
+        bool far = strcmp(key, ST_KEY_CLUSTER_NIC_BANDWIDTH) == 0;
         double known = argument_of(own, key, point);
         bool low = known <= limit && table->ranks > 2;
         *needed = *needed || (far == (table->nodes > 1) && (isnan(known) || low));
@@ -443,7 +446,7 @@ static st_status read_rates(const loader *own, size_t index)
     const st_nccl_source *source = own->source;
     bool set = source->cluster != NULL;
     for (size_t i = 0; i < source->set_count; i++)
-        set = set || strncmp(source->sets[i], "cluster.nic_bandwidth=", 22) == 0;
+        set = set || strncmp(source->sets[i], ST_KEY_CLUSTER_NIC_BANDWIDTH "=", 22) == 0;
     st_status status =
         st_nccl_rates_read(own->tables[index], &own->rates[index], set ? NULL : own->errors);
     return set ? ST_OK : status;
@@ -472,7 +475,7 @@ static const char *option_of(const loader *own, const char *name)
 /* Where the rate of a key comes from; see st_nccl_told. */
 static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_rate *told)
 {
-    const char *key = nics ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    const char *key = nics ? ST_KEY_CLUSTER_NIC_BANDWIDTH : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH;
     const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
     const st_nccl_rates *rates = &own->rates[index];
     told->rate = argument_of(own, key, &point);

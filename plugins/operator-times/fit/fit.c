@@ -3,6 +3,7 @@
 #include "operator-times/fit/operators.h"
 
 #include "base/hash.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 
 #include <math.h>
@@ -11,13 +12,17 @@
 enum { LEAST_ROWS = 16 }; /* of each half */
 
 const st_operator_shape st_operator_shapes[ST_OPERATORS] = {
-    {{"operator.m", "operator.n", "operator.k", NULL}, NULL, {"operator.n", "operator.k", NULL}},
-    {{"operator.batch", "operator.sequence", "operator.heads", "operator.head_dim", NULL},
-     "operator.sequence",
-     {"operator.sequence", "operator.heads", NULL}},
-    {{"operator.tokens", "operator.hidden", "operator.ffn", "operator.top_k", "operator.experts"},
+    {{ST_KEY_OPERATOR_M, ST_KEY_OPERATOR_N, ST_KEY_OPERATOR_K, NULL},
      NULL,
-     {"operator.hidden", "operator.ffn", NULL}},
+     {ST_KEY_OPERATOR_N, ST_KEY_OPERATOR_K, NULL}},
+    {{ST_KEY_OPERATOR_BATCH, ST_KEY_OPERATOR_SEQUENCE, ST_KEY_OPERATOR_HEADS,
+      ST_KEY_OPERATOR_HEAD_DIM, NULL},
+     ST_KEY_OPERATOR_SEQUENCE,
+     {ST_KEY_OPERATOR_SEQUENCE, ST_KEY_OPERATOR_HEADS, NULL}},
+    {{ST_KEY_OPERATOR_TOKENS, ST_KEY_OPERATOR_HIDDEN, ST_KEY_OPERATOR_FFN, ST_KEY_OPERATOR_TOP_K,
+      ST_KEY_OPERATOR_EXPERTS},
+     NULL,
+     {ST_KEY_OPERATOR_HIDDEN, ST_KEY_OPERATOR_FFN, NULL}},
 };
 
 /* A constant by its key, between bounds in the key's unit. */
@@ -32,18 +37,18 @@ static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
     {{"cluster.gpu.gemm_efficiency_", 0.02, 1, true},
      {"cluster.gpu.gemm_memory_", 0.02, 1, true},
      {"cluster.gpu.gemm_constant_", 0.05, 200, true}},
-    {{"cluster.gpu.attention_efficiency_64", 0.02, 1, false},
-     {"cluster.gpu.attention_half_64", 1, 20000, false},
-     {"cluster.gpu.attention_efficiency_128", 0.02, 1, false},
-     {"cluster.gpu.attention_half_128", 1, 20000, false},
-     {"cluster.gpu.attention_constant", 0.05, 500, false}},
-    {{"cluster.gpu.grouped_efficiency_bf16", 0.02, 2, false},
-     {"cluster.gpu.grouped_efficiency_fp8", 0.02, 2, false},
-     {"cluster.gpu.grouped_efficiency_fp8_block", 0.02, 2, false},
-     {"cluster.gpu.grouped_efficiency_nvfp4", 0.02, 2, false},
-     {"cluster.gpu.grouped_half", 0.5, 5000, false},
-     {"cluster.gpu.grouped_memory", 0.02, 1, false},
-     {"cluster.gpu.grouped_constant", 0.05, 1000, false}},
+    {{ST_KEY_CLUSTER_GPU_ATTENTION_EFFICIENCY_64, 0.02, 1, false},
+     {ST_KEY_CLUSTER_GPU_ATTENTION_HALF_64, 1, 20000, false},
+     {ST_KEY_CLUSTER_GPU_ATTENTION_EFFICIENCY_128, 0.02, 1, false},
+     {ST_KEY_CLUSTER_GPU_ATTENTION_HALF_128, 1, 20000, false},
+     {ST_KEY_CLUSTER_GPU_ATTENTION_CONSTANT, 0.05, 500, false}},
+    {{ST_KEY_CLUSTER_GPU_GROUPED_EFFICIENCY_BF16, 0.02, 2, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_EFFICIENCY_FP8, 0.02, 2, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_EFFICIENCY_FP8_BLOCK, 0.02, 2, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_EFFICIENCY_NVFP4, 0.02, 2, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_HALF, 0.5, 5000, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_MEMORY, 0.02, 1, false},
+     {ST_KEY_CLUSTER_GPU_GROUPED_CONSTANT, 0.05, 1000, false}},
 };
 
 /* What tells libraries apart: keys with the precision's name where there is one, and the
@@ -55,7 +60,7 @@ static const char *const factors[ST_OPERATORS][2] = {
 };
 static const double factor_low = 0.02;
 static const double factor_high = 50;
-static const char library_key[] = "operator.library";
+static const char library_key[] = ST_KEY_OPERATOR_LIBRARY;
 
 /* A half of a group's rows, ready to fit or to estimate. */
 typedef struct part {
@@ -156,10 +161,10 @@ static bool answers(const st_operator_group *group, size_t row, const char *key)
     static const char experts[] = "cluster.gpu.grouped_efficiency_";
     const char *end = key + strlen(key);
     if (group->kind == ST_OPERATOR_EXPERTS && strncmp(key, experts, strlen(experts)) == 0)
-        return strcmp(st_measured_choice(group->table, row, "operator.precision"),
+        return strcmp(st_measured_choice(group->table, row, ST_KEY_OPERATOR_PRECISION),
                       key + strlen(experts)) == 0;
     if (group->kind == ST_OPERATOR_ATTENTION && end[-1] >= '0' && end[-1] <= '9')
-        return (st_measured_value(group->table, row, "operator.head_dim") < 96) ==
+        return (st_measured_value(group->table, row, ST_KEY_OPERATOR_HEAD_DIM) < 96) ==
                (strcmp(end - 3, "_64") == 0);
     return true;
 }
@@ -414,8 +419,8 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
 /* GPUs of one architecture: 8.9 is not that of 8.0, 10.3 is that of 10.0. */
 static bool is_kin(const st_operator_group *group, const st_operator_group *other)
 {
-    const st_job_value *own = st_job_value_of(group->job, "cluster.gpu.compute_capability");
-    const st_job_value *its = st_job_value_of(other->job, "cluster.gpu.compute_capability");
+    const st_job_value *own = st_job_value_of(group->job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
+    const st_job_value *its = st_job_value_of(other->job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
     return floor(own->number) == floor(its->number) && fabs(own->number - its->number) < 0.75;
 }
 
@@ -437,7 +442,8 @@ static double scale_of(const st_operator_group *group, size_t index)
     static const char efficiency[] = "cluster.gpu.gemm_efficiency_";
     bool scaled = group->burst != 0 &&
                   strncmp(group->varied[index].path, efficiency, strlen(efficiency)) == 0;
-    return scaled ? st_measured_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
+    return scaled ? st_measured_value(group->table, group->rows[0], ST_KEY_CLUSTER_GPU_GEMM_BURST)
+                  : 1.0;
 }
 
 /* The geometric mean of the constants of kin, or of all others where there is none. */

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "fit/steps/accuracy.h"
+#include "steptime/keys.h"
 #include "steptime/tool/typed_values.h"
 
 #include <math.h>
@@ -115,7 +116,7 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
             st_put_unit(constant_map, "unit", varied->type);
             st_put_bool(constant_map, "at_bound", at_bound);
             st_put_text(constant_map, ".gpu", k == 0 ? st_operator_gpu(group) : "");
-            st_put_text(constant_map, ".key", varied->path + strlen("cluster.gpu."));
+            st_put_text(constant_map, ".key", varied->path + strlen(ST_KEY_CLUSTER_GPU "."));
             st_put_text(constant_map, ".note", at_bound ? "at a bound" : "");
         }
         st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
@@ -148,7 +149,7 @@ static void write_group(const st_operator_group *group, st_buffer *buffer)
         const st_varied *varied = &group->varied[i];
         const st_solution *solution = &group->solution;
         bool at_bound = solution->at_low[i] || solution->at_high[i];
-        st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
+        st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen(ST_KEY_CLUSTER_GPU "."));
         write_value(varied->type, solution->values[i], buffer);
         st_buffer_printf(buffer, ", source: \"by steptime fit operators on %s, ",
                          st_last_part(group->table->file, '/'));

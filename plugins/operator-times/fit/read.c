@@ -4,6 +4,7 @@
 
 #include "fit/steps/row_fields.h"
 #include "fit/steps/table_csv.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/gpus.h"
 
@@ -13,7 +14,7 @@
 #define SHEET  "operators"
 #define PREFIX "operator."
 
-static const char gpu_section[] = "cluster.gpu";
+static const char gpu_section[] = ST_KEY_CLUSTER_GPU;
 
 const char *st_operator_gpu(const st_operator_group *group)
 {
@@ -155,7 +156,7 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
         if (is_same(&fit->groups[i - 1], wanted))
             return &fit->groups[i - 1];
     st_operator_group group = *wanted;
-    group.precision_name = st_measured_choice(wanted->table, row, PREFIX "precision");
+    group.precision_name = st_measured_choice(wanted->table, row, ST_KEY_OPERATOR_PRECISION);
     return ST_APPEND(fit->arena, fit->groups, fit->group_count, group)
                ? &fit->groups[fit->group_count - 1]
                : NULL;
@@ -167,9 +168,9 @@ static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t 
         .table = table,
         .job = table->rows[row].job,
         .source = fit->each ? st_measured_field(table, row, "source") : NULL,
-        .kind = (st_operator_kind)st_measured_value(table, row, PREFIX "kind"),
-        .precision = st_measured_value(table, row, PREFIX "precision"),
-        .burst = st_measured_value(table, row, PREFIX "burst")};
+        .kind = (st_operator_kind)st_measured_value(table, row, ST_KEY_OPERATOR_KIND),
+        .precision = st_measured_value(table, row, ST_KEY_OPERATOR_PRECISION),
+        .burst = st_measured_value(table, row, ST_KEY_OPERATOR_BURST)};
     if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
         wanted.precision = 0; /* what is not the rate is the same in all of them */
     st_operator_group *group = group_of(fit, &wanted, row);

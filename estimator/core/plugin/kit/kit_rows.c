@@ -5,6 +5,7 @@
  */
 #include "plugin/kit/kit_rows.h"
 #include "base/dimension.h"
+#include "steptime/keys.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static double other_value(const char *name, const st_unit *unit, double ranks)
         return per_node;
     if (strcmp(name, "nodes") == 0)
         return ranks / per_node;
-    if (strcmp(name, "cluster.gpus_per_node") == 0)
+    if (strcmp(name, ST_KEY_CLUSTER_GPUS_PER_NODE) == 0)
         return PER_NODE;
     if (is_of(unit, "B/s"))
         return ranks > PER_NODE ? 4.5e10 : 3.3e11;

@@ -16,10 +16,6 @@ typedef struct st_key_section {
 /* The table, constant. */
 const st_key_section *st_key_sections(size_t *count);
 
-/* Sections whose names are not in the table of keys. */
-#define ST_CONSTANTS "constants"
-#define ST_REFINE    "refine"
-
 const st_key_section *st_section_find(const char *path);
 size_t st_key_index(const st_key *key);
 

@@ -2,6 +2,7 @@
 /* Jobs without a plan, from which the rows of a table take what it does not say; see base.h. */
 #include "fit/steps/base.h"
 
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/estimates.h"
@@ -52,11 +53,11 @@ static const char **list_sets(st_bases *bases, const st_base_name *name, const c
     add_lines(bases, name->sections, sets, &used);
     add_lines(bases, name->texts, sets, &used);
     if (gpu != NULL)
-        sets[used++] = st_arena_printf(bases->arena, "cluster.gpu=%s", gpu);
+        sets[used++] = st_arena_printf(bases->arena, ST_KEY_CLUSTER_GPU "=%s", gpu);
     if (name->order[0] != '\0')
-        sets[used++] = st_arena_printf(bases->arena, "parallel.order=%s", name->order);
+        sets[used++] = st_arena_printf(bases->arena, ST_KEY_PARALLEL_ORDER "=%s", name->order);
     if (bases->constants != NULL)
-        sets[used++] = st_arena_printf(bases->arena, ST_CONSTANTS "=%s", bases->constants);
+        sets[used++] = st_arena_printf(bases->arena, ST_KEY_CONSTANTS "=%s", bases->constants);
     for (size_t i = 0; i < bases->set_count; i++)
         sets[used++] = bases->sets[i];
     *count = used;
@@ -101,7 +102,7 @@ static st_status take_values(st_bases *bases, const st_job *job, st_base *base)
 /* What a name says of the memory must be what the file says. */
 static bool has_memory(const st_job *job, double memory_gb)
 {
-    const st_job_value *memory = st_job_value_of(job, "cluster.gpu.memory");
+    const st_job_value *memory = st_job_value_of(job, ST_KEY_CLUSTER_GPU_MEMORY);
     if (memory_gb == 0 || memory == NULL || memory->origin == ST_ORIGIN_NONE)
         return true;
     return fabs(memory->number / (memory_gb * 1e9) - 1.0) < 0.1;
@@ -109,9 +110,11 @@ static bool has_memory(const st_job *job, double memory_gb)
 
 /* What providers of the library look at, and how the texts that a row has of its own are read. */
 static const char *const provider_texts[] = {
-    "parallel.order",         "model.layer_list",           "model.pattern",
-    "parallel.layout",        "cluster.topology",           "collectives.all_reduce",
-    "collectives.all_gather", "collectives.reduce_scatter", "collectives.all_to_all"};
+    ST_KEY_PARALLEL_ORDER,         ST_KEY_MODEL_LAYER_LIST,
+    ST_KEY_MODEL_PATTERN,          ST_KEY_PARALLEL_LAYOUT,
+    ST_KEY_CLUSTER_TOPOLOGY,       ST_KEY_COLLECTIVES_ALL_REDUCE,
+    ST_KEY_COLLECTIVES_ALL_GATHER, ST_KEY_COLLECTIVES_REDUCE_SCATTER,
+    ST_KEY_COLLECTIVES_ALL_TO_ALL};
 enum { PROVIDER_TEXTS = ST_COUNT(provider_texts) };
 
 static bool has_no_texts(const st_job *job)
@@ -167,7 +170,7 @@ static st_status make_plain(const st_bases *bases, const st_job *job, const st_b
 
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
 {
-    base->order = st_job_text(job, "parallel.order");
+    base->order = st_job_text(job, ST_KEY_PARALLEL_ORDER);
     base->order_is_set = base->order[0] != '\0' && base->name.order[0] == '\0';
     if (bases->variant_count > 0 && share_variant(bases, base))
         return make_plain(bases, job, base);

@@ -2,6 +2,7 @@
 /* Collects errors of rows and writes them by kind; see accuracy.h. */
 #include "fit/steps/accuracy.h"
 
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 
 #include <math.h>
@@ -14,10 +15,11 @@
 static st_error_kind kind_of(const st_measured *measured, size_t row)
 {
     st_error_kind kind = st_error_kind_of(measured->rows[row].job);
-    kind.precision = st_error_precision(st_measured_choice(measured, row, "precision.recipe"),
-                                        st_measured_value(measured, row, "precision.fp8") > 0,
-                                        st_measured_choice(measured, row, "precision.weights"));
-    kind.model = st_measured_value(measured, row, "model.experts") > 0 ? "experts" : "dense";
+    kind.precision =
+        st_error_precision(st_measured_choice(measured, row, ST_KEY_PRECISION_RECIPE),
+                           st_measured_value(measured, row, ST_KEY_PRECISION_FP8) > 0,
+                           st_measured_choice(measured, row, ST_KEY_PRECISION_WEIGHTS));
+    kind.model = st_measured_value(measured, row, ST_KEY_MODEL_EXPERTS) > 0 ? "experts" : "dense";
     return kind;
 }
 
@@ -29,7 +31,7 @@ static bool is_memory(const st_type *type)
 
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
-    bool trains = st_sheet_reading_index(measured->sheet, "precision.weights") !=
+    bool trains = st_sheet_reading_index(measured->sheet, ST_KEY_PRECISION_WEIGHTS) !=
                   SIZE_MAX; /* else operators alone */
     if (is_memory(measured->type) || !trains)
         return ST_OK;

@@ -7,6 +7,7 @@
 #include "fit/steps/filter.h"
 #include "fit/steps/rows.h"
 #include "fit/steps/table_csv.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
 
@@ -88,11 +89,11 @@ typedef struct measured_column {
 } measured_column;
 
 static const measured_column known_columns[] = {
-    {"measured.step_time", NULL, NULL, ST_ROLE_STEP},
+    {ST_KEY_MEASURED_STEP_TIME, NULL, NULL, ST_ROLE_STEP},
     {"target_iter_s", "s", NULL, ST_ROLE_STEP},
     {"iter_time_s", "s", NULL, ST_ROLE_STEP},
     {"step_time_s", "s", NULL, ST_ROLE_STEP},
-    {"measured.memory", NULL, NULL, ST_ROLE_MEMORY},
+    {ST_KEY_MEASURED_MEMORY, NULL, NULL, ST_ROLE_MEMORY},
     {"peak_memory_gib", "GiB", NULL, ST_ROLE_MEMORY},
 };
 

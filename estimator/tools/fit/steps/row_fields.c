@@ -2,31 +2,33 @@
 /* Fields by name; see row_fields.h. */
 #include "fit/steps/row_fields.h"
 
+#include "steptime/keys.h"
+
 #include <string.h>
 
 static const st_standard_column columns[] = {
-    {"layers", "model.layers", false},
-    {"hidden", "model.hidden", false},
-    {"ffn", "model.ffn", true},
-    {"heads", "model.heads", false},
-    {"kv_heads", "model.kv_heads", true},
-    {"vocab", "model.vocabulary", false},
-    {"seq", "batch.sequence", false},
-    {"micro_batch", "batch.micro", false},
-    {"global_batch", "batch.global", false},
-    {"tp", "parallel.tp", false},
-    {"pp", "parallel.pp", false},
-    {"dp", "parallel.dp", false},
-    {"vp", "parallel.virtual_stages", true},
-    {"cp", "parallel.cp", true},
-    {"ep", "parallel.ep", true},
-    {"sp", "parallel.sequence_parallel", true},
-    {"zero_stage", "parallel.zero", true},
-    {"recompute", "recompute", false},
-    {"dtype", "precision.weights", false},
-    {"order", "parallel.order", true},
-    {"gpus", "cluster.nodes", false},
-    {"gpus_per_node", "cluster.gpus_per_node", false},
+    {"layers", ST_KEY_MODEL_LAYERS, false},
+    {"hidden", ST_KEY_MODEL_HIDDEN, false},
+    {"ffn", ST_KEY_MODEL_FFN, true},
+    {"heads", ST_KEY_MODEL_HEADS, false},
+    {"kv_heads", ST_KEY_MODEL_KV_HEADS, true},
+    {"vocab", ST_KEY_MODEL_VOCABULARY, false},
+    {"seq", ST_KEY_BATCH_SEQUENCE, false},
+    {"micro_batch", ST_KEY_BATCH_MICRO, false},
+    {"global_batch", ST_KEY_BATCH_GLOBAL, false},
+    {"tp", ST_KEY_PARALLEL_TP, false},
+    {"pp", ST_KEY_PARALLEL_PP, false},
+    {"dp", ST_KEY_PARALLEL_DP, false},
+    {"vp", ST_KEY_PARALLEL_VIRTUAL_STAGES, true},
+    {"cp", ST_KEY_PARALLEL_CP, true},
+    {"ep", ST_KEY_PARALLEL_EP, true},
+    {"sp", ST_KEY_PARALLEL_SEQUENCE_PARALLEL, true},
+    {"zero_stage", ST_KEY_PARALLEL_ZERO, true},
+    {"recompute", ST_KEY_RECOMPUTE, false},
+    {"dtype", ST_KEY_PRECISION_WEIGHTS, false},
+    {"order", ST_KEY_PARALLEL_ORDER, true},
+    {"gpus", ST_KEY_CLUSTER_NODES, false},
+    {"gpus_per_node", ST_KEY_CLUSTER_GPUS_PER_NODE, false},
 };
 
 /* Columns that stand for no single key. */

@@ -3,6 +3,7 @@
 #include "fit/steps/row_words.h"
 
 #include "fit/steps/row_fields.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 
 #include <string.h>
@@ -89,7 +90,7 @@ static bool names_read(const st_table_source *source, const char *column)
 static bool is_path(const char *column)
 {
     return st_key_find(column) != NULL ||
-           strncmp(column, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0;
+           strncmp(column, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0;
 }
 
 void st_columns_tell_unread(const st_csv *csv, const st_table_source *source, const char *measured,

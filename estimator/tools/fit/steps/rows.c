@@ -5,14 +5,13 @@
 #include "fit/steps/base.h"
 #include "fit/steps/row_fields.h"
 #include "fit/steps/row_words.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/rank_groups.h"
 
 #include <math.h>
 #include <string.h>
-
-#define ORDER "parallel.order"
 
 enum { SECTIONS_BYTES = 4096 };
 
@@ -141,7 +140,8 @@ static unread_key *unread_of(row_reader *reader, const char *path)
 static void add_unread(row_reader *reader, const char *path)
 {
     const st_key *key = st_key_find(path);
-    if (key == NULL || strcmp(path, ORDER) == 0 || unread_of(reader, path) != NULL ||
+    if (key == NULL || strcmp(path, ST_KEY_PARALLEL_ORDER) == 0 ||
+        unread_of(reader, path) != NULL ||
         st_sheet_reading_index(reader->measured->sheet, path) != SIZE_MAX)
         return;
     reader->unread[reader->unread_count++] =
@@ -270,7 +270,7 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
     bool own_name =
         plan->column == NULL || plan->words != NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
     text = st_words_meaning(plan->words, text);
-    if (!own_name && strcmp(path, "precision.weights") == 0) {
+    if (!own_name && strcmp(path, ST_KEY_PRECISION_WEIGHTS) == 0) {
         /* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
         const st_value_text own = {.text = text, .length = strlen(text)};
         const st_value_text bf16 = {.text = "bf16", .length = 4};
@@ -280,7 +280,7 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
                       st_arena_printf(reader->arena, "type '%s' is not modelled", text));
     } else
         parse_text(reader, plan, plan->field, row, text, value);
-    if (!own_name && strcmp(path, "parallel.zero") == 0) {
+    if (!own_name && strcmp(path, ST_KEY_PARALLEL_ZERO) == 0) {
         /* A distributed optimizer is what ZeRO calls stage 1. */
         double distributed = 0;
         if (number_of(reader, row, "dist_opt", &distributed) && distributed == 1 && *value < 1)
@@ -383,7 +383,7 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
                 unread_key *text_own = from->section == NULL ? unread_of(reader, from->path) : NULL;
                 if (from->section != NULL)
                     add_section(reader, from->path, from->value.text, sections);
-                else if (strcmp(from->path, ORDER) == 0)
+                else if (strcmp(from->path, ST_KEY_PARALLEL_ORDER) == 0)
                     *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
                 else if (text_own != NULL)
                     *(set ? &text_own->set : &text_own->fill) = from->value.text;
@@ -437,8 +437,8 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
     *value = base->values[index];
     if (base->origins[index] == ST_ORIGIN_SET)
         return;
-    bool is_nodes = strcmp(plan->input->from, "cluster.nodes") == 0 && plan->column != NULL &&
-                    st_csv_column(reader->csv, "cluster.nodes") == SIZE_MAX;
+    bool is_nodes = strcmp(plan->input->from, ST_KEY_CLUSTER_NODES) == 0 && plan->column != NULL &&
+                    st_csv_column(reader->csv, ST_KEY_CLUSTER_NODES) == SIZE_MAX;
     if (reader->set[index] != NULL)
         take_assumed(reader, plan, row, *reader->set[index], value);
     else if (is_nodes && take_nodes(reader, row, value))
@@ -457,7 +457,7 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
 static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
-    size_t index = st_sheet_reading_index(reader->measured->sheet, "precision.fp8");
+    size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
     st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
     if (index == SIZE_MAX || base->origins[index] == ST_ORIGIN_SET || reader->set[index] != NULL)
         return;
@@ -469,7 +469,8 @@ static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
  */
 static void check_gpus(row_reader *reader, size_t row)
 {
-    static const char *const sizes[] = {"parallel.tp", "parallel.pp", "parallel.dp", "parallel.cp"};
+    static const char *const sizes[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_PP, ST_KEY_PARALLEL_DP,
+                                        ST_KEY_PARALLEL_CP};
     double gpus = 0;
     double product = 1;
     for (size_t i = 0; i < ST_COUNT(sizes); i++) {
@@ -488,7 +489,7 @@ static void check_gpus(row_reader *reader, size_t row)
 static const char *asked_order(const row_reader *reader, size_t row)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
-    const char *const names[] = {ORDER, "order"};
+    const char *const names[] = {ST_KEY_PARALLEL_ORDER, "order"};
     if (reader->order_set != NULL)
         return reader->order_set;
     for (size_t i = 0; i < ST_COUNT(names); i++) {
@@ -506,10 +507,10 @@ static void check_row_order(row_reader *reader, size_t row, const char *order)
     static const struct {
         const char *key;
         st_group group;
-    } axes[] = {{"parallel.tp", ST_GROUP_TP},
-                {"parallel.cp", ST_GROUP_CP},
-                {"parallel.dp", ST_GROUP_DP},
-                {"parallel.pp", ST_GROUP_PP}};
+    } axes[] = {{ST_KEY_PARALLEL_TP, ST_GROUP_TP},
+                {ST_KEY_PARALLEL_CP, ST_GROUP_CP},
+                {ST_KEY_PARALLEL_DP, ST_GROUP_DP},
+                {ST_KEY_PARALLEL_PP, ST_GROUP_PP}};
     st_placement placement;
     st_placement_plan plan = {.gpus_per_node = 1, .order = order};
     st_errors *errors = st_errors_create();
@@ -542,8 +543,9 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
     if (reader->texts[0] != '\0') {
         /* Numbers with which the texts of a row must agree, which its job gets as well. */
         static const char *const keys[] = {
-            "model.layers", "model.dense_layers", "model.moe_every",        "model.experts",
-            "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
+            ST_KEY_MODEL_LAYERS,           ST_KEY_MODEL_DENSE_LAYERS, ST_KEY_MODEL_MOE_EVERY,
+            ST_KEY_MODEL_EXPERTS,          ST_KEY_MODEL_MTP,          ST_KEY_PARALLEL_PP,
+            ST_KEY_PARALLEL_VIRTUAL_STAGES};
         char number[ST_QUANTITY_TEXT];
         for (size_t i = 0; i < ST_COUNT(keys); i++) {
             size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i]);

@@ -2,6 +2,7 @@
 /* Estimates of measured rows, jobs as rows, and which rows a fit has used; see measured.h. */
 #include "fit/steps/measured.h"
 
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/estimates.h"
 
@@ -236,7 +237,7 @@ static st_status load_job(const st_measured_request *request, const char *job, s
     if (sets == NULL)
         return ST_ERR_MEMORY;
     if (request->constants != NULL)
-        sets[count++] = st_arena_printf(arena, ST_CONSTANTS "=%s", request->constants);
+        sets[count++] = st_arena_printf(arena, ST_KEY_CONSTANTS "=%s", request->constants);
     if (count > 0 && sets[0] == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < request->set_count; i++)
@@ -253,7 +254,7 @@ static st_status load_job(const st_measured_request *request, const char *job, s
 st_status st_measured_job(const st_measured_request *request, const char *job, st_arena *arena,
                           st_measured *measured, st_errors *errors)
 {
-    static const char path[] = "measured.step_time";
+    static const char path[] = ST_KEY_MEASURED_STEP_TIME;
     st_estimate *loaded = st_estimate_new(arena);
     st_status status =
         loaded != NULL ? load_job(request, job, arena, loaded, errors) : ST_ERR_MEMORY;

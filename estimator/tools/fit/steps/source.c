@@ -2,6 +2,7 @@
 /* Reads validation/SOURCE/table.yaml; see source.h. */
 #include "fit/steps/source.h"
 #include "fit/steps/source_base.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 
 #include <math.h>
@@ -46,14 +47,14 @@ static const char *unit_of(const st_key *key)
 
 static void find_path(st_yaml_reader *reader, st_assigned *assigned)
 {
-    static const size_t prefix = sizeof ST_CONSTANTS;
+    static const size_t prefix = sizeof ST_KEY_CONSTANTS;
     const st_key_section *section = st_section_find(assigned->path);
     assigned->key = st_key_find(assigned->path);
     if (assigned->key != NULL)
         return;
-    bool is_constant = strncmp(assigned->path, ST_CONSTANTS ".", prefix) == 0 &&
+    bool is_constant = strncmp(assigned->path, ST_KEY_CONSTANTS ".", prefix) == 0 &&
                        st_is_constant_name(assigned->path + prefix);
-    if (section != NULL && section->is_file && strcmp(section->path, ST_CONSTANTS) != 0)
+    if (section != NULL && section->is_file && strcmp(section->path, ST_KEY_CONSTANTS) != 0)
         assigned->section = section;
     else if (!is_constant)
         ST_NOTE(reader, ST_ERR_NAME, assigned->place, "unknown key '%s'" ST_HINT "%s",

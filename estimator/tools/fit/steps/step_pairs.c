@@ -3,6 +3,7 @@
 #include "fit/steps/step_pairs.h"
 
 #include "base/hash.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@ static const st_role_list wanted = {roles, CELLS, "telling the time of layers ap
 
 /* The keys that an edit changes: of the first three the edit is the bit of that number. */
 enum { DP, PP, LAYERS, GLOBAL, MICRO, KEYS };
-static const char *const keys[KEYS] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
-                                       "batch.micro"};
+static const char *const keys[KEYS] = {ST_KEY_PARALLEL_DP, ST_KEY_PARALLEL_PP, ST_KEY_MODEL_LAYERS,
+                                       ST_KEY_BATCH_GLOBAL, ST_KEY_BATCH_MICRO};
 
 typedef struct pairing {
     st_measured *measured;
@@ -85,8 +86,9 @@ static st_status find_inputs(pairing *own)
     for (size_t i = 0; i < measured->input_count; i++) {
         /* What follows from the sizes that an edit changes is no difference of its own. */
         const char *key = inputs[i].from;
-        static const char *const others[] = {"cluster.nodes", "parallel.first_stage_layers",
-                                             "parallel.last_stage_layers"};
+        static const char *const others[] = {ST_KEY_CLUSTER_NODES,
+                                             ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+                                             ST_KEY_PARALLEL_LAST_STAGE_LAYERS};
         own->free_input[i] =
             st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
     }

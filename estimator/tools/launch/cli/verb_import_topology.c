@@ -3,6 +3,7 @@
 #include "launch/cli/verbs.h"
 
 #include "base/error_scope.h"
+#include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
 #include "launch/import/import.h"
 #include "steptime/job.h"
@@ -50,14 +51,14 @@ static int run_topology(cli_run *run)
          */
         const st_job *job = NULL;
         st_error_scope scope = {.edit = move_to_option};
-        const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request.gpu);
+        const char *set = st_arena_printf(run->arena, ST_KEY_CLUSTER_GPU "=%s", request.gpu);
         st_status gpu_status = set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
         st_errors_enter(run->errors, &scope);
         if (gpu_status == ST_OK)
             gpu_status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
         st_errors_leave(run->errors, &scope);
         if (gpu_status == ST_OK) {
-            const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
+            const st_job_value *value = st_job_value_of(job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
             bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
             request.compute_capability = is_known ? value->number : 0;
         }

@@ -6,6 +6,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/value_text.h"
@@ -66,8 +67,9 @@ static void list_unknown(megatron_run *settings)
  */
 static void imply_stack(st_framework framework, st_import_request *with, st_arena *arena)
 {
-    static const char *const stacks[] = {"stack=megatron-core", "stack=megatron-bridge",
-                                         "stack=torchtitan", "stack=deepspeed"};
+    static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
+                                         ST_KEY_STACK "=megatron-bridge",
+                                         ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
     const st_job *job = NULL;
     if (with->carried_count == 0 && framework != ST_MEGATRON &&
         st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, NULL) == ST_OK) {
@@ -167,9 +169,11 @@ static double meaning(const st_job *job, const char *key, double number)
         const char *other;
         double times;
     } zeros[] = {
-        {"model.kv_heads", "model.heads", 1},     {"model.ffn", "model.hidden", 4},
-        {"model.v_dim", "model.head_dim", 1},     {"model.expert_ffn", "model.ffn", 1},
-        {"parallel.expert_tp", "parallel.tp", 1},
+        {ST_KEY_MODEL_KV_HEADS, ST_KEY_MODEL_HEADS, 1},
+        {ST_KEY_MODEL_FFN, ST_KEY_MODEL_HIDDEN, 4},
+        {ST_KEY_MODEL_V_DIM, ST_KEY_MODEL_HEAD_DIM, 1},
+        {ST_KEY_MODEL_EXPERT_FFN, ST_KEY_MODEL_FFN, 1},
+        {ST_KEY_PARALLEL_EXPERT_TP, ST_KEY_PARALLEL_TP, 1},
     };
     for (size_t i = 0; number == 0 && i < ST_COUNT(zeros); i++)
         if (strcmp(zeros[i].key, key) == 0)
@@ -180,10 +184,10 @@ static double meaning(const st_job *job, const char *key, double number)
 /* Interleaving is said by the number of chunks; one stage has no schedule. */
 static bool is_same_schedule(const st_job *job)
 {
-    const bool chunks = st_job_number(job, "parallel.virtual_stages") > 1;
-    return st_job_number(job, "parallel.pp") == 1 ||
-           (chunks && (fw_is(job, "parallel.schedule", "1f1b") ||
-                       fw_is(job, "parallel.schedule", "interleaved")));
+    const bool chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1;
+    return st_job_number(job, ST_KEY_PARALLEL_PP) == 1 ||
+           (chunks && (fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "1f1b") ||
+                       fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "interleaved")));
 }
 
 /* The key makes no difference where another one has this value. */
@@ -194,52 +198,54 @@ static bool is_without_effect(const st_job *job, const char *key)
         const char *other;
         double value;
     } idle[] = {
-        {"parallel.sequence_parallel", "parallel.tp", 1},
-        {"parallel.scatter_gather", "parallel.tp", 1},
-        {"parallel.ep", "model.experts", 0},
-        {"parallel.expert_tp", "model.experts", 0},
-        {"parallel.dispatcher", "model.experts", 0},
-        {"parallel.cp_method", "parallel.cp", 1},
-        {"model.mamba_groups", "model.mamba_heads", 0},
-        {"model.mtp_shared", "model.mtp", 0},
-        {"train.lora_rank", "train.task", 0},
+        {ST_KEY_PARALLEL_SEQUENCE_PARALLEL, ST_KEY_PARALLEL_TP, 1},
+        {ST_KEY_PARALLEL_SCATTER_GATHER, ST_KEY_PARALLEL_TP, 1},
+        {ST_KEY_PARALLEL_EP, ST_KEY_MODEL_EXPERTS, 0},
+        {ST_KEY_PARALLEL_EXPERT_TP, ST_KEY_MODEL_EXPERTS, 0},
+        {ST_KEY_PARALLEL_DISPATCHER, ST_KEY_MODEL_EXPERTS, 0},
+        {ST_KEY_PARALLEL_CP_METHOD, ST_KEY_PARALLEL_CP, 1},
+        {ST_KEY_MODEL_MAMBA_GROUPS, ST_KEY_MODEL_MAMBA_HEADS, 0},
+        {ST_KEY_MODEL_MTP_SHARED, ST_KEY_MODEL_MTP, 0},
+        {ST_KEY_TRAIN_LORA_RANK, ST_KEY_TRAIN_TASK, 0},
     };
     for (size_t i = 0; i < ST_COUNT(idle); i++)
         if (strcmp(idle[i].key, key) == 0 && st_job_number(job, idle[i].other) == idle[i].value)
             return true;
-    if (strcmp(key, "parallel.zero") == 0)
-        return st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp") == 1;
-    if (strcmp(key, "parallel.dp") == 0) /* no cluster, so no number of ranks */
+    if (strcmp(key, ST_KEY_PARALLEL_ZERO) == 0)
+        return st_job_number(job, ST_KEY_PARALLEL_DP) * st_job_number(job, ST_KEY_PARALLEL_CP) == 1;
+    if (strcmp(key, ST_KEY_PARALLEL_DP) == 0) /* no cluster, so no number of ranks */
         return fw_ranks_of(job).per_node == 0;
     return false;
 }
 
 static bool is_layer_key(const char *key)
 {
-    return strcmp(key, "model.pattern") == 0 || strcmp(key, "model.dense_layers") == 0 ||
-           strcmp(key, "model.moe_every") == 0;
+    return strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
+           strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0;
 }
 
 /* Delayed scaling has two names, and the type of the weights is no recipe. */
 static bool is_same_recipe(const exporter *own)
 {
-    const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find("precision.fp8"))];
+    const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find(ST_KEY_PRECISION_FP8))];
     bool back = fp8->text != NULL && strcmp(fp8->text, "true") == 0;
-    return (fw_is(own->job, "precision.recipe", "fp8_delayed") && back) ||
-           (fw_is(own->job, "precision.recipe", "bf16") && !back &&
-            fw_is(own->job, "precision.weights", "bf16"));
+    return (fw_is(own->job, ST_KEY_PRECISION_RECIPE, "fp8_delayed") && back) ||
+           (fw_is(own->job, ST_KEY_PRECISION_RECIPE, "bf16") && !back &&
+            fw_is(own->job, ST_KEY_PRECISION_WEIGHTS, "bf16"));
 }
 
 /* The key is overruled by another one of the job. */
 static bool is_overruled(const st_job *job, const char *key)
 {
-    if (strcmp(key, "precision.fp8") == 0)
-        return !fw_is(job, "precision.recipe", "default");
-    if (strcmp(key, "parallel.virtual_stages") == 0 || strcmp(key, "parallel.schedule") == 0)
-        return fw_is(job, "parallel.layout", "*");
-    if (strcmp(key, "recomputed.layers") == 0)
-        return !fw_is(job, "recompute", "full");
-    return strncmp(key, "recomputed.", 11) == 0 && !fw_is(job, "recompute", "selective");
+    if (strcmp(key, ST_KEY_PRECISION_FP8) == 0)
+        return !fw_is(job, ST_KEY_PRECISION_RECIPE, "default");
+    if (strcmp(key, ST_KEY_PARALLEL_VIRTUAL_STAGES) == 0 ||
+        strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0)
+        return fw_is(job, ST_KEY_PARALLEL_LAYOUT, "*");
+    if (strcmp(key, ST_KEY_RECOMPUTED_LAYERS) == 0)
+        return !fw_is(job, ST_KEY_RECOMPUTE, "full");
+    return strncmp(key, ST_KEY_RECOMPUTED ".", 11) == 0 &&
+           !fw_is(job, ST_KEY_RECOMPUTE, "selective");
 }
 
 /* Two values that run the same: two words for one thing, or no difference here. */
@@ -252,11 +258,11 @@ static bool runs_the_same(const exporter *own, const key_values *values)
     if (is_layer_key(key))
         return fw_same_layers(own->job, &own->draft);
     if (is_overruled(own->job, key) ||
-        (strcmp(key, "precision.recipe") == 0 && is_same_recipe(own)))
+        (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(own)))
         return true;
-    if (strcmp(key, "parallel.schedule") == 0)
+    if (strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0)
         return is_same_schedule(own->job);
-    if (strcmp(key, "parallel.order") == 0)
+    if (strcmp(key, ST_KEY_PARALLEL_ORDER) == 0)
         return fw_is(own->job, key, "tp-cp-ep-dp-pp");
     return is_without_effect(own->job, key);
 }
@@ -273,11 +279,11 @@ static bool comes_from_file(const exporter *own, const st_key *key, const st_job
 static void compare_key(exporter *own, const st_key *key)
 {
     key_values values = values_of(own, key);
-    bool is_model = strncmp(key->path, "model.", 6) == 0;
+    bool is_model = strncmp(key->path, ST_KEY_MODEL ".", 6) == 0;
     bool is_given =
         values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
     bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
-    if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_REFINE) == 0 ||
+    if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_KEY_REFINE) == 0 ||
         comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
         return;
     if (is_shape || runs_the_same(own, &values) || fw_is_carried(own->framework, key->path)) {
@@ -308,7 +314,7 @@ static void carry_files(exporter *own)
         const char *plain = own->plain != NULL ? st_job_section_name(own->plain, path) : NULL;
         const st_job *with = NULL;
         if (!sections[i].is_file || name == NULL || strcmp(name, "inline") == 0 ||
-            strcmp(path, "model") == 0 || strcmp(path, ST_CONSTANTS) == 0 ||
+            strcmp(path, ST_KEY_MODEL) == 0 || strcmp(path, ST_KEY_CONSTANTS) == 0 ||
             (plain != NULL && strcmp(plain, name) == 0))
             continue;
         sets[set_count] = st_arena_printf(own->arena, "%s=%s", path, name);
@@ -346,7 +352,7 @@ static void compare_all(exporter *own)
     const st_key *keys = st_keys(&count);
     carry_files(own);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(keys[i].path, "cluster.", 8) == 0)
+        if (strncmp(keys[i].path, ST_KEY_CLUSTER ".", 8) == 0)
             compare_cluster_key(own, &keys[i]);
         else
             compare_key(own, &keys[i]);
@@ -378,7 +384,7 @@ static const char *const *shape_of(exporter *own, size_t *count)
     const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);
     *count = 0;
     for (size_t i = 0; sets != NULL && own->framework == ST_TORCHTITAN && i < keys_count; i++)
-        if (strncmp(keys[i].path, "model.", 6) == 0 && fw_has(own->job, keys[i].path))
+        if (strncmp(keys[i].path, ST_KEY_MODEL ".", 6) == 0 && fw_has(own->job, keys[i].path))
             sets[(*count)++] = st_arena_printf(own->arena, "%s=%s", keys[i].path,
                                                st_job_value_of(own->job, keys[i].path)->text);
     return sets;
@@ -415,9 +421,9 @@ static void add_notes(exporter *own)
 static const char *shown(exporter *own, const char *carried)
 {
     size_t length = strcspn(carried, "=");
-    if (strncmp(carried, "cluster", 7) == 0)
+    if (strncmp(carried, ST_KEY_CLUSTER, 7) == 0)
         length = 7;
-    else if (own->framework == ST_TORCHTITAN && strncmp(carried, "model.", 6) == 0)
+    else if (own->framework == ST_TORCHTITAN && strncmp(carried, ST_KEY_MODEL ".", 6) == 0)
         length = 5;
     return st_draft_text(&own->draft, "%.*s", (int)length, carried);
 }

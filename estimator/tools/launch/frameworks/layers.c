@@ -6,6 +6,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/lists.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/tool/value_text.h"
@@ -48,17 +49,17 @@ static const char *letters_of(const layer_words *words, st_arena *arena)
 
 static const char *pattern_of(const st_job *job)
 {
-    const st_job_value *value = st_job_value_of(job, "model.pattern");
-    return fw_has(job, "model.pattern") ? value->text : NULL;
+    const st_job_value *value = st_job_value_of(job, ST_KEY_MODEL_PATTERN);
+    return fw_has(job, ST_KEY_MODEL_PATTERN) ? value->text : NULL;
 }
 
 const char *fw_layer_letters(const st_job *job, st_arena *arena)
 {
     return letters_of(&(layer_words){.pattern = pattern_of(job),
-                                     .layers = st_job_number(job, "model.layers"),
-                                     .experts = st_job_number(job, "model.experts"),
-                                     .dense = st_job_number(job, "model.dense_layers"),
-                                     .every = st_job_number(job, "model.moe_every")},
+                                     .layers = st_job_number(job, ST_KEY_MODEL_LAYERS),
+                                     .experts = st_job_number(job, ST_KEY_MODEL_EXPERTS),
+                                     .dense = st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS),
+                                     .every = st_job_number(job, ST_KEY_MODEL_MOE_EVERY)},
                       arena);
 }
 
@@ -66,11 +67,12 @@ bool fw_same_layers(const st_job *job, const st_draft *draft)
 {
     const char *wanted = fw_layer_letters(job, draft->arena);
     const char *back = letters_of(
-        &(layer_words){.pattern = draft->values[st_key_index(st_key_find("model.pattern"))].text,
-                       .layers = (double)st_draft_count(draft, "model.layers"),
-                       .experts = (double)st_draft_count(draft, "model.experts"),
-                       .dense = (double)st_draft_count(draft, "model.dense_layers"),
-                       .every = (double)st_draft_count(draft, "model.moe_every")},
+        &(layer_words){.pattern =
+                           draft->values[st_key_index(st_key_find(ST_KEY_MODEL_PATTERN))].text,
+                       .layers = (double)st_draft_count(draft, ST_KEY_MODEL_LAYERS),
+                       .experts = (double)st_draft_count(draft, ST_KEY_MODEL_EXPERTS),
+                       .dense = (double)st_draft_count(draft, ST_KEY_MODEL_DENSE_LAYERS),
+                       .every = (double)st_draft_count(draft, ST_KEY_MODEL_MOE_EVERY)},
         draft->arena);
     return wanted != NULL && back != NULL && strcmp(wanted, back) == 0;
 }
@@ -104,15 +106,15 @@ static void put_kinds(st_framework framework, const st_job *job, const char *let
                       megatron_run *arguments)
 {
     static const fw_row rows[] = {
-        {"model.delta_k_heads", "*", "linear_num_key_heads", NULL},
-        {"model.delta_v_heads", "*", "linear_num_value_heads", NULL},
-        {"model.delta_k_dim", "*", "linear_key_head_dim", NULL},
-        {"model.delta_v_dim", "*", "linear_value_head_dim", NULL},
+        {ST_KEY_MODEL_DELTA_K_HEADS, "*", "linear_num_key_heads", NULL},
+        {ST_KEY_MODEL_DELTA_V_HEADS, "*", "linear_num_value_heads", NULL},
+        {ST_KEY_MODEL_DELTA_K_DIM, "*", "linear_key_head_dim", NULL},
+        {ST_KEY_MODEL_DELTA_V_DIM, "*", "linear_value_head_dim", NULL},
     };
     st_draft *draft = arguments->draft;
     if (strpbrk(letters, "xy") != NULL) {
         megatron_set(arguments, "window_size",
-                     st_draft_text(draft, "%s,0", fw_text(draft, job, "model.window")), 0);
+                     st_draft_text(draft, "%s,0", fw_text(draft, job, ST_KEY_MODEL_WINDOW)), 0);
         if (strspn(letters, "xy") < strlen(letters))
             megatron_set(arguments, "window_attn_skip_freq",
                          flag_list(framework, letters, "xy", draft), 0);
@@ -130,35 +132,35 @@ static void put_kinds(st_framework framework, const st_job *job, const char *let
 void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     static const fw_row sparse[] = {
-        {"model.index_heads", "*", "experimental_attention_variant", "dsa"},
-        {"model.index_heads", "*", "dsa_indexer_n_heads", NULL},
-        {"model.index_dim", "*", "dsa_indexer_head_dim", NULL},
-        {"model.index_top_k", "*", "dsa_indexer_topk", NULL},
+        {ST_KEY_MODEL_INDEX_HEADS, "*", "experimental_attention_variant", "dsa"},
+        {ST_KEY_MODEL_INDEX_HEADS, "*", "dsa_indexer_n_heads", NULL},
+        {ST_KEY_MODEL_INDEX_DIM, "*", "dsa_indexer_head_dim", NULL},
+        {ST_KEY_MODEL_INDEX_TOP_K, "*", "dsa_indexer_topk", NULL},
     };
-    const uint64_t every = (uint64_t)st_job_number(job, "model.moe_every");
+    const uint64_t every = (uint64_t)st_job_number(job, ST_KEY_MODEL_MOE_EVERY);
     const char *letters = fw_layer_letters(job, arguments->draft->arena);
     if (letters == NULL)
         return; /* a pattern that cannot be read comes back as none, and is refused */
     if (strpbrk(letters, "M*-E") != NULL) {
         static const fw_row rows[] = {
-            {"model.mamba_heads", "*", "mamba_num_heads", NULL},
-            {"model.mamba_head_dim", "*", "mamba_head_dim", NULL},
-            {"model.mamba_state", "*", "mamba_state_dim", NULL},
-            {"model.mamba_groups", "*", "mamba_num_groups", NULL},
+            {ST_KEY_MODEL_MAMBA_HEADS, "*", "mamba_num_heads", NULL},
+            {ST_KEY_MODEL_MAMBA_HEAD_DIM, "*", "mamba_head_dim", NULL},
+            {ST_KEY_MODEL_MAMBA_STATE, "*", "mamba_state_dim", NULL},
+            {ST_KEY_MODEL_MAMBA_GROUPS, "*", "mamba_num_groups", NULL},
         };
         megatron_set(arguments, "is_hybrid_model", "True", 0);
         megatron_set(arguments, "hybrid_override_pattern", letters, 0);
-        if (st_job_number(job, "model.mtp") > 0)
+        if (st_job_number(job, ST_KEY_MODEL_MTP) > 0)
             megatron_set(arguments, "mtp_hybrid_override_pattern",
                          strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
-        if (st_job_number(job, "model.mamba_heads") > 0)
+        if (st_job_number(job, ST_KEY_MODEL_MAMBA_HEADS) > 0)
             fw_write_rows(arguments, job, rows, ST_COUNT(rows));
-    } else if (pattern_of(job) == NULL && st_job_number(job, "model.experts") > 0 &&
-               st_job_number(job, "model.dense_layers") == 0 && every > 1)
+    } else if (pattern_of(job) == NULL && st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 &&
+               st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS) == 0 && every > 1)
         megatron_set(arguments, "moe_layer_freq",
                      st_draft_text(arguments->draft, "%" PRIu64, every), 0);
     else
         put_kinds(framework, job, letters, arguments);
-    if (st_job_number(job, "model.o_lora") == 0)
+    if (st_job_number(job, ST_KEY_MODEL_O_LORA) == 0)
         fw_write_rows(arguments, job, sparse, ST_COUNT(sparse));
 }

@@ -6,75 +6,76 @@
 #include "launch/frameworks/settings.h"
 
 #include "launch/import/ends_layout.h"
+#include "steptime/keys.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 static const fw_row model_rows[] = {
-    {"model.layers", "*", "num_layers", NULL},
-    {"model.hidden", "*", "hidden_size", NULL},
-    {"model.ffn", "*", "ffn_hidden_size", NULL},
-    {"model.heads", "*", "num_attention_heads", NULL},
-    {"model.kv_heads", "*", "group_query_attention", "True"},
-    {"model.kv_heads", "*", "num_query_groups", NULL},
-    {"model.gated", "true", "swiglu", "True"},
-    {"model.bias", "false", "add_bias_linear", "False"},
-    {"model.norm", "rms", "normalization", "RMSNorm"},
-    {"model.norm", "layer", "normalization", "LayerNorm"},
-    {"model.dropout", "false", "hidden_dropout", "0"},
-    {"model.dropout", "false", "attention_dropout", "0"},
-    {"model.dropout", "true", "hidden_dropout", "0.1"},
-    {"model.dropout", "true", "attention_dropout", "0.1"},
-    {"model.tied", "false", "untie_embeddings_and_output_weights", "True"},
-    {"model.vocabulary", "*", "vocab_size", NULL},
-    {"model.vocabulary_multiple", "*", "make_vocab_size_divisible_by", NULL},
-    {"model.experts", "*", "num_experts", NULL},
-    {"model.experts", "*", "moe_grouped_gemm", "True"},
-    {"model.top_k", "*", "moe_router_topk", NULL},
-    {"model.expert_ffn", "*", "moe_ffn_hidden_size", NULL},
-    {"model.shared_ffn", "*", "moe_shared_expert_intermediate_size", NULL},
-    {"model.capacity_factor", "*", "moe_expert_capacity_factor", NULL},
-    {"model.moe_latent", "*", "moe_latent_size", NULL},
-    {"model.expert_groups", "*", "moe_router_num_groups", NULL},
-    {"model.top_groups", "*", "moe_router_group_topk", NULL},
-    {"model.sinks", "true", "softmax_type", "learnable"},
-    {"model.gated_attention", "true", "attention_output_gate", "True"},
-    {"model.mtp", "*", "mtp_num_layers", NULL},
-    {"model.mtp_shared", "true", "mtp_use_repeated_layer", "True"},
+    {ST_KEY_MODEL_LAYERS, "*", "num_layers", NULL},
+    {ST_KEY_MODEL_HIDDEN, "*", "hidden_size", NULL},
+    {ST_KEY_MODEL_FFN, "*", "ffn_hidden_size", NULL},
+    {ST_KEY_MODEL_HEADS, "*", "num_attention_heads", NULL},
+    {ST_KEY_MODEL_KV_HEADS, "*", "group_query_attention", "True"},
+    {ST_KEY_MODEL_KV_HEADS, "*", "num_query_groups", NULL},
+    {ST_KEY_MODEL_GATED, "true", "swiglu", "True"},
+    {ST_KEY_MODEL_BIAS, "false", "add_bias_linear", "False"},
+    {ST_KEY_MODEL_NORM, "rms", "normalization", "RMSNorm"},
+    {ST_KEY_MODEL_NORM, "layer", "normalization", "LayerNorm"},
+    {ST_KEY_MODEL_DROPOUT, "false", "hidden_dropout", "0"},
+    {ST_KEY_MODEL_DROPOUT, "false", "attention_dropout", "0"},
+    {ST_KEY_MODEL_DROPOUT, "true", "hidden_dropout", "0.1"},
+    {ST_KEY_MODEL_DROPOUT, "true", "attention_dropout", "0.1"},
+    {ST_KEY_MODEL_TIED, "false", "untie_embeddings_and_output_weights", "True"},
+    {ST_KEY_MODEL_VOCABULARY, "*", "vocab_size", NULL},
+    {ST_KEY_MODEL_VOCABULARY_MULTIPLE, "*", "make_vocab_size_divisible_by", NULL},
+    {ST_KEY_MODEL_EXPERTS, "*", "num_experts", NULL},
+    {ST_KEY_MODEL_EXPERTS, "*", "moe_grouped_gemm", "True"},
+    {ST_KEY_MODEL_TOP_K, "*", "moe_router_topk", NULL},
+    {ST_KEY_MODEL_EXPERT_FFN, "*", "moe_ffn_hidden_size", NULL},
+    {ST_KEY_MODEL_SHARED_FFN, "*", "moe_shared_expert_intermediate_size", NULL},
+    {ST_KEY_MODEL_CAPACITY_FACTOR, "*", "moe_expert_capacity_factor", NULL},
+    {ST_KEY_MODEL_MOE_LATENT, "*", "moe_latent_size", NULL},
+    {ST_KEY_MODEL_EXPERT_GROUPS, "*", "moe_router_num_groups", NULL},
+    {ST_KEY_MODEL_TOP_GROUPS, "*", "moe_router_group_topk", NULL},
+    {ST_KEY_MODEL_SINKS, "true", "softmax_type", "learnable"},
+    {ST_KEY_MODEL_GATED_ATTENTION, "true", "attention_output_gate", "True"},
+    {ST_KEY_MODEL_MTP, "*", "mtp_num_layers", NULL},
+    {ST_KEY_MODEL_MTP_SHARED, "true", "mtp_use_repeated_layer", "True"},
 };
 
 static const fw_row plan_rows[] = {
-    {"parallel.tp", "*", "tensor_model_parallel_size", NULL},
-    {"parallel.pp", "*", "pipeline_model_parallel_size", NULL},
-    {"parallel.cp", "*", "context_parallel_size", NULL},
-    {"parallel.outer_states", "true", "outer_dp_sharding_strategy", "optim"},
-    {"parallel.layout", "*", "pipeline_model_parallel_layout", NULL},
-    {"parallel.account_embedding", "true", "account_for_embedding_in_pipeline_split", "True"},
-    {"parallel.account_loss", "true", "account_for_loss_in_pipeline_split", "True"},
-    {"parallel.cp_method", "alltoall", "cp_comm_type", "a2a"},
-    {"parallel.cp_method", "hierarchical", "cp_comm_type", "a2a+p2p"},
-    {"parallel.scatter_gather", "false", "scatter_gather_tensors_in_pipeline", "False"},
-    {"parallel.order", "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping", "True"},
-    {"batch.micro", "*", "micro_batch_size", NULL},
-    {"batch.global", "*", "global_batch_size", NULL},
-    {"batch.sequence", "*", "seq_length", NULL},
-    {"recompute", "selective", "recompute_granularity", "selective"},
-    {"recompute", "full", "recompute_granularity", "full"},
-    {"precision.weights", "bf16", "bf16", "True"},
-    {"precision.weights", "fp16", "fp16", "True"},
-    {"precision.attention_fp8", "true", "fp8_dot_product_attention", "True"},
-    {"precision.gather", "fp8", "fp8_param_gather", "True"},
-    {"precision.gather", "fp4", "fp4_param_gather", "True"},
-    {"optimizer", "muon", "optimizer", "dist_muon"},
-    {"offload.optimizer", "*", "optimizer_cpu_offload", "True"},
-    {"offload.optimizer", "*", "optimizer_offload_fraction", NULL},
-    {"train.task", "sft", "sft", "True"},
-    {"precision.fused_wgrad", "false", "gradient_accumulation_fusion", "False"},
-    {"attention", "flash", "attention_backend", "flash"},
-    {"attention", "unfused", "attention_backend", "unfused"},
-    {"overlap.gradients", "*", "overlap_grad_reduce", "True"},
-    {"overlap.tp", "*", "tp_comm_overlap", "True"},
-    {"overlap.ep", "*", "overlap_moe_expert_parallel_comm", "True"},
+    {ST_KEY_PARALLEL_TP, "*", "tensor_model_parallel_size", NULL},
+    {ST_KEY_PARALLEL_PP, "*", "pipeline_model_parallel_size", NULL},
+    {ST_KEY_PARALLEL_CP, "*", "context_parallel_size", NULL},
+    {ST_KEY_PARALLEL_OUTER_STATES, "true", "outer_dp_sharding_strategy", "optim"},
+    {ST_KEY_PARALLEL_LAYOUT, "*", "pipeline_model_parallel_layout", NULL},
+    {ST_KEY_PARALLEL_ACCOUNT_EMBEDDING, "true", "account_for_embedding_in_pipeline_split", "True"},
+    {ST_KEY_PARALLEL_ACCOUNT_LOSS, "true", "account_for_loss_in_pipeline_split", "True"},
+    {ST_KEY_PARALLEL_CP_METHOD, "alltoall", "cp_comm_type", "a2a"},
+    {ST_KEY_PARALLEL_CP_METHOD, "hierarchical", "cp_comm_type", "a2a+p2p"},
+    {ST_KEY_PARALLEL_SCATTER_GATHER, "false", "scatter_gather_tensors_in_pipeline", "False"},
+    {ST_KEY_PARALLEL_ORDER, "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping", "True"},
+    {ST_KEY_BATCH_MICRO, "*", "micro_batch_size", NULL},
+    {ST_KEY_BATCH_GLOBAL, "*", "global_batch_size", NULL},
+    {ST_KEY_BATCH_SEQUENCE, "*", "seq_length", NULL},
+    {ST_KEY_RECOMPUTE, "selective", "recompute_granularity", "selective"},
+    {ST_KEY_RECOMPUTE, "full", "recompute_granularity", "full"},
+    {ST_KEY_PRECISION_WEIGHTS, "bf16", "bf16", "True"},
+    {ST_KEY_PRECISION_WEIGHTS, "fp16", "fp16", "True"},
+    {ST_KEY_PRECISION_ATTENTION_FP8, "true", "fp8_dot_product_attention", "True"},
+    {ST_KEY_PRECISION_GATHER, "fp8", "fp8_param_gather", "True"},
+    {ST_KEY_PRECISION_GATHER, "fp4", "fp4_param_gather", "True"},
+    {ST_KEY_OPTIMIZER, "muon", "optimizer", "dist_muon"},
+    {ST_KEY_OFFLOAD_OPTIMIZER, "*", "optimizer_cpu_offload", "True"},
+    {ST_KEY_OFFLOAD_OPTIMIZER, "*", "optimizer_offload_fraction", NULL},
+    {ST_KEY_TRAIN_TASK, "sft", "sft", "True"},
+    {ST_KEY_PRECISION_FUSED_WGRAD, "false", "gradient_accumulation_fusion", "False"},
+    {ST_KEY_ATTENTION, "flash", "attention_backend", "flash"},
+    {ST_KEY_ATTENTION, "unfused", "attention_backend", "unfused"},
+    {ST_KEY_OVERLAP_GRADIENTS, "*", "overlap_grad_reduce", "True"},
+    {ST_KEY_OVERLAP_TP, "*", "tp_comm_overlap", "True"},
+    {ST_KEY_OVERLAP_EP, "*", "overlap_moe_expert_parallel_comm", "True"},
 };
 
 #define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
@@ -86,10 +87,11 @@ static uint64_t count_of(const st_job *job, const char *key)
 
 fw_ranks fw_ranks_of(const st_job *job)
 {
-    const uint64_t used = count_of(job, "cluster.gpus_used_per_node");
-    const uint64_t gpus = used > 0 ? used : count_of(job, "cluster.gpus_per_node");
-    fw_ranks ranks = {.world = count_of(job, "parallel.tp") * count_of(job, "parallel.pp") *
-                               count_of(job, "parallel.cp") * count_of(job, "parallel.dp")};
+    const uint64_t used = count_of(job, ST_KEY_CLUSTER_GPUS_USED_PER_NODE);
+    const uint64_t gpus = used > 0 ? used : count_of(job, ST_KEY_CLUSTER_GPUS_PER_NODE);
+    fw_ranks ranks = {.world =
+                          count_of(job, ST_KEY_PARALLEL_TP) * count_of(job, ST_KEY_PARALLEL_PP) *
+                          count_of(job, ST_KEY_PARALLEL_CP) * count_of(job, ST_KEY_PARALLEL_DP)};
     ranks.per_node = gpus < ranks.world ? gpus : ranks.world;
     ranks.nodes = ranks.per_node > 0 ? (ranks.world + ranks.per_node - 1) / ranks.per_node : 0;
     return ranks;
@@ -98,14 +100,14 @@ fw_ranks fw_ranks_of(const st_job *job)
 static void put_latent_attention(const st_job *job, megatron_run *arguments)
 {
     static const fw_row rows[] = {
-        {"model.kv_lora", "*", "multi_latent_attention", "True"},
-        {"model.q_lora", "*", "q_lora_rank", NULL},
-        {"model.kv_lora", "*", "kv_lora_rank", NULL},
-        {"model.rope_dim", "*", "qk_pos_emb_head_dim", NULL},
+        {ST_KEY_MODEL_KV_LORA, "*", "multi_latent_attention", "True"},
+        {ST_KEY_MODEL_Q_LORA, "*", "q_lora_rank", NULL},
+        {ST_KEY_MODEL_KV_LORA, "*", "kv_lora_rank", NULL},
+        {ST_KEY_MODEL_ROPE_DIM, "*", "qk_pos_emb_head_dim", NULL},
     };
-    const uint64_t width = count_of(job, "model.head_dim");
-    const uint64_t value = count_of(job, "model.v_dim");
-    if (count_of(job, "model.kv_lora") == 0) {
+    const uint64_t width = count_of(job, ST_KEY_MODEL_HEAD_DIM);
+    const uint64_t value = count_of(job, ST_KEY_MODEL_V_DIM);
+    if (count_of(job, ST_KEY_MODEL_KV_LORA) == 0) {
         if (width > 0)
             fw_set_count(arguments, "kv_channels", width);
         return;
@@ -121,37 +123,38 @@ static void put_latent_attention(const st_job *job, megatron_run *arguments)
 static void put_chunks(const st_job *job, megatron_run *arguments)
 {
     static const fw_row ends[] = {
-        {"parallel.first_stage_layers", "*", "decoder_first_pipeline_num_layers", NULL},
-        {"parallel.last_stage_layers", "*", "decoder_last_pipeline_num_layers", NULL},
+        {ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, "*", "decoder_first_pipeline_num_layers", NULL},
+        {ST_KEY_PARALLEL_LAST_STAGE_LAYERS, "*", "decoder_last_pipeline_num_layers", NULL},
     };
-    const uint64_t chunks = count_of(job, "parallel.virtual_stages");
-    const st_ends given = {.stages = count_of(job, "parallel.pp"),
+    const uint64_t chunks = count_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    const st_ends given = {.stages = count_of(job, ST_KEY_PARALLEL_PP),
                            .chunks = chunks > 0 ? chunks : 1,
-                           .layers = count_of(job, "model.layers"),
-                           .first = count_of(job, "parallel.first_stage_layers"),
-                           .last = count_of(job, "parallel.last_stage_layers"),
-                           .mtp = count_of(job, "model.mtp")};
+                           .layers = count_of(job, ST_KEY_MODEL_LAYERS),
+                           .first = count_of(job, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS),
+                           .last = count_of(job, ST_KEY_PARALLEL_LAST_STAGE_LAYERS),
+                           .mtp = count_of(job, ST_KEY_MODEL_MTP)};
     const char *layout = st_ends_layout(&given, arguments->draft->arena);
-    if (layout != NULL && !fw_has(job, "parallel.layout")) {
+    if (layout != NULL && !fw_has(job, ST_KEY_PARALLEL_LAYOUT)) {
         megatron_set(arguments, "pipeline_model_parallel_layout", layout, 0);
         return;
     }
     fw_write_rows(arguments, job, ends, COUNT_OF(ends));
-    if (chunks > 1 && !fw_has(job, "parallel.layout"))
+    if (chunks > 1 && !fw_has(job, ST_KEY_PARALLEL_LAYOUT))
         fw_set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
 }
 
 static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
 {
-    const uint64_t zero = count_of(job, "parallel.zero");
+    const uint64_t zero = count_of(job, ST_KEY_PARALLEL_ZERO);
     const fw_ranks ranks = fw_ranks_of(job);
-    if (count_of(job, "parallel.tp") > 1 && fw_is(job, "parallel.sequence_parallel", "true"))
+    if (count_of(job, ST_KEY_PARALLEL_TP) > 1 &&
+        fw_is(job, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "true"))
         megatron_set(arguments, "sequence_parallel", "True", 0);
-    if (count_of(job, "model.experts") > 0) {
-        fw_set_count(arguments, "expert_model_parallel_size", count_of(job, "parallel.ep"));
-        if (count_of(job, "parallel.expert_tp") > 0)
+    if (count_of(job, ST_KEY_MODEL_EXPERTS) > 0) {
+        fw_set_count(arguments, "expert_model_parallel_size", count_of(job, ST_KEY_PARALLEL_EP));
+        if (count_of(job, ST_KEY_PARALLEL_EXPERT_TP) > 0)
             fw_set_count(arguments, "expert_tensor_parallel_size",
-                         count_of(job, "parallel.expert_tp"));
+                         count_of(job, ST_KEY_PARALLEL_EXPERT_TP));
     }
     put_chunks(job, arguments);
     if (framework == ST_DEEPSPEED)
@@ -164,7 +167,7 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
                      zero == 2 ? "optim_grads" : "optim_grads_params", 0);
         megatron_set(arguments, "ckpt_format", "fsdp_dtensor", 0);
     }
-    if (st_job_number(job, "overlap.parameters") > 0 && zero > 0)
+    if (st_job_number(job, ST_KEY_OVERLAP_PARAMETERS) > 0 && zero > 0)
         megatron_set(arguments, "overlap_param_gather", "True", 0);
     if (framework != ST_MEGATRON_BRIDGE && ranks.per_node > 0) {
         fw_set_count(arguments, "nproc_per_node", ranks.per_node);
@@ -175,9 +178,9 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
 static void put_precision(const st_job *job, megatron_run *arguments)
 {
     static const char *const types[] = {"fp32", "bf16", "fp16", "fp8"};
-    const bool bf16 = fw_is(job, "precision.weights", "bf16");
-    const bool fp32 = fw_is(job, "precision.gradients", "fp32");
-    const char *moments = types[(size_t)st_job_number(job, "precision.optimizer") % 4];
+    const bool bf16 = fw_is(job, ST_KEY_PRECISION_WEIGHTS, "bf16");
+    const bool fp32 = fw_is(job, ST_KEY_PRECISION_GRADIENTS, "fp32");
+    const char *moments = types[(size_t)st_job_number(job, ST_KEY_PRECISION_OPTIMIZER) % 4];
     if (bf16 && !fp32)
         megatron_set(arguments, "grad_reduce_in_bf16", "True", 0);
     if (!bf16 && fp32)
@@ -191,18 +194,18 @@ static void put_precision(const st_job *job, megatron_run *arguments)
 
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments)
 {
-    const double tokens = st_job_number(job, "train.tokens");
-    const double sequence = st_job_number(job, "batch.sequence");
+    const double tokens = st_job_number(job, ST_KEY_TRAIN_TOKENS);
+    const double sequence = st_job_number(job, ST_KEY_BATCH_SEQUENCE);
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
     put_latent_attention(job, arguments);
     /* Megatron takes 8/3 of the hidden size for a gated MLP without a width. */
-    const uint64_t positions = count_of(job, "model.positions");
-    if (count_of(job, "model.ffn") == 0 && fw_is(job, "model.gated", "true"))
-        fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, "model.hidden"));
+    const uint64_t positions = count_of(job, ST_KEY_MODEL_POSITIONS);
+    if (count_of(job, ST_KEY_MODEL_FFN) == 0 && fw_is(job, ST_KEY_MODEL_GATED, "true"))
+        fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, ST_KEY_MODEL_HIDDEN));
     megatron_set(arguments, "position_embedding_type", positions > 0 ? "learned_absolute" : "rope",
                  0);
     fw_set_count(arguments, "max_position_embeddings",
-                 positions > 0 ? positions : count_of(job, "batch.sequence"));
+                 positions > 0 ? positions : count_of(job, ST_KEY_BATCH_SEQUENCE));
     fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     put_splits(framework, job, arguments);

@@ -6,30 +6,32 @@
  */
 #include "launch/frameworks/settings.h"
 
+#include "steptime/keys.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #define P "parallelism."
 
 static const fw_row rows[] = {
-    {"batch.sequence", "*", "training.seq_len", NULL},
-    {"batch.global", "*", "training.global_batch_size", NULL},
-    {"precision.weights", "bf16", "training.mixed_precision_param", "bfloat16"},
-    {"precision.weights", "fp32", "training.mixed_precision_param", "float32"},
-    {"precision.gradients", "fp32", "training.mixed_precision_reduce", "float32"},
-    {"parallel.tp", "*", P "tensor_parallel_degree", NULL},
-    {"parallel.pp", "*", P "pipeline_parallel_degree", NULL},
-    {"parallel.cp", "*", P "context_parallel_degree", NULL},
-    {"parallel.ep", "*", P "expert_parallel_degree", NULL},
-    {"parallel.expert_tp", "*", P "expert_tensor_parallel_degree", NULL},
-    {"parallel.schedule", "1f1b", P "pipeline_parallel_schedule", "1F1B"},
-    {"parallel.schedule", "gpipe", P "pipeline_parallel_schedule", "GPipe"},
-    {"parallel.schedule", "interleaved", P "pipeline_parallel_schedule", "Interleaved1F1B"},
-    {"recompute", "none", "activation_checkpoint.mode", "none"},
-    {"recompute", "full", "activation_checkpoint.mode", "full"},
-    {"recompute", "selective", "activation_checkpoint.mode", "selective"},
-    {"precision.fp8", "true", "model.converters", "[\"quantize.linear.float8\"]"},
-    {"overlap.tp", "1", P "enable_async_tensor_parallel", "True"},
+    {ST_KEY_BATCH_SEQUENCE, "*", "training.seq_len", NULL},
+    {ST_KEY_BATCH_GLOBAL, "*", "training.global_batch_size", NULL},
+    {ST_KEY_PRECISION_WEIGHTS, "bf16", "training.mixed_precision_param", "bfloat16"},
+    {ST_KEY_PRECISION_WEIGHTS, "fp32", "training.mixed_precision_param", "float32"},
+    {ST_KEY_PRECISION_GRADIENTS, "fp32", "training.mixed_precision_reduce", "float32"},
+    {ST_KEY_PARALLEL_TP, "*", P "tensor_parallel_degree", NULL},
+    {ST_KEY_PARALLEL_PP, "*", P "pipeline_parallel_degree", NULL},
+    {ST_KEY_PARALLEL_CP, "*", P "context_parallel_degree", NULL},
+    {ST_KEY_PARALLEL_EP, "*", P "expert_parallel_degree", NULL},
+    {ST_KEY_PARALLEL_EXPERT_TP, "*", P "expert_tensor_parallel_degree", NULL},
+    {ST_KEY_PARALLEL_SCHEDULE, "1f1b", P "pipeline_parallel_schedule", "1F1B"},
+    {ST_KEY_PARALLEL_SCHEDULE, "gpipe", P "pipeline_parallel_schedule", "GPipe"},
+    {ST_KEY_PARALLEL_SCHEDULE, "interleaved", P "pipeline_parallel_schedule", "Interleaved1F1B"},
+    {ST_KEY_RECOMPUTE, "none", "activation_checkpoint.mode", "none"},
+    {ST_KEY_RECOMPUTE, "full", "activation_checkpoint.mode", "full"},
+    {ST_KEY_RECOMPUTE, "selective", "activation_checkpoint.mode", "selective"},
+    {ST_KEY_PRECISION_FP8, "true", "model.converters", "[\"quantize.linear.float8\"]"},
+    {ST_KEY_OVERLAP_TP, "1", P "enable_async_tensor_parallel", "True"},
 };
 
 enum { ROWS = ST_COUNT(rows) };
@@ -48,18 +50,18 @@ static const struct {
 
 static const char *family_of(const st_job *job)
 {
-    if (st_job_number(job, "model.kv_lora") > 0)
+    if (st_job_number(job, ST_KEY_MODEL_KV_LORA) > 0)
         return "deepseek_v3";
-    return st_job_number(job, "model.experts") > 0 ? "qwen3" : "llama3";
+    return st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 ? "qwen3" : "llama3";
 }
 
 static const char *flavor_of(const st_job *job)
 {
     for (size_t i = 0; i < ST_COUNT(flavors); i++)
         if (strcmp(flavors[i].model, family_of(job)) == 0 &&
-            flavors[i].layers == st_job_number(job, "model.layers") &&
-            flavors[i].hidden == st_job_number(job, "model.hidden") &&
-            flavors[i].ffn == st_job_number(job, "model.ffn"))
+            flavors[i].layers == st_job_number(job, ST_KEY_MODEL_LAYERS) &&
+            flavors[i].hidden == st_job_number(job, ST_KEY_MODEL_HIDDEN) &&
+            flavors[i].ffn == st_job_number(job, ST_KEY_MODEL_FFN))
             return flavors[i].flavor;
     return NULL;
 }
@@ -74,11 +76,11 @@ const char *fw_torchtitan_note(st_draft *draft, const st_job *job)
         "The flavor is to be added to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
         "n_heads=%.0f, n_kv_heads=%.0f, MLP width %.0f, vocab_size=%.0f, experts %.0f of width "
         "%.0f, top_k %.0f.",
-        family_of(job), st_job_number(job, "model.hidden"), st_job_number(job, "model.layers"),
-        st_job_number(job, "model.heads"), st_job_number(job, "model.kv_heads"),
-        st_job_number(job, "model.ffn"), st_job_number(job, "model.vocabulary"),
-        st_job_number(job, "model.experts"), st_job_number(job, "model.expert_ffn"),
-        st_job_number(job, "model.top_k"));
+        family_of(job), st_job_number(job, ST_KEY_MODEL_HIDDEN),
+        st_job_number(job, ST_KEY_MODEL_LAYERS), st_job_number(job, ST_KEY_MODEL_HEADS),
+        st_job_number(job, ST_KEY_MODEL_KV_HEADS), st_job_number(job, ST_KEY_MODEL_FFN),
+        st_job_number(job, ST_KEY_MODEL_VOCABULARY), st_job_number(job, ST_KEY_MODEL_EXPERTS),
+        st_job_number(job, ST_KEY_MODEL_EXPERT_FFN), st_job_number(job, ST_KEY_MODEL_TOP_K));
 }
 
 static bool check_model(const st_job *job, st_errors *errors)
@@ -87,9 +89,11 @@ static bool check_model(const st_job *job, st_errors *errors)
         const char *key;
         const char *wanted;
     } traits[] = {
-        {"model.norm", "rms"},          {"model.gated", "true"},  {"model.bias", "false"},
-        {"model.dropout", "false"},     {"model.causal", "true"}, {"model.positions", "0"},
-        {"model.capacity_factor", "0"}, {"model.moe_every", "1"}, {"model.tied", "false"},
+        {ST_KEY_MODEL_NORM, "rms"},          {ST_KEY_MODEL_GATED, "true"},
+        {ST_KEY_MODEL_BIAS, "false"},        {ST_KEY_MODEL_DROPOUT, "false"},
+        {ST_KEY_MODEL_CAUSAL, "true"},       {ST_KEY_MODEL_POSITIONS, "0"},
+        {ST_KEY_MODEL_CAPACITY_FACTOR, "0"}, {ST_KEY_MODEL_MOE_EVERY, "1"},
+        {ST_KEY_MODEL_TIED, "false"},
     };
     st_buffer wanted = {0};
     for (size_t i = 0; i < ST_COUNT(traits); i++)
@@ -122,11 +126,11 @@ static uint64_t fewer(uint64_t stage, uint64_t middle)
 
 static chunking chunks_of(const st_job *job)
 {
-    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
-    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
-    const uint64_t chunks = (uint64_t)st_job_number(job, "parallel.virtual_stages");
-    const uint64_t first = (uint64_t)st_job_number(job, "parallel.first_stage_layers");
-    const uint64_t last = (uint64_t)st_job_number(job, "parallel.last_stage_layers");
+    const uint64_t layers = (uint64_t)st_job_number(job, ST_KEY_MODEL_LAYERS);
+    const uint64_t pp = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_PP);
+    const uint64_t chunks = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    const uint64_t first = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS);
+    const uint64_t last = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_LAST_STAGE_LAYERS);
     const uint64_t ends = (first > 0 ? 1U : 0U) + (last > 0 ? 1U : 0U);
     if (pp <= ends || first + last > layers || (layers - first - last) % (pp - ends) != 0)
         return (chunking){0};
@@ -143,8 +147,8 @@ static chunking chunks_of(const st_job *job)
  * nothing are not given. */
 static const char *nearest_stages(const st_job *job, st_errors *errors)
 {
-    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
-    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
+    const uint64_t layers = (uint64_t)st_job_number(job, ST_KEY_MODEL_LAYERS);
+    const uint64_t pp = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_PP);
     const uint64_t size = (layers + pp - 1) / pp;
     const uint64_t fewer = size * pp - layers;
     const uint64_t first = fewer / 2;
@@ -172,22 +176,24 @@ static bool check_layers(const st_job *job, st_errors *errors)
 
 bool fw_torchtitan_check(const st_job *job, st_errors *errors)
 {
-    const double zero = st_job_number(job, "parallel.zero");
-    const double ranks = st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp");
-    const double others = st_job_number(job, "parallel.tp") * st_job_number(job, "parallel.pp") *
-                          st_job_number(job, "parallel.cp");
+    const double zero = st_job_number(job, ST_KEY_PARALLEL_ZERO);
+    const double ranks =
+        st_job_number(job, ST_KEY_PARALLEL_DP) * st_job_number(job, ST_KEY_PARALLEL_CP);
+    const double others = st_job_number(job, ST_KEY_PARALLEL_TP) *
+                          st_job_number(job, ST_KEY_PARALLEL_PP) *
+                          st_job_number(job, ST_KEY_PARALLEL_CP);
     bool fine = check_model(job, errors) && check_layers(job, errors);
     if (zero == 1 && ranks > 1)
-        fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=1",
+        fine = fw_refuse(errors, ST_TORCHTITAN, ST_KEY_PARALLEL_ZERO "=1",
                          "it has DDP, and FSDP that splits gradients as well as optimizer state",
-                         "parallel.zero=2");
-    if (zero == 0 && st_job_number(job, "parallel.dp") > 1 && others > 1)
+                         ST_KEY_PARALLEL_ZERO "=2");
+    if (zero == 0 && st_job_number(job, ST_KEY_PARALLEL_DP) > 1 && others > 1)
         fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
-                         "its DDP stands alone", "parallel.zero=2");
-    if (fw_is(job, "precision.weights", "fp16"))
-        fine = fw_refuse(errors, ST_TORCHTITAN, "precision.weights=fp16",
-                         "it computes in bfloat16 or float32", "precision.weights=bf16");
-    if (st_job_number(job, "parallel.pp") > 1 && chunks_of(job).layers == 0)
+                         "its DDP stands alone", ST_KEY_PARALLEL_ZERO "=2");
+    if (fw_is(job, ST_KEY_PRECISION_WEIGHTS, "fp16"))
+        fine = fw_refuse(errors, ST_TORCHTITAN, ST_KEY_PRECISION_WEIGHTS "=fp16",
+                         "it computes in bfloat16 or float32", ST_KEY_PRECISION_WEIGHTS "=bf16");
+    if (st_job_number(job, ST_KEY_PARALLEL_PP) > 1 && chunks_of(job).layers == 0)
         fine = fw_refuse(errors, ST_TORCHTITAN, "these layers of stages",
                          "chunks are equal but for the first and the last, which may have fewer",
                          nearest_stages(job, errors));
@@ -204,11 +210,11 @@ static void set_count(megatron_run *options, const char *name, uint64_t count)
 static void put_stages(const st_job *job, megatron_run *options)
 {
     const chunking chunks = chunks_of(job);
-    if (st_job_number(job, "parallel.pp") <= 1) {
+    if (st_job_number(job, ST_KEY_PARALLEL_PP) <= 1) {
         megatron_set(options, P "pipeline_parallel_schedule", "1F1B", 0);
         return;
     }
-    if (st_job_number(job, "parallel.virtual_stages") > 1)
+    if (st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1)
         megatron_set(options, P "pipeline_parallel_schedule", "Interleaved1F1B", 0);
     set_count(options, P "pipeline_parallel_layers_per_stage", chunks.layers);
     set_count(options, P "pipeline_parallel_first_stage_less_layers", chunks.first_less);
@@ -226,27 +232,28 @@ void fw_torchtitan_options(const st_job *job, megatron_run *options)
                                    : "of this job",
                  0);
     fw_write_rows(options, job, rows, ROWS);
-    const double micro = st_job_number(job, "batch.micro");
-    const double share = st_job_number(job, "batch.global") / st_job_number(job, "parallel.dp");
+    const double micro = st_job_number(job, ST_KEY_BATCH_MICRO);
+    const double share =
+        st_job_number(job, ST_KEY_BATCH_GLOBAL) / st_job_number(job, ST_KEY_PARALLEL_DP);
     const double sequence =
-        st_job_number(job, "batch.sequence") * st_job_number(job, "batch.global");
-    const bool staged = st_job_number(job, "parallel.pp") > 1;
+        st_job_number(job, ST_KEY_BATCH_SEQUENCE) * st_job_number(job, ST_KEY_BATCH_GLOBAL);
+    const bool staged = st_job_number(job, ST_KEY_PARALLEL_PP) > 1;
     set_count(options, "training.local_batch_size", (uint64_t)(staged ? share : micro));
     if (staged)
         set_count(options, P "pipeline_parallel_microbatch_size", (uint64_t)micro);
-    if (st_job_number(job, "train.tokens") >= sequence)
+    if (st_job_number(job, ST_KEY_TRAIN_TOKENS) >= sequence)
         set_count(options, "training.steps",
-                  (uint64_t)(st_job_number(job, "train.tokens") / sequence));
-    const uint64_t dp = (uint64_t)st_job_number(job, "parallel.dp");
-    const double zero = st_job_number(job, "parallel.zero");
-    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
+                  (uint64_t)(st_job_number(job, ST_KEY_TRAIN_TOKENS) / sequence));
+    const uint64_t dp = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_DP);
+    const double zero = st_job_number(job, ST_KEY_PARALLEL_ZERO);
+    const uint64_t shard = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_SHARD);
     const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
     set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
     set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
     if (zero > 0)
         megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
     put_stages(job, options);
-    if (fw_is(job, "recompute", "selective"))
+    if (fw_is(job, ST_KEY_RECOMPUTE, "selective"))
         megatron_set(options, "activation_checkpoint.selective_ac_option", "op", 0);
 }
 
@@ -261,27 +268,27 @@ static void read_shards(megatron_run *options)
     const bool open = left[0] == '\0' || left[0] == '-';
     const uint64_t shards =
         open ? 0 : megatron_count_or(options, P "data_parallel_shard_degree", 1);
-    const bool staged = st_draft_count(draft, "parallel.pp") > 1;
+    const bool staged = st_draft_count(draft, ST_KEY_PARALLEL_PP) > 1;
     const bool stay = strcmp(policy, "never") == 0 || (strcmp(policy, "always") != 0 && staged);
     const uint64_t zero = stay ? 2 : 3;
     if (open)
         st_draft_note(draft, "data_parallel_shard_degree is what the ranks leave over: parallel.dp "
                              "is left out.");
     else
-        st_draft_put_count(draft, "parallel.dp", 0, copies * shards,
+        st_draft_put_count(draft, ST_KEY_PARALLEL_DP, 0, copies * shards,
                            "data_parallel_replicate_degree and data_parallel_shard_degree");
     if (copies > 1 && shards > 1)
-        st_draft_put_count(draft, "parallel.shard", 0, shards, "data_parallel_shard_degree");
+        st_draft_put_count(draft, ST_KEY_PARALLEL_SHARD, 0, shards, "data_parallel_shard_degree");
     st_draft_put_count(
-        draft, "parallel.zero", 0, open || shards > 1 || policy[0] != '\0' ? zero : 0,
+        draft, ST_KEY_PARALLEL_ZERO, 0, open || shards > 1 || policy[0] != '\0' ? zero : 0,
         policy[0] != '\0' ? "fsdp_reshard_after_forward" : "default of fsdp_reshard_after_forward");
 }
 
 static void read_stages(megatron_run *options)
 {
     st_draft *draft = options->draft;
-    const uint64_t pp = st_draft_count(draft, "parallel.pp");
-    const uint64_t layers = st_draft_count(draft, "model.layers");
+    const uint64_t pp = st_draft_count(draft, ST_KEY_PARALLEL_PP);
+    const uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS);
     const uint64_t size = megatron_count_or(options, P "pipeline_parallel_layers_per_stage", 0);
     const uint64_t first =
         megatron_count_or(options, P "pipeline_parallel_first_stage_less_layers", 1);
@@ -297,13 +304,13 @@ static void read_stages(megatron_run *options)
     }
     const uint64_t chunks = (layers + first + last + size * pp - 1) / (size * pp);
     if (chunks > 1)
-        st_draft_put_count(draft, "parallel.virtual_stages", 0, chunks,
+        st_draft_put_count(draft, ST_KEY_PARALLEL_VIRTUAL_STAGES, 0, chunks,
                            "pipeline_parallel_layers_per_stage");
     if (first > 0 && size * chunks > first)
-        st_draft_put_count(draft, "parallel.first_stage_layers", 0, size * chunks - first,
+        st_draft_put_count(draft, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, 0, size * chunks - first,
                            "pipeline_parallel_first_stage_less_layers");
     if (last > 0 && size * chunks > last)
-        st_draft_put_count(draft, "parallel.last_stage_layers", 0, size * chunks - last,
+        st_draft_put_count(draft, ST_KEY_PARALLEL_LAST_STAGE_LAYERS, 0, size * chunks - last,
                            "pipeline_parallel_last_stage_less_layers");
 }
 
@@ -313,21 +320,22 @@ void fw_torchtitan_keys(megatron_run *options)
                                           "activation_checkpoint.selective_ac_option"};
     fw_read_rows(options, rows, ROWS);
     const uint64_t local = megatron_count_or(options, "training.local_batch_size", 8);
-    const bool staged = st_draft_count(options->draft, "parallel.pp") > 1;
+    const bool staged = st_draft_count(options->draft, ST_KEY_PARALLEL_PP) > 1;
     const uint64_t micro = megatron_count_or(options, P "pipeline_parallel_microbatch_size", 1);
     const uint64_t steps = megatron_count_or(options, "training.steps", 0);
-    const double tokens = (double)steps * (double)st_draft_count(options->draft, "batch.global") *
-                          (double)st_draft_count(options->draft, "batch.sequence");
-    st_draft_put_count(options->draft, "batch.micro", 0, staged ? micro : local,
+    const double tokens = (double)steps *
+                          (double)st_draft_count(options->draft, ST_KEY_BATCH_GLOBAL) *
+                          (double)st_draft_count(options->draft, ST_KEY_BATCH_SEQUENCE);
+    st_draft_put_count(options->draft, ST_KEY_BATCH_MICRO, 0, staged ? micro : local,
                        staged ? "pipeline_parallel_microbatch_size" : "local_batch_size");
     if (tokens > 0)
-        st_draft_put(options->draft, "train.tokens", 0,
+        st_draft_put(options->draft, ST_KEY_TRAIN_TOKENS, 0,
                      st_draft_text(options->draft, "%.0f", tokens),
                      "steps times global_batch_size times seq_len");
     read_shards(options);
     read_stages(options);
-    if (st_draft_count(options->draft, "parallel.tp") > 1)
-        st_draft_put_bool(options->draft, "parallel.sequence_parallel", true,
+    if (st_draft_count(options->draft, ST_KEY_PARALLEL_TP) > 1)
+        st_draft_put_bool(options->draft, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, true,
                           "tensor_parallel_degree above 1");
     for (size_t i = 0; i < ST_COUNT(skipped); i++)
         megatron_pass_over(options, skipped[i]);

@@ -7,6 +7,7 @@
  */
 #include "launch/import/hf.h"
 
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <string.h>
@@ -33,11 +34,11 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     const st_json *node = hf_find(reader, KV);
     uint64_t kv = 0;
     if (is_multi_query && !is_new) {
-        st_draft_put_count(reader->draft, "model.kv_heads", 0, 1, "multi_query");
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_KV_HEADS, 0, 1, "multi_query");
         return;
     }
-    if (node == NULL && hf_class_default(reader, "model.kv_heads") > 0) {
-        (void)hf_put_field(reader, "model.kv_heads", KV, false);
+    if (node == NULL && hf_class_default(reader, ST_KEY_MODEL_KV_HEADS) > 0) {
+        (void)hf_put_field(reader, ST_KEY_MODEL_KV_HEADS, KV, false);
         return;
     }
     if (node == NULL || (is_falcon && !is_new) ||
@@ -52,32 +53,32 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
                 node->name, (unsigned long long)kv, (unsigned long long)heads);
         return;
     }
-    st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_KV_HEADS, node->line, kv, node->name);
 }
 
 static void put_attention(hf_reader *reader)
 {
-    uint64_t hidden = hf_put_field(reader, "model.hidden", HF_HIDDEN, true);
-    uint64_t heads = hf_put_field(reader, "model.heads", HEADS, true);
+    uint64_t hidden = hf_put_field(reader, ST_KEY_MODEL_HIDDEN, HF_HIDDEN, true);
+    uint64_t heads = hf_put_field(reader, ST_KEY_MODEL_HEADS, HEADS, true);
     if ((reader->family->traits & HF_SHARED_KV) != 0) {
         hf_read_shared_kv(reader);
         return;
     }
     const st_json *latent = hf_find(reader, "kv_lora_rank");
     if (latent != NULL || (reader->family->traits & HF_MLA) != 0) {
-        hf_put_field(reader, "model.kv_lora", "kv_lora_rank", true);
-        hf_put_field(reader, "model.q_lora", "q_lora_rank", false);
-        hf_put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
-        hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
-        hf_put_field(reader, "model.v_dim", "v_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_KV_LORA, "kv_lora_rank", true);
+        hf_put_field(reader, ST_KEY_MODEL_Q_LORA, "q_lora_rank", false);
+        hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM, "qk_nope_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_ROPE_DIM, "qk_rope_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_V_DIM, "v_head_dim", true);
         (void)hf_find(reader, "head_dim"); /* other widths in other versions: not used */
         (void)hf_find(reader, "qk_head_dim");
         (void)hf_find(reader, KV);
         return;
     }
-    uint64_t width =
-        hf_put_field(reader, "model.head_dim", "head_dim kv_channels attention_head_dim", false);
-    hf_put_field(reader, "model.v_dim", "v_head_dim", false);
+    uint64_t width = hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM,
+                                  "head_dim kv_channels attention_head_dim", false);
+    hf_put_field(reader, ST_KEY_MODEL_V_DIM, "v_head_dim", false);
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
@@ -97,8 +98,9 @@ static void put_ratio_ffn(hf_reader *reader)
         st_number_parse(ratio->text, strlen(ratio->text), (st_place){0}, &times, NULL) != ST_OK ||
         times < 1 || times > 100)
         return; /* four times the hidden size */
-    uint64_t hidden = st_draft_count(reader->draft, "model.hidden");
-    st_draft_put_count(reader->draft, "model.ffn", ratio->line, (uint64_t)((double)hidden * times),
+    uint64_t hidden = st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN);
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_FFN, ratio->line,
+                       (uint64_t)((double)hidden * times),
                        st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
 }
 
@@ -120,10 +122,10 @@ static void put_experts(hf_reader *reader)
     unsigned traits = reader->family->traits;
     if (has_no_experts(reader))
         return;
-    uint64_t experts = hf_put_field(reader, "model.experts", EXPERTS, (traits & HF_MOE) != 0);
+    uint64_t experts = hf_put_field(reader, ST_KEY_MODEL_EXPERTS, EXPERTS, (traits & HF_MOE) != 0);
     if (experts == 0)
         return;
-    uint64_t visited = hf_put_field(reader, "model.top_k", TOP_K, true);
+    uint64_t visited = hf_put_field(reader, ST_KEY_MODEL_TOP_K, TOP_K, true);
     if (visited > experts)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
                 "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
@@ -131,17 +133,17 @@ static void put_experts(hf_reader *reader)
     bool own = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
     /* files with routed experts of this name have dense layers as wide as intermediate_size */
     bool needed = own || hf_find(reader, "n_routed_experts") != NULL;
-    hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, needed);
+    hf_put_field(reader, ST_KEY_MODEL_EXPERT_FFN, own ? "intermediate_size" : EXPERT_FFN, needed);
     uint64_t count = 0;
-    uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
-    width = width > 0 ? width : st_draft_count(reader->draft, "model.ffn");
+    uint64_t width = st_draft_count(reader->draft, ST_KEY_MODEL_EXPERT_FFN);
+    width = width > 0 ? width : st_draft_count(reader->draft, ST_KEY_MODEL_FFN);
     if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
-        st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_SHARED_FFN, 0, width,
                            hf_of_class(reader, "one shared expert"));
-    else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
+    else if (hf_put_field(reader, ST_KEY_MODEL_SHARED_FFN, SHARED_FFN, false) > 0)
         (void)hf_find(reader, SHARED);
     else if (hf_count(reader, SHARED, 0, &count))
-        st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_SHARED_FFN, 0, count * width,
                            "shared experts times the width of an expert");
 }
 
@@ -152,7 +154,7 @@ static void put_positions(hf_reader *reader)
     hf_positions kind = reader->family->positions;
     bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
     if (kind == HF_ROTARY || alibi) {
-        st_draft_put_count(reader->draft, "model.positions", 0, 0,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_POSITIONS, 0, 0,
                            hf_of_class(reader, "no learned positions"));
         return;
     }
@@ -160,9 +162,9 @@ static void put_positions(hf_reader *reader)
     const st_json *node = hf_find(reader, names);
     uint64_t rows = 0;
     if (node == NULL)
-        hf_missing(reader, names, "model.positions");
+        hf_missing(reader, names, ST_KEY_MODEL_POSITIONS);
     else if (hf_number(reader, node, 1, &rows))
-        st_draft_put_count(reader->draft, "model.positions", node->line,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_POSITIONS, node->line,
                            rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
                            kind == HF_LEARNED_OFFSET
                                ? st_draft_text(reader->draft, "%s and an offset of 2", node->name)
@@ -174,22 +176,22 @@ static void put_embeddings(hf_reader *reader)
     const st_json *tie = hf_find_outer(reader, "tie_word_embeddings tie_embedding");
     bool tied = (reader->family->traits & HF_TIED) != 0;
     bool given = tie != NULL && hf_is_bool(reader, tie);
-    hf_put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
-    st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
+    hf_put_field(reader, ST_KEY_MODEL_VOCABULARY, "vocab_size padded_vocab_size", true);
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_VOCABULARY_MULTIPLE, 0, 1,
                        "vocab_size counts the rows as they are");
     /* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
     const st_json *node = hf_find(reader, "word_embed_proj_dim");
     uint64_t width = 0;
     if (node != NULL && hf_number(reader, node, 1, &width) &&
-        width != st_draft_count(reader->draft, "model.hidden"))
+        width != st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN))
         st_draft_note(reader->draft,
                       "The embedding is narrower than the layers (%s: %llu); it is estimated as "
                       "wide as they are.",
                       node->name, (unsigned long long)width);
     if (given)
-        st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
+        st_draft_put_bool(reader->draft, ST_KEY_MODEL_TIED, tie->text[0] == 't', tie->name);
     else
-        st_draft_put_bool(reader->draft, "model.tied", tied, hf_of_class(reader, "default"));
+        st_draft_put_bool(reader->draft, ST_KEY_MODEL_TIED, tied, hf_of_class(reader, "default"));
     put_positions(reader);
 }
 
@@ -206,9 +208,9 @@ static void put_dropout(hf_reader *reader)
                 node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
         return;
     }
-    st_draft_put_bool(reader->draft, "model.dropout", share > 0,
+    st_draft_put_bool(reader->draft, ST_KEY_MODEL_DROPOUT, share > 0,
                       node != NULL ? node->name : "the file has none");
-    st_draft_put(reader->draft, "model.norm", 0,
+    st_draft_put(reader->draft, ST_KEY_MODEL_NORM, 0,
                  (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
                  hf_of_class(reader, "norm"));
 }
@@ -223,7 +225,7 @@ static void put_type(hf_reader *reader)
     const char *name = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
     for (size_t i = 0; i < ST_COUNT(types); i++)
         if (strcmp(name, types[i][0]) == 0)
-            st_draft_put(reader->draft, "precision.weights", type->line, types[i][1],
+            st_draft_put(reader->draft, ST_KEY_PRECISION_WEIGHTS, type->line, types[i][1],
                          st_draft_text(reader->draft, "%s, as stored", type->name));
     if (strcmp(name, "float32") == 0)
         st_draft_note(reader->draft,
@@ -245,7 +247,7 @@ static void note_rest(hf_reader *reader)
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
                                      "precision.recipe where training computes in FP8 or FP4.");
-    if (!st_draft_is_given(reader->draft, "batch.sequence"))
+    if (!st_draft_is_given(reader->draft, ST_KEY_BATCH_SEQUENCE))
         st_draft_note(reader->draft,
                       "The length of the training sequences is not in the file%s%.60s%s",
                       context != NULL ? ": " : "", context != NULL ? context->name : "",
@@ -266,12 +268,12 @@ void hf_read_fields(hf_reader *reader)
     if (hf_put_adjusted_ffn(reader))
         ;
     else if ((traits & HF_DENSE_FFN_MLP) != 0)
-        hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+        hf_put_field(reader, ST_KEY_MODEL_FFN, "intermediate_size_mlp", true);
     else if ((traits & HF_EXPERT_FFN) != 0)
-        hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
-    else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
+        hf_put_field(reader, ST_KEY_MODEL_FFN, "shared_intermediate_size", true);
+    else if (hf_put_field(reader, ST_KEY_MODEL_FFN, FFN, needed) == 0)
         put_ratio_ffn(reader);
-    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
+    st_draft_put_bool(reader->draft, ST_KEY_MODEL_GATED, gated, hf_of_class(reader, "MLP"));
     if (letters == NULL || strchr(letters, 'E') != NULL)
         put_experts(reader);
     if (!hf_read_hybrid(reader))
@@ -284,7 +286,7 @@ void hf_read_fields(hf_reader *reader)
     bool mlp = hf_bool(reader, "mlp_bias", all);
     bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
                           kind == HF_QKV_BIAS || all);
-    st_draft_put_bool(reader->draft, "model.bias", mlp,
+    st_draft_put_bool(reader->draft, ST_KEY_MODEL_BIAS, mlp,
                       kind == HF_BIAS_FIELD ? "biases that the file gives"
                                             : hf_of_class(reader, "biases"));
     if (inputs && !mlp)

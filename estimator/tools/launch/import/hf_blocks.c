@@ -5,6 +5,8 @@
  */
 #include "launch/import/hf.h"
 
+#include "steptime/keys.h"
+
 #include <string.h>
 
 #define MTP                                                                                        \
@@ -42,7 +44,7 @@ static bool put_ratio(hf_reader *reader, const st_json *node, uint64_t ratio, ke
 static void read_ratios(hf_reader *reader, key_ratios *ratios)
 {
     const st_json *list = hf_find(reader, "compress_ratios");
-    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t layers = st_draft_count(reader->draft, ST_KEY_MODEL_LAYERS);
     uint64_t count = 0;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL && count < layers;
          node = node->next, count++) {
@@ -81,20 +83,20 @@ void hf_read_shared_kv(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
     uint64_t width = 0;
-    uint64_t rotary = hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+    uint64_t rotary = hf_put_field(reader, ST_KEY_MODEL_ROPE_DIM, "qk_rope_head_dim", true);
     if (hf_count(reader, "head_dim", rotary + 1, &width)) {
-        st_draft_put_count(draft, "model.head_dim", 0, width - rotary,
+        st_draft_put_count(draft, ST_KEY_MODEL_HEAD_DIM, 0, width - rotary,
                            "head_dim without qk_rope_head_dim");
-        st_draft_put_count(draft, "model.v_dim", 0, width, "head_dim");
-        st_draft_put_count(draft, "model.kv_lora", 0, width, "head_dim: keys are the values");
+        st_draft_put_count(draft, ST_KEY_MODEL_V_DIM, 0, width, "head_dim");
+        st_draft_put_count(draft, ST_KEY_MODEL_KV_LORA, 0, width, "head_dim: keys are the values");
     } else {
-        hf_put_field(reader, "model.head_dim", "head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_HEAD_DIM, "head_dim", true);
     }
-    hf_put_field(reader, "model.kv_heads", "num_key_value_heads", true);
-    hf_put_field(reader, "model.q_lora", "q_lora_rank", true);
-    hf_put_field(reader, "model.o_lora", "o_lora_rank", true);
-    hf_put_field(reader, "model.o_groups", "o_groups", true);
-    hf_put_field(reader, "model.window", "sliding_window", true);
+    hf_put_field(reader, ST_KEY_MODEL_KV_HEADS, "num_key_value_heads", true);
+    hf_put_field(reader, ST_KEY_MODEL_Q_LORA, "q_lora_rank", true);
+    hf_put_field(reader, ST_KEY_MODEL_O_LORA, "o_lora_rank", true);
+    hf_put_field(reader, ST_KEY_MODEL_O_GROUPS, "o_groups", true);
+    hf_put_field(reader, ST_KEY_MODEL_WINDOW, "sliding_window", true);
     st_draft *ratio_draft = reader->draft;
     const st_json *list = hf_find(reader, "compress_ratios");
     const char *origin = list != NULL ? "compress_ratios" : "layer_types and compress_rates";
@@ -104,12 +106,14 @@ void hf_read_shared_kv(hf_reader *reader)
     else
         read_named_ratios(reader, &ratios);
     if (ratios.indexed > 0) {
-        st_draft_put_count(ratio_draft, "model.index_layers", 0, ratios.indexed, origin);
-        st_draft_put_count(ratio_draft, "model.index_compression", 0, ratios.index_ratio, origin);
+        st_draft_put_count(ratio_draft, ST_KEY_MODEL_INDEX_LAYERS, 0, ratios.indexed, origin);
+        st_draft_put_count(ratio_draft, ST_KEY_MODEL_INDEX_COMPRESSION, 0, ratios.index_ratio,
+                           origin);
     }
     if (ratios.compressed > 0) {
-        st_draft_put_count(ratio_draft, "model.compressed_layers", 0, ratios.compressed, origin);
-        st_draft_put_count(ratio_draft, "model.compression", 0, ratios.ratio, origin);
+        st_draft_put_count(ratio_draft, ST_KEY_MODEL_COMPRESSED_LAYERS, 0, ratios.compressed,
+                           origin);
+        st_draft_put_count(ratio_draft, ST_KEY_MODEL_COMPRESSION, 0, ratios.ratio, origin);
     }
 }
 
@@ -123,10 +127,10 @@ static void put_mtp(hf_reader *reader)
     if (node == NULL || !hf_bool(reader, "use_mtp", true) || !hf_number(reader, node, 0, &depth) ||
         depth == 0)
         return;
-    st_draft_put_count(draft, "model.mtp", node->line, depth, node->name);
+    st_draft_put_count(draft, ST_KEY_MODEL_MTP, node->line, depth, node->name);
     if (hf_bool(reader, "mtp_use_repeated_layer mtp_share_weights", false))
-        st_draft_put_bool(draft, "model.mtp_shared", true, "one layer for all depths");
-    if (!st_draft_is_given(draft, "model.mtp"))
+        st_draft_put_bool(draft, ST_KEY_MODEL_MTP_SHARED, true, "one layer for all depths");
+    if (!st_draft_is_given(draft, ST_KEY_MODEL_MTP))
         st_draft_note(draft,
                       "Multi-token prediction is estimated (%s: %llu). --set model.mtp=0 leaves it "
                       "out.",
@@ -145,7 +149,7 @@ static void refuse_sides_alone(hf_reader *reader)
     if (side == NULL)
         return;
     if (width == NULL)
-        hf_missing(reader, "hidden_size_per_layer_input", "model.layer_embedding");
+        hf_missing(reader, "hidden_size_per_layer_input", ST_KEY_MODEL_LAYER_EMBEDDING);
     else
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, width),
                 "%s without embeddings of the layers' own is not modelled" ST_FOUND
@@ -158,19 +162,20 @@ static void refuse_sides_alone(hf_reader *reader)
 static void put_layer_embeddings(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
-    if (hf_put_field(reader, "model.layer_embedding", "hidden_size_per_layer_input", false) == 0) {
+    if (hf_put_field(reader, ST_KEY_MODEL_LAYER_EMBEDDING, "hidden_size_per_layer_input", false) ==
+        0) {
         refuse_sides_alone(reader);
         return;
     }
-    hf_put_field(reader, "model.layer_vocabulary", "vocab_size_per_layer_input", true);
-    hf_put_field(reader, "model.side_rank", "laurel_rank", false);
-    if (hf_put_field(reader, "model.hyper_connections", "altup_num_inputs", false) > 1)
+    hf_put_field(reader, ST_KEY_MODEL_LAYER_VOCABULARY, "vocab_size_per_layer_input", true);
+    hf_put_field(reader, ST_KEY_MODEL_SIDE_RANK, "laurel_rank", false);
+    if (hf_put_field(reader, ST_KEY_MODEL_HYPER_CONNECTIONS, "altup_num_inputs", false) > 1)
         st_draft_note(draft, "AltUp's streams are estimated as hyper-connections.");
     const st_json *sparsity = hf_find(reader, "activation_sparsity_pattern");
     if (sparsity != NULL && sparsity->kind == ST_JSON_LIST)
-        hf_check_length(reader, sparsity, st_draft_count(draft, "model.layers"));
+        hf_check_length(reader, sparsity, st_draft_count(draft, ST_KEY_MODEL_LAYERS));
     const st_json *node = hf_find(reader, "num_kv_shared_layers");
-    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t layers = st_draft_count(reader->draft, ST_KEY_MODEL_LAYERS);
     uint64_t shared = 0;
     if (node == NULL || !hf_number(reader, node, 0, &shared) || shared == 0)
         return;
@@ -190,13 +195,13 @@ void hf_read_extras(hf_reader *reader)
     unsigned traits = reader->family->traits;
     st_draft *draft = reader->draft;
     if ((traits & HF_SINKS) != 0)
-        st_draft_put_bool(draft, "model.sinks", true, "architecture");
+        st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, "architecture");
     if (hf_bool(reader, "attn_output_gate attention_output_gate",
                 (traits & HF_GATED_ATTENTION) != 0))
-        st_draft_put_bool(draft, "model.gated_attention", true, "architecture");
-    if (hf_put_field(reader, "model.index_heads", "index_n_heads", false) != 0) {
-        hf_put_field(reader, "model.index_dim", "index_head_dim", true);
-        hf_put_field(reader, "model.index_top_k", "index_topk", true);
+        st_draft_put_bool(draft, ST_KEY_MODEL_GATED_ATTENTION, true, "architecture");
+    if (hf_put_field(reader, ST_KEY_MODEL_INDEX_HEADS, "index_n_heads", false) != 0) {
+        hf_put_field(reader, ST_KEY_MODEL_INDEX_DIM, "index_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_INDEX_TOP_K, "index_topk", true);
         /* GLM 5 computes what an indexer chooses in some layers and uses it again in those
          * behind. */
         const st_json *list = hf_find(reader, "indexer_types");
@@ -213,19 +218,19 @@ void hf_read_extras(hf_reader *reader)
                 "is estimated with an indexer of its own, which is more work than it does.",
                 (unsigned long long)shared);
     }
-    hf_put_field(reader, "model.moe_latent", "moe_latent_size", false);
+    hf_put_field(reader, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size", false);
     /* Tokens that choose among the experts of some groups alone; one group is no choice. */
     uint64_t groups = 0;
     const st_json *group_node = hf_find(reader, "n_group num_expert_group");
     if (group_node != NULL && hf_number(reader, group_node, 1, &groups) && groups >= 2) {
-        st_draft_put_count(reader->draft, "model.expert_groups", group_node->line, groups,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_EXPERT_GROUPS, group_node->line, groups,
                            group_node->name);
-        hf_put_field(reader, "model.top_groups", "topk_group", false);
+        hf_put_field(reader, ST_KEY_MODEL_TOP_GROUPS, "topk_group", false);
     }
     uint64_t streams = 0;
     const st_json *node = hf_find(reader, "hc_mult");
     if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)
-        st_draft_put_count(draft, "model.hyper_connections", node->line, streams, node->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_HYPER_CONNECTIONS, node->line, streams, node->name);
     put_layer_embeddings(reader);
     put_mtp(reader);
 }

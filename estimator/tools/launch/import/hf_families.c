@@ -6,6 +6,7 @@
  */
 #include "launch/import/hf.h"
 #include "launch/import/name_sets.h"
+#include "steptime/keys.h"
 
 enum {
     LLAMA = HF_GATED, /* RMS norm, own output layer */
@@ -159,35 +160,35 @@ typedef struct class_default {
 
 /* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
 static const class_default defaults[] = {
-    {"jamba", "model.mamba_state", 16},  {"jamba", "model.experts", 16},
-    {"jamba", "model.top_k", 2},         {"jamba", "attn_layer_period", 8},
-    {"jamba", "attn_layer_offset", 4},   {"jamba", "expert_layer_period", 2},
-    {"jamba", "expert_layer_offset", 1}, {"gpt_oss", "model.head_dim", 64},
-    {"qwen3", "model.head_dim", 128},    {"qwen3_next", "model.head_dim", 256},
-    {"gemma", "model.head_dim", 256},    {"gemma2", "model.head_dim", 256},
+    {"jamba", ST_KEY_MODEL_MAMBA_STATE, 16}, {"jamba", ST_KEY_MODEL_EXPERTS, 16},
+    {"jamba", ST_KEY_MODEL_TOP_K, 2},        {"jamba", "attn_layer_period", 8},
+    {"jamba", "attn_layer_offset", 4},       {"jamba", "expert_layer_period", 2},
+    {"jamba", "expert_layer_offset", 1},     {"gpt_oss", ST_KEY_MODEL_HEAD_DIM, 64},
+    {"qwen3", ST_KEY_MODEL_HEAD_DIM, 128},   {"qwen3_next", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"gemma", ST_KEY_MODEL_HEAD_DIM, 256},   {"gemma2", ST_KEY_MODEL_HEAD_DIM, 256},
 };
 
 /* Defaults of the classes whose files inside of others leave them out. */
 static const class_default inner_defaults[] = {
-    {"gemma3_text", "model.layers", 26},
-    {"gemma3_text", "model.hidden", 2304},
-    {"gemma3_text", "model.heads", 8},
-    {"gemma3_text", "model.kv_heads", 4},
-    {"gemma3_text", "model.head_dim", 256},
-    {"gemma3_text", "model.ffn", 9216},
-    {"gemma3_text", "model.vocabulary", 262208},
-    {"gemma3_text", "model.window", 4096},
-    {"llama", "model.layers", 32},
-    {"llama", "model.hidden", 4096},
-    {"llama", "model.heads", 32},
-    {"llama", "model.ffn", 11008},
-    {"llama", "model.vocabulary", 32000},
-    {"mistral", "model.layers", 32},
-    {"mistral", "model.hidden", 4096},
-    {"mistral", "model.heads", 32},
-    {"mistral", "model.kv_heads", 8},
-    {"mistral", "model.ffn", 14336},
-    {"mistral", "model.vocabulary", 32000},
+    {"gemma3_text", ST_KEY_MODEL_LAYERS, 26},
+    {"gemma3_text", ST_KEY_MODEL_HIDDEN, 2304},
+    {"gemma3_text", ST_KEY_MODEL_HEADS, 8},
+    {"gemma3_text", ST_KEY_MODEL_KV_HEADS, 4},
+    {"gemma3_text", ST_KEY_MODEL_HEAD_DIM, 256},
+    {"gemma3_text", ST_KEY_MODEL_FFN, 9216},
+    {"gemma3_text", ST_KEY_MODEL_VOCABULARY, 262208},
+    {"gemma3_text", ST_KEY_MODEL_WINDOW, 4096},
+    {"llama", ST_KEY_MODEL_LAYERS, 32},
+    {"llama", ST_KEY_MODEL_HIDDEN, 4096},
+    {"llama", ST_KEY_MODEL_HEADS, 32},
+    {"llama", ST_KEY_MODEL_FFN, 11008},
+    {"llama", ST_KEY_MODEL_VOCABULARY, 32000},
+    {"mistral", ST_KEY_MODEL_LAYERS, 32},
+    {"mistral", ST_KEY_MODEL_HIDDEN, 4096},
+    {"mistral", ST_KEY_MODEL_HEADS, 32},
+    {"mistral", ST_KEY_MODEL_KV_HEADS, 8},
+    {"mistral", ST_KEY_MODEL_FFN, 14336},
+    {"mistral", ST_KEY_MODEL_VOCABULARY, 32000},
 };
 
 enum { FAMILIES = ST_COUNT(families) };

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "launch/import/layer_kinds.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 
 #include <string.h>
@@ -126,7 +127,7 @@ static const char *behind_mixer(hf_reader *reader)
     if (is_family(reader, "mamba2"))
         return "";
     if (is_family(reader, "jamba")) {
-        experts = hf_class_default(reader, "model.experts");
+        experts = hf_class_default(reader, ST_KEY_MODEL_EXPERTS);
         (void)hf_count(reader, "num_experts", 0, &experts);
         return experts > 1 ? "E" : "-";
     }
@@ -165,10 +166,10 @@ void hf_put_layers(hf_reader *reader)
     const char *letters = hf_hybrid_letters(reader);
     bool counted = letters != NULL && letters[0] != '\0';
     if (!counted || behind_mixer(reader) == NULL || is_family(reader, "mamba2")) {
-        hf_put_field(reader, "model.layers", HF_LAYERS, letters == NULL);
+        hf_put_field(reader, ST_KEY_MODEL_LAYERS, HF_LAYERS, letters == NULL);
         return;
     }
-    st_draft_put_count(reader->draft, "model.layers", 0, strlen(letters),
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_LAYERS, 0, strlen(letters),
                        "blocks of num_hidden_layers: each has several");
 }
 
@@ -181,26 +182,26 @@ static void put_mamba_width(hf_reader *reader, uint64_t heads)
     uint64_t inner = 0;
     uint64_t times = 2;
     if (node != NULL && node->kind != ST_JSON_STRING) {
-        hf_put_field(reader, "model.mamba_head_dim", "mamba_head_dim mamba_d_head", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim mamba_d_head", true);
         return;
     }
     (void)hf_count(reader, "mamba_expand expand", 1, &times);
     if (!hf_count(reader, "mamba_d_ssm", 1, &inner))
-        inner = times * st_draft_count(reader->draft, "model.hidden");
+        inner = times * st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN);
     if (node == NULL || heads == 0 || inner % heads != 0)
-        hf_missing(reader, "mamba_head_dim mamba_d_head", "model.mamba_head_dim");
+        hf_missing(reader, "mamba_head_dim mamba_d_head", ST_KEY_MODEL_MAMBA_HEAD_DIM);
     else
-        st_draft_put_count(reader->draft, "model.mamba_head_dim", 0, inner / heads,
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, inner / heads,
                            "the inner width over the heads");
 }
 
 static void put_mamba(hf_reader *reader)
 {
     if (is_family(reader, "mamba2")) {
-        hf_put_field(reader, "model.mamba_heads", "num_heads", true);
-        hf_put_field(reader, "model.mamba_head_dim", "head_dim", true);
-        hf_put_field(reader, "model.mamba_state", "state_size", true);
-        hf_put_field(reader, "model.mamba_groups", "n_groups", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEADS, "num_heads", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEAD_DIM, "head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "state_size", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_GROUPS, "n_groups", true);
         return;
     }
     if (is_family(reader, "jamba")) {
@@ -208,28 +209,28 @@ static void put_mamba(hf_reader *reader)
          * size where the file says "auto". */
         st_draft *draft = reader->draft;
         const st_json *node = hf_find(reader, "mamba_dt_rank");
-        uint64_t hidden = st_draft_count(draft, "model.hidden");
+        uint64_t hidden = st_draft_count(draft, ST_KEY_MODEL_HIDDEN);
         uint64_t times = 2;
         (void)hf_count(reader, "mamba_expand", 1, &times);
-        st_draft_put_count(draft, "model.mamba_heads", 0, times * hidden,
+        st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_HEADS, 0, times * hidden,
                            "channels of mamba_expand, each with a state of its own");
-        st_draft_put_count(draft, "model.mamba_head_dim", 0, 1, "architecture");
-        hf_put_field(reader, "model.mamba_state", "mamba_d_state", true);
+        st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, 1, "architecture");
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "mamba_d_state", true);
         if (node == NULL || node->kind == ST_JSON_STRING)
-            st_draft_put_count(draft, "model.mamba_rank", 0, (hidden + 15) / 16,
+            st_draft_put_count(draft, ST_KEY_MODEL_MAMBA_RANK, 0, (hidden + 15) / 16,
                                "a 16th of the hidden size");
         else
-            hf_put_field(reader, "model.mamba_rank", "mamba_dt_rank", true);
+            hf_put_field(reader, ST_KEY_MODEL_MAMBA_RANK, "mamba_dt_rank", true);
         st_draft_note(draft,
                       "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
                       "make.");
         return;
     }
     uint64_t heads =
-        hf_put_field(reader, "model.mamba_heads", "mamba_num_heads mamba_n_heads", true);
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEADS, "mamba_num_heads mamba_n_heads", true);
     put_mamba_width(reader, heads);
-    hf_put_field(reader, "model.mamba_state", "ssm_state_size mamba_d_state", true);
-    hf_put_field(reader, "model.mamba_groups", "n_groups mamba_n_groups", false);
+    hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "ssm_state_size mamba_d_state", true);
+    hf_put_field(reader, ST_KEY_MODEL_MAMBA_GROUPS, "n_groups mamba_n_groups", false);
     if (is_family(reader, "falcon_h1"))
         st_draft_note(reader->draft, "Attention and Mamba-2 stand beside each other in every "
                                      "layer; they are estimated one after the other.");
@@ -244,16 +245,16 @@ bool hf_read_hybrid(hf_reader *reader)
     st_pattern pattern;
     if (letters == NULL)
         return false;
-    uint64_t layers = st_draft_count(draft, "model.layers");
+    uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS);
     if (layers == 0 && letters[0] != '\0')
-        st_draft_put_count(draft, "model.layers", 0, strlen(letters),
+        st_draft_put_count(draft, ST_KEY_MODEL_LAYERS, 0, strlen(letters),
                            node != NULL ? node->name : "hybrid_override_pattern");
     layers = layers > 0 ? layers : strlen(letters);
     st_note(&draft->status, st_pattern_read(letters, (double)layers, hf_place(reader, node),
                                             draft->arena, &pattern, draft->errors));
     if (pattern.count == 0)
         return true;
-    st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
+    st_draft_put_bool(draft, ST_KEY_MODEL_HYBRID, true, "a layer is one block");
     st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
     if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
         put_mamba(reader);

@@ -7,6 +7,7 @@
 #include "launch/import/hf.h"
 
 #include "launch/import/layer_kinds.h"
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <string.h>
@@ -36,10 +37,10 @@ static const st_json *next_in(const st_json *list, const st_json *node)
 static st_json *find_list(hf_reader *reader, const char *names)
 {
     st_json *list = hf_find(reader, names);
-    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t layers = st_draft_count(reader->draft, ST_KEY_MODEL_LAYERS);
     if (list == NULL || list->kind != ST_JSON_LIST || list->first == NULL)
         return NULL;
-    if (layers > 0 && !st_draft_is_given(reader->draft, "model.layers"))
+    if (layers > 0 && !st_draft_is_given(reader->draft, ST_KEY_MODEL_LAYERS))
         hf_check_length(reader, list, layers);
     return list;
 }
@@ -189,7 +190,7 @@ static void read_mixers(hf_layers *layers, bool windows)
         return;
     } else if (hf_needs_linear(reader)) {
         hf_missing(reader, "layer_types attn_type_list full_attn_idxs linear_attn_config",
-                   "model.pattern");
+                   ST_KEY_MODEL_PATTERN);
     } else if (hf_has_linear(reader)) {
         if (full != NULL && !hf_number(reader, full, 1, &interval))
             return;
@@ -211,7 +212,7 @@ static uint64_t read_window(hf_reader *reader)
 {
     const st_json *node = hf_find(reader, WINDOWS);
     const st_json *longest = hf_find(reader, "max_position_embeddings");
-    uint64_t window = node == NULL ? hf_class_default(reader, "model.window") : 0;
+    uint64_t window = node == NULL ? hf_class_default(reader, ST_KEY_MODEL_WINDOW) : 0;
     uint64_t most = 0;
     if (node != NULL && !hf_number(reader, node, 0, &window))
         return 0;
@@ -225,13 +226,13 @@ static uint64_t read_window(hf_reader *reader)
 static void put_window(hf_layers *layers, uint64_t window)
 {
     st_draft *draft = layers->reader->draft;
-    uint64_t sequence = st_draft_count(draft, "batch.sequence");
+    uint64_t sequence = st_draft_count(draft, ST_KEY_BATCH_SEQUENCE);
     if (st_layer_kinds_of(&layers->kinds, 'x') == 0)
         return;
     bool holds = window > 0 && sequence > 0 && window >= sequence;
     if (window > 0 && !holds) {
         const st_json *node = hf_find(layers->reader, WINDOWS);
-        st_draft_put_count(draft, "model.window", node != NULL ? node->line : 0, window,
+        st_draft_put_count(draft, ST_KEY_MODEL_WINDOW, node != NULL ? node->line : 0, window,
                            node != NULL ? node->name : "default of the architecture");
         if (layers->chunks)
             st_draft_note(draft, "Attention within chunks is estimated as a sliding window of the "
@@ -261,7 +262,8 @@ static void drop_listed(hf_layers *layers, const st_json *list)
     uint64_t layer = 0;
     uint64_t count = layers->kinds.count;
     uint64_t named = 0;
-    if (st_draft_is_given(reader->draft, "model.layers") && hf_count(reader, HF_LAYERS, 1, &named))
+    if (st_draft_is_given(reader->draft, ST_KEY_MODEL_LAYERS) &&
+        hf_count(reader, HF_LAYERS, 1, &named))
         count = named;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
         if (hf_layer(reader, list, node, 0, count, &layer) && layer < layers->kinds.count)
@@ -327,7 +329,7 @@ static bool is_moe(hf_layers *layers, const st_json *node)
 static void read_moe(hf_layers *layers)
 {
     hf_reader *reader = layers->reader;
-    if (st_draft_count(reader->draft, "model.experts") == 0)
+    if (st_draft_count(reader->draft, ST_KEY_MODEL_EXPERTS) == 0)
         return;
     moe_by_step(layers);
     const st_json *list = find_list(reader, "mlp_layer_types is_moe_layer");
@@ -369,9 +371,9 @@ static const char *origin_of(hf_layers *layers)
 void hf_read_layers(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
-    hf_layers layers = {.reader = reader,
-                        .kinds =
-                            st_layer_kinds_create(draft, st_draft_count(draft, "model.layers"))};
+    hf_layers layers = {
+        .reader = reader,
+        .kinds = st_layer_kinds_create(draft, st_draft_count(draft, ST_KEY_MODEL_LAYERS))};
     if (layers.kinds.count == 0)
         return;
     if ((reader->family->traits & HF_SHARED_KV) == 0) { /* there all layers have the same window */

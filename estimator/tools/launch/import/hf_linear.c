@@ -5,6 +5,8 @@
  */
 #include "launch/import/hf.h"
 
+#include "steptime/keys.h"
+
 #include <string.h>
 
 /* A layer that no list has named so far. */
@@ -88,9 +90,9 @@ static void mark_divided(hf_reader *inner, char *mixers, size_t count)
     const st_json *full = hf_find(inner, "full_attn_layers");
     const st_json *delta = hf_find(inner, "kda_layers");
     if (full == NULL)
-        hf_missing(inner, "full_attn_layers", "model.pattern");
+        hf_missing(inner, "full_attn_layers", ST_KEY_MODEL_PATTERN);
     if (delta == NULL)
-        hf_missing(inner, "kda_layers", "model.pattern");
+        hf_missing(inner, "kda_layers", ST_KEY_MODEL_PATTERN);
     if (full == NULL || delta == NULL || !mark(inner, full, 1, 'd', mixers, count) ||
         !mark(inner, delta, 1, 'g', mixers, count))
         return;
@@ -130,19 +132,19 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
 
 static void put_rule(hf_reader *reader, const char *rule)
 {
-    st_draft_put(reader->draft, "model.delta_rule", 0, rule, "architecture");
+    st_draft_put(reader->draft, ST_KEY_MODEL_DELTA_RULE, 0, rule, "architecture");
 }
 
 /* As many heads of keys as of values, and as wide. */
 static void put_heads(hf_reader *reader, uint64_t heads, uint64_t width, const char *origin)
 {
     st_draft *draft = reader->draft;
-    st_draft_put_count(draft, "model.delta_v_heads", 0, heads, origin);
-    st_draft_put_count(draft, "model.delta_v_dim", 0, width, origin);
+    st_draft_put_count(draft, ST_KEY_MODEL_DELTA_V_HEADS, 0, heads, origin);
+    st_draft_put_count(draft, ST_KEY_MODEL_DELTA_V_DIM, 0, width, origin);
     if ((reader->family->traits & HF_CONVOLUTION) != 0)
         return;
-    st_draft_put_count(draft, "model.delta_k_heads", 0, heads, origin);
-    st_draft_put_count(draft, "model.delta_k_dim", 0, width, origin);
+    st_draft_put_count(draft, ST_KEY_MODEL_DELTA_K_HEADS, 0, heads, origin);
+    st_draft_put_count(draft, ST_KEY_MODEL_DELTA_K_DIM, 0, width, origin);
 }
 
 static void put_channel_delta(hf_reader *reader)
@@ -153,14 +155,14 @@ static void put_channel_delta(hf_reader *reader)
     uint64_t width = 0;
     (void)hf_find(&inner, "short_conv_kernel_size");
     if (!hf_count(&inner, "num_heads", 1, &heads))
-        hf_missing(&inner, "num_heads", "model.delta_v_heads");
+        hf_missing(&inner, "num_heads", ST_KEY_MODEL_DELTA_V_HEADS);
     if (!hf_count(&inner, "head_dim", 1, &width))
-        hf_missing(&inner, "head_dim", "model.delta_v_dim");
+        hf_missing(&inner, "head_dim", ST_KEY_MODEL_DELTA_V_DIM);
     if (heads == 0 || width == 0)
         return;
     put_rule(reader, "channel_delta");
     put_heads(reader, heads, width, "linear_attn_config");
-    st_draft_put_count(reader->draft, "model.delta_rank", 0, width,
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_DELTA_RANK, 0, width,
                        "head_dim of linear_attn_config, by way of which decays and gate go");
 }
 
@@ -168,10 +170,10 @@ static void put_channel_delta(hf_reader *reader)
 static void put_like_attention(hf_reader *reader, const char *rule)
 {
     st_draft *draft = reader->draft;
-    uint64_t heads = st_draft_count(draft, "model.heads");
-    uint64_t width = st_draft_count(draft, "model.head_dim");
+    uint64_t heads = st_draft_count(draft, ST_KEY_MODEL_HEADS);
+    uint64_t width = st_draft_count(draft, ST_KEY_MODEL_HEAD_DIM);
     if (heads > 0 && width == 0)
-        width = st_draft_count(draft, "model.hidden") / heads;
+        width = st_draft_count(draft, ST_KEY_MODEL_HIDDEN) / heads;
     put_rule(reader, rule);
     put_heads(reader, heads, width, "heads of the attention");
 }
@@ -186,10 +188,10 @@ void hf_put_linear(hf_reader *reader)
     } else if ((traits & HF_CONVOLUTION) != 0) {
         put_like_attention(reader, "convolution");
     } else {
-        hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
-        hf_put_field(reader, "model.delta_v_heads", "linear_num_value_heads", true);
-        hf_put_field(reader, "model.delta_k_dim", "linear_key_head_dim", true);
-        hf_put_field(reader, "model.delta_v_dim", "linear_value_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_DELTA_K_HEADS, "linear_num_key_heads", true);
+        hf_put_field(reader, ST_KEY_MODEL_DELTA_V_HEADS, "linear_num_value_heads", true);
+        hf_put_field(reader, ST_KEY_MODEL_DELTA_K_DIM, "linear_key_head_dim", true);
+        hf_put_field(reader, ST_KEY_MODEL_DELTA_V_DIM, "linear_value_head_dim", true);
         return;
     }
     if ((traits & HF_CONVOLUTION) == 0)
@@ -236,7 +238,7 @@ bool hf_put_adjusted_ffn(hf_reader *reader)
     width = 2 * width / 3;
     width = (uint64_t)(ffn_multiplier(reader) * (double)width);
     width = (width + multiple - 1) / multiple * multiple;
-    st_draft_put_count(reader->draft, "model.ffn", node->line, width,
+    st_draft_put_count(reader->draft, ST_KEY_MODEL_FFN, node->line, width,
                        st_draft_text(reader->draft, "two thirds of %s, in multiples of %llu",
                                      node->name, (unsigned long long)multiple));
     return true;

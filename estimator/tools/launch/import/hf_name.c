@@ -6,6 +6,8 @@
  */
 #include "launch/import/hf.h"
 
+#include "steptime/keys.h"
+
 #include <string.h>
 
 enum { NAME_BYTES = 80 };
@@ -117,5 +119,5 @@ void hf_put_name(hf_reader *reader)
         name = usable(draft, part_of_file(draft->request->file, &origin));
     if (name == NULL)
         name = name_by_size(reader, &origin);
-    st_draft_put(draft, "model.name", 0, name, origin);
+    st_draft_put(draft, ST_KEY_MODEL_NAME, 0, name, origin);
 }

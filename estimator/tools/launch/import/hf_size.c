@@ -5,6 +5,7 @@
  */
 #include "launch/import/hf.h"
 
+#include "steptime/keys.h"
 #include "steptime/tool/estimates.h"
 #include "steptime/tool/roles.h"
 
@@ -23,7 +24,7 @@ static bool list_model(st_draft *draft, set_list *sets)
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const char *text = draft->values[i].text;
-        if (text != NULL && strncmp(keys[i].path, "model.", strlen("model.")) == 0)
+        if (text != NULL && strncmp(keys[i].path, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
             sets->items[sets->count++] = st_draft_text(draft, "%s=%s", keys[i].path, text);
     }
     return draft->status == ST_OK;
@@ -37,7 +38,7 @@ static bool fill_rest(st_draft *draft, const st_sheet *sheet, set_list *sets)
     for (size_t i = 0; i < count; i++) {
         bool is_number = inputs[i].type.kind == ST_TYPE_NUMBER;
         if (inputs[i].has_default || !is_number ||
-            strncmp(inputs[i].from, "model.", strlen("model.")) == 0)
+            strncmp(inputs[i].from, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
             continue;
         const char *unit = inputs[i].type.unit.text;
         sets->items[sets->count++] =

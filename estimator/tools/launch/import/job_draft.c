@@ -3,6 +3,7 @@
 #include "launch/import/job_draft.h"
 
 #include "base/text.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 #include "steptime/tool/value_text.h"
 
@@ -77,12 +78,12 @@ static bool is_key_set(st_draft *draft, const char *set)
         st_draft_out_of_memory(draft);
         return false;
     }
-    if (st_section_find(read.key) == NULL && strncmp(read.key, ST_CONSTANTS ".", 10) != 0)
+    if (st_section_find(read.key) == NULL && strncmp(read.key, ST_KEY_CONSTANTS ".", 10) != 0)
         return true; /* the loader tells what is wrong with others */
     ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
             "'%s' cannot be set in an import" ST_EXPECTED
             "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
-            read.key, strcmp(read.key, "cluster") == 0 ? "use --cluster" : "");
+            read.key, strcmp(read.key, ST_KEY_CLUSTER) == 0 ? "use --cluster" : "");
     return false;
 }
 
@@ -128,9 +129,9 @@ static void take_carried(st_draft *draft)
     if (draft->constants == NULL || draft->files == NULL)
         return;
     for (size_t i = 0; i < request->carried_count; i++) {
-        const char *cluster = behind(request->carried[i], "cluster=");
-        const char *gpu = behind(request->carried[i], "cluster.gpu=");
-        const char *constant = behind(request->carried[i], ST_CONSTANTS ".");
+        const char *cluster = behind(request->carried[i], ST_KEY_CLUSTER "=");
+        const char *gpu = behind(request->carried[i], ST_KEY_CLUSTER_GPU "=");
+        const char *constant = behind(request->carried[i], ST_KEY_CONSTANTS ".");
         if (constant != NULL)
             put_assignment(draft->constants, &draft->constant_count, constant);
         else if (request->cluster == NULL && cluster != NULL)
@@ -145,8 +146,8 @@ static void take_carried(st_draft *draft)
 /* The user's cluster replaces all that the source carries of one. */
 static bool is_replaced(const st_draft *draft, const char *carried)
 {
-    return behind(carried, "cluster=") != NULL ||
-           (draft->request->cluster != NULL && behind(carried, "cluster.") != NULL);
+    return behind(carried, ST_KEY_CLUSTER "=") != NULL ||
+           (draft->request->cluster != NULL && behind(carried, ST_KEY_CLUSTER ".") != NULL);
 }
 
 /* What was set, through the same door as everywhere: a job of assignments alone. */
@@ -160,7 +161,7 @@ static st_status load_given(st_draft *draft)
     if (draft->status != ST_OK)
         return draft->status;
     if (draft->cluster != NULL)
-        sets[count++] = st_draft_text(draft, "cluster=%s", draft->cluster);
+        sets[count++] = st_draft_text(draft, ST_KEY_CLUSTER "=%s", draft->cluster);
     for (size_t i = 0; i < request->carried_count; i++)
         if (!is_replaced(draft, request->carried[i]))
             sets[count++] = request->carried[i];

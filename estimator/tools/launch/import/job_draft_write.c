@@ -5,6 +5,7 @@
  */
 #include "launch/import/job_draft.h"
 #include "base/text.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_keys.h"
 
 #include <string.h>
@@ -55,7 +56,7 @@ static bool has_value_below(const st_draft *draft, const char *section)
 
 static void write_gpu(const st_draft *draft, st_buffer *buffer)
 {
-    if (draft->gpu == NULL || has_value_below(draft, "cluster.gpu"))
+    if (draft->gpu == NULL || has_value_below(draft, ST_KEY_CLUSTER_GPU))
         return;
     st_buffer_quoted(buffer, "  gpu: ", draft->gpu, "\n");
 }
@@ -73,9 +74,9 @@ static size_t open_sections(draft_writer *writer, const char *path)
         writer->top[length] = '\0';
         writer->sub[0] = '\0';
         st_buffer_printf(writer->buffer, "%s:\n", writer->top);
-        if (cluster != NULL && strcmp(writer->top, "cluster") == 0)
+        if (cluster != NULL && strcmp(writer->top, ST_KEY_CLUSTER) == 0)
             st_buffer_quoted(writer->buffer, "  base: ", cluster, "\n");
-        if (strcmp(writer->top, "cluster") == 0)
+        if (strcmp(writer->top, ST_KEY_CLUSTER) == 0)
             write_gpu(writer->draft, writer->buffer);
     }
     const char *second = strchr(first + 1, '.');
@@ -88,7 +89,7 @@ static size_t open_sections(draft_writer *writer, const char *path)
         memcpy(writer->sub, first + 1, inner);
         writer->sub[inner] = '\0';
         st_buffer_printf(writer->buffer, "  %s:\n", writer->sub);
-        if (writer->draft->gpu != NULL && strcmp(writer->top, "cluster") == 0 &&
+        if (writer->draft->gpu != NULL && strcmp(writer->top, ST_KEY_CLUSTER) == 0 &&
             strcmp(writer->sub, "gpu") == 0)
             st_buffer_quoted(writer->buffer, "    base: ", writer->draft->gpu, "\n");
     }
@@ -114,12 +115,12 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
     static const struct {
         const char *path;
         const char *example; /* NULL: a search finds it */
-    } needed[] = {{"batch.sequence", "4096"},
-                  {"batch.global", "512"},
-                  {"batch.micro", NULL},
+    } needed[] = {{ST_KEY_BATCH_SEQUENCE, "4096"},
+                  {ST_KEY_BATCH_GLOBAL, "512"},
+                  {ST_KEY_BATCH_MICRO, NULL},
                   {"recompute", NULL},
-                  {"model.vocabulary", "128256"}};
-    bool no_cluster = draft->cluster == NULL && !has_value_below(draft, "cluster");
+                  {ST_KEY_MODEL_VOCABULARY, "128256"}};
+    bool no_cluster = draft->cluster == NULL && !has_value_below(draft, ST_KEY_CLUSTER);
     const char *separator = "An estimate also needs, here or by --set: ";
     st_buffer list = {0};
     st_buffer next = {0};
@@ -173,7 +174,7 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
             }
             st_buffer_text(buffer, "\n");
         }
-    if (has_value_below(draft, "cluster") || (draft->cluster == NULL && draft->gpu == NULL))
+    if (has_value_below(draft, ST_KEY_CLUSTER) || (draft->cluster == NULL && draft->gpu == NULL))
         return;
     st_buffer_text(buffer, draft->gpu == NULL ? "cluster: " : "cluster:\n");
     if (draft->cluster != NULL) {
@@ -200,7 +201,7 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
     }
     write_values(draft, buffer);
     if (draft->constant_count > 0)
-        st_buffer_text(buffer, ST_CONSTANTS ":\n");
+        st_buffer_text(buffer, ST_KEY_CONSTANTS ":\n");
     for (size_t i = 0; i < draft->constant_count; i++) {
         size_t length = strcspn(draft->constants[i], "=");
         st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);

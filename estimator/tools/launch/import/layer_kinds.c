@@ -3,6 +3,7 @@
 #include "launch/import/layer_kinds.h"
 
 #include "base/text.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 
 #include <string.h>
@@ -39,16 +40,17 @@ static bool put_plain(st_draft *draft, const st_layer_kinds *layers, const char 
     while (rest < layers->count && layers->moe[rest])
         rest++;
     if (dense == layers->count)
-        return st_draft_count(draft, "model.experts") == 0; /* else it has them and uses none */
+        return st_draft_count(draft, ST_KEY_MODEL_EXPERTS) ==
+               0; /* else it has them and uses none */
     if (rest == layers->count) {
         if (dense > 0)
-            st_draft_put_count(draft, "model.dense_layers", 0, dense, origin);
+            st_draft_put_count(draft, ST_KEY_MODEL_DENSE_LAYERS, 0, dense, origin);
         return true;
     }
     for (size_t i = 0; i < layers->count; i++)
         if (layers->moe[i] != ((i + 1) % (dense + 1) == 0))
             return false;
-    st_draft_put_count(draft, "model.moe_every", 0, dense + 1, origin);
+    st_draft_put_count(draft, ST_KEY_MODEL_MOE_EVERY, 0, dense + 1, origin);
     return true;
 }
 
@@ -72,5 +74,5 @@ void st_draft_put_pattern(st_draft *draft, const char *letters, const char *orig
 {
     st_buffer text = {0};
     st_pattern_write(letters, strlen(letters), &text);
-    st_draft_put(draft, "model.pattern", 0, st_draft_keep(draft, &text), origin);
+    st_draft_put(draft, ST_KEY_MODEL_PATTERN, 0, st_draft_keep(draft, &text), origin);
 }

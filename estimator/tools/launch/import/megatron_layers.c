@@ -6,6 +6,7 @@
 #include "launch/import/megatron.h"
 
 #include "launch/import/layer_kinds.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 
 #include <inttypes.h>
@@ -150,7 +151,7 @@ static void read_mixers(megatron_run *run, const char *name, char mixer, st_laye
 static void read_moe(megatron_run *run, st_layer_kinds *kinds)
 {
     const megatron_argument *argument = megatron_get(run, "moe_layer_freq");
-    if (st_draft_count(run->draft, "model.experts") == 0)
+    if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) == 0)
         return;
     if (argument != NULL && !is_number(argument)) {
         (void)read_list(run, argument, kinds->moe, kinds->count);
@@ -172,7 +173,7 @@ static uint64_t read_window(megatron_run *run)
          c++)
         window = window < 100000000 ? 10 * window + (uint64_t)(*c - '0') : window;
     if (window > 0)
-        st_draft_put_count(run->draft, "model.window", argument->line, window, argument->name);
+        st_draft_put_count(run->draft, ST_KEY_MODEL_WINDOW, argument->line, window, argument->name);
     return window;
 }
 
@@ -186,7 +187,7 @@ static void put_ratios(megatron_run *run, const megatron_argument *list)
 {
     enum { INDEXED = 4 };
     st_draft *draft = run->draft;
-    uint64_t layers = st_draft_count(draft, "model.layers");
+    uint64_t layers = st_draft_count(draft, ST_KEY_MODEL_LAYERS);
     uint64_t indexed = 0;
     uint64_t compressed = 0;
     uint64_t other = 0;
@@ -202,12 +203,13 @@ static void put_ratios(megatron_run *run, const megatron_argument *list)
         other = ratio > 1 && ratio != INDEXED ? ratio : other;
     }
     if (indexed > 0) {
-        st_draft_put_count(draft, "model.index_layers", list->line, indexed, list->name);
-        st_draft_put_count(draft, "model.index_compression", list->line, INDEXED, list->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_INDEX_LAYERS, list->line, indexed, list->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_INDEX_COMPRESSION, list->line, INDEXED, list->name);
     }
     if (compressed > 0) {
-        st_draft_put_count(draft, "model.compressed_layers", list->line, compressed, list->name);
-        st_draft_put_count(draft, "model.compression", list->line, other, list->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_COMPRESSED_LAYERS, list->line, compressed,
+                           list->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_COMPRESSION, list->line, other, list->name);
     }
 }
 
@@ -218,16 +220,16 @@ bool megatron_put_shared_kv(megatron_run *run)
     uint64_t rotary = megatron_count_or(run, "qk_pos_emb_head_dim", 64);
     if (!has_variant(run, "dsv4_hybrid"))
         return false;
-    megatron_put_or(run, "model.q_lora", "q_lora_rank", 1024);
-    megatron_put(run, "model.kv_lora", "v_head_dim", width);
-    megatron_put(run, "model.v_dim", "v_head_dim", width);
-    megatron_put(run, "model.rope_dim", "qk_pos_emb_head_dim", rotary);
-    st_draft_put_count(run->draft, "model.head_dim", 0, width > rotary ? width - rotary : 0,
+    megatron_put_or(run, ST_KEY_MODEL_Q_LORA, "q_lora_rank", 1024);
+    megatron_put(run, ST_KEY_MODEL_KV_LORA, "v_head_dim", width);
+    megatron_put(run, ST_KEY_MODEL_V_DIM, "v_head_dim", width);
+    megatron_put(run, ST_KEY_MODEL_ROPE_DIM, "qk_pos_emb_head_dim", rotary);
+    st_draft_put_count(run->draft, ST_KEY_MODEL_HEAD_DIM, 0, width > rotary ? width - rotary : 0,
                        "v_head_dim without qk_pos_emb_head_dim");
-    st_draft_put_count(run->draft, "model.kv_heads", 0, 1, "experimental_attention_variant");
-    megatron_put_or(run, "model.o_lora", "o_lora_rank", 1024);
-    megatron_put_or(run, "model.o_groups", "o_groups", 8);
-    megatron_put_or(run, "model.window", "csa_window_size", 128);
+    st_draft_put_count(run->draft, ST_KEY_MODEL_KV_HEADS, 0, 1, "experimental_attention_variant");
+    megatron_put_or(run, ST_KEY_MODEL_O_LORA, "o_lora_rank", 1024);
+    megatron_put_or(run, ST_KEY_MODEL_O_GROUPS, "o_groups", 8);
+    megatron_put_or(run, ST_KEY_MODEL_WINDOW, "csa_window_size", 128);
     if (ratios != NULL)
         put_ratios(run, ratios);
     return true;
@@ -237,7 +239,7 @@ static void put_kinds(megatron_run *run)
 {
     st_draft *draft = run->draft;
     const megatron_argument *frequency = megatron_get(run, "moe_layer_freq");
-    st_layer_kinds kinds = st_layer_kinds_create(draft, st_draft_count(draft, "model.layers"));
+    st_layer_kinds kinds = st_layer_kinds_create(draft, st_draft_count(draft, ST_KEY_MODEL_LAYERS));
     bool delta = has_variant(run, "gated_delta_net");
     if (kinds.count == 0)
         return;
@@ -247,14 +249,14 @@ static void put_kinds(megatron_run *run)
         read_mixers(run, "linear_attention_freq", 'g', &kinds);
     read_moe(run, &kinds);
     if (delta) {
-        megatron_put_or(run, "model.delta_k_heads", "linear_num_key_heads", 16);
-        megatron_put_or(run, "model.delta_v_heads", "linear_num_value_heads", 32);
-        megatron_put_or(run, "model.delta_k_dim", "linear_key_head_dim", 128);
-        megatron_put_or(run, "model.delta_v_dim", "linear_value_head_dim", 128);
+        megatron_put_or(run, ST_KEY_MODEL_DELTA_K_HEADS, "linear_num_key_heads", 16);
+        megatron_put_or(run, ST_KEY_MODEL_DELTA_V_HEADS, "linear_num_value_heads", 32);
+        megatron_put_or(run, ST_KEY_MODEL_DELTA_K_DIM, "linear_key_head_dim", 128);
+        megatron_put_or(run, ST_KEY_MODEL_DELTA_V_DIM, "linear_value_head_dim", 128);
     }
     bool plain = st_layer_kinds_of(&kinds, 'd') == kinds.count;
     if (plain && frequency != NULL && is_number(frequency))
-        megatron_put_or(run, "model.moe_every", "moe_layer_freq", 1);
+        megatron_put_or(run, ST_KEY_MODEL_MOE_EVERY, "moe_layer_freq", 1);
     else
         st_draft_put_layers(draft, &kinds, "moe_layer_freq",
                             delta   ? "linear_attention_freq"
@@ -295,7 +297,7 @@ const char *megatron_hybrid_layout(megatron_run *run)
     st_buffer text = {0};
     if (argument == NULL || strchr(argument->value, '|') == NULL)
         return NULL;
-    const uint64_t mtp = st_draft_count(draft, "model.mtp");
+    const uint64_t mtp = st_draft_count(draft, ST_KEY_MODEL_MTP);
     const char *part = argument->value;
     st_buffer_text(&text, "E");
     for (const char *end = part + strcspn(part, "/"); part < end;) {
@@ -317,15 +319,15 @@ static void put_mamba(megatron_run *run)
 {
     uint64_t width = megatron_count_or(run, "mamba_head_dim", 64);
     uint64_t heads = megatron_count_or(run, "mamba_num_heads", 0);
-    megatron_put(run, "model.mamba_head_dim", "mamba_head_dim", width);
+    megatron_put(run, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim", width);
     if (heads > 0)
-        megatron_put(run, "model.mamba_heads", "mamba_num_heads", heads);
+        megatron_put(run, ST_KEY_MODEL_MAMBA_HEADS, "mamba_num_heads", heads);
     else if (width > 0)
-        st_draft_put_count(run->draft, "model.mamba_heads", 0,
-                           2 * st_draft_count(run->draft, "model.hidden") / width,
+        st_draft_put_count(run->draft, ST_KEY_MODEL_MAMBA_HEADS, 0,
+                           2 * st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN) / width,
                            "twice hidden_size over mamba_head_dim, default of mamba_num_heads");
-    megatron_put_or(run, "model.mamba_state", "mamba_state_dim", 128);
-    megatron_put_or(run, "model.mamba_groups", "mamba_num_groups", 8);
+    megatron_put_or(run, ST_KEY_MODEL_MAMBA_STATE, "mamba_state_dim", 128);
+    megatron_put_or(run, ST_KEY_MODEL_MAMBA_GROUPS, "mamba_num_groups", 8);
 }
 
 static uint64_t separators(const char *text)
@@ -345,18 +347,19 @@ bool megatron_put_hybrid(megatron_run *run)
         return false;
     const char *letters = hybrid_letters(run, argument->value);
     if (!megatron_is_given(run, "num_layers") && letters[0] != '\0')
-        st_draft_put_count(draft, "model.layers", argument->line, strlen(letters), argument->name);
+        st_draft_put_count(draft, ST_KEY_MODEL_LAYERS, argument->line, strlen(letters),
+                           argument->name);
     else
-        (void)megatron_put_needed(run, "model.layers", "num_layers");
+        (void)megatron_put_needed(run, ST_KEY_MODEL_LAYERS, "num_layers");
     st_note(&draft->status,
-            st_pattern_read(letters, (double)st_draft_count(draft, "model.layers"),
+            st_pattern_read(letters, (double)st_draft_count(draft, ST_KEY_MODEL_LAYERS),
                             megatron_place(run, argument), draft->arena, &pattern, draft->errors));
     if (separators(argument->value) > 0 && !megatron_is_given(run, "mtp_num_layers"))
-        st_draft_put_count(draft, "model.mtp", argument->line, separators(argument->value),
+        st_draft_put_count(draft, ST_KEY_MODEL_MTP, argument->line, separators(argument->value),
                            argument->name);
     if (pattern.count == 0)
         return true;
-    st_draft_put_bool(draft, "model.hybrid", true, argument->name);
+    st_draft_put_bool(draft, ST_KEY_MODEL_HYBRID, true, argument->name);
     st_draft_put_pattern(draft, letters, argument->name);
     return true;
 }
@@ -383,9 +386,9 @@ void megatron_put_layers(megatron_run *run)
     for (size_t i = 0; i < ST_COUNT(read); i++)
         megatron_pass_over(run, read[i]);
     if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid")) {
-        megatron_put_or(run, "model.index_heads", "dsa_indexer_n_heads", 64);
-        megatron_put_or(run, "model.index_dim", "dsa_indexer_head_dim", 128);
-        megatron_put_or(run, "model.index_top_k", "dsa_indexer_topk", 2048);
+        megatron_put_or(run, ST_KEY_MODEL_INDEX_HEADS, "dsa_indexer_n_heads", 64);
+        megatron_put_or(run, ST_KEY_MODEL_INDEX_DIM, "dsa_indexer_head_dim", 128);
+        megatron_put_or(run, ST_KEY_MODEL_INDEX_TOP_K, "dsa_indexer_topk", 2048);
     } else if (megatron_text(run, "experimental_attention_variant")[0] != '\0' &&
                !has_variant(run, "gated_delta_net"))
         st_draft_note(draft,
@@ -393,17 +396,17 @@ void megatron_put_layers(megatron_run *run)
                       "(experimental_attention_variant); it is estimated as full attention.",
                       megatron_text(run, "experimental_attention_variant"));
     if (strcmp(megatron_text(run, "softmax_type"), "learnable") == 0)
-        st_draft_put_bool(draft, "model.sinks", true, "softmax_type");
+        st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, "softmax_type");
     if (megatron_is_true(run, "attention_output_gate", false))
-        st_draft_put_bool(draft, "model.gated_attention", true, "attention_output_gate");
+        st_draft_put_bool(draft, ST_KEY_MODEL_GATED_ATTENTION, true, "attention_output_gate");
     if (megatron_count_or(run, "moe_latent_size", 0) > 0)
-        megatron_put_or(run, "model.moe_latent", "moe_latent_size", 0);
+        megatron_put_or(run, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size", 0);
     if (megatron_count_or(run, "moe_router_num_groups", 0) > 1) {
-        megatron_put_or(run, "model.expert_groups", "moe_router_num_groups", 1);
-        megatron_put_or(run, "model.top_groups", "moe_router_group_topk", 0);
+        megatron_put_or(run, ST_KEY_MODEL_EXPERT_GROUPS, "moe_router_num_groups", 1);
+        megatron_put_or(run, ST_KEY_MODEL_TOP_GROUPS, "moe_router_group_topk", 0);
     }
     if (megatron_count_or(run, "mtp_num_layers", 0) > 0)
-        megatron_put_or(run, "model.mtp", "mtp_num_layers", 0);
+        megatron_put_or(run, ST_KEY_MODEL_MTP, "mtp_num_layers", 0);
     if (megatron_is_true(run, "mtp_use_repeated_layer", false))
-        st_draft_put_bool(draft, "model.mtp_shared", true, "mtp_use_repeated_layer");
+        st_draft_put_bool(draft, ST_KEY_MODEL_MTP_SHARED, true, "mtp_use_repeated_layer");
 }

@@ -2,6 +2,8 @@
 /* The model of a run of Megatron-LM: shapes, norms, vocabulary, experts. */
 #include "launch/import/megatron.h"
 
+#include "steptime/keys.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,21 +11,21 @@
 
 static void put_attention(megatron_run *run)
 {
-    uint64_t heads = megatron_put_needed(run, "model.heads", "num_attention_heads");
+    uint64_t heads = megatron_put_needed(run, ST_KEY_MODEL_HEADS, "num_attention_heads");
     uint64_t groups = 0;
     if (megatron_put_shared_kv(run))
         return;
     if (megatron_is_true(run, "multi_latent_attention", false)) {
-        megatron_put_given(run, "model.q_lora", "q_lora_rank");
-        megatron_put_or(run, "model.kv_lora", "kv_lora_rank", 32);
-        megatron_put_or(run, "model.head_dim", "qk_head_dim", 128);
-        megatron_put_or(run, "model.rope_dim", "qk_pos_emb_head_dim", 64);
-        megatron_put_or(run, "model.v_dim", "v_head_dim", 128);
+        megatron_put_given(run, ST_KEY_MODEL_Q_LORA, "q_lora_rank");
+        megatron_put_or(run, ST_KEY_MODEL_KV_LORA, "kv_lora_rank", 32);
+        megatron_put_or(run, ST_KEY_MODEL_HEAD_DIM, "qk_head_dim", 128);
+        megatron_put_or(run, ST_KEY_MODEL_ROPE_DIM, "qk_pos_emb_head_dim", 64);
+        megatron_put_or(run, ST_KEY_MODEL_V_DIM, "v_head_dim", 128);
         megatron_pass_over(run, "kv_channels"); /* Megatron does not look at it then */
         megatron_pass_over(run, "num_query_groups");
         return;
     }
-    megatron_put_given(run, "model.head_dim", "kv_channels");
+    megatron_put_given(run, ST_KEY_MODEL_HEAD_DIM, "kv_channels");
     bool grouped = megatron_is_true(run, "group_query_attention", false);
     if (!grouped || !megatron_read_count(run, "num_query_groups", &groups)) {
         megatron_pass_over(run, "num_query_groups");
@@ -34,7 +36,7 @@ static void put_attention(megatron_run *run)
                 megatron_place(run, megatron_get(run, "num_query_groups")),
                 "num_query_groups %" PRIu64 " does not divide the %" PRIu64 " attention heads",
                 groups, heads);
-    megatron_put(run, "model.kv_heads", "num_query_groups", groups);
+    megatron_put(run, ST_KEY_MODEL_KV_HEADS, "num_query_groups", groups);
 }
 
 /* Tokenizers whose size everybody knows; others have files that are not read. */
@@ -43,22 +45,23 @@ static void put_vocabulary(megatron_run *run)
     const char *tokenizer = megatron_text(run, "tokenizer_type");
     st_draft *draft = run->draft;
     uint64_t size = 0;
-    megatron_put_or(run, "model.vocabulary_multiple", "make_vocab_size_divisible_by", 128);
+    megatron_put_or(run, ST_KEY_MODEL_VOCABULARY_MULTIPLE, "make_vocab_size_divisible_by", 128);
     if (run->vocabulary > 0)
-        st_draft_put_count(draft, "model.vocabulary", 0, run->vocabulary,
+        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, 0, run->vocabulary,
                            "the log, where it pads the vocabulary");
     else if (megatron_read_count(run, "vocab_size", &size))
-        st_draft_put_count(draft, "model.vocabulary", megatron_line_of(run, "vocab_size"),
+        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, megatron_line_of(run, "vocab_size"),
                            size + (strcmp(tokenizer, "NullTokenizer") == 0 ? 1 : 0),
                            strcmp(tokenizer, "NullTokenizer") == 0
                                ? "vocab_size and one token of NullTokenizer"
                                : "vocab_size");
     else if (megatron_read_count(run, "padded_vocab_size", &size))
-        st_draft_put_count(draft, "model.vocabulary", megatron_line_of(run, "padded_vocab_size"),
-                           size, "padded_vocab_size");
+        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY,
+                           megatron_line_of(run, "padded_vocab_size"), size, "padded_vocab_size");
     else if (strcmp(tokenizer, "GPT2BPETokenizer") == 0)
-        st_draft_put_count(draft, "model.vocabulary", 0, 50257, "tokenizer_type GPT2BPETokenizer");
-    else if (!st_draft_is_given(draft, "model.vocabulary"))
+        st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, 0, 50257,
+                           "tokenizer_type GPT2BPETokenizer");
+    else if (!st_draft_is_given(draft, ST_KEY_MODEL_VOCABULARY))
         st_draft_note(draft, "The size of the vocabulary is not among the arguments, it depends on "
                              "the tokenizer's files: model.vocabulary is left out.");
     megatron_pass_over(run, "vocab_size");
@@ -78,51 +81,51 @@ static void put_experts(megatron_run *run)
             megatron_pass_over(run, others[i]); /* without experts they say nothing */
         return;
     }
-    megatron_put(run, "model.experts", "num_experts", experts);
-    megatron_put_or(run, "model.top_k", "moe_router_topk", 2);
-    megatron_put_given(run, "model.expert_ffn", "moe_ffn_hidden_size");
-    megatron_put_given(run, "model.shared_ffn", "moe_shared_expert_intermediate_size");
+    megatron_put(run, ST_KEY_MODEL_EXPERTS, "num_experts", experts);
+    megatron_put_or(run, ST_KEY_MODEL_TOP_K, "moe_router_topk", 2);
+    megatron_put_given(run, ST_KEY_MODEL_EXPERT_FFN, "moe_ffn_hidden_size");
+    megatron_put_given(run, ST_KEY_MODEL_SHARED_FFN, "moe_shared_expert_intermediate_size");
     const megatron_argument *capacity = megatron_get(run, "moe_expert_capacity_factor");
     if (capacity != NULL)
-        st_draft_put(run->draft, "model.capacity_factor", capacity->line, capacity->value,
+        st_draft_put(run->draft, ST_KEY_MODEL_CAPACITY_FACTOR, capacity->line, capacity->value,
                      capacity->name);
 }
 
 void megatron_put_model(megatron_run *run)
 {
     if (!megatron_put_hybrid(run))
-        megatron_put_needed(run, "model.layers", "num_layers");
-    megatron_put_needed(run, "model.hidden", "hidden_size");
+        megatron_put_needed(run, ST_KEY_MODEL_LAYERS, "num_layers");
+    megatron_put_needed(run, ST_KEY_MODEL_HIDDEN, "hidden_size");
     put_attention(run);
     /* SwiGLU without a width gets two thirds of 4h, in multiples of 64, as Megatron computes it. */
-    uint64_t hidden = st_draft_count(run->draft, "model.hidden");
+    uint64_t hidden = st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN);
     bool gated =
         megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
-    if (!megatron_put_given(run, "model.ffn", "ffn_hidden_size") && gated)
-        st_draft_put_count(run->draft, "model.ffn", 0, 8 * hidden / 3 / 64 * 64,
+    if (!megatron_put_given(run, ST_KEY_MODEL_FFN, "ffn_hidden_size") && gated)
+        st_draft_put_count(run->draft, ST_KEY_MODEL_FFN, 0, 8 * hidden / 3 / 64 * 64,
                            "8/3 of hidden_size in multiples of 64, default for swiglu");
-    megatron_put_bool(run, "model.gated", "swiglu", gated);
+    megatron_put_bool(run, ST_KEY_MODEL_GATED, "swiglu", gated);
     const char *norm = megatron_text(run, "normalization");
     double dropout = 0.1;
     const megatron_argument *share = megatron_get(run, "hidden_dropout");
     if (share != NULL && !megatron_read_number(run, share, &dropout))
         dropout = 0;
-    megatron_put_true(run, "model.bias", "add_bias_linear", true);
-    st_draft_put(run->draft, "model.norm", megatron_line_of(run, "normalization"),
+    megatron_put_true(run, ST_KEY_MODEL_BIAS, "add_bias_linear", true);
+    st_draft_put(run->draft, ST_KEY_MODEL_NORM, megatron_line_of(run, "normalization"),
                  strcmp(norm, "RMSNorm") == 0 ? "rms" : "layer",
                  norm[0] != '\0' ? "normalization" : "default of normalization");
-    megatron_put_bool(run, "model.dropout", "hidden_dropout", dropout > 0);
+    megatron_put_bool(run, ST_KEY_MODEL_DROPOUT, "hidden_dropout", dropout > 0);
     megatron_pass_over(run, "attention_dropout");
     const char *type = megatron_text(run, "position_embedding_type");
     bool learned = megatron_is_true(run, "add_position_embedding", true) &&
                    (type[0] == '\0' || strstr(type, "learned") != NULL);
     if (!learned)
-        st_draft_put_count(run->draft, "model.positions", 0, 0, "position_embedding_type");
+        st_draft_put_count(run->draft, ST_KEY_MODEL_POSITIONS, 0, 0, "position_embedding_type");
     else
-        megatron_put_needed(run, "model.positions", "max_position_embeddings");
+        megatron_put_needed(run, ST_KEY_MODEL_POSITIONS, "max_position_embeddings");
     megatron_pass_over(run, "max_position_embeddings");
     (void)megatron_is_true(run, "use_rotary_position_embeddings", false);
-    megatron_put_bool(run, "model.tied", "untie_embeddings_and_output_weights",
+    megatron_put_bool(run, ST_KEY_MODEL_TIED, "untie_embeddings_and_output_weights",
                       !megatron_is_true(run, "untie_embeddings_and_output_weights", false));
     put_vocabulary(run);
     put_experts(run);

@@ -6,6 +6,7 @@
 #include "launch/import/megatron.h"
 
 #include "launch/import/ends_layout.h"
+#include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/quantity.h"
 
@@ -17,13 +18,13 @@ const megatron_word megatron_recipes[MEGATRON_RECIPES] = {{"delayed", "fp8_delay
                                                           {"blockwise", "fp8_block"},
                                                           {"mxfp8", "mxfp8"}};
 const megatron_word megatron_modules[MEGATRON_MODULES] = {
-    {"core_attn", "recomputed.attention"},
-    {"mlp", "recomputed.mlp"},
-    {"moe", "recomputed.moe"},
-    {"moe_act", "recomputed.activation"},
-    {"layernorm", "recomputed.norms"},
-    {"mla_up_proj", "recomputed.latent"},
-    {"shared_experts", "recomputed.shared_experts"}};
+    {"core_attn", ST_KEY_RECOMPUTED_ATTENTION},
+    {"mlp", ST_KEY_RECOMPUTED_MLP},
+    {"moe", ST_KEY_RECOMPUTED_MOE},
+    {"moe_act", ST_KEY_RECOMPUTED_ACTIVATION},
+    {"layernorm", ST_KEY_RECOMPUTED_NORMS},
+    {"mla_up_proj", ST_KEY_RECOMPUTED_LATENT},
+    {"shared_experts", ST_KEY_RECOMPUTED_SHARED_EXPERTS}};
 
 static const char *value_of(const megatron_word *rows, size_t count, const char *word)
 {
@@ -68,11 +69,11 @@ static void put_layout(megatron_run *run)
         st_draft_out_of_memory(draft);
         return;
     }
-    uint64_t pp = st_draft_count(draft, "parallel.pp");
+    uint64_t pp = st_draft_count(draft, ST_KEY_PARALLEL_PP);
     st_layout_needs needs = {.place = megatron_place(run, argument),
                              .pp = pp > 0 ? (double)pp : 1,
-                             .layers = (double)st_draft_count(draft, "model.layers"),
-                             .mtp = (double)st_draft_count(draft, "model.mtp")};
+                             .layers = (double)st_draft_count(draft, ST_KEY_MODEL_LAYERS),
+                             .mtp = (double)st_draft_count(draft, ST_KEY_MODEL_MTP)};
     st_layout layout;
     st_status status = st_layout_read(text, &needs, draft->arena, &layout, draft->errors);
     st_note(&draft->status, status);
@@ -80,14 +81,15 @@ static void put_layout(megatron_run *run)
         return;
     st_ends ends;
     if (st_ends_of_layout(text, &layout, draft->arena, &ends)) {
-        st_draft_put_count(draft, "parallel.first_stage_layers", line, ends.first, origin);
-        st_draft_put_count(draft, "parallel.last_stage_layers", line, ends.last, origin);
+        st_draft_put_count(draft, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, line, ends.first, origin);
+        st_draft_put_count(draft, ST_KEY_PARALLEL_LAST_STAGE_LAYERS, line, ends.last, origin);
     } else {
-        st_draft_put(draft, "parallel.layout", line, text, origin);
+        st_draft_put(draft, ST_KEY_PARALLEL_LAYOUT, line, text, origin);
     }
     if (layout.virtual_stages > 1) {
-        st_draft_put_count(draft, "parallel.virtual_stages", line, layout.virtual_stages, origin);
-        st_draft_put(draft, "parallel.schedule", line, "interleaved", origin);
+        st_draft_put_count(draft, ST_KEY_PARALLEL_VIRTUAL_STAGES, line, layout.virtual_stages,
+                           origin);
+        st_draft_put(draft, ST_KEY_PARALLEL_SCHEDULE, line, "interleaved", origin);
     }
 }
 
@@ -104,12 +106,12 @@ static void put_dispatcher(megatron_run *run)
     const char *value = flex              ? VALUE_OF(backends, backend)
                         : type[0] != '\0' ? VALUE_OF(types, type)
                                           : "allgather";
-    if (st_draft_count(run->draft, "model.experts") == 0)
+    if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) == 0)
         return;
     if (value == NULL && flex)
         value = "deepep";
     if (value != NULL)
-        st_draft_put(run->draft, "parallel.dispatcher", 0, value,
+        st_draft_put(run->draft, ST_KEY_PARALLEL_DISPATCHER, 0, value,
                      flex              ? "moe_flex_dispatcher_backend"
                      : type[0] != '\0' ? "moe_token_dispatcher_type"
                                        : "default of moe_token_dispatcher_type");
@@ -120,8 +122,8 @@ static void put_dispatcher(megatron_run *run)
 static void put_shards(megatron_run *run)
 {
     uint64_t instances = megatron_count_or(run, "num_distributed_optimizer_instances", 1);
-    uint64_t cp = st_draft_count(run->draft, "parallel.cp");
-    uint64_t dp = st_draft_count(run->draft, "parallel.dp") * (cp > 0 ? cp : 1);
+    uint64_t cp = st_draft_count(run->draft, ST_KEY_PARALLEL_CP);
+    uint64_t dp = st_draft_count(run->draft, ST_KEY_PARALLEL_DP) * (cp > 0 ? cp : 1);
     megatron_pass_over(run, "outer_dp_sharding_strategy");
     if (instances <= 1 || dp == 0)
         return;
@@ -133,10 +135,11 @@ static void put_shards(megatron_run *run)
                 instances, dp);
         return;
     }
-    st_draft_put_count(run->draft, "parallel.shard", 0, dp / instances,
+    st_draft_put_count(run->draft, ST_KEY_PARALLEL_SHARD, 0, dp / instances,
                        "data-parallel size over num_distributed_optimizer_instances");
     if (strcmp(megatron_text(run, "outer_dp_sharding_strategy"), "optim") == 0)
-        st_draft_put_bool(run->draft, "parallel.outer_states", true, "outer_dp_sharding_strategy");
+        st_draft_put_bool(run->draft, ST_KEY_PARALLEL_OUTER_STATES, true,
+                          "outer_dp_sharding_strategy");
 }
 
 /* ---- precision ---- */
@@ -149,17 +152,17 @@ static void put_recipe(megatron_run *run)
     const char *value = VALUE_OF(megatron_recipes, recipe);
     bool fp8 = megatron_is_given(run, "fp8") || megatron_is_given(run, "fp8_format");
     if (megatron_is_given(run, "fp4") || megatron_is_given(run, "fp4_format")) {
-        st_draft_put(draft, "precision.recipe", 0, "nvfp4", "fp4_format");
+        st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, "nvfp4", "fp4_format");
         return;
     }
     if (!fp8)
         return;
     if (value != NULL)
-        st_draft_put(draft, "precision.recipe", 0, value, "fp8_recipe");
+        st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, value, "fp8_recipe");
     else if (recipe[0] != '\0')
         st_draft_note(draft, "Unknown recipe of FP8, taken as delayed scaling: %.40s.", recipe);
     if (value == NULL || strcmp(recipe, "delayed") == 0)
-        st_draft_put_bool(draft, "precision.fp8", true, "fp8_format");
+        st_draft_put_bool(draft, ST_KEY_PRECISION_FP8, true, "fp8_format");
 }
 
 static void put_types(megatron_run *run)
@@ -169,7 +172,7 @@ static void put_types(megatron_run *run)
     uint64_t first = megatron_count_or(run, "num_layers_at_start_in_bf16", 1);
     uint64_t last = megatron_count_or(run, "num_layers_at_end_in_bf16", 1);
     if (megatron_is_true(run, "first_last_layers_bf16", false)) {
-        st_draft_put_count(run->draft, "precision.first_last_bf16", 0, (first + last) / 2,
+        st_draft_put_count(run->draft, ST_KEY_PRECISION_FIRST_LAST_BF16, 0, (first + last) / 2,
                            "num_layers_at_start_in_bf16");
         if (first != last)
             st_draft_note(run->draft,
@@ -178,14 +181,14 @@ static void put_types(megatron_run *run)
                           first, last);
     }
     if (megatron_is_true(run, "fp4_param_gather", false))
-        st_draft_put(draft, "precision.gather", 0, "fp4", "fp4_param_gather");
+        st_draft_put(draft, ST_KEY_PRECISION_GATHER, 0, "fp4", "fp4_param_gather");
     else if (megatron_is_true(run, "fp8_param_gather", false))
-        st_draft_put(draft, "precision.gather", 0, "fp8", "fp8_param_gather");
+        st_draft_put(draft, ST_KEY_PRECISION_GATHER, 0, "fp8", "fp8_param_gather");
     if (megatron_is_true(run, "fp8_dot_product_attention", false) ||
         megatron_is_true(run, "fp8_multi_head_attention", false))
-        st_draft_put_bool(draft, "precision.attention_fp8", true, "fp8_dot_product_attention");
+        st_draft_put_bool(draft, ST_KEY_PRECISION_ATTENTION_FP8, true, "fp8_dot_product_attention");
     if (strstr(megatron_text(run, "main_params_dtype"), "16") != NULL)
-        st_draft_put(draft, "precision.master", 0, "fp16", "main_params_dtype");
+        st_draft_put(draft, ST_KEY_PRECISION_MASTER, 0, "fp16", "main_params_dtype");
 }
 
 /* ---- recomputation, graphs, offload, optimizer ---- */
@@ -224,7 +227,7 @@ static void put_graphs(megatron_run *run)
     bool external = megatron_is_true(run, "external_cuda_graph", false);
     if (strcmp(kind, "none") == 0 || (kind[0] == '\0' && !local && !external))
         return;
-    st_draft_put(run->draft, "graphs", 0,
+    st_draft_put(run->draft, ST_KEY_GRAPHS, 0,
                  full   ? "full"
                  : some ? "scoped"
                         : "layer",
@@ -234,10 +237,10 @@ static void put_graphs(megatron_run *run)
 void megatron_put_modern(megatron_run *run)
 {
     if (megatron_is_true(run, "account_for_embedding_in_pipeline_split", false))
-        st_draft_put_bool(run->draft, "parallel.account_embedding", true,
+        st_draft_put_bool(run->draft, ST_KEY_PARALLEL_ACCOUNT_EMBEDDING, true,
                           "account_for_embedding_in_pipeline_split");
     if (megatron_is_true(run, "account_for_loss_in_pipeline_split", false))
-        st_draft_put_bool(run->draft, "parallel.account_loss", true,
+        st_draft_put_bool(run->draft, ST_KEY_PARALLEL_ACCOUNT_LOSS, true,
                           "account_for_loss_in_pipeline_split");
     put_layout(run);
     put_dispatcher(run);
@@ -248,7 +251,7 @@ void megatron_put_modern(megatron_run *run)
     const char *value = VALUE_OF(methods, st_draft_text(run->draft, "%.*s", (int)length, text));
     megatron_pass_over(run, "hierarchical_context_parallel_sizes");
     if (length > 0 && value != NULL)
-        st_draft_put(run->draft, "parallel.cp_method", 0, value, "cp_comm_type");
+        st_draft_put(run->draft, ST_KEY_PARALLEL_CP_METHOD, 0, value, "cp_comm_type");
     else if (length > 0)
         st_draft_note(run->draft, "Context parallelism of the kind %.20s is estimated as a ring.",
                       text);
@@ -258,7 +261,7 @@ void megatron_put_modern(megatron_run *run)
     put_graphs(run);
     const megatron_argument *share = megatron_get(run, "optimizer_offload_fraction");
     if (megatron_is_true(run, "optimizer_cpu_offload", false))
-        st_draft_put(run->draft, "offload.optimizer", share != NULL ? share->line : 0,
+        st_draft_put(run->draft, ST_KEY_OFFLOAD_OPTIMIZER, share != NULL ? share->line : 0,
                      share != NULL ? share->value : "1", "optimizer_offload_fraction");
     if (megatron_is_true(run, "offload_optimizer_states", false))
         st_draft_note(run->draft, "Left out: states of the optimizer wait in host memory "
@@ -272,9 +275,9 @@ void megatron_put_modern(megatron_run *run)
                       modules ? megatron_text(run, "offload_modules") : "");
     const char *name = megatron_text(run, "optimizer");
     if (strstr(name, "muon") != NULL)
-        st_draft_put(run->draft, "optimizer", 0, "muon", "optimizer");
+        st_draft_put(run->draft, ST_KEY_OPTIMIZER, 0, "muon", "optimizer");
     else if (name[0] != '\0' && strcmp(name, "adam") != 0)
         st_draft_note(run->draft, "The optimizer %.40s is estimated as Adam.", name);
     if (megatron_is_true(run, "sft", false))
-        st_draft_put(run->draft, "train.task", 0, "sft", "sft");
+        st_draft_put(run->draft, ST_KEY_TRAIN_TASK, 0, "sft", "sft");
 }

@@ -2,6 +2,7 @@
 /* The plan of a run of Megatron-LM: ranks, batch, recomputation, precision, overlap. */
 #include "launch/import/megatron.h"
 
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <inttypes.h>
@@ -29,8 +30,8 @@ static uint64_t world_size(megatron_run *run)
     uint64_t nodes = megatron_is_given(run, "nnodes") ? stated_count(run, "nnodes") : 1;
     uint64_t size = stated_count(run, "world_size");
     if (per_node > 0) {
-        megatron_put(run, "cluster.gpus_per_node", "nproc_per_node", per_node);
-        megatron_put(run, "cluster.nodes", "nnodes", nodes);
+        megatron_put(run, ST_KEY_CLUSTER_GPUS_PER_NODE, "nproc_per_node", per_node);
+        megatron_put(run, ST_KEY_CLUSTER_NODES, "nnodes", nodes);
         return size > 0 ? size : per_node * (nodes <= 1000000 ? nodes : 0);
     }
     return size;
@@ -48,16 +49,17 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
         return 0;
     }
     if (given > 0)
-        st_draft_put_count(run->draft, "parallel.dp", megatron_line_of(run, "data_parallel_size"),
-                           given, "data_parallel_size");
+        st_draft_put_count(run->draft, ST_KEY_PARALLEL_DP,
+                           megatron_line_of(run, "data_parallel_size"), given,
+                           "data_parallel_size");
     else if (ranks > 0)
         st_draft_put_count(
-            run->draft, "parallel.dp", 0, ranks / others,
+            run->draft, ST_KEY_PARALLEL_DP, 0, ranks / others,
             st_draft_text(run->draft, "%" PRIu64 " ranks over %" PRIu64, ranks, others));
-    else if (!st_draft_is_given(run->draft, "parallel.dp"))
+    else if (!st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP))
         st_draft_note(run->draft, "How many ranks the run had is not among the arguments: "
                                   "parallel.dp is left out.");
-    return st_draft_count(run->draft, "parallel.dp");
+    return st_draft_count(run->draft, ST_KEY_PARALLEL_DP);
 }
 
 /* Which states data-parallel ranks split. */
@@ -83,23 +85,23 @@ static void put_zero(megatron_run *run)
             stage = i;
             origin = "data_parallel_sharding_strategy";
         }
-    st_draft_put_count(run->draft, "parallel.zero", 0, stage, origin);
+    st_draft_put_count(run->draft, ST_KEY_PARALLEL_ZERO, 0, stage, origin);
 }
 
 static void put_parallel(megatron_run *run)
 {
-    uint64_t tp = megatron_put_or(run, "parallel.tp", "tensor_model_parallel_size", 1);
-    uint64_t pp = megatron_put_or(run, "parallel.pp", "pipeline_model_parallel_size", 1);
-    uint64_t cp = megatron_put_or(run, "parallel.cp", "context_parallel_size", 1);
+    uint64_t tp = megatron_put_or(run, ST_KEY_PARALLEL_TP, "tensor_model_parallel_size", 1);
+    uint64_t pp = megatron_put_or(run, ST_KEY_PARALLEL_PP, "pipeline_model_parallel_size", 1);
+    uint64_t cp = megatron_put_or(run, ST_KEY_PARALLEL_CP, "context_parallel_size", 1);
     bool bounded = tp >= 1 && pp >= 1 && cp >= 1 && tp <= 1000000 && pp <= 1000000 && cp <= 1000000;
     (void)put_data_parallel(run, bounded ? tp * pp * cp : 1);
-    if (st_draft_count(run->draft, "model.experts") > 0) {
-        megatron_put_or(run, "parallel.ep", "expert_model_parallel_size", 1);
-        megatron_put_given(run, "parallel.expert_tp", "expert_tensor_parallel_size");
+    if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) > 0) {
+        megatron_put_or(run, ST_KEY_PARALLEL_EP, "expert_model_parallel_size", 1);
+        megatron_put_given(run, ST_KEY_PARALLEL_EXPERT_TP, "expert_tensor_parallel_size");
     }
     megatron_pass_over(run, "expert_model_parallel_size");
     megatron_pass_over(run, "expert_tensor_parallel_size");
-    uint64_t layers = st_draft_count(run->draft, "model.layers");
+    uint64_t layers = st_draft_count(run->draft, ST_KEY_MODEL_LAYERS);
     uint64_t per_chunk = megatron_count_or(run, "num_layers_per_virtual_pipeline_stage", 0);
     uint64_t chunks = megatron_count_or(run, "num_virtual_stages_per_pipeline_rank", 0);
     uint64_t derived = megatron_count_or(run, "virtual_pipeline_model_parallel_size", 0);
@@ -112,41 +114,43 @@ static void put_parallel(megatron_run *run)
         origin = "num_layers_per_virtual_pipeline_stage";
     }
     if (derived > 1) {
-        st_draft_put_count(run->draft, "parallel.virtual_stages", 0, derived, origin);
-        st_draft_put(run->draft, "parallel.schedule", 0, "interleaved", origin);
+        st_draft_put_count(run->draft, ST_KEY_PARALLEL_VIRTUAL_STAGES, 0, derived, origin);
+        st_draft_put(run->draft, ST_KEY_PARALLEL_SCHEDULE, 0, "interleaved", origin);
     }
-    megatron_put_given(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers");
-    megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
-    megatron_put_true(run, "parallel.sequence_parallel", "sequence_parallel", false);
+    megatron_put_given(run, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+                       "decoder_first_pipeline_num_layers");
+    megatron_put_given(run, ST_KEY_PARALLEL_LAST_STAGE_LAYERS, "decoder_last_pipeline_num_layers");
+    megatron_put_true(run, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "sequence_parallel", false);
     put_zero(run);
     if (megatron_is_given(run, "scatter_gather_tensors_in_pipeline"))
-        megatron_put_true(run, "parallel.scatter_gather", "scatter_gather_tensors_in_pipeline",
+        megatron_put_true(run, ST_KEY_PARALLEL_SCATTER_GATHER, "scatter_gather_tensors_in_pipeline",
                           false);
     if (megatron_is_true(run, "use_tp_pp_dp_mapping", false))
-        st_draft_put(run->draft, "parallel.order", 0, "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping");
+        st_draft_put(run->draft, ST_KEY_PARALLEL_ORDER, 0, "tp-cp-ep-pp-dp",
+                     "use_tp_pp_dp_mapping");
 }
 
 /* ---- batch, recomputation, precision, overlap ---- */
 
 static void put_batch(megatron_run *run)
 {
-    uint64_t micro = megatron_put_needed(run, "batch.micro", "micro_batch_size");
-    uint64_t sequence = megatron_put_needed(run, "batch.sequence", "seq_length");
-    uint64_t dp = st_draft_count(run->draft, "parallel.dp");
+    uint64_t micro = megatron_put_needed(run, ST_KEY_BATCH_MICRO, "micro_batch_size");
+    uint64_t sequence = megatron_put_needed(run, ST_KEY_BATCH_SEQUENCE, "seq_length");
+    uint64_t dp = st_draft_count(run->draft, ST_KEY_PARALLEL_DP);
     uint64_t global = megatron_count_or(run, "global_batch_size", 0);
     if (global > 0)
-        megatron_put(run, "batch.global", "global_batch_size", global);
+        megatron_put(run, ST_KEY_BATCH_GLOBAL, "global_batch_size", global);
     else if (dp > 0 && micro > 0)
-        st_draft_put_count(run->draft, "batch.global", 0, micro * dp,
+        st_draft_put_count(run->draft, ST_KEY_BATCH_GLOBAL, 0, micro * dp,
                            "micro_batch_size times dp, default of global_batch_size");
     uint64_t samples = megatron_count_or(run, "train_samples", 0);
     uint64_t iterations = megatron_count_or(run, "train_iters", 0);
-    global = st_draft_count(run->draft, "batch.global");
+    global = st_draft_count(run->draft, ST_KEY_BATCH_GLOBAL);
     double tokens = samples > 0 ? (double)samples : (double)iterations * (double)global;
     char number[64];
     if (tokens > 0 && sequence > 0)
         st_draft_put(
-            run->draft, "train.tokens", 0,
+            run->draft, ST_KEY_TRAIN_TOKENS, 0,
             st_draft_text(run->draft, "%s",
                           st_number_format(tokens * (double)sequence, number, sizeof number)),
             samples > 0 ? "train_samples times seq_length"
@@ -167,14 +171,14 @@ static void put_recompute(megatron_run *run)
                 megatron_is_true(run, "deepspeed_activation_checkpointing", false);
     bool selective = strcmp(granularity, "selective") == 0 ||
                      megatron_is_true(run, "recompute_activations", false);
-    st_draft_put(run->draft, "recompute", megatron_line_of(run, "recompute_granularity"),
+    st_draft_put(run->draft, ST_KEY_RECOMPUTE, megatron_line_of(run, "recompute_granularity"),
                  full        ? "full"
                  : selective ? "selective"
                              : "none",
                  granularity[0] != '\0' ? "recompute_granularity"
                                         : "default of recompute_granularity");
     if (full && strcmp(method, "block") == 0 && layers > 0)
-        megatron_put(run, "recomputed.layers", "recompute_num_layers", layers);
+        megatron_put(run, ST_KEY_RECOMPUTED_LAYERS, "recompute_num_layers", layers);
 }
 
 /* The type that a name of PyTorch or Transformer Engine stands for. */
@@ -197,21 +201,22 @@ static void put_precision(megatron_run *run)
     bool fp16 = megatron_is_true(run, "fp16", false);
     const char *moment = megatron_text(run, "exp_avg_dtype");
     const char *type = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
-    st_draft_put(run->draft, "precision.weights", 0, type,
+    st_draft_put(run->draft, ST_KEY_PRECISION_WEIGHTS, 0, type,
                  bf16 || fp16 ? type : "neither bf16 nor fp16");
-    st_draft_put(run->draft, "precision.communication", 0, type, "as the weights");
+    st_draft_put(run->draft, ST_KEY_PRECISION_COMMUNICATION, 0, type, "as the weights");
     /* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
     bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
                 strstr(megatron_text(run, "grad_reduce_in_bf16"), "False") != NULL;
     if (megatron_is_true(run, "grad_reduce_in_bf16", false))
         fp32 = false;
-    st_draft_put(run->draft, "precision.gradients", 0, fp32 ? "fp32" : type,
+    st_draft_put(run->draft, ST_KEY_PRECISION_GRADIENTS, 0, fp32 ? "fp32" : type,
                  "accumulate_allreduce_grads_in_fp32, always with bf16");
     if (megatron_is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
-        st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
+        st_draft_put(run->draft, ST_KEY_PRECISION_OPTIMIZER, 0, moment_type(moment),
+                     "exp_avg_dtype");
     megatron_pass_over(run, "exp_avg_sq_dtype");
     if (megatron_is_given(run, "gradient_accumulation_fusion"))
-        megatron_put_true(run, "precision.fused_wgrad", "gradient_accumulation_fusion", false);
+        megatron_put_true(run, ST_KEY_PRECISION_FUSED_WGRAD, "gradient_accumulation_fusion", false);
 }
 
 void megatron_put_plan(megatron_run *run)
@@ -221,9 +226,9 @@ void megatron_put_plan(megatron_run *run)
     put_recompute(run);
     put_precision(run);
     if (megatron_is_true(run, "overlap_grad_reduce", false))
-        st_draft_put(run->draft, "overlap.gradients", 0, "1", "overlap_grad_reduce");
+        st_draft_put(run->draft, ST_KEY_OVERLAP_GRADIENTS, 0, "1", "overlap_grad_reduce");
     if (megatron_is_true(run, "overlap_param_gather", false))
-        st_draft_put(run->draft, "overlap.parameters", 0, "1", "overlap_param_gather");
+        st_draft_put(run->draft, ST_KEY_OVERLAP_PARAMETERS, 0, "1", "overlap_param_gather");
     if (megatron_is_true(run, "tp_comm_overlap", false))
         st_draft_note(run->draft, "Tensor-parallel communication overlaps with GEMMs "
                                   "(tp_comm_overlap): set overlap.tp to the share that hides.");
@@ -241,7 +246,7 @@ void megatron_put_plan(megatron_run *run)
     bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
     megatron_pass_over(run, "use_flash_attn_v2");
     if (flash || unfused)
-        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
+        st_draft_put(run->draft, ST_KEY_ATTENTION, 0, unfused ? "unfused" : "flash",
                      unfused || strstr(backend, "f") != NULL ? "attention_backend"
                                                              : "use_flash_attn");
     megatron_pass_over(run, "transformer_impl");

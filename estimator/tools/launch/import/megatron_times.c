@@ -6,6 +6,7 @@
 #include "launch/import/megatron.h"
 
 #include "base/same.h"
+#include "steptime/keys.h"
 #include "steptime/quantity.h"
 
 #include <stdlib.h>
@@ -136,7 +137,7 @@ void megatron_put_time(megatron_run *run)
     double median =
         count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
     st_draft_put(
-        run->draft, "measured.step_time", 0,
+        run->draft, ST_KEY_MEASURED_STEP_TIME, 0,
         st_draft_text(run->draft, "%s ms", st_number_format(median, number, sizeof number)),
         st_draft_text(run->draft, "median of %zu of %zu lines; %s", count, run->time_count,
                       first > 0

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "record/cli/planned_ranks.h"
+#include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
@@ -153,7 +154,7 @@ static st_status read_gpu(cli_run *run, const char *name, const st_job **job)
     const char *found = st_gpus_find(&gpus, name, NULL);
     if (found == NULL)
         return st_gpus_unknown(&gpus, name, (st_place){.file = "--device"}, run->errors);
-    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", found);
+    const char *set = st_arena_printf(run->arena, ST_KEY_CLUSTER_GPU "=%s", found);
     if (set == NULL)
         return st_out_of_memory(run->errors);
     return st_job_load(run->paths, NULL, &set, 1, run->arena, job, run->errors);
@@ -168,7 +169,7 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
     st_status status = read_gpu(run, options->device, &job);
     if (status != ST_OK)
         return status;
-    double memory = number_of(job, "cluster.gpu.memory");
+    double memory = number_of(job, ST_KEY_CLUSTER_GPU_MEMORY);
     if (options->memory != NULL)
         status = read_size(run, "--memory", options->memory, &memory);
     if (status == ST_OK)
@@ -182,14 +183,14 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
                        "the GPU has no memory beside the context" ST_FOUND "%.0f bytes" ST_EXPECTED
                        "more than the %.0f of --context",
                        memory, context);
-    double capability = number_of(job, "cluster.gpu.compute_capability");
+    double capability = number_of(job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
     if (capability <= 0)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--device"},
                        "%s is no GPU of CUDA: its file has no compute_capability", options->device);
-    double processors = number_of(job, "cluster.gpu.multiprocessors");
+    double processors = number_of(job, ST_KEY_CLUSTER_GPU_MULTIPROCESSORS);
     if (processors <= 0)
         warn(run, "the GPU's file has no multiprocessors; the program finds 1");
-    const st_job_value *name = st_job_value_of(job, "cluster.gpu.name");
+    const st_job_value *name = st_job_value_of(job, ST_KEY_CLUSTER_GPU_NAME);
     bool named = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
     request->device = st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device,
                                       named ? name->text : options->device, memory, capability * 10,

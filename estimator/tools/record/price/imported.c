@@ -3,6 +3,7 @@
 #include "record/price/imported.h"
 
 #include "base/memory.h"
+#include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
 
@@ -43,7 +44,7 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
     }
     st_status status = st_prices_open(paths, &prices, arena, &own->prices, errors);
     if (status == ST_OK)
-        own->device = st_job_text(st_prices_job(own->prices), "cluster.gpu.name");
+        own->device = st_job_text(st_prices_job(own->prices), ST_KEY_CLUSTER_GPU_NAME);
     return status;
 }
 

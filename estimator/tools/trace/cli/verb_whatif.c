@@ -5,6 +5,7 @@
 
 #include "trace/gpu_ratios.h"
 #include "base/csv_file.h"
+#include "steptime/keys.h"
 #include "steptime/tool/estimates.h"
 #include "base/memory.h"
 #include "steptime/tool/gpus.h"
@@ -119,7 +120,7 @@ static bool is_of_cluster(const char *text)
 /* "cluster.gpu=h100-sxm", "cluster.gpu.memory_bandwidth=3.9 TB/s" */
 static bool is_of_gpu(const char *text)
 {
-    return strncmp(text, "cluster.gpu", 11) == 0 && (text[11] == '=' || text[11] == '.');
+    return strncmp(text, ST_KEY_CLUSTER_GPU, 11) == 0 && (text[11] == '=' || text[11] == '.');
 }
 
 /* A size of the job as "key=value", behind what the user has given, which wins. */
@@ -146,8 +147,9 @@ static double size_of(const st_job *job, const char *key)
 /* Loads the job and takes its sizes. */
 static st_status take_job(whatif *own)
 {
-    static const char *const sizes[] = {"parallel.tp", "parallel.dp", "parallel.pp", "model.hidden",
-                                        "model.ffn",   "model.heads", "batch.micro"};
+    static const char *const sizes[] = {ST_KEY_PARALLEL_TP,  ST_KEY_PARALLEL_DP, ST_KEY_PARALLEL_PP,
+                                        ST_KEY_MODEL_HIDDEN, ST_KEY_MODEL_FFN,   ST_KEY_MODEL_HEADS,
+                                        ST_KEY_BATCH_MICRO};
     enum { SIZES = ST_COUNT(sizes) };
     cli_run *run = own->run;
     const whatif_options *options = run->options;
@@ -160,7 +162,7 @@ static st_status take_job(whatif *own)
         return ST_ERR_MEMORY;
     /* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
      * recorded GPU. */
-    static const char refine[] = "refine=";
+    static const char refine[] = ST_KEY_REFINE "=";
     const whatif_options *have_options = own->run->options;
     st_status status = ST_OK;
     for (size_t i = 0; i < have_options->have.count && status == ST_OK; i++) {
@@ -181,11 +183,12 @@ static st_status take_job(whatif *own)
         status = add_size(own, sizes[i], have, &own->change.have_count);
     own->change.have = have;
     if (name != NULL && status == ST_OK) {
-        own->said = (st_trace_job){.name = name,
-                                   .cp = size_of(own->job, "parallel.cp"),
-                                   .layers = size_of(own->job, "model.layers"),
-                                   .virtual_stages = size_of(own->job, "parallel.virtual_stages"),
-                                   .global_batch = size_of(own->job, "batch.global")};
+        own->said =
+            (st_trace_job){.name = name,
+                           .cp = size_of(own->job, ST_KEY_PARALLEL_CP),
+                           .layers = size_of(own->job, ST_KEY_MODEL_LAYERS),
+                           .virtual_stages = size_of(own->job, ST_KEY_PARALLEL_VIRTUAL_STAGES),
+                           .global_batch = size_of(own->job, ST_KEY_BATCH_GLOBAL)};
         own->change.job = &own->said;
     }
     return status;
@@ -194,13 +197,15 @@ static st_status take_job(whatif *own)
 /* A key that changes shapes, which the sheet of the job reads. */
 static bool is_of_shape(const char *text)
 {
-    return (strncmp(text, "model.", 6) == 0 && strncmp(text, "model.layers=", 13) != 0) ||
-           strncmp(text, "parallel.tp=", 12) == 0 || strncmp(text, "batch.micro=", 12) == 0;
+    return (strncmp(text, ST_KEY_MODEL ".", 6) == 0 &&
+            strncmp(text, ST_KEY_MODEL_LAYERS "=", 13) != 0) ||
+           strncmp(text, ST_KEY_PARALLEL_TP "=", 12) == 0 ||
+           strncmp(text, ST_KEY_BATCH_MICRO "=", 12) == 0;
 }
 
 static bool is_of_replicas(const char *text)
 {
-    return strncmp(text, "parallel.dp=", 12) == 0;
+    return strncmp(text, ST_KEY_PARALLEL_DP "=", 12) == 0;
 }
 
 /* A job's number by the last "key=value" of the sets over its own; 1 where one is not known. */
@@ -229,7 +234,7 @@ static st_status check_plan(whatif *own, bool asked)
                           .sets = sets,
                           .refine = run->common.refine.items,
                           .refine_count = run->common.refine.count};
-    const st_job_value *global = st_job_value_of(own->job, "batch.global");
+    const st_job_value *global = st_job_value_of(own->job, ST_KEY_BATCH_GLOBAL);
     if (sets == NULL)
         return ST_ERR_MEMORY;
     for (size_t list = 0; list < (asked ? 2 : 1); list++)
@@ -238,11 +243,11 @@ static st_status check_plan(whatif *own, bool asked)
             if (is_of_cluster(text) || is_of_shape(text) || is_of_replicas(text))
                 sets[request.set_count++] = text;
         }
-    double growth = set_over_own(own->job, &request, "batch.micro") *
-                    set_over_own(own->job, &request, "parallel.dp");
+    double growth = set_over_own(own->job, &request, ST_KEY_BATCH_MICRO) *
+                    set_over_own(own->job, &request, ST_KEY_PARALLEL_DP);
     if (growth != 1 && global != NULL && global->origin != ST_ORIGIN_NONE) {
         sets[request.set_count] =
-            st_arena_printf(run->arena, "batch.global=%.0f", global->number * growth);
+            st_arena_printf(run->arena, ST_KEY_BATCH_GLOBAL "=%.0f", global->number * growth);
         if (sets[request.set_count++] == NULL)
             return ST_ERR_MEMORY;
     }
@@ -411,7 +416,7 @@ static st_status check_device(const whatif *own, const st_gpus *gpus, const st_t
     const char *file = st_gpus_of_device(gpus, device);
     /* The GPU of the recorded job, by the name of its file; */
     const st_job_value *name =
-        own->change.job != NULL ? st_job_value_of(own->job, "cluster.gpu.name") : NULL;
+        own->change.job != NULL ? st_job_value_of(own->job, ST_KEY_CLUSTER_GPU_NAME) : NULL;
     bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
     const char *said = known ? st_gpus_of_device(gpus, name->text) : NULL;
     if (file != NULL && said != NULL && strcmp(file, said) != 0)
@@ -447,7 +452,7 @@ static st_status check_gpu(const whatif *own, const st_trace_set *set)
 /* The last "cluster.gpu=NAME"; NULL: there is none. */
 static const char *gpu_named(const cli_texts *texts)
 {
-    static const char key[] = "cluster.gpu=";
+    static const char key[] = ST_KEY_CLUSTER_GPU "=";
     const char *name = NULL;
     for (size_t i = 0; i < texts->count; i++)
         if (strncmp(texts->items[i], key, sizeof key - 1) == 0)
