@@ -76,6 +76,7 @@ static const struct verb_row {
     TOOL("trace layers", "fit"),
     TOOL("trace whatif", "trace"),
     TOOL("trace rank", "trace"),
+    TOOL("trace sql", "trace"),
     TOOL("trace chakra", "workload"),
     TOOL("trace simai", "workload"),
     TOOL("record", "record"),

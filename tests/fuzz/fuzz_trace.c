@@ -5,6 +5,8 @@
  * of memory their whole. Its graph, if it has GPU work, replays.
  */
 #include "fuzz.h"
+#include "job/files.h"
+#include "trace/sql.h"
 #include "trace/view_memory.h"
 #include "trace/view_tree.h"
 
@@ -92,14 +94,16 @@ static void check_views(st_trace *trace, st_errors *errors)
 {
     st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
     st_arena *arena = st_arena_create();
-    st_kernel_table kernels;
+    st_sql_question kernels = {.is_view = true};
+    st_result result;
     st_collective_view collectives;
     st_memory_view memory;
     FUZZ_REQUIRE(arena != NULL);
     check_idle(&set, arena, errors);
     for (int by = 0; by < ST_TREE_BYS; by++)
         check_tree(&set, (st_tree_by)by, arena, errors);
-    FUZZ_REQUIRE(st_view_kernels(&set, arena, &kernels) == ST_OK);
+    FUZZ_REQUIRE(st_file_embedded("views/kernels.sql", arena, &kernels.text));
+    FUZZ_REQUIRE(st_sql_ask(&kernels, &set, arena, &result, errors) == ST_OK);
     (void)!st_view_collectives(&set, arena, &collectives, errors);
     (void)!st_view_memory(&set, arena, &memory, errors);
     st_errors_clear(errors);

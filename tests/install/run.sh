@@ -32,7 +32,7 @@ verdict 'it installs'
 
 for file in bin/steptime include/steptime/steptime.h man/man1/steptime.1 \
     bash-completion/completions/steptime site-functions/_steptime \
-    vendor_completions.d/steptime.fish steptime/formulas/li2024.yaml \
+    vendor_completions.d/steptime.fish steptime/formulas/li2024.yaml steptime/views/kernels.sql \
     steptime/configs/jobs/gpt-3b-32x3090.yaml; do
     find_one "$file" >"$work/log"
     verdict "$file is there"

@@ -8,6 +8,8 @@
 #include "trace/trace.h"
 #include "trace_support.h"
 
+#include "job/files.h"
+#include "trace/sql.h"
 #include "trace/trace_export_map.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
@@ -53,17 +55,19 @@ static char *make_trace(int rank)
 static st_status look(const st_trace_set *set, st_arena *arena, st_buffer *buffer)
 {
     st_idle_rank *idle = NULL;
-    st_kernel_table kernels;
+    st_sql_question kernels = {.is_view = true};
     st_collective_view collectives;
     st_result result;
     st_status status = st_view_idle(set, arena, &idle, NULL);
     if (status == ST_OK) {
         st_view_idle_result(idle, set->count, arena, &result);
         st_result_write_text(&result, &(st_paint){0}, buffer);
-        status = st_view_kernels(set, arena, &kernels);
+        status =
+            st_file_embedded("views/kernels.sql", arena, &kernels.text) ? ST_OK : ST_ERR_MEMORY;
     }
+    if (status == ST_OK)
+        status = st_sql_ask(&kernels, set, arena, &result, NULL);
     if (status == ST_OK) {
-        st_view_kernels_result(&kernels, 3, false, arena, &result);
         st_result_write_text(&result, &(st_paint){0}, buffer);
         status = st_view_collectives(set, arena, &collectives, NULL);
     }

@@ -608,57 +608,6 @@ static void idle_time_is_told_by_its_causes(void **state)
     st_buffer_free(&csv);
 }
 
-/* ---- kernels ---- */
-
-static void show_kernels(fixture *own, size_t ranks, size_t top)
-{
-    static st_kernel_row rows[] = {
-        {"sgemm", ST_TRACE_GEMM, 32, 16000000, 250000, 850000, 2, 7000000, 9000000, 5},
-        {"gelu", ST_TRACE_ELEMENTWISE, 5, 2385000, 31000, 771000, 1, 2385000, 2385000, 3},
-        {"relu", ST_TRACE_ELEMENTWISE, 7, 1615000, 31000, 771000, 1, 1615000, 1615000, 3}};
-    st_buffer_free(&own->text);
-    st_buffer_free(&own->json);
-    st_view_kernels_result(&(st_kernel_table){rows, 3, 20000000, ranks}, top, false, own->arena,
-                           &own->result);
-    write_forms(own);
-}
-
-static void kernels_that_are_not_shown_are_summed_up(void **state)
-{
-    fixture *own = *state;
-    st_buffer csv = {0};
-    show_kernels(own, 2, 1);
-    SAYS(own, "3 kernels on 2 ranks, the longest\n",
-         "sgemm gemm 32 16.000 ms 80.0 % 500.0 us 250.0 us 850.0 us 7.000 ms 9.000 ms 5",
-         "2 others 12 4.000 ms 20.0 %", "most rank");
-    HAS(own, "\"kernels\": 3", "\"total_ns\": 20000000", "\"mean_ns\": 500000",
-        "\"least_ns\": 250000", "\"most_ns\": 850000", "\"rank_least_ns\": 7000000",
-        "\"rank_most_ns\": 9000000", "\"rank_most\": 5",
-        "\"others\": {\"kernels\": 2, \"count\": 12, \"total_ns\": 4000000");
-    assert_silent(own, "gelu");
-    st_result_write_csv(&own->result, &csv);
-    assert_contains(st_buffer_read(&csv), "2 others,,12,4000000,,,,,,,");
-    st_buffer_free(&csv);
-    show_kernels(own, 1, 1);
-    SAYS(own, "3 kernels on 1 ranks, the longest", "2 others 12 4.000 ms 20.0 %");
-    assert_silent(own, "most rank");
-    assert_silent(own, "9.000 ms");
-}
-
-static void all_kernels_are_shown_where_there_is_room(void **state)
-{
-    static const size_t tops[] = {3, 4};
-    fixture *own = *state;
-    for (size_t i = 0; i < COUNT(tops); i++) {
-        show_kernels(own, 2, tops[i]);
-        SAYS(own, "3 kernels on 2 ranks\n", "gelu elementwise 5 2.385 ms 11.9 % 477.0 us",
-             "relu elementwise 7 1.615 ms 8.1 %");
-        HAS(own, "\"others\": {\"kernels\": 0, \"count\": 0, \"total_ns\": 0");
-        assert_silent(own, "others");
-        assert_silent(own, "the longest");
-    }
-}
-
 /* ---- names ---- */
 
 /* 38 characters from the beginning and 24 from the end, unless it is no longer than both. */
@@ -697,8 +646,6 @@ TEST_GROUP(trace_reports)
         WITH(a_summary_tells_what_a_rank_did),
         WITH(a_summary_tells_what_is_unknown),
         WITH(idle_time_is_told_by_its_causes),
-        WITH(kernels_that_are_not_shown_are_summed_up),
-        WITH(all_kernels_are_shown_where_there_is_room),
         WITH(long_names_keep_their_ends),
         WITH(a_change_is_told_for_ranks_and_steps),
         WITH(a_new_schedule_has_a_bubble_and_no_ranks),

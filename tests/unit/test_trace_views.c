@@ -166,29 +166,6 @@ static void test_steps_refused(void **state)
     st_errors_clear(*state);
 }
 
-static void test_kernels(void **state)
-{
-    st_trace *ranks[] = {trace_of(idle_trace, false, *state), trace_of(newer_trace, false, *state)};
-    st_trace_set set = set_of(ranks, 2);
-    st_arena *arena = st_arena_create();
-    st_kernel_table table;
-    assert_int_equal(st_view_kernels(&set, arena, &table), ST_OK);
-    assert_int_equal(table.count, 4);
-    assert_int_equal(table.total_ns, 154615 + 12034);
-    const st_kernel_row *gemm = &table.rows[0];
-    assert_string_equal(gemm->name, "ampere_sgemm_128x64_nn");
-    assert_int_equal(gemm->count, 3);
-    assert_int_equal(gemm->total_ns, 70115);
-    assert_int_equal(gemm->least_ns, 9500);
-    assert_int_equal(gemm->most_ns, 40000);
-    assert_int_equal(gemm->ranks, 1);
-    assert_int_equal(gemm->rank_most, 0);
-    assert_int_equal(table.rows[3].rank_most, 1);
-    st_arena_destroy(arena);
-    st_trace_destroy(ranks[0]);
-    st_trace_destroy(ranks[1]);
-}
-
 static void test_collectives(void **state)
 {
     st_trace *ranks[] = {trace_of(MET("0", "100", "100"), false, *state),
@@ -679,7 +656,6 @@ TEST_GROUP(trace_views)
         cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_collectives, make_errors, drop_errors),
         cmocka_unit_test(test_beside),
         cmocka_unit_test_setup_teardown(test_slowed_collectives, make_errors, drop_errors),

@@ -168,45 +168,6 @@ static void steps_that_lack_are_refused(void **state)
     assert_int_equal(cut(own, three_steps, ""), ST_ERR_USAGE);
 }
 
-/* ---- kernels of ranks ---- */
-
-#define RANK(rank) "{\"distributedInfo\":{\"rank\":" rank ",\"world_size\":8},\"traceEvents\":["
-
-/* Ranks 3 and 5 run sgemm as long, 3 in two runs; gelu runs on 5 alone. */
-static void kernels_are_compared_over_ranks(void **state)
-{
-    static const char *const texts[] = {RANK("3") TASK("sgemm", "7", "100", "10", "31")
-                                            TASK("sgemm", "7", "120", "20.385", "32") END,
-                                        RANK("5") TASK("sgemm", "7", "100", "30.385", "31")
-                                            TASK("gelu", "7", "150", "2.385", "32") END,
-                                        RANK("7") TASK("sgemm", "7", "100", "5", "31") END};
-    fixture *own = *state;
-    st_kernel_table table;
-    for (size_t i = 0; i < 3; i++)
-        own->ranks[i] = trace_of(texts[i], false, own->errors);
-    st_trace_set set = set_of(own->ranks, 3);
-    assert_int_equal(st_view_kernels(&set, own->arena, &table), ST_OK);
-    assert_int_equal(table.ranks, 3);
-    assert_int_equal(table.count, 2);
-    assert_int_equal(table.total_ns, 2 * 30385 + 5000 + 2385);
-    const st_kernel_row *row = &table.rows[0];
-    assert_string_equal(row->name, "sgemm");
-    assert_int_equal(row->class_, ST_TRACE_GEMM);
-    assert_int_equal(row->count, 4);
-    assert_int_equal(row->total_ns, 2 * 30385 + 5000);
-    assert_int_equal(row->least_ns, 5000);
-    assert_int_equal(row->most_ns, 30385);
-    assert_int_equal(row->ranks, 3);
-    assert_int_equal(row->rank_least_ns, 5000);
-    assert_int_equal(row->rank_most_ns, 30385);
-    assert_int_equal(row->rank_most, 3);
-    row = &table.rows[1];
-    assert_string_equal(row->name, "gelu");
-    assert_int_equal(row->ranks, 1);
-    assert_int_equal(row->rank_least_ns, 2385);
-    assert_int_equal(row->rank_most, 5);
-}
-
 /* ---- streams as a picture ---- */
 
 /* 120 us are 1,200 columns. Of a column most is drawn, if it is a tenth at least. */
@@ -252,8 +213,7 @@ TEST_GROUP(view_cut)
     const struct CMUnitTest tests[] = {
         TEST(tasks_are_clipped_to_a_step),  TEST(what_a_step_begins_with_is_its_own),
         TEST(several_steps_are_one_window), TEST(steps_of_several_threads_are_one),
-        TEST(steps_that_lack_are_refused),  TEST(kernels_are_compared_over_ranks),
-        TEST(streams_are_drawn_in_columns),
+        TEST(steps_that_lack_are_refused),  TEST(streams_are_drawn_in_columns),
     };
     return cmocka_run_group_tests_name("view_cut", tests, NULL, NULL);
 }

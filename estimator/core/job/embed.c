@@ -49,6 +49,7 @@ static const pattern rules[] = {
     {"plugins/template", ".md", NULL, 0, 0},
     {"plugins/template/function", ".in", NULL, 0, 0},
     {"estimator/include/steptime", NULL, "plugin.h", 0, 0},
+    {"estimator/tools/trace/views", ".sql", NULL, 0, 0},
     {"estimator/command/completion", NULL, "steptime.bash", 0, 0},
     {"estimator/command/completion", NULL, "steptime.fish", 0, 0},
     {"estimator/command/completion", NULL, "steptime.zsh", 0, 0},
@@ -125,6 +126,19 @@ static void scan(embed_job *embedder, const pattern *rule, const char *folder, i
         }
     }
     closedir(stream);
+}
+
+/* What the library calls a file: that of a view is "views/NAME.sql", as in the installed data. */
+static const char *name_of(const char *path)
+{
+    static const char tool[] = "estimator/tools/trace/";
+    bool is_view = strncmp(path, tool, strlen(tool)) == 0;
+    return is_view ? path + strlen(tool) : path;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(name_of(*(const char *const *)a), name_of(*(const char *const *)b));
 }
 
 /* With a NUL behind them, as text. */
@@ -251,7 +265,8 @@ static void write_code(embed_job *embedder)
         fclose(stream);
         write_bytes(&embedder->code, "file", i, &bytes);
         bool has_tree = write_tree(&embedder->code, path, i, &bytes);
-        st_buffer_printf(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", path, i, i);
+        st_buffer_printf(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", name_of(path), i,
+                         i);
         st_buffer_printf(&table, has_tree ? "&tree_%zu},\n" : "0},\n", i);
         st_buffer_free(&bytes);
     }
@@ -302,7 +317,7 @@ int main(int argc, char **argv)
     st_buffer_printf(&embedder.dependencies, "%s:", argv[2]);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         scan(&embedder, &rules[i], rules[i].folder, 0);
-    st_sort(embedder.paths, embedder.count, sizeof embedder.paths[0], st_order_texts);
+    st_sort(embedder.paths, embedder.count, sizeof embedder.paths[0], compare_names);
     write_code(&embedder);
     st_buffer_printf(&embedder.dependencies, "\n");
     bool done = !st_arena_failed(embedder.arena) && write_file(argv[2], &embedder.code) &&

@@ -82,34 +82,6 @@ st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
                          st_result *result);
 
-/* --- kernels --------------------------------------------------------------------------------- */
-
-typedef struct st_kernel_row {
-    const char *name;
-    st_trace_class class_;
-    uint64_t count;
-    int64_t total_ns;
-    int64_t least_ns; /* of one run */
-    int64_t most_ns;
-    size_t ranks;          /* that run it */
-    int64_t rank_least_ns; /* its time on a rank that runs it */
-    int64_t rank_most_ns;
-    int64_t rank_most; /* the rank of the latter */
-} st_kernel_row;
-
-typedef struct st_kernel_table {
-    st_kernel_row *rows; /* longest total first */
-    size_t count;
-    int64_t total_ns; /* of all */
-    size_t ranks;
-} st_kernel_table;
-
-st_status st_view_kernels(const st_trace_set *set, st_arena *arena,
-                          st_kernel_table *table) ST_NODISCARD;
-/* At most `top` rows; names are shortened in text only. */
-void st_view_kernels_result(const st_kernel_table *table, size_t top, bool full_names,
-                            st_arena *arena, st_result *result);
-
 /* --- collectives ----------------------------------------------------------------------------- */
 
 /* Collectives of one kind, message and group. */
@@ -181,6 +153,9 @@ st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg) ST_NODISC
 
 /* --- what views share ------------------------------------------------------------------------ */
 
+enum { ST_SHORT_NAME = 72 };
+/* The name, or in `text` both ends of a long one. */
+const char *st_short_name(const char *name, char *text);
 /* Both ends of a long name, as kernels of one template differ at the end. */
 void st_put_short(st_node *node, const char *key, const char *name, bool whole);
 /* "rank 3", or by its place where the trace does not say */

@@ -205,14 +205,20 @@ void st_view_window(const st_order *order, int64_t *start_ns, int64_t *end_ns)
     *end_ns = is_cut ? order->trace->cut_end_ns : order->end_ns;
 }
 
-void st_put_short(st_node *node, const char *key, const char *name, bool whole)
+const char *st_short_name(const char *name, char *text)
 {
     enum { BEGIN = 38, END = 24 };
     size_t length = strlen(name);
-    if (whole || length <= BEGIN + END)
-        st_put_text(node, key, name);
-    else
-        st_put_format(node, key, "%.*s..%s", BEGIN, name, name + length - END);
+    if (length <= BEGIN + END)
+        return name;
+    (void)snprintf(text, ST_SHORT_NAME, "%.*s..%s", BEGIN, name, name + length - END);
+    return text;
+}
+
+void st_put_short(st_node *node, const char *key, const char *name, bool whole)
+{
+    char text[ST_SHORT_NAME];
+    st_put_text(node, key, whole ? name : st_short_name(name, text));
 }
 
 void st_put_rank_title(st_node *node, const char *key, const st_trace *trace, size_t index)

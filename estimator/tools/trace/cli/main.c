@@ -19,6 +19,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_export,
     &cli_verb_trace_whatif,
     &cli_verb_trace_rank,
+    &cli_verb_trace_sql,
 };
 /* clang-format on */
 

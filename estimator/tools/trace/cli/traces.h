@@ -4,6 +4,7 @@
 #define STEPTIME_CLI_TRACES_H
 
 #include "command/cli.h"
+#include "trace/sql.h"
 #include "trace/trace_export.h"
 #include "trace/view.h"
 
@@ -29,6 +30,9 @@ int cli_view_traces(cli_run *run);
 #define CLI_TAKES_TRACES .arguments = "FILE|FOLDER...", .words = {CLI_WORD_FILE, CLI_WORD_FILE}
 #define CLI_VIEWS_TRACES(needs, shown)                                                             \
     CLI_TAKES_TRACES, .run = cli_view_traces, .view = (shown), .view_needs = (needs)
+
+/* A view by its name or file, as the search path has it. */
+st_status cli_read_view(cli_run *run, const char *name, st_source *source) ST_NODISCARD;
 
 /* All ranks as one trace, or the one rank as its own; packed where the file's name ends in .gz. */
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,

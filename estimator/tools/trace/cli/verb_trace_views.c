@@ -55,11 +55,12 @@ static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result
 static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const kernels_options *options = run->options;
-    st_kernel_table table;
-    st_status status = st_view_kernels(recorded->set, run->arena, &table);
+    const st_sql_value values[] = {{":top", (int64_t)options->top},
+                                   {":full_names", options->full_names}};
+    st_sql_question question = {.is_view = true, .values = values, .value_count = ST_COUNT(values)};
+    st_status status = cli_read_view(run, "kernels", &question.text);
     if (status == ST_OK)
-        st_view_kernels_result(&table, (size_t)options->top, options->full_names, run->arena,
-                               result);
+        status = st_sql_ask(&question, recorded->set, run->arena, result, run->errors);
     return status;
 }
 

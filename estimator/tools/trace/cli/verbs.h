@@ -18,5 +18,6 @@ extern const cli_verb cli_verb_trace_path;
 extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_trace_rank;
+extern const cli_verb cli_verb_trace_sql;
 
 #endif
