@@ -88,19 +88,19 @@ IN_PROCESS = {
 
 # With --isolate: the result of a plugin that does no harm, or an error with this reason.
 APART = {
-    'exit': 'it ends its process', 'quick-exit': 'it ends its process', 'low-exit': 'it ends its process',
-    'thread-exit': 'it ends its process', 'pthread-exit': 'it ends its process',
-    'exit-load': 'it ends the process', 'abort': 'it crashes: signal 6',
-    'abort-later': 'ended its process, or had to be ended', 'wild-write': 'it crashes: signal 11',
-    'wild-jump': 'it crashes: signal 11', 'wild-thread': 'it crashes: signal 11', 'stack': 'it crashes: signal 11',
-    'beyond': 'it crashes: signal 11', 'divide': 'it crashes: signal 8', 'kill': 'it crashes: signal 9',
-    'stop': 'it stops its process', 'memory': 'it crashes: signal 6', 'columns': 'no usable value',
-    'jump': 'it crashes: signal 11', 'text': 'it crashes: signal 11', 'free': 'it crashes: signal 6',
-    'at-end': 'it crashes: signal 11', 'terminate': 'it crashes: signal 15',
-    'cancel': 'it ends its process', 'trap': 'it crashes: signal 4', 'pipe': 'it crashes: signal 13',
-    'silent-load': 'it does not end within 5 s',
-    'infinite': 'no usable value', 'exit-end': 'it ends the process', 'stack-load': 'it crashes: signal 11',
-    'sort': 'no usable value', 'close-load': 'it ends the process', 'scribble-load': 'it answers for its process',
+    'exit': 'it ended its process', 'quick-exit': 'it ended its process', 'low-exit': 'it ended its process',
+    'thread-exit': 'it ended its process', 'pthread-exit': 'it ended its process',
+    'exit-load': 'it ended the process', 'abort': 'it crashed: signal 6',
+    'abort-later': 'ended its process, or had to be ended', 'wild-write': 'it crashed: signal 11',
+    'wild-jump': 'it crashed: signal 11', 'wild-thread': 'it crashed: signal 11', 'stack': 'it crashed: signal 11',
+    'beyond': 'it crashed: signal 11', 'divide': 'it crashed: signal 8', 'kill': 'it crashed: signal 9',
+    'stop': 'it stopped its process', 'memory': 'it crashed: signal 6', 'columns': 'no usable value',
+    'jump': 'it crashed: signal 11', 'text': 'it crashed: signal 11', 'free': 'it crashed: signal 6',
+    'at-end': 'it crashed: signal 11', 'terminate': 'it crashed: signal 15',
+    'cancel': 'it ended its process', 'trap': 'it crashed: signal 4', 'pipe': 'it crashed: signal 13',
+    'silent-load': 'it did not finish within 5 s',
+    'infinite': 'no usable value', 'exit-end': 'it ended the process', 'stack-load': 'it crashed: signal 11',
+    'sort': 'no usable value', 'close-load': 'it ended the process', 'scribble-load': 'it forged its answer',
 }
 SLOW = {'loop'}  # ended by limits of time, which takes as long
 RACES = {'alarm'}  # ends the process, or the timer is stopped before

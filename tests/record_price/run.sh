@@ -101,7 +101,7 @@ import "$work/few" --refine "$refine" >"$work/out" || code=1
 grep -q '^288 of 444 GPU tasks are priced by operator-times, ' "$work/out" || code=1
 check "$code" 'which are other times than those of the formula, and are counted'
 import "$work/few" --refine overlap-constant >/dev/null && code=1 || code=0
-grep -q "plugin 'overlap-constant' fits nothing in sheet kernels" "$work/messages" || code=1
+grep -q "plugin 'overlap-constant' cannot refine sheet kernels" "$work/messages" || code=1
 import "$work/few" --refine operator-tmes >/dev/null && code=1
 grep -q "no plugin 'operator-tmes' on the search path" "$work/messages" || code=1
 check "$code" 'plugins that fit nothing and unknown ones are refused'

@@ -251,7 +251,7 @@ static void warnings_end_it_unless_nobody_wants_them(void **state)
     static const char *const sets[] = {"cluster.gpu.memory=41GiB"}; /* which changes nothing */
     const char *text = text_of(own, open_job(own, sets, 1), false, false);
     assert_contains(text, "\nWarnings\n");
-    assert_contains(text, "cluster.gpu.memory changes no number");
+    assert_contains(text, "cluster.gpu.memory has no effect");
     text = text_of(own, open_job(own, sets, 1), false, true);
     assert_lacks(text, "Warnings");
 }
@@ -366,14 +366,14 @@ static void a_found_plan_stands_at_the_head(void **state)
     st_estimate *estimate = open_job(own, NULL, 0);
     st_estimate_tell_found(estimate, &found);
     assert_contains(text_of(own, estimate, false, false),
-                    "\n\nfound    the plan of least T: 2385 plans compared, of which 1 pass all "
+                    "\n\nfound    the plan with the lowest T: 2385 plans compared, 1 pass all "
                     "checks\n         --set parallel.tp=4 --set parallel.pp=2\n"
                     "assumed  --batch=512 --seq=2048\n\njob ");
     estimate = open_job(own, NULL, 0);
     st_estimate_tell_found(estimate, &none);
     const char *text = text_of(own, estimate, false, false);
-    assert_contains(text, "\n\nfound    none of 2385 plans passes all checks: this is the nearest "
-                          "to it\n         --set parallel.tp=4\n");
+    assert_contains(text, "\n\nfound    none of 2385 plans passes all checks; this one is the "
+                          "closest\n         --set parallel.tp=4\n");
     assert_lacks(text, "assumed  -");
     assert_lacks(text, "assumed  \n");
 }

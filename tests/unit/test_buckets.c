@@ -349,17 +349,18 @@ static void expect_fault(fixture *self, const char *text, const char *message)
 static void faulty_lists_are_refused(void **state)
 {
     fixture *self = *state;
-    expect_fault(self, "[1, 2]\n", "described by keys");
-    expect_fault(self, "layers: x\nunit: sample\n", "list of layers is missing");
-    expect_fault(self, "layers: x\nlist: []\n", "counted for");
+    expect_fault(self, "[1, 2]\n", "must be a map");
+    expect_fault(self, "layers: x\nunit: sample\n", "missing list of layers");
+    expect_fault(self, "layers: x\nlist: []\n", "no valid 'unit'");
     expect_fault(self, "layers: x\nunit: sample\nlist: [{name: a}]\n", "no 'parameters'");
-    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [2.5]}]\n", "no count");
-    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [-3]}]\n", "no count");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [2.5]}]\n", "is not a count");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [-3]}]\n", "is not a count");
     expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [3], flops: 1}]\n",
                  "unknown key 'flops'");
     expect_fault(self, "layers: x\nunit: sample\nlist: [{repeat: 1e18, list: []}]\n",
-                 "list of layers is missing");
-    expect_fault(self, "layers: x\nunit: sample\nlist: [{repeat: 0, list: []}]\n", "no count");
+                 "missing list of layers");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{repeat: 0, list: []}]\n",
+                 "is not a count");
     st_buffer deep = {0};
     st_buffer_text(&deep, "layers: x\nunit: sample\nlist: ");
     for (int i = 0; i < 9; i++) {
@@ -370,7 +371,7 @@ static void faulty_lists_are_refused(void **state)
         st_buffer_text(&deep, "}]");
     }
     st_buffer_text(&deep, "\n");
-    expect_fault(self, deep.data, "too deep");
+    expect_fault(self, deep.data, "too deeply");
     st_buffer_free(&deep);
 }
 

@@ -152,7 +152,7 @@ static void orders_that_do_not_suit_the_plan_are_refused(void **state)
 {
     fixture *own = *state;
     static const char *const cases[][2] = {
-        {"parallel.order=tp-dp", "lacks 'pp', which has 8 ranks"},
+        {"parallel.order=tp-dp", "omits 'pp' (8 ranks)"},
         {"parallel.order=tp-tp", "names a group twice"},
         {"parallel.order=tp-xp", "names an unknown group"},
     };
@@ -175,7 +175,7 @@ static void a_sheet_without_placement_warns_of_an_order(void **state)
                      ST_OK);
     assert_string_equal(said(own),
                         "--set parallel.order=tp-dp-pp: warning: parallel.order has no effect on "
-                        "the estimate: sheet ddp has no roles of placement\n");
+                        "the estimate: sheet ddp has no placement roles\n");
     assert_int_equal(try_estimate(own, "bert-large-32x3090", "", &estimate), ST_OK);
     assert_string_equal(said(own), "");
 }
@@ -215,7 +215,7 @@ static void only_open_cells_are_provided(void **state)
                                head, roles));
     assert_int_equal(try_estimate(own, "job", "", &estimate), ST_OK);
     assert_true(cell(&estimate, "dp_per_node") == 2.385);
-    assert_non_null(strstr(said(own), "has no roles of placement"));
+    assert_non_null(strstr(said(own), "has no placement roles"));
 }
 
 TEST_GROUP(cells)

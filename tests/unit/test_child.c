@@ -111,7 +111,7 @@ static void ends_without_an_answer_are_told(void **state)
     assert_string_equal(result.text, "");
     assert_int_equal(result.walls, 0);
     const char *said = st_child_end_text(&result, 2385, arena);
-    assert_int_equal(strncmp(said, "it crashes: signal 12 (", 23), 0);
+    assert_int_equal(strncmp(said, "it crashed: signal 12 (", 23), 0);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         result = run(leave, &codes[i], &limits, arena);
         bool none = codes[i] == ST_NO_PROCESS;
@@ -119,7 +119,7 @@ static void ends_without_an_answer_are_told(void **state)
         assert_int_equal(result.signal, 0);
         assert_string_equal(result.text, "");
         assert_string_equal(st_child_end_text(&result, 2385, arena),
-                            none ? "no process can be started for it" : "it ends the process");
+                            none ? "cannot start a process for it" : "it ended the process");
     }
     st_arena_destroy(arena);
 }
@@ -132,7 +132,8 @@ static void those_that_take_too_long_are_ended(void **state)
     st_child_result result = run(loop, NULL, &short_limits, arena);
     long long took = st_now_ms() - before;
     assert_int_equal(result.end, ST_CHILD_LATE);
-    assert_string_equal(st_child_end_text(&result, 2385, arena), "it does not end within 2.385 s");
+    assert_string_equal(st_child_end_text(&result, 2385, arena),
+                        "it did not finish within 2.385 s");
     assert_true(took >= 150);
     assert_true(took < 10000);
     st_arena_destroy(arena);

@@ -221,7 +221,7 @@ static void defaults_that_change_nothing_are_counted_alone(void **state)
     assert_lacks(buffer.data, "\n  y ");
     assert_lacks(buffer.data, "\n  z ");
     assert_contains(buffer.data,
-                    "\n  2 more defaults are 0 or change nothing here; --json has all\n");
+                    "\n  2 more defaults are 0 or without effect; list all with --json\n");
     st_buffer_free(&buffer);
     write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
     assert_contains(buffer.data, "\"name\": \"y\"");

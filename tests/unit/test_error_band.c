@@ -66,7 +66,7 @@ static void one_row_of_a_fit_is_called_so(void **state)
     assert_int_equal(find(*state, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, ((fixture *)*state)->arena),
                         "rows like this (l40s, 16bit, dense, any stack) within 7 % (median) and "
-                        "7 % (9 of 10), 1 row, all used in a fit");
+                        "7 % (9 of 10), 1 row, all used in fits");
 }
 
 static void what_nobody_measured_is_not_known(void **state)
@@ -76,10 +76,11 @@ static void what_nobody_measured_is_not_known(void **state)
     const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack"};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
     assert_string_equal(st_error_band_text(&band, own->arena),
-                        "not known: no measured step of this kind (h200-sxm, 16bit, experts, "
+                        "not known: no measured steps of this kind (h200-sxm, 16bit, experts, "
                         "own-stack)");
     band = (st_error_band){0};
-    assert_non_null(strstr(st_error_band_text(&band, own->arena), "no estimate of this sheet"));
+    assert_non_null(
+        strstr(st_error_band_text(&band, own->arena), "no measured steps for this sheet"));
 }
 
 static void a_wrong_table_is_told(void **state)

@@ -326,7 +326,7 @@ static void an_explanation_ends_at_its_depth(void **state)
                         "    T = flow_time(V, rate)/n\n"
                         "      = flow_time(571.3[MB], 20.87[GB/s])/3\n"
                         "      = 9.125 ms\n"
-                        "    (a larger --depth shows more)\n");
+                        "    (increase --depth to show more)\n");
     explanation = explain(own, &estimate, "loss", -1);
     assert_string_equal(explained(own, &estimate, explanation),
                         "loss = 12.5 %  loss  constants.loss, an assumption: default of sheet "

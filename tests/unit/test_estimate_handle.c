@@ -86,7 +86,8 @@ static void test_all_cells_are_listed(void **state)
     }
     st_estimate_cell none = ST_ESTIMATE_CELL_INIT;
     assert_int_equal(st_estimate_cell_at(estimate, 5, &none, own->errors), ST_ERR_USAGE);
-    assert_string_equal(said(own), "error: no cell 5: expected an index below 5\n");
+    assert_string_equal(said(own),
+                        "error: cell index 5 is out of range: expected an index below 5\n");
     st_estimate_destroy(estimate);
 }
 
@@ -113,7 +114,7 @@ static void test_checks_that_fail_are_told_and_values_stay(void **state)
     st_estimate_check check = ST_ESTIMATE_CHECK_INIT;
     assert_int_equal(st_estimate_check_count(estimate), 2);
     assert_int_equal(st_estimate_check_at(estimate, 0, &check, own->errors), ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "once an estimate is computed"));
+    assert_non_null(strstr(said(own), "before the estimate is computed"));
     assert_int_equal(st_estimate_compute(estimate, own->errors), ST_ERR_CHECK);
     assert_non_null(strstr(said(own), "too many layers: 41"));
     assert_int_equal(st_estimate_check_at(estimate, 0, &check, own->errors), ST_OK);
@@ -144,7 +145,7 @@ static void test_a_cell_without_a_value_leaves_the_others(void **state)
     assert_int_equal(st_estimate_read_role(estimate, "stepp", &cell, own->errors), ST_ERR_NAME);
     assert_string_equal(said(own), "error: unknown role 'stepp'; did you mean 'step'?\n");
     assert_int_equal(st_estimate_read_role(estimate, "memory", &cell, own->errors), ST_ERR_NAME);
-    assert_non_null(strstr(said(own), "no cell of sheet 'gear' fills the role 'memory'"));
+    assert_non_null(strstr(said(own), "sheet 'gear' has no cell with the role 'memory'"));
     st_estimate_destroy(estimate);
 }
 

@@ -124,11 +124,12 @@ static void groups_without_a_place_have_no_time(void **state)
         const char *words;
     } cases[] = {
         {"parallel.tp=3", "the topology has fewer ranks than the plan in 'all_reduce(V"},
-        {"parallel.dp=6", "ranks do not share nodes evenly in 'send_recv(V"},
-        {"cluster.gpus_per_node=3", "nodes of 3 GPUs, where those of the topology have 4"},
-        {"constants.inside=2.5", "a group whose ranks are no whole numbers, or too many"},
-        {"constants.inside=0", "a group whose ranks are no whole numbers, or too many"},
-        {"constants.inside=65537", "a group whose ranks are no whole numbers, or too many"},
+        {"parallel.dp=6", "the ranks are not spread evenly over the nodes in 'send_recv(V"},
+        {"cluster.gpus_per_node=3",
+         "nodes of 3 GPUs do not match the nodes of 4 GPUs of the topology"},
+        {"constants.inside=2.5", "the group has too many ranks, or a fractional"},
+        {"constants.inside=0", "the group has too many ranks, or a fractional"},
+        {"constants.inside=65537", "the group has too many ranks, or a fractional"},
         {"collectives.all_reduce=stuck", "@/configs/steps/stuck.steps:4: "},
     };
     fixture *own = *state;
@@ -146,7 +147,7 @@ static void tables_are_held_against_their_collective(void **state)
     fixture *own = *state;
     st_estimate estimate;
     assert_int_equal(run_here(own, "collectives.all_gather=doubling", &estimate), ST_ERR_VALUE);
-    assert_contains(said(own), "doubling is a table of all_reduce: expected one of all_gather");
+    assert_contains(said(own), "doubling implements all_reduce: expected a table of all_gather");
     assert_int_not_equal(run_here(own, "cluster.topology=racks", &estimate), ST_OK);
     assert_contains(said(own), "'racks'");
     assert_int_not_equal(run_here(own, "collectives.all_reduce=none-such", &estimate), ST_OK);
@@ -156,8 +157,8 @@ static void tables_are_held_against_their_collective(void **state)
                "collectives: {reduce_scatter: doubling}\n"
                "constants: {volume: {value: 2.385 MB, source: seen}}\nsheet: lan\n");
     assert_int_equal(load_estimate(own, "bare", NULL, &estimate), ST_ERR_NAME);
-    assert_contains(said(own), "collectives.reduce_scatter needs a topology, whose links price its "
-                               "steps: expected cluster.topology");
+    assert_contains(said(own),
+                    "collectives.reduce_scatter requires a topology: expected cluster.topology");
 }
 
 static void a_topology_without_a_use_is_told(void **state)
@@ -206,7 +207,7 @@ static void a_price_tells_where_it_comes_from(void **state)
                 (const char *const[]){"= steps of doubling\n", "latency = 14.5 us ",
                                       "bytes   = 524.7 us ", NULL});
     expect_told(*state, "cluster.topology=summing", "total",
-                (const char *const[]){"= a ring, or sums in the network where these are faster\n",
+                (const char *const[]){"= a ring, or reduction in the network where it is faster\n",
                                       "latency = 11.5 us ", NULL});
 }
 

@@ -105,7 +105,7 @@ static void a_manifest_is_read_without_the_plugin(void **state)
     expect_state(&found, ST_PLUGIN_USABLE, "");
     entry.id = "other";
     assert_int_equal(st_plugin_read_manifest(&entry, own->arena, &found), ST_OK);
-    expect_state(&found, ST_PLUGIN_UNUSABLE, "it calls itself 'template', not 'other'");
+    expect_state(&found, ST_PLUGIN_UNUSABLE, "its id is 'template', not 'other'");
     write_text(own, FOLDER "template.manifest", "plugin: [\n");
     assert_int_equal(st_plugin_read_manifest(&entry, own->arena, &found), ST_OK);
     expect_state(&found, ST_PLUGIN_UNKNOWN, "its manifest cannot be read");
@@ -129,7 +129,7 @@ static void another_build_has_another_manifest(void **state)
         *digit = *digit == '7' ? '8' : '7';
         write_text(own, FOLDER "template.manifest", changed);
         assert_int_equal(st_plugin_read_manifest(&entry, own->arena, &found), ST_OK);
-        expect_state(&found, ST_PLUGIN_UNKNOWN, "its manifest is that of another build");
+        expect_state(&found, ST_PLUGIN_UNKNOWN, "its manifest belongs to another build");
     }
 }
 
@@ -144,7 +144,7 @@ static void a_plugin_is_looked_at_in_a_process_of_its_own(void **state)
     entry.file = below(own, FOLDER "broken.so");
     assert_int_equal(st_plugin_look(own->paths, &entry, own->arena, &found), ST_OK);
     assert_int_equal(found.use, ST_PLUGIN_UNUSABLE);
-    assert_string_equal(found.reason, "it is no shared object (not ELF)");
+    assert_string_equal(found.reason, "not a shared object (not ELF)");
     assert_string_equal(found.version, "");
 }
 

@@ -187,11 +187,11 @@ static void texts_name_what_holds(void **state)
     st_arena *arena = st_arena_create();
     assert_non_null(arena);
     assert_string_equal(st_walls_text(0, arena),
-                        "limits of resources alone; this system gives it no namespaces");
+                        "resource limits only; namespaces are not available");
     assert_string_equal(st_walls_text(ST_WALL_FILTER, arena),
-                        "calls filtered; this system gives it no namespaces");
+                        "filtered system calls; namespaces are not available");
     assert_string_equal(st_walls_text(ST_WALL_FILTER | ST_WALL_USER | ST_WALL_NETWORK, arena),
-                        "calls filtered, no network, no rights of root");
+                        "filtered system calls, no network, no root privileges");
     st_arena_destroy(arena);
 }
 

@@ -285,15 +285,15 @@ static void faults_of_schedules_are_found(void **state)
         st_finding_kind kind;
         const char *text;
     } cases[] = {
-        {DEED_TURN_MICROS, 1, ST_FINDING_FAIL, "plain: gives two orders for the same pipeline"},
+        {DEED_TURN_MICROS, 1, ST_FINDING_FAIL, "plain: returns two orders for the same pipeline"},
         {DEED_TURN_CHUNKS, 1, ST_FINDING_PASS, ""},
-        {DEED_TURN_CHUNKS, 2, ST_FINDING_FAIL, "chunked: gives two orders for the same pipeline"},
-        {DEED_SPLIT, 1, ST_FINDING_FAIL, "plain: gives two orders for the same pipeline"},
+        {DEED_TURN_CHUNKS, 2, ST_FINDING_FAIL, "chunked: returns two orders for the same pipeline"},
+        {DEED_SPLIT, 1, ST_FINDING_FAIL, "plain: returns two orders for the same pipeline"},
         {DEED_REFUSE_FIVE, 2, ST_FINDING_PASS, ""},
         {DEED_REFUSE_ALL, 1, ST_FINDING_FAIL, "plain: refuses every pipeline"},
         {DEED_REFUSE_MUTE, 1, ST_FINDING_FAIL,
          "schedule 'plain' of plugin 'kit-test' refuses a pipeline (stages 5, micro-batches 1, "
-         "chunks 1): it gives no reason"},
+         "chunks 1): no reason given"},
     };
     char text[512];
     (void)state;
@@ -303,7 +303,7 @@ static void faults_of_schedules_are_found(void **state)
         assert_string_equal(text, cases[i].text);
     }
     assert_int_equal(try_schedules(DEED_LACK, 2, text, sizeof text), ST_FINDING_FAIL);
-    assert_contains(text, "schedule 'plain' of plugin 'kit-test' is no step: ");
+    assert_contains(text, "schedule 'plain' of plugin 'kit-test' is not a valid step: ");
     assert_int_equal(seen.calls, 1);
 }
 

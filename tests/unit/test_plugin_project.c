@@ -278,15 +278,16 @@ static void open_functions_are_found_by_name(void **state)
     found = NULL;
     assert_int_equal(st_plugin_function_find(f.sheet, "closd", &found, own->errors), ST_ERR_USAGE);
     assert_null(found);
-    assert_string_equal(said(own), "error: option --for: sheet t has no open function of that "
-                                   "name: found 'closd', expected one of closed, f; did you mean "
-                                   "'closed'?\n");
+    assert_string_equal(said(own),
+                        "error: option --for: sheet t has no such open "
+                        "function: found 'closd', expected one of closed, f; did you mean "
+                        "'closed'?\n");
     /* It is there, and is not open. */
     assert_int_equal(st_plugin_function_find(f.sheet, "twice", &found, own->errors), ST_ERR_USAGE);
     assert_contains(said(own), "found 'twice', expected one of closed, f\n");
     const st_sheet *none = accept(own, "sheet: s\nfunctions:\n  f: {args: {x: 1}, is: 2*x}\n");
     assert_int_equal(st_plugin_function_find(none, "f", &found, own->errors), ST_ERR_USAGE);
-    assert_contains(said(own), "sheet s has no open function of that name: found 'f', expected "
+    assert_contains(said(own), "sheet s has no such open function: found 'f', expected "
                                "one of none\n");
 }
 
@@ -374,12 +375,12 @@ static void projects_that_cannot_be_are_refused(void **state)
         st_status status;
         const char *text;
     } cases[] = {
-        {"My-model", "made", ST_ERR_USAGE, "wrong name of a plugin: found 'My-model'"},
-        {"2model", "made", ST_ERR_USAGE, "wrong name of a plugin: found '2model'"},
-        {"test", "made", ST_ERR_USAGE, "a plugin cannot be called 'test', as meson keeps"},
-        {"dist", "made", ST_ERR_USAGE, "a plugin cannot be called 'dist', as meson keeps"},
-        {"my-model", "", ST_ERR_USAGE, "exists already; give another place with --dir"},
-        {"my-model", "none/made", ST_ERR_IO, "cannot make the folder '"},
+        {"My-model", "made", ST_ERR_USAGE, "invalid plugin name: found 'My-model'"},
+        {"2model", "made", ST_ERR_USAGE, "invalid plugin name: found '2model'"},
+        {"test", "made", ST_ERR_USAGE, "'test' cannot be a plugin name: meson"},
+        {"dist", "made", ST_ERR_USAGE, "'dist' cannot be a plugin name: meson"},
+        {"my-model", "", ST_ERR_USAGE, "already exists; choose another folder with --dir"},
+        {"my-model", "none/made", ST_ERR_IO, "cannot create the folder '"},
     };
     shelf *own = *state;
     const st_plugin_start start = {0};

@@ -125,9 +125,10 @@ static void shapes_that_a_plugin_does_not_know_are_refused(void **state)
     st_schedule_shape shape = {
         .kind = ST_SCHEDULE_INTERLEAVED, .stages = 3, .micros = 6, .chunks = 2, .times = times};
     assert_int_equal(order_of(own, "zero-bubble-h2", &shape, &order), ST_ERR_VALUE);
-    assert_string_equal(said(own), "here: error: schedule 'zero_bubble_h2' of plugin "
-                                   "'zero-bubble-h2' has one chunk a stage: found 2, expected 1 "
-                                   "(parallel.virtual_stages)\n");
+    assert_string_equal(said(own),
+                        "here: error: schedule 'zero_bubble_h2' of plugin "
+                        "'zero-bubble-h2' supports one chunk per stage: found 2, expected 1 "
+                        "(parallel.virtual_stages)\n");
     shape.micros = 0;
     assert_int_equal(order_of(own, "zero-bubble-h2", &shape, &order), ST_ERR_VALUE);
     st_errors_clear(own->errors);

@@ -116,16 +116,16 @@ static void files_that_are_no_plugins_are_told(void **state)
         st_status status;
         const char *message;
     } cases[] = {
-        {"text.so", "no shared object", 16, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+        {"text.so", "no shared object", 16, ST_ERR_PROVIDER, "not a shared object (not ELF)"},
         {"short.so",
          "\x7F"
          "EL",
-         3, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+         3, ST_ERR_PROVIDER, "not a shared object (not ELF)"},
         {"head.so",
          "\x7F"
          "ELF",
          4, ST_ERR_PROVIDER, "@/p/head.so cannot be used: "},
-        {"folder.so/file", "x", 1, ST_ERR_IO, "it is no file"},
+        {"folder.so/file", "x", 1, ST_ERR_IO, "not a regular file"},
         {"none.so", NULL, 0, ST_ERR_IO, "@/p/none.so cannot be used: it does not exist"},
     };
     fixture *own = *state;
@@ -152,16 +152,16 @@ static void who_may_write_a_plugin_is_warned_of(void **state)
         const char *said;
     } cases[] = {
         {0644, 0755, 0755, ""},
-        {0666, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
-        {0602, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
-        {0644, 0757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
-        {0644, 01757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
-        {0644, 0755, 0757, "f: warning: everybody may write the folder @/a of a plugin\n"},
+        {0666, 0755, 0755, "f: warning: everyone can write to the file @/a/b/x.so of a plugin\n"},
+        {0602, 0755, 0755, "f: warning: everyone can write to the file @/a/b/x.so of a plugin\n"},
+        {0644, 0757, 0755, "f: warning: everyone can write to the folder @/a/b of a plugin\n"},
+        {0644, 01757, 0755, "f: warning: everyone can write to the folder @/a/b of a plugin\n"},
+        {0644, 0755, 0757, "f: warning: everyone can write to the folder @/a of a plugin\n"},
         {0644, 0755, 01757, ""},
         {0666, 0757, 0757,
-         "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"
-         "f: warning: everybody may write the folder @/a/b of a plugin\n"
-         "f: warning: everybody may write the folder @/a of a plugin\n"},
+         "f: warning: everyone can write to the file @/a/b/x.so of a plugin\n"
+         "f: warning: everyone can write to the folder @/a/b of a plugin\n"
+         "f: warning: everyone can write to the folder @/a of a plugin\n"},
     };
     fixture *own = *state;
     write_text(own, "a/b/x.so", "x");
@@ -185,7 +185,7 @@ static void unknown_plugins_are_told_with_the_nearest(void **state)
     assert_int_equal(
         st_plugin_load(own->paths, "tamplate", (st_place){0}, own->arena, &module, own->errors),
         ST_ERR_NAME);
-    assert_string_equal(said(own), "error: there is no plugin 'tamplate' on the search path; did "
+    assert_string_equal(said(own), "error: no plugin 'tamplate' on the search path; did "
                                    "you mean 'template'?\n");
 }
 
@@ -264,7 +264,7 @@ static void faults_of_refine_have_places(void **state)
     } cases[] = {
         {"refine: [template, template]\n",
          "j.yaml:4:20: error: refine names plugin 'template' twice"},
-        {"refine: [templat]\n", "j.yaml:4:10: error: there is no plugin 'templat'"},
+        {"refine: [templat]\n", "j.yaml:4:10: error: no plugin 'templat'"},
         {"refine: [Big]\n", "j.yaml:4:10: error: wrong name of a plugin: found 'Big'"},
         {"refine: {plugin: template, optoins: {}}\n",
          "j.yaml:4:28: error: unknown key 'optoins' in refine; did you mean 'options'?"},
@@ -291,11 +291,10 @@ static void sheets_that_do_not_fit_are_refused(void **state)
         const char *functions, *message;
     } cases[] = {
         {"  reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
-         "j.yaml:4:10: error: plugin 'template' fits nothing in sheet bare: it provides "
-         "all_reduce, "
-         "and the sheet has no open function or cell of that name\n"},
+         "j.yaml:4:10: error: plugin 'template' cannot refine sheet bare: it provides all_reduce, "
+         "but the sheet has no open function or cell with that name\n"},
         {"  all_reduce: {args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
-         "plugin 'template' fits nothing in sheet bare"},
+         "plugin 'template' cannot refine sheet bare"},
         {"  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
          "j.yaml:4:10: error: plugin 'template' for 'all_reduce' of sheet bare reads 'bandwidth', "
          "which is neither an argument of the function nor a cell or input of the sheet\n"},

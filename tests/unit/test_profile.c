@@ -146,9 +146,8 @@ static void keys_are_unique(void **state)
     st_profile two[] = {entry_of("far", "all_gather", 16, 2), entry_of("far", "all_reduce", 16, 2)};
     put(with, two[1]);
     assert_int_equal(st_profiles_put(with->profiles, two, 2, false, with->errors), ST_ERR_NAME);
-    assert_contains(said(with->errors),
-                    "there is already a profile 'far' of alpha-beta for all_reduce on 16 ranks and "
-                    "2 nodes; --replace replaces it");
+    assert_contains(said(with->errors), "duplicate profile 'far' of alpha-beta for all_reduce on "
+                                        "16 ranks and 2 nodes; use --replace to overwrite it");
     assert_int_equal(count_of(with, (st_profile_filter){0}), 1); /* not the first of them either */
     two[1].provenance = "{\"rows\": 27}";
     assert_int_equal(st_profiles_put(with->profiles, two, 2, true, with->errors), ST_OK);
@@ -196,7 +195,7 @@ static void profiles_are_removed(void **state)
     assert_int_equal(removed, 2);
     assert_int_equal(st_profiles_remove(with->profiles, "nera", &removed, with->errors),
                      ST_ERR_NAME);
-    assert_contains(said(with->errors), "there is no profile 'nera'; did you mean 'near'?");
+    assert_contains(said(with->errors), "unknown profile 'nera'; did you mean 'near'?");
     assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
 }
 
@@ -211,9 +210,10 @@ static void bad_entries_are_refused(void **state)
         entry_of("", "all_reduce", 16, 2),   entry_of("a b", "all_reduce", 16, 2),
         entry_of("a", "all\nreduce", 16, 2), entry_of("a", longer, 16, 2),
         entry_of("a", "all_reduce", 16, 3),  entry_of("a", "all_reduce", 16, 2)};
-    static const char *const words[] = {"this name: found ''", "this name: found 'a b'",
-                                        "control characters",  "too long",
-                                        "16 ranks on 3 nodes", "payload of a profile is too large"};
+    static const char *const words[] = {
+        "name of a profile: found ''", "name of a profile: found 'a b'",
+        "control characters",          "too long",
+        "16 ranks on 3 nodes",         "payload of a profile is too large"};
     entries[5].payload = large;
     entries[5].payload_bytes = ST_PROFILE_MAX_BYTES + 1;
     open_for(with, ST_PROFILES_WRITE);
@@ -290,7 +290,7 @@ static void the_nearest_entry_is_taken(void **state)
     assert_int_equal(settings(with, filter)->nodes, 64);
     filter.collective = "broadcast";
     assert_null(settings(with, filter));
-    assert_contains(said(with->errors), "profile 'far' has nothing of alpha-beta for broadcast: "
+    assert_contains(said(with->errors), "profile 'far' has no options of alpha-beta for broadcast: "
                                         "found all_gather, all_reduce");
     filter.plugin = "nccl-whitebox";
     assert_null(settings(with, filter));
@@ -298,7 +298,7 @@ static void the_nearest_entry_is_taken(void **state)
                                         "found 'alpha-beta'");
     filter.name = "fra";
     assert_null(settings(with, filter));
-    assert_contains(said(with->errors), "there is no profile 'fra'; did you mean 'far'?");
+    assert_contains(said(with->errors), "unknown profile 'fra'; did you mean 'far'?");
 }
 
 /* One for each group; what holds for any comes behind what fits, before the next. */
@@ -322,10 +322,11 @@ static void groups_have_an_entry_each(void **state)
                      ST_OK);
     assert_int_equal(count, 4);
     assert_int_equal(st_errors_size(with->errors), 1);
-    assert_contains(said(with->errors), "warning: profile 'far' has all_reduce on 64 ranks and 8 "
-                                        "nodes twice: that of cluster 'site-a', fabric 'HDR' and "
-                                        "NCCL '2.22.3' counts, that of 'site-a', 'HDR' and "
-                                        "'2.9.9' not");
+    assert_contains(said(with->errors),
+                    "warning: profile 'far' has two entries for all_reduce on 64 ranks and 8 "
+                    "nodes: uses cluster 'site-a', fabric 'HDR' and "
+                    "NCCL '2.22.3', ignores 'site-a', 'HDR' and "
+                    "'2.9.9'");
     static const size_t cases[][4] = {/* ranks, nodes, and those of the entry */
                                       {64, 8, 64, 8}, {8, 1, 8, 1},  {4, 1, 0, 0},
                                       {32, 4, 32, 4}, {16, 2, 0, 0}, {512, 64, 0, 0}};
@@ -406,47 +407,47 @@ static void bad_exports_change_nothing(void **state)
         const char *words;
     } cases[] = {
         {"hello", "x.json:1:1: error: an export of profiles: found 'hello', expected a map"},
-        {"{\"format\": \"other\", \"schema\": 1, \"profiles\": []}", "the file is no export"},
+        {"{\"format\": \"other\", \"schema\": 1, \"profiles\": []}", "not an export of profiles"},
         {"{\"format\": \"steptime profiles\", \"schema\": 9, \"profiles\": []}",
-         "profiles of schema 9"},
+         "the profiles have schema 9"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\"}]}",
          "plugin"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload\": \"\"}, {\"name\": "
          "\"a\", \"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": -1, "
          "\"payload\": \"\"}]}",
-         "no number of ranks or nodes"},
+         "invalid number of ranks or nodes"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\"}]}",
-         "an entry needs 'payload' or 'payload_base64'"},
+         "an entry requires either 'payload' or 'payload_base64'"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload_base64\": "
          "\"A=BC\"}]}",
-         "the payload is no base 64"},
+         "payload is not valid base64"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a b\", "
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload\": \"\"}]}",
-         "cannot have this name"},
+         "invalid name of a profile"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [", "x.json:"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
          "\"nodes\": 2, \"payload\": 3}]}",
-         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+         "x.json:1:59: error: the payload does not contain options: expected a JSON object"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
          "\"nodes\": 2, \"payload\": \"{x: \"}]}",
-         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+         "x.json:1:59: error: the payload does not contain options: expected a JSON object"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
          "\"nodes\": 2, \"payload\": \"{a: [1]}\"}]}",
-         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+         "x.json:1:59: error: the payload does not contain options: expected a JSON object"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, \"nodes\": 2, "
          "\"payload\": \"\"},\n{\"name\": \"a\", \"kind\": \"b\", \"plugin\": \"c\", "
          "\"provenance\": \"\", \"ranks\": 32, \"nodes\": 2, \"payload\": \"\"},\n{\"name\": "
          "\"a\", \"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
          "\"nodes\": 2, \"payload\": \"7\"}]}",
-         "x.json:3:1: error: profile 'a' of c for  on 16 ranks and 2 nodes stands at line 1 "
-         "already"},
+         "x.json:3:1: error: profile 'a' of c for  on 16 ranks and 2 nodes is a duplicate of line "
+         "1"},
     };
     open_for(with, ST_PROFILES_WRITE);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -484,20 +485,20 @@ enum { USER_VERSION_AT = 60, APPLICATION_ID_AT = 68 }; /* of the header: sqlite.
 static void files_that_are_something_else(void **state)
 {
     profile_case *with = *state;
-    expect_unopened(with, ST_PROFILES_READ, "there is no such database of profiles");
+    expect_unopened(with, ST_PROFILES_READ, "no such profile database");
     write_file(with->file, "x"); /* which is none to SQLite */
-    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
-    expect_unopened(with, ST_PROFILES_WRITE, "the file is no database of profiles");
+    expect_unopened(with, ST_PROFILES_READ, "not a profile database");
+    expect_unopened(with, ST_PROFILES_WRITE, "not a profile database");
     write_file(with->file, "this is a text file, and it stays one\n");
-    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
-    expect_unopened(with, ST_PROFILES_WRITE, "the file is no database of profiles");
+    expect_unopened(with, ST_PROFILES_READ, "not a profile database");
+    expect_unopened(with, ST_PROFILES_WRITE, "not a profile database");
     char text[64] = "";
     FILE *stream = fopen(with->file, "r");
     assert_non_null(fgets(text, sizeof text, stream));
     fclose(stream);
     assert_string_equal(text, "this is a text file, and it stays one\n");
     strcpy(with->file, with->folder);
-    expect_unopened(with, ST_PROFILES_WRITE, "is no regular file");
+    expect_unopened(with, ST_PROFILES_WRITE, "is not a regular file");
 }
 
 /* As a first import leaves it that was cut off before its end. */
@@ -525,12 +526,12 @@ static void newer_and_foreign_databases(void **state)
     with->profiles = NULL;
     patch(with->file, USER_VERSION_AT, 7);
     expect_unopened(with, ST_PROFILES_READ,
-                    "the database is of schema 7, and this steptime knows "
-                    "schemas up to 2; use a newer steptime");
+                    "the database has schema 7, and this steptime supports schemas up to 2; use a "
+                    "newer steptime");
     expect_unopened(with, ST_PROFILES_WRITE, "schema 7");
     patch(with->file, USER_VERSION_AT, ST_PROFILES_SCHEMA);
     patch(with->file, APPLICATION_ID_AT, 12345);
-    expect_unopened(with, ST_PROFILES_WRITE, "another program has made it");
+    expect_unopened(with, ST_PROFILES_WRITE, "another program made this file");
 }
 
 static void damaged_databases(void **state)
@@ -709,10 +710,10 @@ static void other_machines_are_told(void **state)
     check_machine(with, &other, 2);
     check_machine(with, &other, 2); /* told once */
     check_machine(with, &other, 1);
-    static const char *const told[] = {"on NVIDIA A100-SXM4-80GB, and the job has H100 SXM 80 GB",
-                                       "with NCCL 2.22.3, and the job has 2.7.8",
-                                       "over NICs of a node of 48.5 GB/s, and the job has 400 GB/s",
-                                       "over links of 300 GB/s, and the job has 450 GB/s"};
+    static const char *const told[] = {"on NVIDIA A100-SXM4-80GB, but the job has H100 SXM 80 GB",
+                                       "with NCCL 2.22.3, but the job has 2.7.8",
+                                       "over NICs of a node of 48.5 GB/s, but the job has 400 GB/s",
+                                       "over links of 300 GB/s, but the job has 450 GB/s"};
     assert_int_equal(st_errors_size(with->errors), 4);
     for (size_t i = 0; i < 4; i++)
         assert_contains(st_errors_at(with->errors, i)->message, told[i]);

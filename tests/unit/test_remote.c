@@ -103,10 +103,10 @@ static void ends_are_told_with_their_reason(void **state)
     static const struct {
         uint32_t kind;
         const char *reason;
-    } cases[] = {{CRASH, "it crashes: signal 12 ("},
-                 {LEAVE, "it ends its process"},
-                 {LOOP, "it does not answer within 0.25 s"},
-                 {STOP, "it stops its process"}};
+    } cases[] = {{CRASH, "it crashed: signal 12 ("},
+                 {LEAVE, "it ended its process"},
+                 {LOOP, "it did not answer within 0.25 s"},
+                 {STOP, "it stopped its process"}};
     static char reason[ST_REMOTE_TEXT];
     double answer = 0;
     (void)state;
@@ -133,7 +133,7 @@ static void servers_may_not_start(void **state)
     assert_null(start(refusal, 20000, reason));
     assert_string_equal(reason, refusal);
     assert_null(start(none, 20000, reason));
-    assert_string_equal(reason, "it ends its process");
+    assert_string_equal(reason, "it ended its process");
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */

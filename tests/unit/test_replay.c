@@ -221,7 +221,7 @@ static void impossible_rates_are_refused(void **state)
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 2000);
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMMUNICATION), 300);
     replay_slowed(self, 1.385, ST_ERR_PROVIDER);
-    assert_string_equal(said(self->errors), "error: task 0 of rank 0 (compute) got an impossible "
+    assert_string_equal(said(self->errors), "error: task 0 of rank 0 (compute) has an invalid "
                                             "rate: found 1.385, expected from 1e-6 to 1\n");
 }
 

@@ -270,14 +270,15 @@ static void impossible_shapes_are_refused(void **state)
          "error: schedule 1f1b has no stage: found 0, expected at least 1\n"},
         {{.kind = ST_SCHEDULE_GPIPE, .stages = 4, .micros = 3, .chunks = 2},
          ST_ERR_VALUE,
-         "error: schedule gpipe has one chunk a stage: found 2, expected 1, or the interleaved "
+         "error: schedule gpipe requires one chunk per stage: found 2, expected 1, or the "
+         "interleaved "
          "schedule\n"},
         {{.kind = ST_SCHEDULE_DUALPIPE, .stages = 3, .micros = 8, .chunks = 1},
          ST_ERR_VALUE,
          "error: DualPipe needs an even number of stages: found 3, expected an even number\n"},
         {{.kind = ST_SCHEDULE_DUALPIPE, .stages = 4, .micros = 6, .chunks = 1},
          ST_ERR_VALUE,
-         "error: DualPipe needs an even number of micro-batches, two or more a stage: found 6, "
+         "error: DualPipe needs an even number of micro-batches, at least two per stage: found 6, "
          "expected an even number of at least 8\n"},
         {{.kind = ST_SCHEDULE_1F1B, .stages = 40000, .micros = 40000, .chunks = 1},
          ST_ERR_LIMIT,
@@ -285,11 +286,11 @@ static void impossible_shapes_are_refused(void **state)
          "2^24 passes\n"},
         {{.kind = ST_SCHEDULES, .stages = 4, .micros = 3, .chunks = 1},
          ST_ERR_VALUE,
-         "error: no such schedule: expected a kind of st_schedule_kind\n"},
+         "error: unknown schedule: expected a kind of st_schedule_kind\n"},
         {{.kind = ST_SCHEDULE_ZERO_BUBBLE_2, .stages = 4, .micros = 3, .chunks = 1},
          ST_ERR_VALUE,
-         "error: schedule zero_bubble_2 has no times to go by: expected times of every stage, not "
-         "negative, and a step that 63 bits can count\n"},
+         "error: schedule zero_bubble_2 has missing or invalid times: expected times of every "
+         "stage, not negative and small enough for a step of 63 bits\n"},
     };
     st_arena *arena = st_arena_create();
     st_schedule_order order;
@@ -396,9 +397,10 @@ static void an_order_of_ones_own_is_checked(void **state)
         "error: the order of stage 0 has the forward pass of micro-batch 1 twice: expected "
         "every pass of every micro-batch and chunk once\n");
     assert_int_equal(build_own(missing, 2, *state), ST_ERR_VALUE);
-    assert_non_null(strstr(said(*state), "of stage 0 lacks the backward pass of micro-batch 1: "));
+    assert_non_null(strstr(said(*state), "of stage 0 omits the backward pass of micro-batch 1: "));
     assert_int_equal(build_own(beyond, 1, *state), ST_ERR_VALUE);
-    assert_non_null(strstr(said(*state), "has the forward pass of micro-batch 3 out of place: "));
+    assert_non_null(
+        strstr(said(*state), "has the forward pass of micro-batch 3 in the wrong place: "));
 }
 
 /* Entries leave by time and, where times are equal, by stage, whatever was pushed in between. */

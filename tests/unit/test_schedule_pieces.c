@@ -126,7 +126,7 @@ static void impossible_pieces_are_refused(void **state)
                    "error: weights are gathered too far ahead: found 1025 pieces, expected at most "
                    "1024\n");
 #define EXPECTED                                                                                   \
-    ": expected growing shares that end with 1, at most 100000 of them, and times of at least 0\n"
+    ": expected at most 100000 increasing shares that end with 1, and times of at least 0\n"
     fill_step(&self, 20, 30, 1);
     self.forward[1].until = 0.2385;
     assert_refused(&self, *state, "error: the pieces of chunk 0 do not follow each other" EXPECTED);
@@ -141,7 +141,7 @@ static void impossible_pieces_are_refused(void **state)
     assert_refused(&self, *state, "error: the pieces of chunk 0 do not follow each other" EXPECTED);
     fill_step(&self, 20, 30, 1);
     self.backward[1].reduce_exposed = -3;
-    assert_refused(&self, *state, "error: the pieces of chunk 0 have a negative time" EXPECTED);
+    assert_refused(&self, *state, "error: the pieces of chunk 0 have negative times" EXPECTED);
 }
 
 TEST_GROUP(schedule_pieces)

@@ -162,10 +162,9 @@ static void a_row_of_other_stages_is_refused(void **state)
         columns[i] = &arguments[i];
     assert_true(isnan(call(&providers, "layers_on", arguments)));
     assert_int_equal(function->explain(function->self, columns, own->arena, &account), ST_OK);
-    assert_string_equal(
-        account.refusal,
-        "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages); the nearest "
-        "that works is parallel.virtual_stages=2");
+    assert_string_equal(account.refusal, "parallel.layout has 16 virtual stages, but the plan has "
+                                         "8 x 4 (pp x virtual_stages); the nearest "
+                                         "that works is parallel.virtual_stages=2");
     const double odd[] = {1, 0, 0.5, 4, 0, 61, 5, 5, 5, 3, 1, 0, 7.125};
     assert_true(isnan(call(&providers, "layers_on", odd)));
     const double longer[] = {1, 0, 4, 4, 0, 63, 5, 5, 5, 3, 1, 0, 7.125};
@@ -358,7 +357,7 @@ static void layouts_stand_alone(void **state)
     fixture *own = *state;
     st_stage_providers providers;
     assert_int_equal(ask_for(own, &x, sheet_of(own), &providers), ST_ERR_CHECK);
-    assert_non_null(strstr(said(own), "parallel.layout and parallel.account_loss both say"));
+    assert_non_null(strstr(said(own), "parallel.layout and parallel.account_loss both assign"));
     assert_int_equal(ask_for(own, &chunks, sheet_of(own), &providers), ST_ERR_CHECK);
     assert_non_null(strstr(said(own), "did you mean 'parallel.virtual_stages=4'?"));
     plan silent = x;

@@ -59,7 +59,7 @@ static void numbers_are_whole_and_signs_bind_as_usual(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *found = value_text(own, cases[i].expression);
         const char *words = st_arena_printf(
-            own->arena, "found 1 of them from %d on, expected from 0 to 0", 7000 + cases[i].value);
+            own->arena, "found 1 chunks from %d, expected from 0 to 0", 7000 + cases[i].value);
         if (strstr(found, words) == NULL)
             fail_msg("%s: %s", cases[i].expression, found);
     }
@@ -71,7 +71,7 @@ static void some_expressions_have_no_value(void **state)
                                         "2^(0-1)", "3^62",    "1/(n-12)", "2^50*2^50"};
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *found = value_text(*state, cases[i]);
-        if (strstr(found, "t.steps:4: error: an expression has no value for rank 0") == NULL)
+        if (strstr(found, "t.steps:4: error: an expression is undefined for rank 0") == NULL)
             fail_msg("%s: %s", cases[i], found);
     }
 }
@@ -96,7 +96,7 @@ static void conditions_and_loops_choose_steps(void **state)
             own->arena,
             "collective broadcast\nranks any\nchunks 1\n%s\nsend 7001 to 1\nend\nsend 7002 to 1\n",
             cases[i].head);
-        const char *words = st_arena_printf(own->arena, "from %d on", 7000 + cases[i].value);
+        const char *words = st_arena_printf(own->arena, "chunks from %d", 7000 + cases[i].value);
         const char *found = follow(own, table, dozen);
         if (strstr(found, words) == NULL)
             fail_msg("%s: %s", cases[i].head, found);
@@ -192,7 +192,7 @@ static void many_ranks_are_summed_up(void **state)
                                   "  for k = 1 to n-1\n    send 0 to k\n  end\nend\n";
     assert_string_equal(follow(*state, table, (st_steps_group){70, 70}), "");
     assert_contains(follow(*state, lacking, (st_steps_group){70, 70}),
-                    "rank 0 is left without the result: found values of 69 of 70 ranks in its "
+                    "rank 0 does not get the result: found values of 69 of 70 ranks in its "
                     "chunk 0");
 }
 
@@ -206,46 +206,49 @@ static void tables_that_go_wrong_are_refused(void **state)
         const char *words;
     } cases[] = {
         {REDUCE "reduce 0 from (r+1) mod n\nsend 0 to (r-1) mod n\n",
-         "t.steps:4: error: deadlock: rank 0 waits for a message of rank 1, which itself waits in "
+         "t.steps:4: error: deadlock: rank 0 waits for a message from rank 1, which waits in "
          "line 4"},
         {REDUCE "if r == 0\ncopy 0 from 1\nend\n", "t.steps:5: error: deadlock: rank 0 waits for a "
-                                                   "message of rank 1, which has no step left"},
+                                                   "message from rank 1, which has finished"},
         {REDUCE "send 0 to r xor 1\nreduce 0 from r xor 1\n", "" /* is fine */},
         {REDUCE "send 0 to r xor 1\nreduce 0 from r xor 1\nsend 0 to r xor 1\n"
                 "reduce 0 from r xor 1\n",
-         "t.steps:7: error: rank 0 counts a value twice"},
+         "t.steps:7: error: rank 0 adds a value twice"},
         {REDUCE "send 0 to r xor 1\nreduce 0 from r xor 1\nif r == 1\nsend 0 to 0\nend\n",
-         "t.steps:7: error: what rank 1 sends to rank 0 is never received"},
-        {CAST "if r == 1\nsend 1 to 0\nend\n", "t.steps:5: error: rank 1 sends chunk 1, which it "
-                                               "has not"},
+         "t.steps:7: error: rank 1 sends a message to rank 0 that is never received"},
+        {CAST "if r == 1\nsend 1 to 0\nend\n",
+         "t.steps:5: error: rank 1 sends chunk 1, which it does not have"},
         {CAST "if r == 0\nsend 0 to 1\nend\nif r == 1\nreduce 0 from 0\nend\n",
-         "t.steps:8: error: broadcast sums nothing up: expected 'copy'"},
+         "t.steps:8: error: broadcast does not sum values: expected 'copy'"},
         {CAST "if r == 0\nsend 0 to 1\nend\nif r == 1\ncopy 0 from 0\nend\n",
-         "rank 1 is left without the result: chunk 1 never comes to it"},
+         "rank 1 does not get the result: chunk 1 never reaches it"},
         {CAST "if r == 0\nsend 0 count 2 to 1\nend\nif r == 1\ncopy 0 from 0\nend\n",
-         "t.steps:8: error: rank 1 expects other chunks than rank 0 sends (line 5): found 2 of "
-         "them from 0 on, expected 1 from 0 on"},
+         "t.steps:8: error: rank 1 does not expect the chunks that rank 0 sends (line 5): found 2 "
+         "chunks from 0, expected 1 chunks from 0"},
         {CAST "if r == 0\nsend 0 to 1\nend\nif r == 1\ncopy 1 from 0\nend\n",
-         "found 1 of them from 0 on, expected 1 from 1 on"},
-        {CAST "send 0 count 3 to 1\n", "rank 0 has no such chunks: found 3 of them from 0 on, "
-                                       "expected from 0 to 1"},
-        {CAST "send 0 count 0 to 1\n", "found 0 of them from 0 on"},
-        {CAST "send 0-1 to 1\n", "found 1 of them from -1 on"},
-        {CAST "send 1 count 2 to 1\n", "found 2 of them from 1 on"},
-        {CAST "send 0 to 2\n", "rank 0 has no such partner: found rank 2, expected another one of "
-                               "0 to 1"},
-        {CAST "send 0 to 0\n", "found rank 0, expected another one of 0 to 1"},
+         "found 1 chunks from 0, expected 1 chunks from 1"},
+        {CAST "send 0 count 3 to 1\n",
+         "rank 0 uses chunks that do not exist: found 3 chunks from 0, "
+         "expected from 0 to 1"},
+        {CAST "send 0 count 0 to 1\n", "found 0 chunks from 0"},
+        {CAST "send 0-1 to 1\n", "found 1 chunks from -1"},
+        {CAST "send 1 count 2 to 1\n", "found 2 chunks from 1"},
+        {CAST "send 0 to 2\n",
+         "rank 0 uses a partner that does not exist: found rank 2, expected another rank from "
+         "0 to 1"},
+        {CAST "send 0 to 0\n", "found rank 0, expected another rank from 0 to 1"},
         {CAST "send 0 to 0-1\n", "found rank -1"},
-        {"collective all_gather\nranks any\nchunks 3\n", "3 chunks are not so many for each of 2 "
-                                                         "ranks"},
-        {"collective reduce_scatter\nranks any\nchunks 5\n", "5 chunks are not so many"},
-        {"collective all_to_all\nranks any\nchunks 2\n", "2 chunks are not so many"},
+        {"collective all_gather\nranks any\nchunks 3\n",
+         "3 chunks cannot be divided evenly among 2 "
+         "ranks"},
+        {"collective reduce_scatter\nranks any\nchunks 5\n", "5 chunks cannot be divided evenly"},
+        {"collective all_to_all\nranks any\nchunks 2\n", "2 chunks cannot be divided evenly"},
         {"collective all_reduce\nranks any\nchunks 0\n", "the message has no chunks"},
-        {"collective all_reduce\nranks 3\nchunks 1\n", "the table does not hold for 2 ranks"},
+        {"collective all_reduce\nranks 3\nchunks 1\n", "the table does not support 2 ranks"},
         {REDUCE "for a = 1 to 1000\nfor b = 1 to 1000\nend\nend\n",
-         "loops without a step: expected a send or receive within 200000 rounds"},
+         "loops without steps take too long: expected a send or receive within 200000 iterations"},
         {"collective all_reduce\nranks any\nchunks 2^28\n",
-         "2 ranks with 268435456 chunks are more than can be followed"},
+         "2 ranks with 268435456 chunks are too many to simulate"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *found = follow(*state, cases[i].text, (st_steps_group){2, 2});
@@ -263,9 +266,10 @@ static void collectives_differ_in_what_they_need(void **state)
         const char *head;
         const char *words; /* NULL: it is done */
     } cases[] = {{"collective all_gather\nranks 2\nchunks 2\n", NULL},
-                 {"collective reduce_scatter\nranks 2\nchunks 2\n", "is left without the result"},
-                 {"collective broadcast\nranks 2\nchunks 2\n", "rank 1 sends chunk 1, which it has "
-                                                               "not"}};
+                 {"collective reduce_scatter\nranks 2\nchunks 2\n", "does not get the result"},
+                 {"collective broadcast\nranks 2\nchunks 2\n",
+                  "rank 1 sends chunk 1, which it does "
+                  "not have"}};
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *table = st_arena_printf(own->arena, "%s%s", cases[i].head, swap);
@@ -319,29 +323,30 @@ static void texts_that_are_no_tables_are_refused(void **state)
         const char *words;
     } cases[] = {
         {"", "t.steps:1:"},
-        {"chunks 1\n", "the table names no collective"},
-        {"collective all_reduce\nranks any\n", "the table names no chunks"},
-        {"send 0 to 1\n", "a step before 'collective NAME'"},
+        {"chunks 1\n", "the table has no 'collective' line"},
+        {"collective all_reduce\nranks any\n", "the table has no 'chunks' line"},
+        {"send 0 to 1\n", "the first line must be 'collective NAME'"},
         {"collective all_reduces\n", "unknown collective 'all_reduces'"},
         {"collective all_reduc\n", "unknown collective 'all_reduc'"},
         {
             REDUCE "ranks 4\n",
             "t.steps:4:",
         },
-        {REDUCE "ranks 4\n", "a second 'ranks': expected one, that of line 2"},
-        {REDUCE "chunks 4\n", "a second 'chunks': expected one, that of line 3"},
-        {REDUCE "collective broadcast\n", "a second 'collective': expected one, that of line 1"},
-        {REDUCE "end\n", "an 'end' of nothing"},
+        {REDUCE "ranks 4\n", "duplicate 'ranks': expected only the one in line 2"},
+        {REDUCE "chunks 4\n", "duplicate 'chunks': expected only the one in line 3"},
+        {REDUCE "collective broadcast\n",
+         "duplicate 'collective': expected only the one in line 1"},
+        {REDUCE "end\n", "'end' without a loop or condition"},
         {REDUCE "for k = 0 to 1\n\nsend 0 to 1\n", "t.steps:4:"},
-        {REDUCE "if r == 0\n", "a loop or condition without 'end'"},
+        {REDUCE "if r == 0\n", "a loop or condition has no 'end'"},
         {REDUCE "if r\nend\n", "expected a comparison, found ''"},
-        {REDUCE "for n = 0 to 1\nend\n", "'n' has a meaning already"},
-        {REDUCE "for k = 0 to 1\nfor k = 0 to 1\nend\nend\n", "'k' has a meaning already"},
+        {REDUCE "for n = 0 to 1\nend\n", "'n' is already defined"},
+        {REDUCE "for k = 0 to 1\nfor k = 0 to 1\nend\nend\n", "'k' is already defined"},
         {REDUCE "for k 0 to 1\nend\n", "expected '=', found '0 to 1'"},
-        {REDUCE "for 3 = 0 to 1\nend\n", "expected the name of a variable"},
+        {REDUCE "for 3 = 0 to 1\nend\n", "expected a variable name"},
         {REDUCE "sent 0 to 1\n", "unknown step 'sent 0 to 1'"},
-        {"collective all_reduce\nranks 0\n", "no number of ranks"},
-        {"collective all_reduce\nranks many\n", "no number of ranks"},
+        {"collective all_reduce\nranks 0\n", "invalid number of ranks"},
+        {"collective all_reduce\nranks many\n", "invalid number of ranks"},
         {REDUCE "for a = 0 to 1\nfor b = 0 to 1\nfor c = 0 to 1\nfor d = 0 to 1\nfor e = 0 to 1\n"
                 "for f = 0 to 1\nfor h = 0 to 1\nfor i = 0 to 1\nfor j = 0 to 1\n",
          "t.steps:12:"},

@@ -143,21 +143,22 @@ static void groups_are_chosen_that_the_table_and_the_nodes_hold(void **state)
         lines++;
     assert_int_equal(lines, 3 + 6);
     expect_refused(own, (st_steps_request){.steps = "fixed"},
-                   "the table holds for 17 ranks; give --ranks");
+                   "the table supports 17 ranks; use --ranks");
 }
 
 static void groups_without_a_place_are_refused(void **state)
 {
     expect_refused(*state, (st_steps_request){.steps = "ring", .ranks = 6, .topology = "rack"},
-                   "6 ranks do not share nodes of 4 evenly; give --per-node");
-    expect_refused(*state, (st_steps_request){.steps = "ring", .ranks = 6, .per_node = 4},
-                   "6 ranks do not share nodes of 4 evenly; give a --per-node that divides");
+                   "6 ranks cannot be spread evenly over nodes of 4; use --per-node");
+    expect_refused(
+        *state, (st_steps_request){.steps = "ring", .ranks = 6, .per_node = 4},
+        "6 ranks cannot be spread evenly over nodes of 4; use a --per-node that divides");
     expect_refused(*state, (st_steps_request){.steps = "ring", .ranks = 20, .topology = "rack"},
-                   "rack: error: no place for 20 ranks: the topology has fewer ranks");
+                   "rack: error: cannot place 20 ranks: the topology has fewer ranks");
     expect_refused(
         *state,
         (st_steps_request){.steps = "ring", .ranks = 8, .topology = "rack", .gpus_per_node = 3},
-        "nodes of 3 GPUs, where those of the topology have 4");
+        "nodes of 3 GPUs do not match the nodes of 4 GPUs of the topology");
     expect_refused(*state, (st_steps_request){.steps = "doubling", .ranks = 6}, "6");
     expect_refused(*state, (st_steps_request){.steps = "rings"}, "'rings'");
     expect_refused(*state, (st_steps_request){.steps = "ring", .topology = "racks"}, "'racks'");

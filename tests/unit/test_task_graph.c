@@ -115,10 +115,9 @@ static void a_instance_with_too_few_members_names_who_came(void **state)
                                         .key_ranks = 3});
     }
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_VALUE);
-    assert_string_equal(
-        said(self->errors),
-        "error: task 0 'all_reduce' of rank 4 (communication) does not meet as many "
-        "tasks as it should: found 2 (of ranks 4, 6), expected 3\n");
+    assert_string_equal(said(self->errors),
+                        "error: task 0 'all_reduce' of rank 4 (communication) has a wrong number "
+                        "of partners: found 2 (of ranks 4, 6), expected 3\n");
     assert_int_equal(st_graph_seal(self->graph, NULL), ST_ERR_USAGE);
     assert_null(st_replay_create(self->graph));
 }
@@ -133,7 +132,7 @@ static void partners_must_agree_on_their_number(void **state)
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_VALUE);
     assert_string_equal(
         said(self->errors),
-        "error: task 1 of rank 1 (communication) meets another number of ranks than "
+        "error: task 1 of rank 1 (communication) waits for a different number of ranks than "
         "its partners: found 3, expected 2\n");
 }
 
@@ -144,7 +143,7 @@ static void a_instance_nobody_comes_to_is_refused(void **state)
     assert_int_equal(st_graph_instance(self->graph, 2, &instance, self->errors), ST_OK);
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_VALUE);
     assert_string_equal(said(self->errors),
-                        "error: nobody comes to instance 1: found 0, expected 2\n");
+                        "error: instance 1 has no tasks: found 0, expected 2\n");
 }
 
 static void a_deadlock_is_reported_as_its_cycle(void **state)
@@ -208,7 +207,8 @@ static void a_long_cycle_is_shortened_in_the_message(void **state)
     }
     edge(self, 49, 0);
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_CYCLE);
-    assert_non_null(strstr(said(self->errors), "waits for 42 more, the last of which waits for"));
+    assert_non_null(
+        strstr(said(self->errors), "waits for 42 more tasks; the last of them waits for"));
 }
 
 static void what_does_not_exist_is_refused(void **state)
@@ -252,8 +252,8 @@ static void what_does_not_exist_is_refused(void **state)
     assert_int_equal(
         st_graph_category(self->graph, "gemm", ST_WORK_COMMUNICATION, &category, self->errors),
         ST_ERR_VALUE);
-    assert_string_equal(said(self->errors), "error: category 'gemm' counts for two things: found "
-                                            "communicating, expected computing\n");
+    assert_string_equal(said(self->errors), "error: category 'gemm' has two kinds of work: found "
+                                            "communication, expected computation\n");
 }
 
 static void a_sealed_graph_takes_nothing_more(void **state)
@@ -265,7 +265,7 @@ static void a_sealed_graph_takes_nothing_more(void **state)
     replay(self);
     assert_int_equal(st_graph_add(self->graph, &(st_task_spec){.resource = on}, NULL, self->errors),
                      ST_ERR_USAGE);
-    assert_string_equal(said(self->errors), "error: a sealed task graph takes no further tasks\n");
+    assert_string_equal(said(self->errors), "error: cannot add tasks to a sealed task graph\n");
     assert_int_equal(st_graph_edge(self->graph, task, task, ST_EDGE_USER, NULL), ST_ERR_USAGE);
     assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_ERR_USAGE);
     assert_int_equal(st_graph_resource(self->graph, 1, ST_RESOURCE_HOST, "", &number, NULL),

@@ -131,18 +131,18 @@ static void faults_are_told(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"", "the name of a plugin is missing"},
-        {":a=1", "--refine :a=1: error: the name of a plugin is missing"},
-        {"mine:", "wrong option of a plugin: found '', expected NAME=VALUE"},
-        {"mine:a=1,", "wrong option of a plugin: found ''"},
-        {"mine:=3", "wrong option of a plugin: found '=3'"},
-        {"mine:a", "wrong option of a plugin: found 'a', expected NAME=VALUE, as in"},
+        {"", "missing plugin name"},
+        {":a=1", "--refine :a=1: error: missing plugin name"},
+        {"mine:", "invalid plugin option: found '', expected NAME=VALUE"},
+        {"mine:a=1,", "invalid plugin option: found ''"},
+        {"mine:=3", "invalid plugin option: found '=3'"},
+        {"mine:a", "invalid plugin option: found 'a', expected NAME=VALUE, as in"},
         {"mine:a=1,a=2", "'a' is given twice"},
         {"mine:profile=a,profile=b", "'profile' is given twice"},
         {"mine:fallback=error,fallback=error", "'fallback' is given twice"},
         {"mine:fallback=Formula", "fallback: found 'Formula', expected formula or error"},
-        {"mine+mine", "--refine: error: plugin 'mine' is named twice"},
-        {"mine+none", "'none' stands alone"},
+        {"mine+mine", "--refine: error: plugin 'mine' is given twice"},
+        {"mine+none", "'none' cannot be combined with plugins"},
         {"mine:fallback=x,a", "found 'a'"}, /* both are reported */
     };
     fixture *own = *state;
@@ -170,7 +170,7 @@ static void there_are_limits(void **state)
     assert_int_equal(
         st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "there are more than 32 plugins"));
+    assert_non_null(strstr(said(own), "more than 32 plugins"));
     st_errors_clear(own->errors);
     st_buffer_free(&text);
     st_buffer_text(&text, "p:");
@@ -180,7 +180,7 @@ static void there_are_limits(void **state)
     assert_int_equal(
         st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "there are too many options"));
+    assert_non_null(strstr(said(own), "too many options"));
     st_errors_clear(own->errors);
     for (size_t i = 0; i < 66000; i++)
         st_buffer_text(&text, "x");
@@ -188,7 +188,7 @@ static void there_are_limits(void **state)
     assert_int_equal(
         st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "longer than 65536 bytes"));
+    assert_non_null(strstr(said(own), "exceeds 65536 bytes"));
     st_buffer_free(&text);
 }
 
@@ -215,7 +215,7 @@ static void columns_are_split(void **state)
     assert_int_equal(
         st_refine_columns("a|b|c|d|e|f|g|h|i", own->arena, &columns, &count, own->errors),
         ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "there are more than 8 columns"));
+    assert_non_null(strstr(said(own), "more than 8 columns"));
 }
 
 /* What st_refine_words reads, st_refine_text says. */

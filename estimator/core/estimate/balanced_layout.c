@@ -16,7 +16,7 @@
 
 enum { MOST_DEPTHS = ST_BALANCE_DEPTHS + 1, FIRST = 0, LAST, DEPTH, KIND };
 /* A number holds 48 bits of costs exactly, besides the depths; finer steps than 1/64 of the
- * dearest part would only tell apart what is balanced alike. */
+ * dearest part would only distinguish equally balanced layouts. */
 #define MOST_CODES (UINT64_C(1) << 48)
 enum { MOST_STEPS = 64 };
 
@@ -34,7 +34,7 @@ static size_t list_kinds(const st_stage_plan *plan, size_t kinds[ST_LAYER_KINDS]
     return count;
 }
 
-/* Steps of a cost of which `count` fit into a number. */
+/* Steps of a cost such that `count` fit into a number. */
 static uint64_t steps_of(size_t count)
 {
     uint64_t steps = MOST_STEPS + 1;
@@ -181,7 +181,7 @@ static int64_t pace_of(const cutter *own)
     return pace;
 }
 
-/* What the pace does not tell apart. */
+/* Ties that the pace does not break. */
 static void judge_rest(const cutter *own, goodness *found)
 {
     const st_division *division = own->division;

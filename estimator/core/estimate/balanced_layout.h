@@ -23,7 +23,7 @@ double st_balance_code(const st_stage_plan *plan, const double *arguments);
 double st_balance_depths(double code);
 
 /* The layout of a division for such a number, 0: all layers cost the same. Lives until this thread
- * asks for another one. NULL: some place would be empty, or there is no memory. */
+ * asks for another one. NULL: some place would be empty, or out of memory. */
 const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *division,
                                  double code);
 

@@ -45,7 +45,7 @@ static const char *value_text(const brief *self, const char *name, double value,
 
 /* ---- the answer ---- */
 
-/* "52.19 of 80 GiB": the unit stands once where it is the same. */
+/* "52.19 of 80 GiB": a common unit is written once. */
 static const char *of_limit(const brief *self, const st_summary_bar *bar, char *text)
 {
     char limit[ST_QUANTITY_TEXT];
@@ -81,7 +81,7 @@ static void add_fit(const brief *self, const char **line)
     }
 }
 
-/* Its first number stands out. */
+/* Highlights its first number. */
 static void say_line(st_node *root, const char *line)
 {
     size_t first = strcspn(line, ",");
@@ -135,7 +135,7 @@ typedef struct bar_rows {
     const st_summary_bar *bar;
     st_bars *bars;
     double total;
-    double scale; /* what the whole width stands for */
+    double scale; /* the value of the whole width */
     double start; /* where the next part begins */
     size_t member;
     size_t count;
@@ -261,7 +261,7 @@ static void say_cells(const brief *self)
 
 /* ---- what matters most ---- */
 
-/* Constants: what a plan or a model consists of stands in the head. */
+/* Constants; the plan and the model are in the head. */
 static bool is_constant(const st_effect *effect)
 {
     const char *key = effect->input->input->from;
@@ -276,7 +276,7 @@ static bool is_constant(const st_effect *effect)
     return !given && !neutral && (effect->is_cluster || st_input_is_assumed(effect->input));
 }
 
-/* The more rows of bars there are, the fewer stand below them. */
+/* The more rows of bars, the fewer lines below them. */
 static size_t most_effects(size_t bars)
 {
     size_t over = bars > USUAL_BARS ? bars - USUAL_BARS : 0;
@@ -357,10 +357,10 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
         bars += say_bar(&self, &self.summary->bars[i]);
     if (self.summary->bar_count == 0)
         say_cells(&self);
-    /* Plugins stand in the head; which cells they have a part in is told with all cells. */
+    /* Plugins are in the head; the cells that they refine are listed with all cells. */
     const st_estimate *refined_estimate = self.estimate;
     if (refined_estimate->plugin_count != 0)
-        st_say(self.root, "\n%zu cell%s refined by plugins, told with --all\n",
+        st_say(self.root, "\n%zu cell%s refined by plugins (list with --all)\n",
                refined_estimate->refined_count, refined_estimate->refined_count == 1 ? "" : "s");
     say_effects(&self, bars);
     if (!wanted->quiet)

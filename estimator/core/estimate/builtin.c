@@ -21,7 +21,7 @@ static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors 
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function != NULL && function->formula == NULL)
             return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
-                           "model.layer_list has no value; sheet %s looks into layers" ST_EXPECTED
+                           "sheet %s requires model.layer_list" ST_EXPECTED
                            "the name of a list in configs/layers",
                            st_sheet_name(sheet));
     }
@@ -66,7 +66,7 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
     if (wanted == 0) {
         if (st_job_is_own(job, list))
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, list->place,
-                      "model.layer_list has no effect on the estimate: sheet %s does not look into "
+                      "model.layer_list has no effect on the estimate: sheet %s does not use "
                       "layers",
                       st_sheet_name(sheet));
         return ST_OK;

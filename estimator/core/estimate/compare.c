@@ -12,7 +12,7 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* What a value stands for: an enumeration's numbers mean nothing across two sheets. */
+/* The meaning of a value: an enumeration's numbers mean nothing across two sheets. */
 static bool same_value(const st_compared *row, const st_type *type_b)
 {
     char texts[2][ST_QUANTITY_TEXT];
@@ -163,7 +163,7 @@ void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_r
     st_node *rows = st_put_list(root, "rows");
     st_result_csv(result, "rows", "kind,name,a,b,unit,.doc=meaning");
     if (comparison->count == 0) {
-        st_say(root, "no input and no cell of the report differs\n");
+        st_say(root, "all inputs and cells of the report are equal\n");
         return;
     }
     st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);

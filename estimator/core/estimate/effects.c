@@ -190,8 +190,7 @@ void st_effects_tell(const st_estimate *estimate, st_errors *errors)
         if (!is_asked_for(estimate, i) || estimate->effects[i].anywhere)
             continue;
         (void)st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
-                        "%s changes no number here: nothing that is shown of the job depends on it",
-                        value->path);
+                        "%s has no effect: no value in the report depends on it", value->path);
     }
 }
 

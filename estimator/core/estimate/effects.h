@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an estimate depends on: every number that was put in is raised by a tenth, one at a time,
- * and the program runs again. It tells which constant of a cluster is worth having more of, and
+ * and the program runs again. It shows which constant of a cluster is worth increasing, and
  * which assumptions do not matter to the job at all.
  */
 #ifndef STEPTIME_ESTIMATE_EFFECTS_H
@@ -13,9 +13,9 @@
 
 typedef struct st_effect {
     const st_bound_input *input;
-    double change;   /* of the first shown value, as a share of it; 0 for what is no number */
+    double change;   /* of the first shown value, as a share of it; 0 if it is not a number */
     bool anywhere;   /* some shown value changes */
-    bool is_cluster; /* a quantity or share of the cluster, of which one could have more */
+    bool is_cluster; /* a quantity or share of the cluster that could be increased */
 } st_effect;
 
 /*

@@ -12,7 +12,7 @@
 
 enum { BANDS_MAX = 2000 };
 
-/* ---- of which kind ---- */
+/* ---- kinds ---- */
 
 static const char *section_of(const st_job *job, const char *section)
 {
@@ -64,8 +64,8 @@ static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const
                  fabs(value) <= most;
     if (!right)
         ST_NOTE(reader, ST_ERR_VALUE, node != NULL ? node->place : map->place,
-                "'%s' is no number that can stand here" ST_FOUND "'%s'" ST_EXPECTED "at most %g",
-                key, text, most);
+                "invalid number for '%s'" ST_FOUND "'%s'" ST_EXPECTED "at most %g", key, text,
+                most);
     return right ? value : 0;
 }
 
@@ -135,12 +135,12 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
 const char *st_error_band_text(const st_error_band *band, st_arena *arena)
 {
     if (!band->has_table)
-        return "not known: no estimate of this sheet was compared with measured steps";
+        return "not known: no measured steps for this sheet";
     const st_error_kind *kind = &band->kind;
     const char *gpu = kind->gpu[0] != '\0' ? kind->gpu : "a GPU of its own";
     bool has_stack = kind->stack[0] != '\0';
     if (band->rows == 0)
-        return st_arena_printf(arena, "not known: no measured step of this kind (%s, %s, %s%s%s)",
+        return st_arena_printf(arena, "not known: no measured steps of this kind (%s, %s, %s%s%s)",
                                gpu, kind->precision, kind->model, has_stack ? ", " : "",
                                kind->stack);
     return st_arena_printf(
@@ -149,7 +149,7 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
         "%zu row%s%s%s",
         gpu, kind->precision, kind->model, has_stack ? kind->stack : "any stack",
         100.0 * band->median, 100.0 * band->nine_of_ten, band->rows, band->rows == 1 ? "" : "s",
-        band->fitted == band->rows ? ", all used in a fit" : "",
+        band->fitted == band->rows ? ", all used in fits" : "",
         band->is_refined ? ", all estimated without plugins" : "");
 }
 

@@ -22,7 +22,7 @@ typedef struct st_error_band {
     double median;       /* of the absolute errors */
     double nine_of_ten;  /* that nine of ten absolute errors do not exceed */
     double bias;         /* their mean with its sign; above 0 estimates are too high */
-    const char *sources; /* folders of validation/, "" where there are no rows */
+    const char *sources; /* folders of validation/, "" without rows */
 } st_error_band;
 
 /*
@@ -36,7 +36,7 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
 /* "rows like this within 6 % (median) and 14 % (9 of 10), 31 rows"; lives in the arena. */
 const char *st_error_band_text(const st_error_band *band, st_arena *arena);
 
-/* "6 % / 14 %" for a column, "not known" where there are no rows; lives in the arena. */
+/* "6 % / 14 %" for a column, "not known" without rows; lives in the arena. */
 const char *st_error_band_short(const st_error_band *band, st_arena *arena);
 
 /* The member `error_band`: null where it is NULL. */

@@ -43,8 +43,8 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
         const st_job_value *value = st_job_value_of(estimate->job, ST_KEY_SHEET);
         if (value == NULL || value->origin == ST_ORIGIN_NONE)
             return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
-                           "the job names no sheet" ST_HINT
-                           "add 'sheet: NAME' to the job or give --sheet NAME");
+                           "the job has no 'sheet'" ST_HINT
+                           "add 'sheet: NAME' to the job or use --sheet NAME");
         name = value->text;
         if (strchr(name, '/') == NULL) /* a path is relative to the job's file already */
             self.place = value->place;

@@ -73,7 +73,7 @@ size_t st_estimate_input(const st_estimate *estimate, const char *name);
 /* Goes without the library's providers that replay a plan; false when out of memory. */
 bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
-/* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
+/* Chooses the cells of the sheet's report, or every cell with `all` or without a report. */
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;
 
 /* What the job of an estimate cannot have; false when out of memory. */
@@ -82,7 +82,7 @@ bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena,
 /* Whether a cell is a member of a family that the job cannot have. */
 bool st_estimate_is_absent(st_absence *absence, const char *name);
 
-/* values[i]: a cell or an input by name, beside what is shown; checks are left out. */
+/* values[i]: a cell or an input by name, in addition to what is shown; without checks. */
 st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
                            st_arena *arena, double *values, st_errors *errors) ST_NODISCARD;
 

@@ -91,7 +91,7 @@ static void say_stack(const st_estimate *estimate, st_node *root)
     if (stack != NULL)
         st_say_fact(root, "stack", LABEL_WIDTH,
                     st_arena_printf(root->result->arena, "%s (%s)%s", stack->title, stack->name,
-                                    stack->is_default ? ", assumed: the job names none" : ""));
+                                    stack->is_default ? ", assumed: not set in the job" : ""));
 }
 
 static void put_stack(const st_estimate *estimate, st_node *job)
@@ -187,7 +187,7 @@ static void put_cells(const st_estimate *estimate, st_node *root, st_table *tabl
  */
 static void put_effects(const st_estimate *estimate, st_node *root, st_table *table)
 {
-    const double least = 0.0005; /* below it, 0.0 % would stand there */
+    const double least = 0.0005; /* below it, it would print as 0.0 % */
     size_t count = 0;
     const st_effect **sorted =
         st_arena_alloc(root->result->arena, estimate->input_count + 1, sizeof *sorted);
@@ -240,7 +240,7 @@ static void fill_input(const void *context, size_t index, st_node *row)
     put_input(&((const st_estimate *)context)->inputs[index], row);
 }
 
-/* "data sheet; configs/models/gpt-3b.yaml:7": why a value is what it is. */
+/* "data sheet; configs/models/gpt-3b.yaml:7": where a value comes from. */
 static void put_origin(const st_estimate *estimate, const st_bound_input *input, st_node *row)
 {
     const st_job_value *from = input->from;
@@ -257,7 +257,7 @@ static void put_origin(const st_estimate *estimate, const st_bound_input *input,
                       from->source != NULL ? "; " : "", st_text_or_empty(from->place.file));
 }
 
-/* A default that changes no number shown, or stands at its zero, is not worth a line. */
+/* Omits defaults that change no shown number or are zero. */
 static bool is_worth_showing(const st_estimate *estimate, size_t index)
 {
     const st_bound_input *input = &estimate->inputs[index];
@@ -271,8 +271,8 @@ static void say_left_out(size_t count, bool alone, st_node *root)
         return;
     if (alone)
         st_say_title(root, "Assumptions");
-    st_say(root, "  %zu %s%s 0 or change%s nothing here; --json has all\n", count,
-           alone ? "" : "more ", count == 1 ? "default is" : "defaults are", count == 1 ? "s" : "");
+    st_say(root, "  %zu %s%s 0 or without effect; list all with --json\n", count,
+           alone ? "" : "more ", count == 1 ? "default is" : "defaults are");
 }
 
 static void put_assumptions(const st_estimate *estimate, st_node *root, st_table *sections)

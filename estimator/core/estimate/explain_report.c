@@ -93,7 +93,7 @@ static st_table *say_inputs(st_node *node, size_t indent)
     return st_say_table(node, columns, ST_COUNT(columns), indent);
 }
 
-/* Adds an input step that stands for the first time. */
+/* Adds an input step that appears for the first time. */
 static void add_input(const explain_writer *writer, const st_explanation *step, st_table *table)
 {
     size_t index = input_index(writer, step);
@@ -165,12 +165,12 @@ static void say_result(const st_explanation *step, size_t column, st_node *node)
            step->formula[0] != '\0' && step->refusal[0] == '\0' ? ", in place of the formula" : "");
 }
 
-/* The equals signs of all lines stand below each other. */
+/* Aligns the equals signs of all lines. */
 static void say_formula(const explain_writer *writer, const st_explanation *step, size_t indent,
                         st_node *node)
 {
     st_buffer left = {0};
-    /* What stands before the equals sign: a cell's name, or a function with its arguments. */
+    /* The left side of the equation: a cell's name, or a function with its arguments. */
     const st_sheet_function *function =
         step->kind == ST_EXPLAIN_FUNCTION
             ? st_sheet_find_function(writer->estimate->sheet, step->name)
@@ -223,7 +223,7 @@ static void say_step(const explain_writer *writer, const st_explanation *step, s
         {0}, {.ink = ST_INK_NAME}, {.joined = true}, {.elastic = true}};
     if (step->refusal[0] != '\0') {
         say_indent(node, indent);
-        st_say(node, "%s refuses: %s; the formula stands\n", step->provider, step->refusal);
+        st_say(node, "%s refuses: %s; the formula is used\n", step->provider, step->refusal);
     }
     st_table *term_table = st_say_table(node, columns, 4, indent);
     for (size_t i = 0; i < step->term_count; i++) {
@@ -238,7 +238,7 @@ static void say_step(const explain_writer *writer, const st_explanation *step, s
     }
     if (step->cut) {
         say_indent(node, indent);
-        st_say_ink(node, ST_INK_FAINT, "(a larger --depth shows more)");
+        st_say_ink(node, ST_INK_FAINT, "(increase --depth to show more)");
         st_say(node, "\n");
     }
     say_repeats(writer, step, false, indent, node);

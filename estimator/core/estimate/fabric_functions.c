@@ -117,7 +117,7 @@ static st_status price_pattern(fabric_function *own, kept_price *kept)
         !shared->topology->reduces)
         return status;
     pattern = (st_pattern){.way = ST_WAY_SUMMED};
-    kept->origin = "a ring, or sums in the network where these are faster";
+    kept->origin = "a ring, or reduction in the network where it is faster";
     return st_price_pattern(shared->topology, &kept->site, &pattern, shared->arena, &kept->summed);
 }
 
@@ -148,9 +148,8 @@ static const kept_price *find_price(fabric_function *own, const double *row)
         bool by_steps = own->steps != NULL && st_steps_fit(own->steps, &group);
         st_status status = by_steps ? price_steps(own, kept) : price_pattern(own, kept);
         if (status != ST_OK && kept->refusal == NULL)
-            kept->refusal = status == ST_ERR_LIMIT
-                                ? "more messages than can be laid over the topology"
-                                : "out of memory";
+            kept->refusal = status == ST_ERR_LIMIT ? "too many messages to price on the topology"
+                                                   : "out of memory";
     }
     own->count++;
     return kept;
@@ -212,14 +211,14 @@ static st_status explain(void *context, const double *const *columns, st_arena *
     if (kept == NULL || !isfinite(value)) {
         const char *text = kept != NULL && kept->refusal != NULL
                                ? kept->refusal
-                               : "a group whose ranks are no whole numbers, or too many of them";
+                               : "the group has too many ranks, or a fractional number of them";
         account->refusal = st_arena_copy(arena, text, strlen(text));
     } else if (value > 0 && kept->origin != NULL) {
         double fixed_s = value_of(kept, 1e-300);
         terms[account->count++] = (st_provider_term){
             .name = "origin", .text = st_arena_copy(arena, kept->origin, strlen(kept->origin))};
         add_term(account, terms, "latency", fixed_s, "start and hops of all rounds");
-        add_term(account, terms, "bytes", value - fixed_s, "over the busiest links of the rounds");
+        add_term(account, terms, "bytes", value - fixed_s, "over the busiest link of each round");
     }
     (void)pthread_mutex_unlock(&own->shared->lock);
     return ST_OK;
@@ -273,7 +272,7 @@ static st_status load_steps(const st_paths *paths, const st_job_value *name, st_
     function->steps_name = name->text;
     if (status == ST_OK && st_steps_collective(function->steps) != function->row->collective)
         return st_fail(errors, ST_ERR_VALUE, name->place,
-                       "%s is a table of %s" ST_EXPECTED "one of %s", name->text,
+                       "%s implements %s" ST_EXPECTED "a table of %s", name->text,
                        st_collective_name(st_steps_collective(function->steps)),
                        function->row->name);
     return status;
@@ -360,8 +359,7 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
             const st_job_value *table = rows[i].key != NULL ? given(job, rows[i].key) : NULL;
             if (table != NULL)
                 return st_fail(errors, ST_ERR_NAME, table->place,
-                               "%s needs a topology, whose links price its steps" ST_EXPECTED
-                               "cluster.topology",
+                               "%s requires a topology" ST_EXPECTED "cluster.topology",
                                rows[i].key);
         }
         return ST_OK;

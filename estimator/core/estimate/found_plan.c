@@ -40,11 +40,11 @@ void st_found_plan_put(const st_found_plan *found, st_node *root)
     put_texts(map, "assumed", found->assumed, found->assumed_count);
     if (found->passed > 0)
         st_say(root,
-               "%-*sthe plan of least %s: %" PRIu64 " plans compared, of which %" PRIu64
+               "%-*sthe plan with the lowest %s: %" PRIu64 " plans compared, %" PRIu64
                " pass all checks\n",
                LABEL_WIDTH, "found", found->goal, found->plans, found->passed);
     else
-        st_say(root, "%-*snone of %" PRIu64 " plans passes all checks: this is the nearest to it\n",
+        st_say(root, "%-*snone of %" PRIu64 " plans passes all checks; this one is the closest\n",
                LABEL_WIDTH, "found", found->plans);
     say_texts(root, "", "--set ", found->sets, found->set_count);
     say_texts(root, "assumed", "", found->assumed, found->assumed_count);

@@ -9,10 +9,10 @@
 typedef struct st_found_plan {
     const char *goal;        /* the cell that was minimised */
     uint64_t plans;          /* that were compared */
-    uint64_t passed;         /* of which so many passed all checks; 0: this one is the nearest */
+    uint64_t passed;         /* that passed all checks; 0: this one is the nearest */
     const char *const *sets; /* "parallel.tp=4" */
     size_t set_count;
-    const char *const *assumed; /* "--batch=512", what nobody gave beside the plan */
+    const char *const *assumed; /* "--batch=512", defaults used besides the plan */
     size_t assumed_count;
 } st_found_plan;
 

@@ -305,7 +305,7 @@ st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_c
     if (index - estimate->input_count < count)
         return give_cell(self, &cells[index - estimate->input_count], cell, errors);
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "no cell %zu" ST_EXPECTED "an index below %zu", index,
+                   "cell index %zu is out of range" ST_EXPECTED "an index below %zu", index,
                    estimate->input_count + count);
 }
 
@@ -339,10 +339,11 @@ st_status st_estimate_check_at(const st_estimate *estimate, size_t index, st_est
     const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
     if (!is_computed(estimate))
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "checks are known once an estimate is computed");
+                       "checks are not available before the estimate is computed");
     if (index >= count)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "no check %zu" ST_EXPECTED "an index below %zu", index, count);
+                       "check index %zu is out of range" ST_EXPECTED "an index below %zu", index,
+                       count);
     const st_estimate_check found = {.formula = checks[index].formula,
                                      .holds = estimate->checks[index] == 1,
                                      .is_warning = checks[index].warning,

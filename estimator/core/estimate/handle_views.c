@@ -42,7 +42,7 @@ static const char *cell_of_role(const st_sheet *sheet, const char *name, st_erro
                 return cell;
         }
         (void)st_fail(errors, ST_ERR_NAME, (st_place){0},
-                      "no cell of sheet '%s' fills the role '%s'" ST_EXPECTED "%s",
+                      "sheet '%s' has no cell with the role '%s'" ST_EXPECTED "%s",
                       st_sheet_name(sheet), name, row->doc);
         return NULL;
     }
@@ -73,7 +73,7 @@ static st_status read_view(const st_estimate_view *view, st_estimate_view *asked
     st_status status = st_sized_take(view, asked, sizeof *asked, errors);
     if (status == ST_OK && (unsigned)asked->form > ST_ESTIMATE_CSV)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "no form %d" ST_EXPECTED "text, JSON or CSV", (int)asked->form);
+                       "unknown form %d" ST_EXPECTED "text, JSON or CSV", (int)asked->form);
     return status;
 }
 
@@ -108,10 +108,10 @@ static st_status read_explain_view(const st_estimate_view *view, const char *cel
         return status;
     if (asked->form == ST_ESTIMATE_CSV)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "an explanation is no table" ST_EXPECTED "text or JSON");
+                       "an explanation cannot be a table" ST_EXPECTED "text or JSON");
     if (asked->digits > DIGITS_MAX)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "wrong number of digits" ST_FOUND "%zu" ST_EXPECTED "from 1 to 17, or 0",
+                       "invalid number of digits" ST_FOUND "%zu" ST_EXPECTED "from 1 to 17, or 0",
                        asked->digits);
     bool is_short = asked->levels > 0 && asked->levels <= DEPTH_MAX;
     *wanted = (st_explain_view){.cell = cell,

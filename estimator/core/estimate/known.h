@@ -11,7 +11,7 @@
 
 typedef enum st_known_kind { ST_KNOWN_LAYOUTS, ST_KNOWN_REPLAYS, ST_KNOWN_KINDS } st_known_kind;
 
-/* The calling thread's memory of a kind, zeros at first; NULL where there is no room. `release`
+/* The calling thread's memory of a kind, zeros at first; NULL when out of memory. `release`
  * frees what it holds, not itself. */
 void *st_known_here(st_known_kind kind, size_t size_bytes, void (*release)(void *own));
 

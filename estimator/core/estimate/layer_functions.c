@@ -87,7 +87,7 @@ static double bucket_size(const void *layers, const double *arguments)
     return place >= 1 && place <= (double)curve.count ? curve.bytes[(size_t)place - 1] : 0;
 }
 
-/* arguments: first cap, cap, width, backward pass, slowdown of the pass beside an all-reduce, time
+/* arguments: first cap, cap, width, backward pass, slowdown of the pass during an all-reduce, time
  * of an all-reduce of each size */
 static st_bucket_outcome run_buckets(const st_layers *layers, const double *arguments)
 {

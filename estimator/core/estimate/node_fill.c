@@ -6,7 +6,7 @@
 
 enum { FARTHEST = 1000 }; /* of a number of GPUs that is offered instead */
 
-/* Whether every number fills nodes of which so many GPUs are used, or a part of one. */
+/* Whether every number fills nodes with that many used GPUs, or a part of one. */
 static bool fits(const st_node_counts *counts, double used)
 {
     for (size_t i = 0; i < counts->count; i++)

@@ -159,7 +159,7 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
-/* The passes of one chunk of the model; false where one is no time. */
+/* The passes of one chunk of the model; false where a time is invalid. */
 static bool fill_place(const double *arguments, const st_place_counts *counts, bool first,
                        bool last, st_chunk_times *times)
 {
@@ -331,11 +331,11 @@ static st_status explain_replay(void *context, const double *const *arguments, s
         return ST_ERR_MEMORY;
     (void)st_open_evaluate(context, 1, arguments, &value);
     if (!isfinite(value)) {
-        account->refusal = "the pipeline has too many passes to replay, or times that no step has";
+        account->refusal = "the pipeline has too many passes or invalid times";
         return ST_OK;
     }
     *term = (st_provider_term){.name = "origin",
-                               .doc = "the schedule's order of passes, gone through once",
+                               .doc = "one replay of the schedule's passes",
                                .text = "replayed",
                                .unit = st_unit_one()};
     account->terms = term;

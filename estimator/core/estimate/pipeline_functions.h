@@ -2,7 +2,7 @@
 /*
  * What no closed form says of a plan: an open function of a sheet that replays the shape of a
  * pipeline schedule, once for each plan (schedule/pipeline_time.h), and one that divides GPUs over
- * nodes (estimate/node_fill.h). A sheet's formulas stand in where a shape is refused.
+ * nodes (estimate/node_fill.h). A sheet's formulas are used where a shape is refused.
  */
 #ifndef STEPTIME_ESTIMATE_PIPELINE_FUNCTIONS_H
 #define STEPTIME_ESTIMATE_PIPELINE_FUNCTIONS_H

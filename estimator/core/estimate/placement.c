@@ -35,9 +35,9 @@ static st_status read_order(const st_placement_plan *plan, st_placement *placeme
         st_group group = find_group(word, length);
         if (group == ST_GROUPS || named[group])
             return st_fail(errors, ST_ERR_VALUE, plan->place,
-                           "the order '%.60s' has '%.*s'" ST_EXPECTED
+                           "unexpected '%.*s' in order '%.60s'" ST_EXPECTED
                            "tp, cp, ep, dp and pp joined by '-', each at most once",
-                           order, length > 20 ? 20 : (int)length, word);
+                           length > 20 ? 20 : (int)length, word, order);
         named[group] = true;
         if (group != ST_GROUP_EP) { /* cut out of dp below */
             placement->stride[group] = placement->ranks;
@@ -51,8 +51,8 @@ static st_status read_order(const st_placement_plan *plan, st_placement *placeme
     for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
         if (group != ST_GROUP_EP && placement->size[group] > 1 && !named[group])
             return st_fail(errors, ST_ERR_VALUE, plan->place,
-                           "the order '%.60s' lacks '%s', which has %zu ranks" ST_EXPECTED
-                           "every group of several ranks",
+                           "order '%.60s' omits '%s' (%zu ranks)" ST_EXPECTED
+                           "every group with more than one rank",
                            order, names[group], placement->size[group]);
     }
     return ST_OK;
@@ -106,7 +106,7 @@ static st_status place_experts(const st_placement_plan *plan, st_placement *plac
     if (fits || placement->experts_unfolded)
         return ST_OK;
     return st_fail(errors, ST_ERR_VALUE, plan->place,
-                   "in the order '%.60s' expert groups of %zu x %zu ranks lie across "
+                   "in order '%.60s', expert groups of %zu x %zu ranks span "
                    "stages" ST_EXPECTED "pp behind dp, or expert_tp of %zu",
                    order, size[ST_GROUP_EP], expert_tp, placement->stride[ST_GROUP_PP]);
 }
@@ -125,7 +125,7 @@ st_status st_placement_create(const st_placement_plan *plan, st_placement *place
     }
     if (plan->gpus_per_node == 0)
         return st_fail(errors, ST_ERR_VALUE, plan->place,
-                       "a node has no GPUs" ST_EXPECTED "at least one");
+                       "nodes have no GPUs" ST_EXPECTED "at least one");
     st_status status = read_order(plan, &made, errors);
     if (status != ST_OK)
         return status;

@@ -74,7 +74,7 @@ typedef struct st_flow {
 void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
                       bool (*visit)(void *context, const st_flow *flow), void *context);
 
-/* Whether tokens go around a ring to everybody in the expert group. */
+/* Whether tokens go around a ring to everyone in the expert group. */
 bool st_traffic_gathers_tokens(const st_placement *placement, const st_traffic *traffic);
 
 /* What a rank of a stage sends of a kind, mean over the stage's ranks, in bytes. */

@@ -169,7 +169,7 @@ static const char *open_cell(const st_sheet *sheet, st_role role)
 static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
 {
     st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
-              "parallel.order has no effect on the estimate: sheet %s has no roles of placement",
+              "parallel.order has no effect on the estimate: sheet %s has no placement roles",
               st_sheet_name(sheet));
     return ST_OK;
 }
@@ -225,7 +225,7 @@ st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_ar
     *providers = (st_cell_providers){0};
     if (order == NULL || order->origin == ST_ORIGIN_NONE)
         return ST_OK;
-    /* The order names every group of several ranks, and each once. */
+    /* The order names every group with more than one rank, and each once. */
     st_placement placement;
     st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
     for (size_t i = 0; i < ST_GROUPS; i++)

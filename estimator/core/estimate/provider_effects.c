@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What plugins change: the estimate is run once more without them, and every cell that they have a
- * part in is set beside its closed form.
+ * part in is compared with its closed form.
  */
 #include "estimate/provider_effects.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugins change, beside the closed form. */
+/* What plugins change, compared with the closed form. */
 #ifndef STEPTIME_ESTIMATE_PROVIDER_EFFECTS_H
 #define STEPTIME_ESTIMATE_PROVIDER_EFFECTS_H
 

@@ -30,7 +30,7 @@ void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena 
 /* Formulas as the sheet has them in tables, to be looked up, or as mathematics, to be read. */
 typedef enum st_markdown_formulas { ST_MARKDOWN_CODE, ST_MARKDOWN_MATH } st_markdown_formulas;
 
-/* The sheet's title is a heading of `level`, what belongs to it stands below deeper ones. */
+/* The sheet's title is a heading of `level`; its sections have deeper ones. */
 void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,
                              st_arena *arena, st_buffer *buffer);
 /* A document that pdflatex sets with the packages of any LaTeX. */
@@ -48,7 +48,7 @@ st_status st_estimate_create_alone(const st_estimate_request *request, st_estima
 
 enum { ST_STEPS_MOST_RANKS = 1 << 16 };
 
-/* A table of steps that is to be followed. */
+/* A table of steps to simulate. */
 typedef struct st_steps_request {
     const char *steps;      /* its name or path */
     uint64_t ranks;         /* 0: some that it says it holds for */

@@ -413,7 +413,7 @@ static st_status explain(void *context, const double *const *columns, st_arena *
         return ST_OK;
     if (self->entry->value == layout_code) {
         if (columns[0][0] > ST_BALANCE_DEPTHS)
-            account->refusal = "parallel.layout auto takes at most 15 layers of prediction "
+            account->refusal = "parallel.layout auto supports at most 15 prediction layers "
                                "(model.mtp)";
         return ST_OK;
     }
@@ -441,11 +441,12 @@ static st_status explain(void *context, const double *const *columns, st_arena *
                       : st_arena_printf(arena, "pp=%g", division[3]));
         return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
     }
-    account->refusal = st_arena_printf(arena,
-                                       "parallel.layout has %zu virtual stages, the plan %g x %g "
-                                       "(pp x virtual_stages); the nearest "
-                                       "that works is parallel.virtual_stages=%g",
-                                       layout, stages, chunks, ceil((double)layout / stages));
+    account->refusal =
+        st_arena_printf(arena,
+                        "parallel.layout has %zu virtual stages, but the plan has %g x %g "
+                        "(pp x virtual_stages); the nearest "
+                        "that works is parallel.virtual_stages=%g",
+                        layout, stages, chunks, ceil((double)layout / stages));
     return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
@@ -473,7 +474,7 @@ static st_status check_alone(const st_job *job, const st_job_value *layout, st_e
     for (size_t i = 0; i < ST_COUNT(others); i++)
         if (number_of(job, others[i]) > 0)
             return st_fail(errors, ST_ERR_CHECK, layout->place,
-                           "parallel.layout and %s both say which layers lie where" ST_EXPECTED
+                           "parallel.layout and %s both assign layers to stages" ST_EXPECTED
                            "one of them",
                            others[i]);
     return ST_OK;

@@ -48,7 +48,7 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
     const char *fault = st_site_error(own->topology, &site, own->arena);
     if (fault != NULL)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->request->topology},
-                       "no place for %u ranks: %s", at->ranks, fault);
+                       "cannot place %u ranks: %s", at->ranks, fault);
     st_status status = st_price_transfers(own->topology, &site, transfers, own->arena, &price);
     for (size_t i = 0; i < SIZES && status == ST_OK; i++)
         group->times_s[i] = st_price_at(&price, sizes[i]);
@@ -71,7 +71,7 @@ static st_status follow(steps_run *own, uint32_t ranks)
     *group = (followed){.group = {ranks, per_node_of(own, ranks)}};
     if (ranks > group->group.per_node && ranks % group->group.per_node != 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
-                       "%u ranks do not share nodes of %u evenly" ST_HINT "give %s", ranks,
+                       "%u ranks cannot be spread evenly over nodes of %u" ST_HINT "use %s", ranks,
                        group->group.per_node,
                        own->request->per_node > 0 ? "a --per-node that divides the ranks"
                                                   : "--per-node");
@@ -105,7 +105,7 @@ static st_status follow_some(steps_run *own)
     }
     if (status == ST_OK && own->count == 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
-                       "the table holds for %s" ST_HINT "give --ranks",
+                       "the table supports %s" ST_HINT "use --ranks",
                        st_steps_ranks(own->steps, own->arena));
     return status;
 }

@@ -214,7 +214,7 @@ st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer
     if (summary->bar_count == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has nothing to draw" ST_EXPECTED
-                       "bars in a summary; docs/sheet-language.md shows how",
+                       "bars in a summary; see docs/sheet-language.md",
                        st_sheet_name(estimate->sheet));
     st_status status = st_summary_compute(estimate, arena, &values, errors);
     if (status != ST_OK)

@@ -89,7 +89,7 @@ static bool choose_heading(share_table *table)
     bool half = st_fields_have(reader, SOURCE) != st_fields_have(reader, TARGET);
     if (half || (pairs ? 1 : 0) + (ranks ? 1 : 0) + (experts ? 1 : 0) != 1) {
         ST_NOTE(&table->reader, ST_ERR_NAME, st_csv_head_place(reader->csv, 0),
-                "the table does not say whose share a row is" ST_EXPECTED
+                "wrong columns for token shares" ST_EXPECTED
                 "columns expert and share, rank and share, or source, target and share");
         return false;
     }
@@ -101,7 +101,7 @@ static bool choose_heading(share_table *table)
     if (table->columns % table->group->ranks == 0 && table->columns > 0)
         return true;
     ST_NOTE(&table->reader, ST_ERR_VALUE, st_csv_head_place(reader->csv, 0),
-            "%zu experts do not lie on %zu ranks, as many on each", table->columns,
+            "%zu experts cannot be spread evenly over %zu ranks", table->columns,
             table->group->ranks);
     return false;
 }
@@ -115,14 +115,14 @@ static void take_row(share_table *table, const share_row *row)
         st_csv_place(table->reader.csv, row->index, table->reader.found[table->field].column);
     if (column >= (double)table->columns || row->source >= (double)table->lines) {
         ST_NOTE(&table->reader, ST_ERR_VALUE, place,
-                "there is no %s %.0f" ST_EXPECTED "0 to %zu, as the group has so many",
+                "%s %.0f is out of range" ST_EXPECTED "0 to %zu",
                 column >= (double)table->columns ? fields[table->field].name : "source",
                 column >= (double)table->columns ? column : row->source, table->columns - 1);
         return;
     }
     double *share = &table->share[(size_t)row->source * table->columns + (size_t)column];
     if (!isnan(*share))
-        ST_NOTE(&table->reader, ST_ERR_VALUE, place, "the share of %s %.0f is there twice%s",
+        ST_NOTE(&table->reader, ST_ERR_VALUE, place, "duplicate share of %s %.0f%s",
                 fields[table->field].name, column, table->when);
     *share = row->share;
 }
@@ -135,7 +135,7 @@ static void check_line(share_table *table, size_t line)
     for (size_t i = 0; i < table->columns; i++) {
         double share = table->share[line * table->columns + i];
         if (isnan(share)) {
-            ST_NOTE(&table->reader, ST_ERR_VALUE, place, "the share of %s %zu is missing%s%s",
+            ST_NOTE(&table->reader, ST_ERR_VALUE, place, "missing share of %s %zu%s%s",
                     fields[table->field].name, i, table->lines > 1 ? " for a source" : "",
                     table->when);
             return;
@@ -144,8 +144,7 @@ static void check_line(share_table *table, size_t line)
     }
     if (fabs(sum - 1) > SUM_TOLERANCE)
         ST_NOTE(&table->reader, ST_ERR_VALUE, place,
-                "the shares%s%s add up to %.9g, so that tokens %s" ST_EXPECTED
-                "shares that add up to 1",
+                "the shares%s%s add up to %.9g, so tokens %s" ST_EXPECTED "shares that add up to 1",
                 table->lines > 1 ? " of a source" : "", table->when, sum,
                 sum > 1 ? "appear" : "vanish");
 }
@@ -165,7 +164,7 @@ static void sum_up(share_table *table)
     }
 }
 
-/* Rows of which something is wrong are left out, and noted. */
+/* Leaves out invalid rows and notes them. */
 static st_status read_rows(share_table *table)
 {
     st_field_reader *reader = &table->reader;

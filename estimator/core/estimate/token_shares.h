@@ -5,7 +5,7 @@
  * A router is not even (Li et al. 2024, Figures 4 and 5). A CSV table says how it is, under one of
  * three headings: "expert,share", "rank,share" (the same for all senders) or "source,target,share"
  * (each sender's own). Shares are of what a rank sends, so that those of a sender add up to 1. A
- * column "iteration" beside them says how it was at several times of a training; tokens then go
+ * column "iteration" gives them at several times of a training; tokens then go
  * where the last one sends them.
  */
 #ifndef STEPTIME_ESTIMATE_TOKEN_SHARES_H

@@ -27,7 +27,7 @@ static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus,
     *gpus = count_of(estimate->job, ST_KEY_CLUSTER_GPUS_PER_NODE, 0);
     if (*gpus == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
-                       "the job does not say how many GPUs a node has" ST_EXPECTED
+                       "the job does not set the GPUs per node" ST_EXPECTED
                        "cluster.gpus_per_node");
     if (cell == NULL)
         return ST_OK;
@@ -70,8 +70,8 @@ static st_status place_job(const st_job *job, size_t node, st_traffic_report *re
     size_t nodes = count_of(job, ST_KEY_CLUSTER_NODES, 0);
     if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * node)
         status = st_fail(errors, ST_ERR_CHECK, (st_place){.file = st_job_file(job)},
-                         "the plan has %zu ranks and the cluster %zu GPUs", report->placement.ranks,
-                         nodes * node);
+                         "the plan has %zu ranks, but the cluster has %zu GPUs",
+                         report->placement.ranks, nodes * node);
     return status;
 }
 
@@ -86,7 +86,7 @@ static bool count_crossing(void *context, const st_flow *flow)
     return true;
 }
 
-/* What the sheet is asked for, by kind, with what is no kind of its own. */
+/* The sheet's cells by kind, and those without a kind. */
 enum { AROUND = ST_GROUPS, EXCHANGED, FORWARDED, LOAD, JOINED, ASKED };
 
 typedef struct traffic_cells {
@@ -207,12 +207,12 @@ st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *f
     st_source source = {0};
     if (group.ranks == 1)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
-                       "the job's experts exchange no tokens" ST_EXPECTED
-                       "several ranks in parallel.ep");
+                       "the job's experts do not exchange tokens" ST_EXPECTED
+                       "parallel.ep above 1");
     if (st_traffic_gathers_tokens(&report->placement, &report->traffic))
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
-                       "every rank of the job's expert groups gathers all tokens" ST_EXPECTED
-                       "a dispatcher that sends them to their experts alone "
+                       "all ranks of the job's expert groups gather all tokens" ST_EXPECTED
+                       "a dispatcher that sends tokens only to their experts "
                        "(parallel.dispatcher)");
     st_status status = st_file_read_table(file, (st_place){0}, arena, &source, errors);
     if (status == ST_OK)
@@ -321,7 +321,7 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
            st_quantity_text((double)sent, "GB", texts[0]),
            st_quantity_text((double)total, "GB", texts[1]),
            st_quantity_text((double)report->crossing_bytes[group], "GB", texts[2]),
-           cell == NULL ? "(no cell)" : cell, shown.is_even ? "" : "  (groups fall unevenly)");
+           cell == NULL ? "(no cell)" : cell, shown.is_even ? "" : "  (uneven groups)");
 }
 
 /* How the shares change as training goes on: all of it as data, some of it as text. */
@@ -364,7 +364,7 @@ static void put_tokens(const st_traffic_report *report, st_node *root)
     st_put_number(node, "nonuniform_factor", load->busiest - load->idlest);
     st_say(root,
            "\ntokens   %s%s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
-           "%.4g\n         what the busiest costs: steptime estimate with model.imbalance=%.4g\n",
+           "%.4g\n         to price the imbalance, estimate with model.imbalance=%.4g\n",
            report->tokens_file, when, load->busiest, load->idlest, load->busiest - load->idlest,
            fmax(load->busiest, 1));
     put_iterations(tokens, node, root);
@@ -395,9 +395,8 @@ void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_resu
         if (report->wanted[group] && (group != ST_GROUP_EXPERT_DP || report->cells[group] != NULL))
             put_group(report, group, groups, root);
     put_tokens(report, root);
-    st_say(
-        root,
-        "\nOne step. A rank of the first stage sends as much; the total has every rank's own.\n");
+    st_say(root, "\nOne step. 'a rank sends' is for a rank of the first stage; 'total' sums over "
+                 "all ranks.\n");
 }
 
 /* --- flows, written as they come: a large job has millions ------------------------------------ */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions of networks: four shapes, each of which writes links; see docs/topologies.md. */
+/* Descriptions of networks: four shapes, each made of links; see docs/topologies.md. */
 #include "fabric/network.h"
 
 #include "base/memory.h"
@@ -37,7 +37,7 @@ static const st_yaml_node *need(network_reader *reader, const st_yaml_node *map,
     static const char *const kinds[] = {"a value", "a list", "a map"};
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node == NULL || node->kind != kind) {
-        fail(reader, node != NULL ? node->place : map->place, "no '%s'" ST_EXPECTED "%s", key,
+        fail(reader, node != NULL ? node->place : map->place, "missing '%s'" ST_EXPECTED "%s", key,
              kinds[kind]);
         return NULL;
     }
@@ -82,7 +82,7 @@ static double rate_of(network_reader *reader, const st_yaml_node *map, const cha
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node != NULL && !(rate > 0))
         fail(reader, node->place,
-             "a link of no bandwidth" ST_FOUND "'%.40s'" ST_EXPECTED "more than 0 GB/s",
+             "a link has no bandwidth" ST_FOUND "'%.40s'" ST_EXPECTED "more than 0 GB/s",
              node->kind == ST_YAML_SCALAR ? node->text : "");
     return rate;
 }
@@ -93,7 +93,7 @@ static double latency_of(network_reader *reader, const st_yaml_node *map)
     const st_yaml_node *node = st_yaml_get(map, "latency");
     if (node != NULL && !(latency >= 0 && latency <= 1))
         fail(reader, node->place,
-             "a latency out of range" ST_FOUND "'%.40s'" ST_EXPECTED "from 0 to 1 s",
+             "latency is out of range" ST_FOUND "'%.40s'" ST_EXPECTED "from 0 to 1 s",
              node->kind == ST_YAML_SCALAR ? node->text : "");
     return latency;
 }
@@ -105,7 +105,7 @@ static size_t count_at(network_reader *reader, const st_yaml_node *node)
         st_number_parse(node->text, node->length, (st_place){0}, &value, NULL) != ST_OK ||
         !(value >= 1 && value <= ST_TOPOLOGY_MAX_RANKS) || value != floor(value)) {
         fail(reader, node != NULL ? node->place : (st_place){.file = reader->file},
-             "no count" ST_EXPECTED "a whole number from 1 to 65536");
+             "invalid count" ST_EXPECTED "a whole number from 1 to 65536");
         return 1;
     }
     return (size_t)value;
@@ -161,7 +161,7 @@ static void read_level(network_reader *reader, const st_yaml_node *node, level *
     *own = (level){.holds = 1, .place = node->place};
     if (node->kind != ST_YAML_MAP) {
         fail(reader, node->place,
-             "a level is described by keys" ST_EXPECTED
+             "a level must be a map" ST_EXPECTED
              "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
         return;
     }
@@ -188,8 +188,7 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
     const st_yaml_node *over = st_yaml_get(node, "oversubscription");
     if (own->rate > 0 && over != NULL)
         fail(reader, over->place,
-             "a bandwidth and an oversubscription of one level" ST_EXPECTED
-             "one of them, from which the other follows");
+             "a level has both 'bandwidth' and 'oversubscription'" ST_EXPECTED "one of them");
     if (own->rate > 0)
         return;
     double factor = 1;
@@ -197,8 +196,8 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
         st_number_parse(over->text, over->length, (st_place){0}, &factor, NULL) != ST_OK ||
         !(factor > 0)) {
         fail(reader, node->place,
-             "a level without 'bandwidth'" ST_EXPECTED
-             "the rate of a link up to it, or an oversubscription above 0");
+             "a level has no 'bandwidth'" ST_EXPECTED
+             "the bandwidth of an uplink, or an oversubscription above 0");
         own->rate = 1;
         return;
     }
@@ -244,7 +243,8 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
     st_topology *topology = reader->topology;
     level levels[MAX_LEVELS];
     if (list->count == 0 || list->count > MAX_LEVELS) {
-        fail(reader, list->place, "%zu levels" ST_EXPECTED "from 1 to 8", list->count);
+        fail(reader, list->place, "wrong number of levels" ST_FOUND "%zu" ST_EXPECTED "from 1 to 8",
+             list->count);
         return;
     }
     topology->ranks = 1;
@@ -258,7 +258,7 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
             return;
         }
         if (levels[i].rails > 0 && i == 0)
-            fail(reader, levels[i].place, "rails on the lowest level, which ranks share already");
+            fail(reader, levels[i].place, "the lowest level cannot have rails");
     }
     if (reader->good && is_node(list->items[0]))
         topology->node_gpus = (uint32_t)levels[0].holds;
@@ -291,7 +291,7 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
     st_link link = {.rate_bytes_per_s = rate_of(reader, map, "bandwidth"),
                     .latency_s = latency_of(reader, map)};
     if (list == NULL || list->count == 0 || list->count > MAX_AXES) {
-        fail(reader, map->place, "a torus of no size" ST_EXPECTED "one to six numbers");
+        fail(reader, map->place, "a torus has a wrong 'size'" ST_EXPECTED "one to six numbers");
         return;
     }
     topology->ranks = 1;
@@ -387,7 +387,7 @@ static bool read_vertex(network_reader *reader, const st_yaml_node *map, const c
         *vertex = (uint32_t)number + (is_rank ? 0 : (uint32_t)ranks);
         return true;
     }
-    fail(reader, node->place, "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu%s",
+    fail(reader, node->place, "invalid link endpoint" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu%s",
          node->text, ranks - 1,
          switches > 0 ? st_errors_text(reader->errors, " or s0 to s%zu", switches - 1) : "");
     return false;
@@ -406,7 +406,7 @@ static void read_links(network_reader *reader, const st_yaml_node *root, const s
         st_link link = {0};
         if (node->kind != ST_YAML_MAP) {
             fail(reader, node->place,
-                 "a link is described by keys" ST_EXPECTED
+                 "a link must be a map" ST_EXPECTED
                  "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
             continue;
         }
@@ -444,7 +444,8 @@ static void index_links(network_reader *reader, st_place place)
         const st_link *own = &topology->links[i];
         topology->first[own->from + 1] = (uint32_t)i + 1;
         if (i > 0 && compare_links(own - 1, own) == 0 && reader->good)
-            fail(reader, place, "two links from %s to %s" ST_EXPECTED "one with their rate",
+            fail(reader, place,
+                 "duplicate link from %s to %s" ST_EXPECTED "one link with the total bandwidth",
                  vertex_name(reader, own->from), vertex_name(reader, own->to));
     }
     for (size_t i = 1; i <= topology->vertices; i++)
@@ -477,13 +478,13 @@ static void check_reach(network_reader *reader, st_place place)
     }
     for (size_t rank = 0; rank < topology->ranks; rank++)
         if (!seen[rank]) {
-            fail(reader, place, "rank r%zu cannot be reached from r0: no links lead there", rank);
+            fail(reader, place, "rank r%zu cannot be reached from r0", rank);
             return;
         }
     if (topology->reduces && topology->link_count / 2 + 1 != tail)
         fail(reader, place,
-             "links close a loop" ST_FOUND "%zu links of %zu ranks and switches" ST_EXPECTED
-             "a tree, where the network sums up",
+             "the links form a loop" ST_FOUND "%zu links of %zu ranks and switches" ST_EXPECTED
+             "a tree, which 'reduces: true' requires",
              topology->link_count / 2, tail);
 }
 
@@ -502,7 +503,7 @@ static void read_shape(network_reader *reader, const st_yaml_node *root)
         }
     if (found != 1) {
         fail(reader, root->place,
-             "%zu shapes of a topology" ST_EXPECTED
+             "wrong number of shapes" ST_FOUND "%zu" ST_EXPECTED
              "one of 'levels', 'torus', 'dragonfly' and 'links'",
              found);
         return;
@@ -531,9 +532,9 @@ static void read_head(network_reader *reader, const st_yaml_node *root)
         reduces != NULL && reduces->kind == ST_YAML_SCALAR && strcmp(reduces->text, "true") == 0;
     if (reduces != NULL && !own->reduces &&
         (reduces->kind != ST_YAML_SCALAR || strcmp(reduces->text, "false") != 0))
-        fail(reader, reduces->place, "'reduces' is no truth value" ST_EXPECTED "true or false");
+        fail(reader, reduces->place, "'reduces' must be true or false" ST_EXPECTED "true or false");
     if (!(own->start_s >= 0 && own->start_s <= 1))
-        fail(reader, root->place, "a start out of range" ST_EXPECTED "from 0 to 1 s");
+        fail(reader, root->place, "'start' is out of range" ST_EXPECTED "from 0 to 1 s");
 }
 
 st_status st_topology_read(const st_source *source, st_arena *arena, const st_topology **topology,
@@ -553,8 +554,7 @@ st_status st_topology_read(const st_source *source, st_arena *arena, const st_to
         .topology = own, .arena = arena, .errors = errors, .file = source->file, .good = true};
     if (root->kind != ST_YAML_MAP) {
         fail(&reader, root->place,
-             "a topology is described by keys" ST_EXPECTED
-             "a map with 'topology', 'start' and a shape");
+             "a topology must be a map" ST_EXPECTED "a map with 'topology', 'start' and a shape");
         return ST_ERR_VALUE;
     }
     check_keys(&reader, root, keys);

@@ -52,17 +52,18 @@ static uint32_t place_of(const st_site *site, uint32_t group, uint32_t member)
 const char *st_site_error(const st_topology *topology, const st_site *site, st_arena *arena)
 {
     if (topology->node_gpus > 0 && node_gpus(site) != topology->node_gpus)
-        return st_arena_printf(arena, "nodes of %u GPUs, where those of the topology have %u",
+        return st_arena_printf(arena,
+                               "nodes of %u GPUs do not match the nodes of %u GPUs of the topology",
                                node_gpus(site), topology->node_gpus);
     if (site->gpus_per_node > node_gpus(site))
-        return st_arena_printf(arena, "%u GPUs are used of nodes that have %u", site->gpus_per_node,
-                               node_gpus(site));
+        return st_arena_printf(arena, "%u GPUs per node exceed the %u GPUs of a node",
+                               site->gpus_per_node, node_gpus(site));
     if (site->per_node == 0 || site->ranks == 0 || site->gpus_per_node < 1 ||
         (site->ranks > site->per_node && site->ranks % site->per_node != 0))
-        return "ranks do not share nodes evenly";
+        return "the ranks are not spread evenly over the nodes";
     uint32_t inside = site->ranks > site->per_node ? site->per_node : site->ranks;
     if (inside > site->gpus_per_node)
-        return "a node has fewer GPUs than the group has ranks on it";
+        return "the group has more ranks on a node than the node has GPUs";
     uint32_t last = place_of(site, group_count(site) - 1, site->ranks - 1);
     return last < topology->ranks ? NULL : "the topology has fewer ranks";
 }
@@ -152,7 +153,7 @@ static void price_round(pricer *own, const st_transfer *items, size_t count, dou
 }
 
 /*
- * Sums on the way: the ways from all members to the first one are a tree, each link of which
+ * Sums on the way: the ways from all members to the first one are a tree; each of its links
  * carries the message once up and once down.
  */
 static void price_summed(pricer *own)

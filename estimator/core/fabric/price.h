@@ -10,7 +10,7 @@
 #include "fabric/network.h"
 #include "fabric/step_table.h"
 
-/* Where the ranks of a group are: `per_node` on each of its nodes, of which `gpus_per_node` GPUs
+/* Where the ranks of a group are: `per_node` on each of its nodes, where `gpus_per_node` GPUs
  * are used. All groups of that shape communicate at once, as those of a parallel training do. */
 typedef struct st_site {
     uint32_t ranks;
@@ -25,7 +25,7 @@ typedef struct st_price_line {
     double s_per_byte;
 } st_price_line;
 
-/* Lines of a round, the longest of which counts at any size. */
+/* Lines of a round; the longest one counts at any size. */
 typedef struct st_price_round {
     st_price_line *lines;
     size_t count;

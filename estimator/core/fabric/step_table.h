@@ -44,7 +44,7 @@ typedef struct st_transfers {
     uint32_t rounds;
 } st_transfers;
 
-/* Reads a table; what is wrong is told with file, line and column. */
+/* Reads a table; errors have file, line and column. */
 st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps **steps,
                         st_errors *errors) ST_NODISCARD;
 
@@ -59,7 +59,7 @@ bool st_steps_fit(const st_steps *steps, const st_steps_group *group);
 /*
  * Follows the table. Refused, with the line of the step: a number of ranks that it does not hold
  * for, a deadlock, a chunk that a rank sends and has not, what is never received, a value counted
- * twice, a rank without the result, more steps than can be followed.
+ * twice, a rank without the result, too many steps to simulate.
  */
 st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
                           st_transfers *transfers, st_errors *errors) ST_NODISCARD;

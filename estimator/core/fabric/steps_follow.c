@@ -125,12 +125,12 @@ static void check_results(follower *own)
                 continue;
             if (sums_up(own))
                 fail(own, own->steps->line,
-                     "rank %u is left without the result" ST_FOUND
+                     "rank %u does not get the result" ST_FOUND
                      "values of %zu of %zu ranks in its chunk %lld",
                      rank, found, wanted, (long long)chunk);
             else
                 fail(own, own->steps->line,
-                     "rank %u is left without the result: chunk %lld never comes to it", rank,
+                     "rank %u does not get the result: chunk %lld never reaches it", rank,
                      (long long)chunk);
         }
 }
@@ -150,16 +150,16 @@ static bool read_step(follower *own, uint32_t rank, const st_statement *statemen
     if (!st_steps_value(&statement->chunk, names, &out->chunk) ||
         !st_steps_value(&statement->count, names, &out->count) ||
         !st_steps_value(&statement->partner, names, &out->partner))
-        return fail(own, statement->line, "an expression has no value for rank %u", rank);
+        return fail(own, statement->line, "an expression is undefined for rank %u", rank);
     if (out->count < 1 || out->chunk < 0 || out->chunk > own->chunks - out->count)
         return fail(own, statement->line,
-                    "rank %u has no such chunks" ST_FOUND "%lld of them from %lld on" ST_EXPECTED
-                    "from 0 to %lld",
+                    "rank %u uses chunks that do not exist" ST_FOUND
+                    "%lld chunks from %lld" ST_EXPECTED "from 0 to %lld",
                     rank, (long long)out->count, (long long)out->chunk, (long long)own->chunks - 1);
     if (out->partner < 0 || out->partner >= own->group.ranks || out->partner == rank)
         return fail(own, statement->line,
-                    "rank %u has no such partner" ST_FOUND "rank %lld" ST_EXPECTED
-                    "another one of 0 to %u",
+                    "rank %u uses a partner that does not exist" ST_FOUND "rank %lld" ST_EXPECTED
+                    "another rank from 0 to %u",
                     rank, (long long)out->partner, own->group.ranks - 1);
     return true;
 }
@@ -168,7 +168,7 @@ static bool note_transfer(follower *own, uint32_t from, const step *what, uint32
 {
     st_transfers *list = own->transfers;
     if (list->count >= MOST_TRANSFERS || !ST_ROOM(list->items, list->count, own->capacity))
-        return fail(own, own->steps->line, "more messages than can be followed");
+        return fail(own, own->steps->line, "too many messages to simulate");
     double parts = (double)own->chunks;
     if (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL)
         parts /= own->group.ranks; /* the message is what one rank has */
@@ -187,8 +187,8 @@ static bool do_send(follower *own, uint32_t rank, const st_statement *statement)
         return false;
     for (int64_t chunk = what.chunk; chunk < what.chunk + what.count; chunk++)
         if (members(own, set_of(own, rank, chunk)) == 0)
-            return fail(own, statement->line, "rank %u sends chunk %lld, which it has not", rank,
-                        (long long)chunk);
+            return fail(own, statement->line, "rank %u sends chunk %lld, which it does not have",
+                        rank, (long long)chunk);
     size_t bytes = (size_t)what.count * own->words * sizeof(uint64_t);
     message *sent = malloc(sizeof *sent + bytes);
     if (sent == NULL || !note_transfer(own, rank, &what, own->ranks[rank].round)) {
@@ -234,13 +234,13 @@ static bool sum_up(follower *own, uint32_t rank, const st_statement *statement, 
 {
     bool twice = false;
     if (!sums_up(own))
-        return fail(own, statement->line, "%s sums nothing up" ST_EXPECTED "'copy'",
+        return fail(own, statement->line, "%s does not sum values" ST_EXPECTED "'copy'",
                     st_collective_name(own->steps->collective));
     for (size_t i = 0; i < own->words; i++) {
         twice = twice || (set[i] & with[i]) != 0;
         set[i] |= with[i];
     }
-    return !twice || fail(own, statement->line, "rank %u counts a value twice", rank);
+    return !twice || fail(own, statement->line, "rank %u adds a value twice", rank);
 }
 
 static bool take(follower *own, uint32_t rank, const st_statement *statement, const step *what,
@@ -248,8 +248,8 @@ static bool take(follower *own, uint32_t rank, const st_statement *statement, co
 {
     if (came->chunk != what->chunk || came->count != what->count)
         return fail(own, statement->line,
-                    "rank %u expects other chunks than rank %u sends (line %d)" ST_FOUND
-                    "%lld of them from %lld on" ST_EXPECTED "%lld from %lld on",
+                    "rank %u does not expect the chunks that rank %u sends (line %d)" ST_FOUND
+                    "%lld chunks from %lld" ST_EXPECTED "%lld chunks from %lld",
                     rank, came->from, came->line, (long long)came->count, (long long)came->chunk,
                     (long long)what->count, (long long)what->chunk);
     bool good = true;
@@ -289,7 +289,7 @@ static bool begin_block(follower *own, rank_state *state, const st_statement *st
     bool is_loop = statement->kind == ST_STEP_FOR;
     if (!st_steps_value(&statement->chunk, state->names, &value) ||
         (is_loop && !st_steps_value(&statement->count, state->names, &end)))
-        return fail(own, statement->line, "an expression has no value");
+        return fail(own, statement->line, "an expression is undefined");
     bool enters = is_loop ? value <= end : value != 0;
     if (is_loop) {
         state->names[statement->variable] = value;
@@ -304,11 +304,11 @@ static bool is_within_limits(follower *own, const st_statement *statement, uint6
 {
     if (++own->done > MOST_STATEMENTS)
         return fail(own, statement->line,
-                    "more steps than can be followed" ST_EXPECTED "at most %u of all ranks",
+                    "too many steps to simulate" ST_EXPECTED "at most %u steps over all ranks",
                     MOST_STATEMENTS);
     return idle <= MOST_IDLE || fail(own, statement->line,
-                                     "loops without a step" ST_EXPECTED
-                                     "a send or receive within %u rounds and conditions",
+                                     "loops without steps take too long" ST_EXPECTED
+                                     "a send or receive within %u iterations and conditions",
                                      MOST_IDLE);
 }
 
@@ -359,19 +359,18 @@ static void run_all(follower *own)
             size_t at = own->ranks[what.partner].at;
             if (at >= own->steps->count)
                 fail(own, statement->line,
-                     "deadlock: rank %u waits for a message of rank %lld, which has no step left",
+                     "deadlock: rank %u waits for a message from rank %lld, which has finished",
                      rank, (long long)what.partner);
             else
                 fail(own, statement->line,
-                     "deadlock: rank %u waits for a message of rank %lld, which itself waits in "
-                     "line %d",
+                     "deadlock: rank %u waits for a message from rank %lld, which waits in line %d",
                      rank, (long long)what.partner, own->steps->statements[at].line);
         }
     for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
         if (own->ranks[rank].first != NULL)
             fail(own, own->ranks[rank].first->line,
-                 "what rank %u sends to rank %u is never received", own->ranks[rank].first->from,
-                 rank);
+                 "rank %u sends a message to rank %u that is never received",
+                 own->ranks[rank].first->from, rank);
 }
 
 /* ---- the whole ---- */
@@ -392,7 +391,7 @@ static bool read_chunks(follower *own, uint32_t ranks)
           own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER) &&
          ranks > 0 && chunks % ranks != 0) ||
         (all_to_all && chunks != (int64_t)ranks * ranks))
-        return fail(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
+        return fail(own, own->steps->line, "%lld chunks cannot be divided evenly among %u ranks",
                     (long long)chunks, ranks);
     return true;
 }
@@ -404,7 +403,7 @@ static bool prepare(follower *own)
     uint32_t g = own->group.per_node < n && own->group.per_node > 0 ? own->group.per_node : n;
     own->ranks = n > 0 ? calloc(n, sizeof *own->ranks) : NULL;
     if (own->ranks == NULL)
-        return fail(own, 0, n > 0 ? "out of memory" : "a group without ranks");
+        return fail(own, 0, n > 0 ? "out of memory" : "the group has no ranks");
     for (uint32_t rank = 0; rank < n; rank++) {
         int64_t *names = own->ranks[rank].names;
         names[ST_STEPS_RANK] = rank;
@@ -416,8 +415,7 @@ static bool prepare(follower *own)
         return false;
     own->words = sums_up(own) ? (n + 63) / 64 : 1;
     if ((double)own->chunks * n * (double)own->words * 8 > (double)MOST_BYTES)
-        return fail(own, own->steps->line,
-                    "%u ranks with %lld chunks are more than can be followed", n,
+        return fail(own, own->steps->line, "%u ranks with %lld chunks are too many to simulate", n,
                     (long long)own->chunks);
     own->sets = calloc((size_t)own->chunks * n * own->words, sizeof *own->sets);
     return own->sets != NULL || fail(own, 0, "out of memory");
@@ -431,7 +429,7 @@ st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
     *transfers = (st_transfers){0};
     if (!st_steps_fit(steps, group))
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = steps->file, .line = steps->line},
-                       "the table does not hold for %u ranks", group->ranks);
+                       "the table does not support %u ranks", group->ranks);
     if (prepare(&own)) {
         for (uint32_t rank = 0; rank < own.group.ranks; rank++)
             for (int64_t chunk = 0; chunk < own.chunks; chunk++)

@@ -137,7 +137,7 @@ static bool read_name(steps_reader *reader)
         return take_sign(reader, "(") && read_sum(reader) && take_sign(reader, ")")
                    ? add_code(reader, 'l', 0)
                    : fail(reader, "expected 'log2(...)'");
-    return fail(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or the variable of a loop",
+    return fail(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or a loop variable",
                 (int)length, reader->at);
 }
 
@@ -145,10 +145,10 @@ static bool read_atom(steps_reader *reader)
 {
     skip_blanks(reader);
     if (++reader->nesting > MAX_NESTING)
-        return fail(reader, "the expression is too deep");
+        return fail(reader, "the expression is nested too deeply");
     bool good = false;
     if (take_sign(reader, "("))
-        good = read_sum(reader) && (take_sign(reader, ")") || fail(reader, "a ')' is missing"));
+        good = read_sum(reader) && (take_sign(reader, ")") || fail(reader, "missing ')'"));
     else if (take_sign(reader, "-"))
         good = read_atom(reader) && add_code(reader, '~', 0);
     else if (*reader->at >= '0' && *reader->at <= '9')
@@ -353,13 +353,13 @@ static void read_loop(steps_reader *reader, st_statement *own)
     own->kind = ST_STEP_FOR;
     own->variable = reader->name_count;
     if (length == 0 || reader->name_count == ST_STEPS_MAX_NAMES) {
-        fail(reader, "expected the name of a variable, found '%.20s'", reader->at);
+        fail(reader, "expected a variable name, found '%.20s'", reader->at);
         return;
     }
     const char *name = st_arena_copy(reader->arena, reader->at, length);
     for (size_t i = 0; i < reader->name_count; i++)
         if (name != NULL && strcmp(reader->names[i], name) == 0)
-            fail(reader, "'%s' has a meaning already", name);
+            fail(reader, "'%s' is already defined", name);
     reader->at += length;
     if (name == NULL || !reader->good || !take_sign(reader, "=")) {
         fail(reader, "expected '=', found '%.20s'", reader->at);
@@ -376,7 +376,7 @@ static void close_block(steps_reader *reader, st_statement *own)
 {
     own->kind = ST_STEP_END;
     if (reader->open_count == 0) {
-        fail(reader, "an 'end' of nothing");
+        fail(reader, "'end' without a loop or condition");
         return;
     }
     size_t begin = reader->open[--reader->open_count];
@@ -432,8 +432,8 @@ static void read_ranks(steps_reader *reader)
     reader->code_count = 0;
     skip_blanks(reader);
     if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) || !keep(reader, &expr))
-        fail(reader,
-             "no number of ranks" ST_EXPECTED "any, a number, multiple of or power of a number");
+        fail(reader, "invalid number of ranks" ST_EXPECTED
+                     "any, NUMBER, multiple of NUMBER or power of NUMBER");
     else
         reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
 }
@@ -444,7 +444,7 @@ static bool take_heading(steps_reader *reader, const char *word, int which)
     if (!take_word(reader, word))
         return false;
     if (reader->heading[which] > 0)
-        return fail(reader, "a second '%s'" ST_EXPECTED "one, that of line %d", word,
+        return fail(reader, "duplicate '%s'" ST_EXPECTED "only the one in line %d", word,
                     reader->heading[which]);
     reader->heading[which] = reader->number;
     return true;
@@ -462,7 +462,7 @@ static void read_statement(steps_reader *reader)
     else if (!reader->good)
         return;
     else if (reader->steps->line == 0)
-        fail(reader, "a step before 'collective NAME'");
+        fail(reader, "the first line must be 'collective NAME'");
     else if (take_word(reader, "send"))
         read_step(reader, &own, ST_STEP_SEND);
     else if (take_word(reader, "reduce"))
@@ -485,7 +485,7 @@ static void read_statement(steps_reader *reader)
     if (reader->good) {
         skip_blanks(reader);
         if (*reader->at != '\0')
-            fail(reader, "'%.20s' does not belong here", reader->at);
+            fail(reader, "unexpected '%.20s'", reader->at);
     }
 }
 
@@ -499,7 +499,7 @@ static void read_line(steps_reader *reader, const char *text, size_t length)
     reader->line = reader->at = line;
     line[0] = '\0';
     if (length > MAX_LINE || memchr(text, '\0', length) != NULL) {
-        fail(reader, "the line is no text of at most 1000 characters");
+        fail(reader, "line exceeds 1000 characters or is not text");
         reader->line = reader->at = NULL;
         return;
     }
@@ -537,9 +537,10 @@ st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps
     reader.number += reader.number == 0 ? 1 : 0; /* of an empty file the first line lacks, too */
     if (reader.good && reader.open_count > 0) {
         reader.number = own->statements[reader.open[reader.open_count - 1]].line;
-        fail(&reader, "a loop or condition without 'end'");
+        fail(&reader, "a loop or condition has no 'end'");
     } else if (reader.good && (own->line == 0 || own->chunks.count == 0)) {
-        fail(&reader, "the table names no %s" ST_EXPECTED "'collective all_reduce', 'chunks n'",
+        fail(&reader,
+             "the table has no '%s' line" ST_EXPECTED "'collective all_reduce', 'chunks n'",
              own->line == 0 ? "collective" : "chunks");
     }
     if (!reader.good)

@@ -15,7 +15,7 @@ typedef struct st_tie {
     const double *constant; /* ST_PLUGIN_BLOCK_ROWS times the job's number; NULL: none */
 } st_tie;
 
-/* What tells the group of ranks of a row; a profile's entries are told apart by theirs. */
+/* What determines the group of ranks of a row, which selects an entry of a profile. */
 typedef struct st_group_ties {
     st_tie ranks;    /* of the group; where nobody has them, all of the cluster's */
     st_tie per_node; /* ranks of the group in a node, or GPUs of a node */

@@ -90,12 +90,12 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
             warnings += *warnings != '\0' ? 1 : 0;
         }
     } else if (fits) {
-        /* That the process is no more, why, and for what rows it was asked. */
+        /* Reports that the process ended, why, and the rows it was computing. */
         st_buffer text = {0};
         const char *before = "";
-        st_buffer_printf(&text, "%s; it was asked for %zu %s with",
+        st_buffer_printf(&text, "%s while computing %zu %s with",
                          st_remote_reason(instance->remote), rows,
-                         rows == 1 ? "row," : "rows, the first");
+                         rows == 1 ? "row" : "rows, the first");
         for (size_t i = 0; i < shown->argument_count; i++) {
             char number[ST_QUANTITY_TEXT];
             const st_plugin_argument *argument = shown->arguments[i];

@@ -18,7 +18,7 @@
 
 enum { MAX_TEXT_BYTES = 4 * 1024 * 1024 };
 
-const char st_child_forged[] = "it answers for its process";
+const char st_child_forged[] = "it forged its answer";
 
 static const char end_mark = '\x04'; /* the last byte of a text that is whole */
 
@@ -162,10 +162,10 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
 const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)
 {
     if (result->end == ST_CHILD_NONE)
-        return "no process can be started for it";
+        return "cannot start a process for it";
     if (result->end == ST_CHILD_LATE)
-        return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
-    return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
+        return st_arena_printf(arena, "it did not finish within %g s", limit_ms / 1e3);
+    return result->signal != 0 ? st_arena_printf(arena, "it crashed: signal %d (%s)",
                                                  result->signal, strsignal(result->signal))
-                               : "it ends the process";
+                               : "it ended the process";
 }

@@ -255,7 +255,7 @@ void st_confine_files(int kept)
 
 bool st_confine(const st_confine_limits *limits)
 {
-    /* Handlers that a child has from its parent tell of the parent. */
+    /* A child must not run the handlers of its parent. */
     sigset_t none;
     for (int number = 1; number < 32; number++)
         (void)signal(number, SIG_DFL);

@@ -12,7 +12,7 @@
 
 typedef struct st_confine_limits {
     size_t memory_bytes; /* of address space; 0: no limit */
-    int kept;            /* the descriptor that stays open beside the standard streams; -1: none */
+    int kept;            /* the descriptor that stays open with the standard streams; -1: none */
 } st_confine_limits;
 
 /*

@@ -119,7 +119,7 @@ static const char *take_text(describing *own, const char *what, const char *text
     }
     if (!good) {
         fault(own, st_errors_text(own->errors,
-                                  "has a %s that is no line of UTF-8 of at most %d "
+                                  "has a %s that is not a line of UTF-8 of at most %d "
                                   "bytes",
                                   what, ST_PLUGIN_MAX_TEXT));
         return "";
@@ -130,7 +130,7 @@ static const char *take_text(describing *own, const char *what, const char *text
     return copy == NULL ? "" : copy;
 }
 
-/* Copies what a structure of the plugin has, by its own size; false where that is too little. */
+/* Copies a structure of the plugin by its own size; false where that is too small. */
 static bool take_struct(describing *own, const char *what, const void *raw, void *copy,
                         size_t copy_bytes, size_t least_bytes)
 {
@@ -141,7 +141,7 @@ static bool take_struct(describing *own, const char *what, const void *raw, void
     }
     memcpy(&size_bytes, raw, sizeof(size_bytes));
     if (size_bytes < least_bytes) {
-        fault(own, st_errors_text(own->errors, "has a %s of %u bytes, at least %zu are expected",
+        fault(own, st_errors_text(own->errors, "has a %s of %u bytes; at least %zu are required",
                                   what, size_bytes, least_bytes));
         return false;
     }
@@ -197,7 +197,7 @@ static void take_default(describing *own, st_module_option *option)
     if (st_module_parse(option, option->shown.default_text, (st_place){0}, &option->default_number,
                         errors) != ST_OK) {
         const st_error *first = st_errors_at(errors, 0);
-        fault(own, st_errors_text(own->errors, "has an impossible default '%.60s': %s",
+        fault(own, st_errors_text(own->errors, "has an invalid default '%.60s': %s",
                                   option->shown.default_text,
                                   first != NULL ? first->message : "out of memory"));
     }
@@ -211,8 +211,8 @@ static void take_option(describing *own, const st_plugin_option *raw, st_module_
         return;
     shown->name = take_text(own, "name of an option", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
-        fault(own,
-              st_errors_text(own->errors, "has a wrong name of an option, '%.60s'", shown->name));
+        fault(own, st_errors_text(own->errors, "has an option with an invalid name, '%.60s'",
+                                  shown->name));
         return;
     }
     own->where = st_errors_text(own->errors, "option '%s'", shown->name);
@@ -226,9 +226,9 @@ static void take_option(describing *own, const st_plugin_option *raw, st_module_
     option->unit = take_unit(own, shown->unit);
     bool usable = shown->kind <= ST_PLUGIN_TEXT;
     if (!usable)
-        fault(own, st_errors_text(own->errors, "is of an unknown kind, %u", shown->kind));
+        fault(own, st_errors_text(own->errors, "has an unknown kind, %u", shown->kind));
     if (usable && shown->kind == ST_PLUGIN_NUMBER && !(shown->minimum <= shown->maximum)) {
-        fault(own, "has no range: its minimum is above its maximum");
+        fault(own, "has an empty range: its minimum exceeds its maximum");
         usable = false;
     }
     if (usable && shown->kind == ST_PLUGIN_CHOICE)
@@ -246,7 +246,7 @@ static void take_arguments(describing *own, st_module_provider *provider)
     size_t count = shown->argument_count;
     if (count > 64 || (count > 0 && shown->arguments == NULL)) {
         fault(own,
-              st_errors_text(own->errors, "has %zu arguments, at most 64 are possible", count));
+              st_errors_text(own->errors, "has %zu arguments; at most 64 are supported", count));
         return;
     }
     const st_plugin_argument **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
@@ -266,8 +266,9 @@ static void take_arguments(describing *own, st_module_provider *provider)
             argument->unit = take_text(own, "unit", argument->unit, false);
             argument->doc = take_text(own, "line of documentation", argument->doc, false);
             if (!is_cell(argument->name) && !is_key(argument->name))
-                fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
-                                          argument->name));
+                fault(own,
+                      st_errors_text(own->errors, "has an argument with an invalid name, '%.60s'",
+                                     argument->name));
             *unit = take_unit(own, argument->unit);
         }
         pointers[i] = &provider->arguments[i];
@@ -289,8 +290,8 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
         return;
     shown->name = take_text(own, "name of a provider", shown->name, true);
     if (!is_cell(shown->name)) {
-        fault(own,
-              st_errors_text(own->errors, "has a wrong name of a provider, '%.60s'", shown->name));
+        fault(own, st_errors_text(own->errors, "has a provider with an invalid name, '%.60s'",
+                                  shown->name));
         return;
     }
     own->where = st_errors_text(own->errors, "provider '%s'", shown->name);
@@ -300,7 +301,7 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
     provider->unit = take_unit(own, shown->unit);
     take_arguments(own, provider);
     if (shown->evaluate == NULL)
-        fault(own, "has no function to evaluate");
+        fault(own, "has no 'evaluate' function");
     own->where = "";
 }
 
@@ -357,15 +358,15 @@ static void take_schedule(describing *own, const st_plugin_schedule *raw, st_plu
         return;
     shown->name = take_text(own, "name of a schedule", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
-        fault(own,
-              st_errors_text(own->errors, "has a wrong name of a schedule, '%.60s'", shown->name));
+        fault(own, st_errors_text(own->errors, "has a schedule with an invalid name, '%.60s'",
+                                  shown->name));
         return;
     }
     own->where = st_errors_text(own->errors, "schedule '%s'", shown->name);
     shown->doc = take_text(own, "line of documentation", shown->doc, true);
     shown->cite = take_text(own, "citation", shown->cite, false);
     if (shown->order == NULL)
-        fault(own, "has no function that orders");
+        fault(own, "has no 'order' function");
     own->where = "";
 }
 
@@ -402,21 +403,21 @@ static void take_facts(describing *own)
     shown->licence = take_text(own, "licence", shown->licence, true);
     shown->summary = take_text(own, "summary", shown->summary, true);
     if (own->status == ST_OK && !st_plugin_is_id(shown->id))
-        fault(own, st_errors_text(own->errors, "has a wrong id, '%.60s'", shown->id));
+        fault(own, st_errors_text(own->errors, "has an invalid id, '%.60s'", shown->id));
     if (own->status == ST_OK && !is_version(shown->version))
-        fault(own, st_errors_text(own->errors, "has a wrong version, '%.60s'", shown->version));
+        fault(own, st_errors_text(own->errors, "has an invalid version, '%.60s'", shown->version));
     if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
         (shown->option_count > 0 && shown->options == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu options, at most %d are possible",
+        fault(own, st_errors_text(own->errors, "has %zu options; at most %d are supported",
                                   shown->option_count, ST_PLUGIN_MAX_OPTIONS));
     if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS ||
         shown->provider_count + shown->schedule_count == 0 ||
         (shown->provider_count > 0 && shown->providers == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu providers, 1 to %d are possible",
+        fault(own, st_errors_text(own->errors, "has %zu providers; 1 to %d are supported",
                                   shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
     if (shown->schedule_count > ST_PLUGIN_MAX_SCHEDULES ||
         (shown->schedule_count > 0 && shown->schedules == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu schedules, at most %d are possible",
+        fault(own, st_errors_text(own->errors, "has %zu schedules; at most %d are supported",
                                   shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
 }
 
@@ -428,14 +429,13 @@ static bool check_abi(describing *own, const st_plugin *raw)
     size_t least = FIRST_SIZE(st_plugin, close);
     if (head[0] < sizeof(head))
         fault(own,
-              st_errors_text(own->errors, "its descriptor says that it has %u bytes", head[0]));
+              st_errors_text(own->errors, "its descriptor claims a size of %u bytes", head[0]));
     else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
-        fault(own,
-              st_errors_text(own->errors, "it is made for plugin ABI %u, this steptime knows 1%s",
-                             head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
+        fault(own, st_errors_text(own->errors, "it uses plugin ABI %u; this steptime supports 1%s",
+                                  head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
     else if (head[0] < least)
         fault(own,
-              st_errors_text(own->errors, "its descriptor has %u bytes, at least %zu are expected",
+              st_errors_text(own->errors, "its descriptor has %u bytes; at least %zu are required",
                              head[0], least));
     return own->status == ST_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plugins in processes of their own (--isolate). One process loads the plugin, says what it is and
+ * Plugins in processes of their own (--isolate). One process loads the plugin, describes it and
  * ends; each instance is another one, which opens the plugin and answers calls over shared memory
  * (remote.h). This process never has the plugin's code. What comes back is verified as what a
  * plugin in this process says is: descriptor, values, terms and texts.
@@ -109,8 +109,8 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
     free(reason);
     if (status == ST_OK && (st_remote_walls(instance->remote) & ST_WALL_FILTER) == 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place,
-                  "plugin '%s' runs in a process of its own, but this system does not refuse it "
-                  "calls: limits of memory, files and time are all that holds it",
+                  "plugin '%s' runs in its own process, but this system cannot filter its "
+                  "system calls: only limits on memory, files and time confine it",
                   module->shown.id);
     return status;
 }
@@ -171,10 +171,9 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     if (status == ST_OK)
         status = read_description(loaded, &result, place, arena, errors);
     if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
-        status =
-            refuse(loaded, place,
-                   st_errors_text(errors, "it calls itself '%s', not '%s'", loaded->shown.id, name),
-                   errors);
+        status = refuse(loaded, place,
+                        st_errors_text(errors, "its id is '%s', not '%s'", loaded->shown.id, name),
+                        errors);
     if (status == ST_OK)
         *module = loaded;
     return status;

@@ -13,7 +13,7 @@ const st_plugin *st_isolate_take(const char *text, size_t length, st_arena *aren
 /* What a call asks for. */
 enum { ST_ISOLATE_EVALUATE, ST_ISOLATE_EXPLAIN };
 
-/* Does what stands in a lane with an instance of this process. */
+/* Serves the request in a lane with an instance of this process. */
 void st_isolate_serve(const st_plugin_instance *instance, struct st_remote_lane *lane);
 
 /* Loads and opens as the functions without "here" do, but in this process whatever the search path

@@ -62,7 +62,7 @@ typedef union copied {
     st_plugin_schedule schedule;
 } copied;
 
-/* A list of pointers; what it is afterwards. */
+/* A list of pointers; returns the decoded one. */
 static const void *pass_list(passing *own, const kind *of, const void *list, size_t *count)
 {
     *count = pass_count(own, *count, of->most);
@@ -91,7 +91,7 @@ static const void *pass_list(passing *own, const kind *of, const void *list, siz
     return list;
 }
 
-/* ---- what stands in them --------------------------------------------------------------------- */
+/* ---- their contents -------------------------------------------------------------------------- */
 
 /* Nobody calls these: a module that is apart has no code here. */
 static int evaluate_nowhere(void *instance, size_t rows, const double *const *columns,

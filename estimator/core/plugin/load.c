@@ -44,9 +44,8 @@ static void warn_if_open(const char *path, const char *what, bool sticky_is_safe
                  (gid_t)status.st_uid == status.st_gid))
         return;
     const char *message = st_errors_text(
-        errors, "%s may write the %s %s of a plugin",
-        all ? "everybody" : st_errors_text(errors, "group %u", (unsigned)status.st_gid), what,
-        path);
+        errors, "%s can write to the %s %s of a plugin",
+        all ? "everyone" : st_errors_text(errors, "group %u", (unsigned)status.st_gid), what, path);
     for (size_t i = 0; i < st_errors_size(errors); i++)
         if (strcmp(st_errors_at(errors, i)->message, message) == 0)
             return; /* the folder of several plugins */
@@ -79,14 +78,14 @@ static st_status check_file(const loading *own)
     const char *file = own->module->file;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
-        return refuse(own, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "it cannot be read");
+        return refuse(own, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "cannot be read");
     bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     ssize_t length = regular ? read(descriptor, head, sizeof(head)) : 0;
     (void)close(descriptor);
     if (!regular)
-        return refuse(own, ST_ERR_IO, "it is no file");
+        return refuse(own, ST_ERR_IO, "not a regular file");
     if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0)
-        return refuse(own, ST_ERR_PROVIDER, "it is no shared object (not ELF)");
+        return refuse(own, ST_ERR_PROVIDER, "not a shared object (not ELF)");
     return ST_OK;
 }
 
@@ -96,7 +95,7 @@ static const char *linker_error(const loading *own)
     const char *text = dlerror();
     size_t length = strlen(own->module->file);
     if (text == NULL)
-        return "the dynamic linker refuses it";
+        return "the dynamic linker refused it";
     if (strncmp(text, own->module->file, length) == 0 && text[length] == ':') {
         text += length + 1;
         text += strspn(text, " ");
@@ -200,7 +199,7 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
         names[i] = entries[i].id;
     const char *nearest = st_nearest(name, names, count);
     st_fail(errors, ST_ERR_NAME, place,
-            "there is no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
+            "no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
             nearest == NULL ? "one of 'steptime plugin list'" : "", st_or_none(nearest));
     return ST_ERR_NAME;
 }
@@ -229,11 +228,10 @@ st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place 
         /* A plugin that goes by another name than its folder would be listed and asked for by two.
          */
         const char *id = own.module->shown.id;
-        status =
-            strcmp(id, name) == 0
-                ? ST_OK
-                : refuse(&own, ST_ERR_PROVIDER,
-                         st_errors_text(own.errors, "it calls itself '%s', not '%s'", id, name));
+        status = strcmp(id, name) == 0
+                     ? ST_OK
+                     : refuse(&own, ST_ERR_PROVIDER,
+                              st_errors_text(own.errors, "its id is '%s', not '%s'", id, name));
     }
     if (status == ST_OK)
         *module = loaded;

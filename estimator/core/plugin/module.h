@@ -98,7 +98,7 @@ const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *aren
 st_status st_plugin_locate(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                            const char **file, st_errors *errors) ST_NODISCARD;
 
-/* Warns where everybody may write the file, its folder, or may replace that folder. */
+/* Warns where everyone may write the file, its folder, or may replace that folder. */
 void st_plugin_warn_if_open(const char *file, st_place place, st_arena *arena, st_errors *errors);
 
 #endif

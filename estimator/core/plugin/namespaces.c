@@ -2,7 +2,7 @@
 /*
  * See namespaces.h. A namespace of processes holds those that are started after it was made, and
  * ends with the first of them, for which signals do not work as usual. Hence a keeper outside, a
- * first process that does nothing but end with the keeper, and the one that works.
+ * first process, which only ends with the keeper, and the one that works.
  */
 #define _GNU_SOURCE /* unshare; NOLINT(bugprone-reserved-identifier) */
 
@@ -162,7 +162,7 @@ static _Noreturn void keep(pid_t caller, pid_t kept, const kept_first *first)
     }
     if (WIFSTOPPED(status)) {
         if (!asked && sigtimedwait(&awaited, NULL, &none) != SIGTERM)
-            (void)raise(SIGSTOP); /* which tells the caller */
+            (void)raise(SIGSTOP); /* notifies the caller */
         (void)kill(kept, SIGKILL);
         (void)waitpid(kept, &status, 0);
     }
@@ -241,12 +241,12 @@ const char *st_walls_text(unsigned walls, st_arena *arena)
     static const struct {
         unsigned wall;
         const char *text;
-    } names[] = {{ST_WALL_FILTER, "calls filtered"},
-                 {ST_WALL_FILES, "files read-only"},
+    } names[] = {{ST_WALL_FILTER, "filtered system calls"},
+                 {ST_WALL_FILES, "read-only files"},
                  {ST_WALL_NETWORK, "no network"},
-                 {ST_WALL_PROCESSES, "no processes of others"},
-                 {ST_WALL_IPC, "no shared memory of others"},
-                 {ST_WALL_USER, "no rights of root"}};
+                 {ST_WALL_PROCESSES, "no access to other processes"},
+                 {ST_WALL_IPC, "no shared memory"},
+                 {ST_WALL_USER, "no root privileges"}};
     const char *text = "";
     for (size_t i = 0; i < ST_COUNT(names) && text != NULL; i++)
         if ((walls & names[i].wall) != 0)
@@ -254,6 +254,6 @@ const char *st_walls_text(unsigned walls, st_arena *arena)
                 st_arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? ", " : "", names[i].text);
     if (text == NULL || (walls & ~(unsigned)ST_WALL_FILTER) != 0)
         return text;
-    return st_arena_printf(arena, "%s; this system gives it no namespaces",
-                           text[0] != '\0' ? text : "limits of resources alone");
+    return st_arena_printf(arena, "%s; namespaces are not available",
+                           text[0] != '\0' ? text : "resource limits only");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands between foreign code and the rest of the machine, beside the filter of calls
+ * What isolates foreign code from the rest of the machine, in addition to the call filter
  * (confine.h): namespaces of the kernel. Each is tried by itself, as containers and administrators
  * forbid some of them, and what holds is reported, so that nothing is claimed that is not there.
  */
@@ -34,7 +34,7 @@ pid_t st_namespaces_fork(unsigned *walls);
  * is killed after a second. */
 void st_namespaces_end(pid_t keeper, int *status);
 
-/* "calls filtered, files read-only, no network, ..."; NULL when out of memory. */
+/* "filtered system calls, read-only files, no network, ..."; NULL when out of memory. */
 const char *st_walls_text(unsigned walls, st_arena *arena);
 
 #endif

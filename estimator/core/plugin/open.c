@@ -23,7 +23,7 @@ static st_status parse_choice(const st_module_option *option, const char *text, 
         return ST_OK;
     }
     return st_fail(errors, ST_ERR_VALUE, place,
-                   "wrong value for option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED "one of %s" ST_HINT
+                   "invalid value of option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED "one of %s" ST_HINT
                    "%s",
                    option->shown.name, text, option->shown.choices,
                    st_errors_nearest(errors, text, option->choices, option->choice_count));
@@ -105,7 +105,7 @@ static st_status take_setting(st_plugin_instance *instance, const st_plugin_give
             (option->shown.kind == ST_PLUGIN_CHOICE && given->number >= 0 &&
              given->number < (double)option->choice_count && given->number == floor(given->number));
         if (!usable)
-            return st_fail(errors, ST_ERR_VALUE, given->place, "option '%s' takes no such number",
+            return st_fail(errors, ST_ERR_VALUE, given->place, "invalid number for option '%s'",
                            option->shown.name);
         st_status status = st_module_check_range(option, given->number, given->place, errors);
         if (status == ST_OK) {
@@ -239,7 +239,7 @@ static st_status call_open(st_plugin_instance *instance, st_place place, st_erro
         return ST_OK;
     }
     return st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %s", shown->id,
-                   instance->has_error ? instance->error : "it gives no reason");
+                   instance->has_error ? instance->error : "no reason given");
 }
 
 st_status st_plugin_read_options(const char *const *texts, size_t count, st_arena *arena,
@@ -252,7 +252,7 @@ st_status st_plugin_read_options(const char *const *texts, size_t count, st_aren
             return ST_ERR_MEMORY;
         if (read.value == NULL || read.key[0] == '\0')
             return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                           "no option in '%s'" ST_HINT "write --option NAME=VALUE", texts[i]);
+                           "invalid option '%s'" ST_HINT "use --option NAME=VALUE", texts[i]);
         given[i] = (st_plugin_given){
             .name = read.key, .text = read.value, .name_place = place, .place = place};
     }

@@ -2,9 +2,9 @@
 /*
  * Plugins from the host's side: found, loaded, verified, opened with settings, called.
  *
- * A plugin lies in ROOT/plugins/NAME/NAME.so, with its data beside it, and calls itself NAME. Roots
+ * A plugin lies in ROOT/plugins/NAME/NAME.so, next to its data, and its id is NAME. Roots
  * are tried in this order, first hit wins: those of the search path (--path folders, STEPTIME_PATH,
- * the user's folder, see paths.h), the folder of plugins beside the running program, the installed
+ * the user's folder, see paths.h), the folder of plugins next to the running program, the installed
  * one. The working folder is never searched, and only a plugin that is asked for by name is loaded.
  */
 #ifndef STEPTIME_PLUGIN_PLUGINS_H

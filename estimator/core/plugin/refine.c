@@ -131,7 +131,7 @@ static st_status tie_argument(refining *own, const st_module_provider *from,
     bool is_key = strchr(argument->name, '.') != NULL;
     return refuse(own, ST_ERR_PROVIDER, from->shown.name,
                   st_errors_text(own->errors,
-                                 is_key ? "needs %s, which the job does not give"
+                                 is_key ? "needs %s, which the job does not set"
                                         : "reads '%s', which is neither an argument of the "
                                           "function nor a cell or input of the sheet",
                                  argument->name));
@@ -327,7 +327,7 @@ static bool move_to_profile(const void *context, st_errors *errors, st_error *er
     return true;
 }
 
-/* A profile of collectives of another machine is used, as the user asks, but told. */
+/* Warns when a profile comes from another machine; it is used all the same. */
 static st_status check_machine(const refining *own, const st_profile_found *found, size_t count)
 {
     const st_profile_machine machine = st_profile_machine_of(own->job);
@@ -381,7 +381,7 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
         return status;
     if (count == 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
-                  "profile '%s' has nothing of %s for %s, which keeps its nominal options",
+                  "profile '%s' has no options of %s for %s, which uses its nominal options",
                   refinement->profile, refinement->plugin, provider);
     return open_all(own, found, count);
 }
@@ -404,14 +404,14 @@ static st_status fits_nothing(const refining *own)
     const st_plugin *shown = &own->module->shown;
     const char *why =
         shown->provider_count == 0
-            ? "it provides schedules alone, for 'timeline --schedule'"
+            ? "it only provides schedules; use them with 'timeline --schedule'"
             : st_errors_text(own->errors,
-                             "it provides %s, and the sheet has no open function or cell of %s "
+                             "it provides %s, but the sheet has no open function or cell with %s "
                              "name",
                              list_providers(own, shown),
                              shown->provider_count == 1 ? "that" : "such a");
     return st_fail(own->errors, ST_ERR_PROVIDER, own->refinement->place,
-                   "plugin '%s' fits nothing in sheet %s: %s", shown->id, st_sheet_name(own->sheet),
+                   "plugin '%s' cannot refine sheet %s: %s", shown->id, st_sheet_name(own->sheet),
                    why);
 }
 
@@ -441,10 +441,10 @@ static st_status bind_all(refining *own)
     }
     if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
         /* A profile that fits no provider of the sheet is the wrong one. */
-        status =
-            st_fail(own->errors, ST_ERR_NAME, own->refinement->profile_place,
-                    "profile '%s' is for none of the collectives that plugin '%s' has in sheet %s",
-                    own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
+        status = st_fail(
+            own->errors, ST_ERR_NAME, own->refinement->profile_place,
+            "profile '%s' has none of the collectives that plugin '%s' provides for sheet %s",
+            own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
     }
     return fits ? status : fits_nothing(own);
 }
@@ -490,7 +490,7 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
             if (value != NULL && value->origin == ST_ORIGIN_SET && st_job_is_own(own.job, value) &&
                 !is_read(&own, keys[i].path))
                 st_report(own.errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
-                          "%s has no effect on the estimate: no plugin of the job reads it",
+                          "%s has no effect on the estimate: none of the job's plugins read it",
                           keys[i].path);
         }
     }

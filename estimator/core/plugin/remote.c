@@ -135,21 +135,21 @@ static void be_server(const st_remote *self, unsigned walls)
 
 /* ---- the host's side ------------------------------------------------------------------------- */
 
-/* Notes how it ended; `late`: it was told to. */
+/* Notes how it ended; `late`: it was ended. */
 static void bury(st_remote *remote, int status, bool late)
 {
     if (late)
-        (void)snprintf(remote->reason, sizeof remote->reason, "it does not answer within %g s",
+        (void)snprintf(remote->reason, sizeof remote->reason, "it did not answer within %g s",
                        remote->server.limit_ms / 1e3);
     else if (WIFSTOPPED(status))
-        (void)snprintf(remote->reason, sizeof remote->reason, "it stops its process");
+        (void)snprintf(remote->reason, sizeof remote->reason, "it stopped its process");
     else if (WIFSIGNALED(status))
-        (void)snprintf(remote->reason, sizeof remote->reason, "it crashes: signal %d (%s)",
+        (void)snprintf(remote->reason, sizeof remote->reason, "it crashed: signal %d (%s)",
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         (void)snprintf(remote->reason, sizeof remote->reason, "%s",
-                       WEXITSTATUS(status) == ST_NO_PROCESS ? "no process can be started for it"
-                                                            : "it ends its process");
+                       WEXITSTATUS(status) == ST_NO_PROCESS ? "cannot start a process for it"
+                                                            : "it ended its process");
     atomic_store(&remote->dead, true);
 }
 

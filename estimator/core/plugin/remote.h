@@ -44,7 +44,7 @@ typedef struct st_remote_server {
 
 typedef struct st_remote st_remote;
 
-/* NULL where there is no such process; the reason is in `reason`, of ST_REMOTE_TEXT bytes. */
+/* NULL on failure, with the reason in `reason`, of ST_REMOTE_TEXT bytes. */
 st_remote *st_remote_start(const st_remote_server *server, char *reason);
 void st_remote_stop(st_remote *remote); /* NULL is fine */
 
@@ -52,11 +52,11 @@ void st_remote_stop(st_remote *remote); /* NULL is fine */
 st_remote_lane *st_remote_take(st_remote *remote);
 void st_remote_give(st_remote *remote, st_remote_lane *lane);
 
-/* Asks what stands in the lane; false where the process has ended, or is ended as it takes too
+/* Sends the request in the lane; false where the process has ended, or is ended as it takes too
  * long. */
 bool st_remote_ask(st_remote *remote, st_remote_lane *lane);
 
-/* What stands around it (namespaces.h). */
+/* Its isolation (namespaces.h). */
 unsigned st_remote_walls(const st_remote *remote);
 
 /* Why it has ended; "" while it lives. */

@@ -43,21 +43,23 @@ static int take_pass(void *context, uint32_t stage, uint32_t kind, uint32_t micr
     if (own->fault[0] != '\0')
         return 1;
     if (stage >= shape->stages) {
-        (void)snprintf(own->fault, sizeof(own->fault), "gives a pass of stage %lu, of %lu from 0",
+        (void)snprintf(own->fault, sizeof(own->fault),
+                       "returns a pass of stage %lu; the pipeline has %lu stages, counted from 0",
                        (unsigned long)stage, (unsigned long)shape->stages);
     } else if (kind > ST_PLUGIN_BOTH) {
-        (void)snprintf(own->fault, sizeof(own->fault), "gives stage %lu a pass of kind %lu",
-                       (unsigned long)stage, (unsigned long)kind);
-    } else if (micro >= shape->micros || chunk >= shape->chunks) {
         (void)snprintf(own->fault, sizeof(own->fault),
-                       "gives stage %lu a %s pass of micro-batch %lu, of %lu from 0, and chunk "
-                       "%lu, of %lu",
-                       (unsigned long)stage, pass_names[kind], (unsigned long)micro,
-                       (unsigned long)shape->micros, (unsigned long)chunk,
-                       (unsigned long)shape->chunks);
+                       "returns a pass of unknown kind for stage %lu: %lu", (unsigned long)stage,
+                       (unsigned long)kind);
+    } else if (micro >= shape->micros || chunk >= shape->chunks) {
+        (void)snprintf(
+            own->fault, sizeof(own->fault),
+            "returns a %s pass of micro-batch %lu and chunk %lu for stage %lu; there are "
+            "%lu micro-batches and %lu chunks, counted from 0",
+            pass_names[kind], (unsigned long)micro, (unsigned long)chunk, (unsigned long)stage,
+            (unsigned long)shape->micros, (unsigned long)shape->chunks);
     } else if (own->lists[stage].count == own->most) {
-        (void)snprintf(own->fault, sizeof(own->fault), "gives stage %lu more than %zu passes",
-                       (unsigned long)stage, own->most);
+        (void)snprintf(own->fault, sizeof(own->fault), "returns more than %zu passes for stage %lu",
+                       own->most, (unsigned long)stage);
     } else {
         bool both = kind == ST_PLUGIN_BOTH;
         st_slots_add(&own->lists[stage], both ? ST_PASS_BACKWARD : (st_pass)kind, chunk, micro,
@@ -122,8 +124,8 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
     if (instance->remote != NULL)
         return tell(request,
                     &(st_error){.status = ST_ERR_USAGE,
-                                .message = "is asked for in this process alone",
-                                .suggestion = "leave --isolate, or isolate of the job, out"},
+                                .message = "cannot run in a separate process",
+                                .suggestion = "omit --isolate and the job's 'isolate'"},
                     errors);
     const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
     st_error error = {.status = ST_ERR_PROVIDER};
@@ -144,13 +146,13 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
         error.message = st_errors_text(
             errors, "refuses a pipeline (stages %lu, micro-batches %lu, chunks %lu): %s",
             (unsigned long)pipeline->stages, (unsigned long)pipeline->micro_batches,
-            (unsigned long)pipeline->chunks, why != NULL ? why : "it gives no reason");
+            (unsigned long)pipeline->chunks, why != NULL ? why : "no reason given");
         return tell(request, &error, errors);
     }
     return ST_OK;
 }
 
-/* Tries the order, with errors told as the plugin's. */
+/* Tries the order and reports errors as the plugin's. */
 static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
                         st_errors *errors)
 {
@@ -160,7 +162,7 @@ static st_status verify(const st_plugin_order_request *request, const st_schedul
     st_status status = st_schedule_try(request->shape, order, own);
     for (size_t i = 0; i < st_errors_size(own); i++) {
         st_error error = *st_errors_at(own, i);
-        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
+        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is not a valid step";
         error.message = st_errors_text(errors, "%s: %s", word, error.message);
         (void)tell(request, &error, errors);
     }
@@ -176,7 +178,7 @@ static st_status check_chunks(const st_plugin_order_request *request, st_errors 
         return ST_OK;
     return tell(request,
                 &(st_error){.status = ST_ERR_VALUE,
-                            .message = "has one chunk a stage",
+                            .message = "supports one chunk per stage",
                             .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
                             .expected = "1 (parallel.virtual_stages)"},
                 errors);

@@ -5,7 +5,7 @@
 
 #include "steptime/arena.h"
 
-/* NULL is told from "". */
+/* NULL and "" are distinct. */
 void st_wire_put(st_buffer *to, const char *text);
 void st_wire_put_number(st_buffer *to, double number);
 

@@ -82,7 +82,7 @@ static st_status read_option(const reader *self, const char *text, size_t length
         return st_out_of_memory(self->errors);
     if (name[0] == '\0')
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "wrong option of a plugin" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "invalid plugin option" ST_FOUND "'%.*s'" ST_EXPECTED
                        "NAME=VALUE, as in nccl-whitebox:fallback=formula",
                        length < 60 ? (int)length : 60, text);
     bool profile = strcmp(name, "profile") == 0;
@@ -105,8 +105,7 @@ static st_status read_option(const reader *self, const char *text, size_t length
                        "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
     }
     if (entry->option_count == MAX_OPTIONS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "there are too many options");
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "too many options");
     options[entry->option_count++] = (st_refinement_option){.name = name,
                                                             .text = value,
                                                             .name_place = place_of(self, true),
@@ -151,11 +150,11 @@ static st_status add(reader *self, const st_refinement *entry)
     for (size_t i = 0; i < self->count; i++) {
         if (strcmp(self->list[i].plugin, entry->plugin) == 0)
             return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
-                           "plugin '%.80s' is named twice", entry->plugin);
+                           "plugin '%.80s' is given twice", entry->plugin);
     }
     if (self->count == ST_MAX_REFINEMENTS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "there are more than %d plugins", ST_MAX_REFINEMENTS);
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "more than %d plugins",
+                       ST_MAX_REFINEMENTS);
     self->list[self->count++] = *entry;
     return ST_OK;
 }
@@ -172,10 +171,10 @@ static st_status read_plugin(reader *self, const char **rest)
     st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
     st_status status = ST_OK;
     if (name[0] == '\0')
-        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                         "the name of a plugin is missing");
+        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "missing plugin name");
     else if (strcmp(name, "none") == 0)
-        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'none' stands alone");
+        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                         "'none' cannot be combined with plugins");
     if (options) {
         (*rest)++;
         st_note(&status, read_options(self, rest, &entry));
@@ -188,7 +187,7 @@ static st_status read_text(reader *self)
 {
     if (strlen(self->text) > MAX_TEXT)
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "the text is longer than 65536 bytes");
+                       "the text exceeds 65536 bytes");
     st_status status = ST_OK;
     const char *rest = self->text;
     do {
@@ -217,7 +216,7 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
     return status;
 }
 
-/* ---- options beside them ---- */
+/* ---- options set separately ---- */
 
 /* Sets one option in a list of the caller's own. */
 static st_status apply_option(const st_option_set *set, st_refinement *list, size_t count,
@@ -236,7 +235,7 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
             all = st_errors_text(errors, "%s%s%s", all, i > 0 ? ", " : "", list[i].plugin);
         }
         return st_fail(errors, ST_ERR_NAME, set->option.name_place,
-                       "no plugin '%.80s' is on" ST_EXPECTED "%s" ST_HINT "%s", set->plugin,
+                       "plugin '%.80s' is not in use" ST_EXPECTED "%s" ST_HINT "%s", set->plugin,
                        count > 0 ? st_or_none(all) : "plugins of the job or of --refine",
                        st_errors_nearest(errors, set->plugin, names, count));
     }
@@ -339,9 +338,8 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
         size_t length = piece_length(rest, "|");
         if (length == strspn(rest, " ") || *count == MAX_COLUMNS)
             return st_fail(self.errors, ST_ERR_USAGE, place_of(&self, true),
-                           "%s" ST_EXPECTED "plugins or 'none', parted by '|'",
-                           *count == MAX_COLUMNS ? "there are more than 8 columns"
-                                                 : "a column is empty");
+                           "%s" ST_EXPECTED "plugins or 'none', separated by '|'",
+                           *count == MAX_COLUMNS ? "more than 8 columns" : "a column is empty");
         size_t blanks = strspn(rest, " ");
         size_t end = length;
         while (rest[end - 1] == ' ')

@@ -6,7 +6,7 @@
  *
  * NAME is an option of the plugin, or `profile` or `fallback` as in a job. A plus sign before a
  * small letter parts plugins in order of preference, so that numbers keep theirs (1e+5); a
- * backslash before ',', '+', '|', ':', '=' or '\' takes that as it stands. "none" stands alone.
+ * backslash before ',', '+', '|', ':', '=' or '\' takes it literally. "none" cannot be combined.
  */
 #ifndef STEPTIME_PLUGIN_WORDS_H
 #define STEPTIME_PLUGIN_WORDS_H
@@ -22,7 +22,7 @@ typedef struct st_refinements {
 
 /*
  * The plugins that count: those of `words` where there are some, else the job's, with the options
- * that were set beside them. An option of a plugin that is not among them is an error.
+ * that were set separately. An option of a plugin that is not among them is an error.
  */
 st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words *words,
                         st_arena *arena, st_refinements *refinements,

@@ -2,7 +2,7 @@
 /*
  * The database of profiles; see profile.h.
  *
- * The schema's number stands in user_version and the mark of our files in application_id. A writer
+ * The schema's number is in user_version and the mark of our files in application_id. A writer
  * takes the lock before it looks (BEGIN IMMEDIATE), so that two that begin together wait for each
  * other instead of failing halfway. The file may come from anyone: triggers, views and functions
  * that it brings are switched off, and nothing in it is believed.
@@ -70,8 +70,8 @@ static st_status fail_with(const st_profiles *profiles, int code, st_errors *err
         st_status status;
         const char *message;
     } known[] = {/* what SQLite also says of lengths that cannot be, in damaged files */
-                 {SQLITE_NOMEM, ST_ERR_IO, "the database is damaged, or there is no memory left"},
-                 {SQLITE_NOTADB, ST_ERR_SYNTAX, "the file is no database of profiles"},
+                 {SQLITE_NOMEM, ST_ERR_IO, "the database is damaged or out of memory"},
+                 {SQLITE_NOTADB, ST_ERR_SYNTAX, "not a profile database"},
                  {SQLITE_CORRUPT, ST_ERR_SYNTAX, "the database is damaged"},
                  {SQLITE_READONLY, ST_ERR_IO, "the database is read-only"},
                  {SQLITE_PERM, ST_ERR_IO, "the database is read-only"},
@@ -84,8 +84,7 @@ static st_status fail_with(const st_profiles *profiles, int code, st_errors *err
             return st_fail(errors, known[i].status, place, "%s", known[i].message);
     if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
         return st_fail(errors, ST_ERR_IO, place,
-                       "the database is locked by another program" ST_HINT
-                       "try again when that one has finished");
+                       "the database is locked by another program" ST_HINT "try again later");
     return st_fail(errors, ST_ERR_IO, place, "the database cannot be used: %s",
                    profiles->database != NULL ? sqlite3_errmsg(profiles->database)
                                               : sqlite3_errstr(code));
@@ -123,7 +122,7 @@ static st_status make_folder(st_profiles *profiles, st_errors *errors)
         if (fault == 0 && profiles->made == 0)
             profiles->made = (size_t)(at - profiles->file);
         fault = fault == EEXIST ? 0 : fault;
-        const char *message = fault != 0 ? st_errors_text(errors, "cannot make the folder %s: %s",
+        const char *message = fault != 0 ? st_errors_text(errors, "cannot create the folder %s: %s",
                                                           profiles->file, strerror(fault))
                                          : NULL;
         *at = '/';
@@ -140,20 +139,21 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
     if (profiles->file[0] == '\0' || strcmp(profiles->file, ":memory:") == 0 ||
         strncmp(profiles->file, "file:", strlen("file:")) == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--db"},
-                       "the database of profiles is no file" ST_FOUND "'%s'" ST_EXPECTED
-                       "a path; one that begins with ':' or 'file:' is written './%s'",
+                       "the profile database is not a file" ST_FOUND "'%s'" ST_EXPECTED
+                       "a path, with './' before a name that begins with ':' or 'file:': './%s'",
                        profiles->file, profiles->file);
     if (stat(profiles->file, &file) != 0) {
         profiles->is_new = errno == ENOENT && writes;
         if (profiles->is_new)
             return make_folder(profiles, errors);
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s" ST_HINT "%s",
-                       errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
-                       errno == ENOENT ? "'steptime fit nccl LOG --save NAME' makes one" : "");
+                       errno == ENOENT ? "no such profile database" : strerror(errno),
+                       errno == ENOENT ? "create one with 'steptime fit nccl LOG --save NAME'"
+                                       : "");
     }
     if (!S_ISREG(file.st_mode))
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database of profiles is no regular file");
+                       "the profile database is not a regular file");
     if (file.st_size == 1) /* which SQLite takes for an empty database, and writes over */
         return fail_with(profiles, SQLITE_NOTADB, errors);
     if (writes && (file.st_mode & ANY_WRITE) == 0)
@@ -179,11 +179,11 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
         return ST_OK;
     if (mark != APPLICATION_ID)
         return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                       "the file is no database of profiles" ST_HINT "another program has made it");
+                       "not a profile database" ST_HINT "another program made this file");
     if (*schema > ST_PROFILES_SCHEMA)
         return st_fail(
             errors, ST_ERR_VALUE, (st_place){.file = profiles->file},
-            "the database is of schema %d, and this steptime knows schemas up to %d" ST_HINT
+            "the database has schema %d, and this steptime supports schemas up to %d" ST_HINT
             "use a newer steptime",
             *schema, ST_PROFILES_SCHEMA);
     /* Pages, indexes and rows make sense: what was cut off or written over is told before it is
@@ -312,8 +312,8 @@ st_status st_profiles_open(const char *file, st_profiles_access access, st_profi
         file = st_profiles_path(arena);
     if (file == NULL) {
         status = st_fail(errors, ST_ERR_IO, (st_place){0},
-                         "there is no folder for the database of profiles" ST_HINT
-                         "set XDG_DATA_HOME or HOME, or give --db FILE");
+                         "no folder for the profile database" ST_HINT
+                         "set XDG_DATA_HOME or HOME, or use --db FILE");
         goto cleanup;
     }
     own->file = malloc(strlen(file) + 1);
@@ -429,7 +429,7 @@ static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const
     (void)sqlite3_reset(statement);
     if ((code & 0xFF) == SQLITE_CONSTRAINT)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
-                       "there is already a %s" ST_HINT "--replace replaces it",
+                       "duplicate %s" ST_HINT "use --replace to overwrite it",
                        st_profile_describe(entry, errors));
     return code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
 }
@@ -612,8 +612,8 @@ st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors
     if (status == ST_OK) {
         const char *near = names != NULL ? st_nearest(name, names, count) : NULL;
         status = st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
-                         "there is no profile '%s'" ST_HINT "%s", name,
-                         near != NULL ? near : "'steptime profile list' lists them");
+                         "unknown profile '%s'" ST_HINT "%s", name,
+                         near != NULL ? near : "list them with 'steptime profile list'");
     }
     st_arena_destroy(arena);
     return status;
@@ -624,8 +624,8 @@ st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors
 static st_status left_out(st_errors *errors)
 {
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "this steptime was built without SQLite, which profiles are kept in" ST_HINT
-                   "install libsqlite3-dev and build it again");
+                   "this steptime was built without SQLite, which stores profiles" ST_HINT
+                   "install libsqlite3-dev and rebuild");
 }
 
 bool st_profiles_available(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of profiles apart from where they are kept: what may stand in them, their options, and
+/* Entries of profiles, independent of their storage: valid contents, their options, and
  * the one that a job means. */
 #include "profile/database.h"
 
@@ -35,7 +35,7 @@ const char *st_profile_describe(const st_profile *entry, st_errors *errors)
                           entry->ranks, entry->nodes);
 }
 
-/* ---- what may stand in an entry ---- */
+/* ---- valid entries ---- */
 
 static bool is_name(const char *name)
 {
@@ -68,13 +68,13 @@ st_status st_profile_check(const st_profile *entry, st_place place, st_errors *e
     for (size_t i = 0; i < NAMES; i++)
         if (!is_name(entry->texts[i]))
             return st_fail(errors, ST_ERR_VALUE, place,
-                           "a profile cannot have this %s" ST_FOUND "'%s'" ST_EXPECTED
+                           "invalid %s of a profile" ST_FOUND "'%s'" ST_EXPECTED
                            "letters, digits, '.', '_' and '-'",
                            st_profile_names[i], entry->texts[i]);
     for (size_t i = NAMES; i < ST_PROFILE_KEYS; i++)
         if (!is_text(entry->texts[i], TEXT_BYTES))
             return st_fail(errors, ST_ERR_VALUE, place,
-                           "a text of a profile is too long or has control characters" ST_FOUND
+                           "a text of a profile is too long or contains control characters" ST_FOUND
                            "'%s'" ST_EXPECTED "at most 500 bytes",
                            entry->texts[i]);
     if (entry->ranks > MOST_COUNT || entry->nodes > MOST_COUNT)
@@ -82,7 +82,7 @@ st_status st_profile_check(const st_profile *entry, st_place place, st_errors *e
                        "a profile has too many ranks or nodes" ST_EXPECTED "at most 2^30");
     if (entry->nodes > 0 && entry->ranks % entry->nodes != 0)
         return st_fail(errors, ST_ERR_VALUE, place,
-                       "the number of ranks is not a multiple of that per node" ST_FOUND
+                       "the number of ranks is not a multiple of the number of nodes" ST_FOUND
                        "%zu ranks on %zu nodes",
                        entry->ranks, entry->nodes);
     if (entry->payload_bytes > ST_PROFILE_MAX_BYTES)
@@ -121,7 +121,7 @@ st_status st_profile_options(const st_profile *entry, st_arena *arena,
         if (strlen(text) != entry->payload_bytes)
             return st_fail(errors, ST_ERR_VALUE,
                            (st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
-                           "the payload of the profile is no text");
+                           "the payload of the profile is not text");
         *whole = (st_profile_option){entry->kind, text};
         *options = whole;
         *count = 1;
@@ -140,7 +140,8 @@ st_status st_profile_options(const st_profile *entry, st_arena *arena,
     for (size_t i = 0; i < root->count; i++) {
         if (root->items[i]->kind != ST_YAML_SCALAR)
             return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file},
-                           "an option of the profile is no text" ST_FOUND "'%s'", root->keys[i]);
+                           "an option of the profile is not a string" ST_FOUND "'%s'",
+                           root->keys[i]);
         found[i] = (st_profile_option){root->keys[i], root->items[i]->text};
     }
     *options = found;
@@ -219,11 +220,11 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
             has = st_errors_text(errors, "%s%s%s", has != NULL ? has : "", has != NULL ? ", " : "",
                                  entries[i].collective);
     return st_fail(errors, ST_ERR_NAME, (st_place){0},
-                   "profile '%s' has nothing of %s for %s" ST_FOUND "%s", filter->name,
+                   "profile '%s' has no options of %s for %s" ST_FOUND "%s", filter->name,
                    filter->plugin, filter->collective, st_or_none(has));
 }
 
-/* Entries of the profile and plugin, of which there must be some. */
+/* Entries of the profile and plugin; an error if there are none. */
 static st_status must_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
                            const st_profile **entries, size_t *count, st_errors *errors)
 {
@@ -304,9 +305,9 @@ static void keep_fitting(const st_profile *entries, size_t count, const st_profi
             const st_profile *first = twin->entry;
             const st_profile *entry = &entries[i];
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
-                      "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster "
-                      "'%s', fabric "
-                      "'%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
+                      "profile '%s' has two entries for %s on %zu ranks and %zu node%s: uses "
+                      "cluster '%s', fabric "
+                      "'%s' and NCCL '%s', ignores '%s', '%s' and '%s'",
                       entry->name, entry->collective, entry->ranks, entry->nodes,
                       entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
                       entry->cluster, entry->fabric, entry->nccl);

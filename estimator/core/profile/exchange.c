@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles as a text to send to someone: JSON, which the reader of YAML reads too, with its bounds
- * and its places. A payload that is no text stands there in base 64.
+ * and its places. A binary payload is in base64.
  */
 #include "profile/database.h"
 
@@ -100,12 +100,13 @@ static size_t read_count(st_yaml_reader *reader, const st_yaml_node *map, const 
     if (value >= 0 && value <= MOST_COUNT && value == floor(value))
         return (size_t)value;
     ST_NOTE(reader, ST_ERR_VALUE, node->place,
-            "no number of ranks or nodes" ST_FOUND "%s" ST_EXPECTED "a whole number up to 2^30",
+            "invalid number of ranks or nodes" ST_FOUND "%s" ST_EXPECTED
+            "a whole number up to 2^30",
             st_yaml_describe(node, reader->errors));
     return 0;
 }
 
-/* SIZE_MAX where the text is no base 64. */
+/* SIZE_MAX where the text is not valid base64. */
 static size_t decode(const char *text, size_t length, unsigned char *bytes)
 {
     size_t used = 0;
@@ -134,7 +135,8 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     const st_yaml_node *plain = st_yaml_get(map, "payload");
     const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
     if ((plain == NULL) == (coded == NULL)) {
-        ST_NOTE(reader, ST_ERR_VALUE, map->place, "an entry needs 'payload' or 'payload_base64'");
+        ST_NOTE(reader, ST_ERR_VALUE, map->place,
+                "an entry requires either 'payload' or 'payload_base64'");
         return;
     }
     if (plain != NULL) {
@@ -149,7 +151,7 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
     size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
     if (length == SIZE_MAX) {
-        ST_NOTE(reader, ST_ERR_VALUE, coded->place, "the payload is no base 64");
+        ST_NOTE(reader, ST_ERR_VALUE, coded->place, "payload is not valid base64");
         return;
     }
     entry->payload = bytes;
@@ -178,12 +180,12 @@ static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profi
         if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
             st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
             ST_NOTE(reader, ST_ERR_VALUE, map->place,
-                    "the payload holds no options" ST_EXPECTED
-                    "a JSON object of texts by name of the option");
+                    "the payload does not contain options" ST_EXPECTED
+                    "a JSON object that maps option names to strings");
     }
 }
 
-/* An entry and where it stands. */
+/* An entry and its place. */
 typedef struct placed {
     const st_profile *entry;
     st_place place;
@@ -208,14 +210,14 @@ static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_
     size_t schema = read_count(reader, root, "schema");
     if (strcmp(format, FORMAT) != 0)
         ST_NOTE(reader, ST_ERR_SYNTAX, root->place,
-                "the file is no export of profiles" ST_EXPECTED "\"format\": \"" FORMAT "\"");
+                "not an export of profiles" ST_EXPECTED "\"format\": \"" FORMAT "\"");
     else if (schema == 0)
         ST_NOTE(reader, ST_ERR_VALUE, root->place,
                 "an export of profiles has no schema" ST_EXPECTED "\"schema\": %d",
                 ST_PROFILE_SCHEMA);
     else if (schema > ST_PROFILE_SCHEMA)
         ST_NOTE(reader, ST_ERR_VALUE, root->place,
-                "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT
+                "the profiles have schema %zu, and this steptime supports schemas up to %d" ST_HINT
                 "use a newer steptime",
                 schema, ST_PROFILE_SCHEMA);
     if (reader->status != ST_OK)
@@ -238,7 +240,7 @@ static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_
                 if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
                     ST_NOTE(reader, ST_ERR_NAME, sorted[i].place,
                             "profile '%s' of %s for %s on %zu ranks and %zu nodes "
-                            "stands at line %d already",
+                            "is a duplicate of line %d",
                             sorted[i].entry->name, sorted[i].entry->plugin,
                             sorted[i].entry->collective, sorted[i].entry->ranks,
                             sorted[i].entry->nodes, sorted[i - 1].place.line);

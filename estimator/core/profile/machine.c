@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU, NCCL and rates of an entry beside those of who uses it; see profile.h. */
+/* GPU, NCCL and rates of an entry compared with those of its user; see profile.h. */
 #include "steptime/tool/profiles.h"
 
 #include "base/json_read.h"
@@ -94,7 +94,7 @@ static st_status warn(const checker *own, const char *what, const char *of_entry
 {
     st_errors *errors = own->errors;
     const char *message =
-        st_errors_text(errors, "profile '%s' was measured %s %s, and %s has %s", own->entry->name,
+        st_errors_text(errors, "profile '%s' was measured %s %s, but %s has %s", own->entry->name,
                        what, of_entry, own->machine->whose, of_machine);
     for (size_t i = 0; i < st_errors_size(errors); i++)
         if (strcmp(st_errors_at(errors, i)->message, message) == 0)
@@ -148,7 +148,7 @@ st_status st_profile_check_machine(const st_paths *paths, const st_profile *entr
     own.arena = st_arena_create();
     if (own.arena == NULL)
         return st_out_of_memory(errors);
-    /* A provenance is anybody's remark: one that is no map says nothing. */
+    /* A provenance is free-form; only a map is understood. */
     if (st_json_parse("", entry->provenance, strlen(entry->provenance), own.arena, &root, NULL) ==
             ST_OK &&
         root->kind == ST_JSON_MAP)

@@ -104,8 +104,8 @@ static bool send(void *context, const st_bucket *bucket)
     double busy = st_bucket_time(times->curve, bucket->bytes);
     double left = times->backward + clock->added - begin; /* of the pass, undisturbed */
     if (left > 0) {
-        double beside = busy < left * times->slowdown ? busy : left * times->slowdown;
-        clock->added += beside - beside / times->slowdown;
+        double overlapped = busy < left * times->slowdown ? busy : left * times->slowdown;
+        clock->added += overlapped - overlapped / times->slowdown;
     }
     clock->free_at = begin + busy;
     clock->total += busy;

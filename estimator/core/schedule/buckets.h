@@ -50,14 +50,14 @@ double st_bucket_time(const st_bucket_curve *curve, double bytes);
 
 /* All-reduces go one after the other, each once its bucket is ready. */
 typedef struct st_bucket_times {
-    double backward; /* the pass alone, nothing beside it */
+    double backward; /* the pass alone, without communication */
     const st_bucket_curve *curve;
     double slowdown; /* of the pass while a bucket is on its way, 1: none */
 } st_bucket_times;
 
 typedef struct st_bucket_outcome {
     double exposed; /* by which the last all-reduce outlasts the backward pass */
-    double added;   /* by which the all-reduces beside it lengthen the backward pass */
+    double added;   /* by which concurrent all-reduces lengthen the backward pass */
     double total;   /* of all all-reduces */
 } st_bucket_outcome;
 

@@ -59,7 +59,7 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
         graph->instance_size[made] = keyed->ranks;
     } else if (composer->expected[number] != keyed->ranks) {
         return st_fail(composer->errors, ST_ERR_VALUE, (st_place){0},
-                       "%s meets another number of ranks than its partners" ST_FOUND
+                       "%s waits for a different number of ranks than its partners" ST_FOUND
                        "%lu" ST_EXPECTED "%lu",
                        st_graph_describe(graph, keyed->task, composer->errors),
                        (unsigned long)keyed->ranks, (unsigned long)composer->expected[number]);
@@ -110,8 +110,8 @@ static st_status check_size(const st_graph *graph, size_t instance, st_errors *e
     if (count == graph->instance_size[instance])
         return ST_OK;
     const char *what =
-        count == 0 ? st_errors_text(errors, "nobody comes to instance %zu", instance)
-                   : st_errors_text(errors, "%s does not meet as many tasks as it should",
+        count == 0 ? st_errors_text(errors, "instance %zu has no tasks", instance)
+                   : st_errors_text(errors, "%s has a wrong number of partners",
                                     st_graph_describe(graph, graph->members[first], errors));
     return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_FOUND "%s" ST_EXPECTED "%lu", what,
                    ranks_of(graph, graph->members + first, count, errors),

@@ -81,7 +81,7 @@ static st_status report(const st_graph *graph, st_errors *errors)
         st_buffer_printf(&text, "%s%s", i == 0 ? "" : " waits for ",
                          st_graph_describe(graph, graph->cycle[i], errors));
     if (graph->cycle_count > shown)
-        st_buffer_printf(&text, " waits for %zu more, the last of which",
+        st_buffer_printf(&text, " waits for %zu more tasks; the last of them",
                          graph->cycle_count - shown);
     if (graph->cycle_count > 0)
         st_buffer_printf(&text, " waits for %s", st_graph_describe(graph, graph->cycle[0], errors));

@@ -3,7 +3,7 @@
  * Sealing a task graph: lists of predecessors, and an order in which each task comes after all that
  * it waits for (Kahn 1962, last in first out, so that the order follows one rank for a while).
  *
- * Members of an instance count as one: they are ready when the last of them is, and stand side by
+ * Members of an instance count as one: they are ready when the last of them is, and lie side by
  * side in the order.
  */
 #include "schedule/graph_internal.h"
@@ -110,7 +110,7 @@ static void sort(st_sorter *sorter)
 st_status st_graph_seal(st_graph *graph, st_errors *errors)
 {
     if (graph->sealed || graph->broken)
-        return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a task graph is sealed a second time");
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "the task graph is already sealed");
     st_status status = st_graph_compose(graph, errors);
     if (status == ST_OK)
         status = st_graph_list_members(graph, errors);

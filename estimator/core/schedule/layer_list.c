@@ -54,14 +54,15 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
     if (node == NULL || node->kind != ST_YAML_SCALAR) {
         st_place nowhere = {0};
         return fault(reader, node == NULL ? nowhere : node->place,
-                     "a count is missing" ST_EXPECTED "a whole number");
+                     "missing count" ST_EXPECTED "a whole number");
     }
     if (st_number_parse(node->text, node->length, st_yaml_place_at(node, 0), value,
                         reader->errors) != ST_OK)
         return false;
     if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value)
         return fault(reader, node->place,
-                     "'%.40s' is no count" ST_EXPECTED "a whole number, not negative", node->text);
+                     "'%.40s' is not a count" ST_EXPECTED "a whole number, not negative",
+                     node->text);
     return true;
 }
 
@@ -87,7 +88,7 @@ static bool read_pair(st_layers_reader *reader, const st_yaml_node *node, double
         return true;
     if (node->kind != ST_YAML_LIST || node->count != ST_COMPILATIONS)
         return fault(reader, node->place,
-                     "one number is missing" ST_EXPECTED "[without a compiler, with one]");
+                     "missing number" ST_EXPECTED "[without a compiler, with one]");
     return read_number(reader, node->items[0], 0, &pair[ST_UNCOMPILED]) &&
            read_number(reader, node->items[1], 0, &pair[ST_COMPILED]);
 }
@@ -125,7 +126,7 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
             !add_tensor(reader, list->items[i]->place, &tensor))
             return false;
     }
-    /* The layer's work stands at its first tensor: the last whose gradient is ready. */
+    /* The layer's work belongs to its first tensor, the last whose gradient is ready. */
     if (!is_bare)
         reader->holder = layers->count - list->count;
     /* What a layer does, added to what its holder does already. */
@@ -150,7 +151,7 @@ static bool close_list(st_layers_reader *reader, const st_yaml_node *root)
 {
     st_tensor *first = reader->layers->tensors;
     if (reader->layers->count == 0)
-        return fault(reader, root->place, "no layer of the list has parameters");
+        return fault(reader, root->place, "none of the layers has parameters");
     first->forward_flop += reader->first.forward_flop;
     first->kept += reader->first.kept;
     for (int i = 0; i < ST_COMPILATIONS; i++) {
@@ -162,7 +163,7 @@ static bool close_list(st_layers_reader *reader, const st_yaml_node *root)
 
 static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth);
 
-/* A list that stands for several of itself. */
+/* A repeated list. */
 static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int depth)
 {
     static const char *const keys[] = {"repeat", "list"};
@@ -170,7 +171,7 @@ static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int 
     bool good = true;
     if (depth == MAX_DEPTH)
         return fault(reader, group->place,
-                     "groups are nested too deep" ST_EXPECTED "at most 8 levels");
+                     "groups are nested too deeply" ST_EXPECTED "at most 8 levels");
     if (!check_keys(reader, group, keys, COUNT(keys)) ||
         !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat))
         return false;
@@ -186,14 +187,14 @@ static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int de
     if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
         st_place nowhere = {0};
         return fault(reader, list == NULL ? nowhere : list->place,
-                     "a list of layers is missing" ST_EXPECTED
+                     "missing list of layers" ST_EXPECTED
                      "list: [{name: ..., parameters: [...], flop: ...}, ...]");
     }
     for (size_t i = 0; i < list->count && !reader->full; i++) {
         const st_yaml_node *item = list->items[i];
         if (item->kind != ST_YAML_MAP)
             good = fault(reader, item->place,
-                         "a layer is described by keys" ST_EXPECTED
+                         "a layer must be a map" ST_EXPECTED
                          "{name: ..., parameters: [...], flop: ...}");
         else if (st_yaml_get(item, "repeat") == NULL)
             good = read_layer(reader, item) && good;
@@ -215,7 +216,7 @@ static bool read_unit(st_layers_reader *reader, const st_yaml_node *root)
     reader->layers->per_token = strcmp(unit, "token") == 0;
     if (!reader->layers->per_token && strcmp(unit, "sample") != 0)
         return fault(reader, root->place,
-                     "the list does not say what its FLOP are counted for" ST_EXPECTED
+                     "the layer list has no valid 'unit'" ST_EXPECTED
                      "unit: sample, or unit: token");
     return true;
 }
@@ -237,7 +238,7 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     st_layers_reader reader = {.layers = read, .arena = arena, .errors = errors};
     if (root->kind != ST_YAML_MAP) {
         (void)fault(&reader, root->place,
-                    "a layer list is described by keys" ST_EXPECTED
+                    "a layer list must be a map" ST_EXPECTED
                     "a map with 'layers', 'unit' and 'list'");
         return ST_ERR_VALUE;
     }

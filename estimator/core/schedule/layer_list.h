@@ -23,7 +23,7 @@
 enum { ST_UNCOMPILED, ST_COMPILED, ST_COMPILATIONS };
 
 /*
- * A parameter tensor. What its layer does and keeps stands at the layer's first tensor, per unit;
+ * A parameter tensor. The work and activations of a layer belong to its first tensor, per unit;
  * layers without parameters count with the one before them, or with the first.
  */
 typedef struct st_tensor {

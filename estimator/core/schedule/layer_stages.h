@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A layer list cut into the stages of a pipeline, run by a schedule, and its weights gathered and
- * its gradients scattered in units beside the passes, as fully sharded data parallelism does it.
+ * its gradients scattered in units concurrently with the passes, as in fully sharded data
+ * parallelism.
  */
 #ifndef STEPTIME_SCHEDULE_LAYER_STAGES_H
 #define STEPTIME_SCHEDULE_LAYER_STAGES_H
@@ -35,7 +36,7 @@ typedef struct st_layer_stage {
 } st_layer_stage;
 
 /*
- * The stages, contiguous layers of which none is cut, such that the largest is as small as can be;
+ * The stages, contiguous whole layers, with the largest as small as possible;
  * false where there are fewer layers than stages, or more than ST_LAYER_STAGES stages.
  */
 bool st_layer_stages_cut(const st_layer_pipeline *pipeline, st_layer_stage *stages);

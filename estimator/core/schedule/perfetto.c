@@ -64,7 +64,7 @@ st_status st_perfetto_write(const st_replay *replay, int64_t ticks_per_ns, st_bu
     if (tasks > MOST_TASKS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%zu tasks are too many for one trace" ST_EXPECTED "at most 5000000" ST_HINT
-                       "take fewer ranks",
+                       "select fewer ranks",
                        tasks);
     st_buffer_text(buffer, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_names(replay->graph, buffer);

@@ -17,7 +17,7 @@ enum { WITH_WEIGHTS = ST_PASSES, PASS_KINDS };
 
 typedef struct st_pass_time {
     int64_t work;  /* all parts of it but */
-    int64_t alone; /* what it takes longer where it is no part of several that run as one */
+    int64_t alone; /* extra time when it does not run fused with others */
 } st_pass_time;
 
 /* A slot of a stage. Moments and times are places in the lists of the walk. */
@@ -270,7 +270,7 @@ static int64_t span_of(const pass_replay *own, st_reach reach)
     return longest;
 }
 
-/* Whether ticks can count a step in which nothing runs beside anything else: no moment is later. */
+/* Whether ticks can count a fully serialized step, which bounds every time. */
 static bool can_count(const st_pipeline *pipeline)
 {
     const st_schedule_shape *shape = pipeline->shape;

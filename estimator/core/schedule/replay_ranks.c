@@ -202,7 +202,7 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
         int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
         if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category]))
             return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
-                           "the tasks of category '%s' last too long together" ST_EXPECTED
+                           "the total time of category '%s' is too long" ST_EXPECTED
                            "at most 2^63 - 1 ns, 292 years",
                            st_graph_category_name(graph, category));
         if (counts != NULL)

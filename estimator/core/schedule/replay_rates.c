@@ -2,7 +2,7 @@
 /*
  * Replay in which tasks that run side by side on a rank slow each other down.
  *
- * What ends next depends on what runs beside it, so that events are handled in the order of time:
+ * What ends next depends on what runs concurrently, so events are handled in the order of time:
  * whenever the set of running tasks of a rank changes, each of them has done its share of work and
  * goes on at a new rate. Work is conserved: the rates of a task over its time add up to its
  * duration.
@@ -130,7 +130,7 @@ static void refresh(st_rates *rates, size_t rank, int64_t now_ns)
             char text[ST_QUANTITY_TEXT];
             rates->status =
                 st_fail(rates->errors, ST_ERR_PROVIDER, (st_place){0},
-                        "%s got an impossible rate" ST_FOUND "%s" ST_EXPECTED "from 1e-6 to 1",
+                        "%s has an invalid rate" ST_FOUND "%s" ST_EXPECTED "from 1e-6 to 1",
                         st_graph_describe(rates->graph, task, rates->errors),
                         st_number_format(rate, text, sizeof(text)));
             return;

@@ -4,7 +4,7 @@
  *
  * A micro-batch goes forward through all chunks of the model and back. The backward pass has two
  * parts, gradients of activations, for which the stage before waits, and gradients of weights, for
- * which nobody waits (Qi et al. 2024); schedules that do not tell them apart run both at once.
+ * which nobody waits (Qi et al. 2024); other schedules run both at once.
  *
  * Times are whole numbers in the unit of the graph: nanoseconds, or what the caller counts in (the
  * timeline of a job counts picoseconds, so that rounding stays below 1e-9 of a step).

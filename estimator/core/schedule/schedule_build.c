@@ -4,7 +4,7 @@
  * streams, tied to its neighbours by what they send.
  *
  * Passes compute on one stream and communicate on another, one after the other, as exposed times
- * are; what hides runs on a third stream beside them. With every rank the pipeline is repeated, and
+ * are; hidden communication runs on a third stream. With every rank the pipeline is repeated, and
  * collectives become instances of the ranks of a group.
  */
 #include "base/number.h"
@@ -79,7 +79,7 @@ typedef struct st_builder {
     /* by place, micro-batch, direction and rank, of the pipeline that is being built */
     st_task_id *first;
     st_task_id *sent;
-    st_task_id *beside;   /* what starts together with a pass, or ST_TASK_NONE */
+    st_task_id *along;    /* what starts together with a pass, or ST_TASK_NONE */
     st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
     /* groups by circle, stage and number in the stage */
     st_instances *instances[CIRCLES];
@@ -294,7 +294,7 @@ static const st_schedule_piece *next_ahead(st_rank *rank)
     return NULL;
 }
 
-/* Asks for the weights of the pieces up to `prefetch` ahead of the one that computes next. */
+/* Requests the weights of the pieces up to `prefetch` ahead of the next one. */
 static void gather_ahead(st_rank *rank)
 {
     st_builder *builder = rank->builder;
@@ -513,7 +513,7 @@ static void end(st_rank *rank, st_task_id reduce)
                     ends->optimizer);
 }
 
-/* The reduction that hides beside the last backward pass and starts with it. */
+/* The reduction hidden by the last backward pass, which starts with it. */
 static st_task_id add_beside(st_rank *rank, const st_slot *slot)
 {
     st_builder *builder = rank->builder;
@@ -521,7 +521,7 @@ static st_task_id add_beside(st_rank *rank, const st_slot *slot)
     st_task_id reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
                             builder->plan->ends.reduce_hidden);
     join(builder, rank->tail, reduce, ST_EDGE_STREAM);
-    builder->beside[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] = reduce;
+    builder->along[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] = reduce;
     return reduce;
 }
 
@@ -607,9 +607,9 @@ static void join_passes(st_builder *builder, const st_handover *handover)
         for (uint64_t k = i * from / to; k * to < (i + 1) * from; k++) {
             st_task_id sent = builder->sent[handover->from + k];
             join(builder, sent, builder->first[handover->to + i], ST_EDGE_USER);
-            join(builder, sent, builder->beside[handover->to + i], ST_EDGE_USER);
+            join(builder, sent, builder->along[handover->to + i], ST_EDGE_USER);
         }
-        builder->beside[handover->to + i] = ST_TASK_NONE;
+        builder->along[handover->to + i] = ST_TASK_NONE;
     }
 }
 
@@ -673,13 +673,13 @@ static st_status prepare(st_builder *builder)
     size_t cells = (size_t)builder->places * builder->shape->micros * 2 * builder->widest;
     builder->first = malloc(cells * sizeof(*builder->first));
     builder->sent = malloc(cells * sizeof(*builder->sent));
-    builder->beside = malloc(cells * sizeof(*builder->beside));
+    builder->along = malloc(cells * sizeof(*builder->along));
     builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
-    if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL ||
+    if (builder->first == NULL || builder->sent == NULL || builder->along == NULL ||
         builder->gathered == NULL)
         return st_out_of_memory(builder->errors);
     for (size_t i = 0; i < cells; i++)
-        builder->beside[i] = ST_TASK_NONE;
+        builder->along[i] = ST_TASK_NONE;
     for (int i = 0; i < LABELS && status == ST_OK; i++)
         status = st_graph_category(builder->graph, labels[i].name, labels[i].work,
                                    &builder->category[i], builder->errors);
@@ -730,7 +730,7 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
     }
     free(builder.first);
     free(builder.sent);
-    free(builder.beside);
+    free(builder.along);
     free(builder.gathered);
     return builder.status;
 }

@@ -32,17 +32,17 @@ static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st
     uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
     if (slot->micro >= shape->micros || slot->chunk >= chunks || slot->pass >= ST_PASSES ||
         (slot->with_weights && slot->pass != ST_PASS_BACKWARD))
-        return "out of place";
+        return "in the wrong place";
     uint32_t place = st_schedule_place(shape, stage, slot->chunk);
     if (st_schedule_stage(shape, place, slot->micro) != stage)
-        return "out of place";
+        return "in the wrong place";
     uint8_t passes = (uint8_t)(1U << slot->pass);
     passes = slot->with_weights ? passes | 1U << ST_PASS_WEIGHTS : passes;
     uint8_t *cell = &seen[(size_t)place * shape->micros + slot->micro];
     if ((*cell & passes) != 0)
         return "twice";
     if (slot->pass == ST_PASS_WEIGHTS && (*cell & 1U << ST_PASS_BACKWARD) == 0)
-        return "before the backward pass whose gradients it needs";
+        return "before the backward pass whose gradients it uses";
     *cell |= passes;
     return NULL;
 }
@@ -80,7 +80,7 @@ static st_status check_missing(const st_schedule_shape *shape, const uint8_t *se
         while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place)
             slot.chunk++;
         return refuse_order(
-            stage, st_errors_text(errors, "lacks the %s", pass_text(shape, &slot, errors)), errors);
+            stage, st_errors_text(errors, "omits the %s", pass_text(shape, &slot, errors)), errors);
     }
     return ST_OK;
 }
@@ -91,7 +91,7 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
     size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
     st_status status = ST_OK;
     if (order->stages != shape->stages)
-        return refuse_order((uint32_t)order->stages, "is not wanted or missing", errors);
+        return refuse_order((uint32_t)order->stages, "is missing or unexpected", errors);
     uint8_t *seen = calloc(cells, sizeof(*seen));
     if (seen == NULL)
         return st_out_of_memory(errors);
@@ -111,7 +111,7 @@ st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *
         ranks <= 1U << 24 && ranks % groups->ep == 0)
         return ST_OK;
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                   "the groups of a schedule do not fit each other" ST_EXPECTED
+                   "the group sizes of the schedule do not match" ST_EXPECTED
                    "sizes of at least 1, at most 2^24 pipelines, and expert groups that divide the "
                    "ranks of a stage");
 }
@@ -126,7 +126,7 @@ static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
             return "do not follow each other";
         if (piece->gather_hidden < 0 || piece->gather_exposed < 0 || piece->reduce_hidden < 0 ||
             piece->reduce_exposed < 0)
-            return "have a negative time";
+            return "have negative times";
         until = piece->until;
     }
     return count > 0 && until < 1 ? "end before the pass" : NULL;
@@ -150,7 +150,7 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
             return st_fail(
                 errors, ST_ERR_VALUE, (st_place){0},
                 "the pieces of chunk %lu %s" ST_EXPECTED
-                "growing shares that end with 1, at most 100000 of them, and times of at least 0",
+                "at most 100000 increasing shares that end with 1, and times of at least 0",
                 (unsigned long)i, wrong);
     }
     return ST_OK;
@@ -173,14 +173,14 @@ st_status st_schedule_check_times(const st_schedule_shape *shape, st_errors *err
     }
     if (!good) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "schedule %s has no times to go by" ST_EXPECTED
-                       "times of every stage, not negative, and a step that 63 bits can count",
+                       "schedule %s has missing or invalid times" ST_EXPECTED
+                       "times of every stage, not negative and small enough for a step of 63 bits",
                        st_schedule_name(shape->kind));
     }
     double share = shape->held_for_weights;
     return share >= 0 && share <= 1
                ? ST_OK
                : st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                         "weights' gradients need a share of the activations" ST_EXPECTED
+                         "invalid share of activations held for weight gradients" ST_EXPECTED
                          "above 0 and at most 1");
 }

@@ -7,7 +7,7 @@
  * slots; how far apart the passes of neighbouring stages lie is what a block's memory follows from.
  * ZB-V fills the memory of 1F1B before the first backward pass and then takes turns. Weights'
  * gradients then go where they fit: into gaps that are long enough, under a few choices on a grid
- * of which the best is kept, or before a forward pass for which there is no memory otherwise.
+ * and keeps the best, or before a forward pass that would otherwise exceed memory.
  */
 #include "schedule/schedule_internal.h"
 
@@ -387,7 +387,7 @@ static st_status fill_gaps(st_fill *fill, st_slots *lists, st_errors *errors)
         }
     }
     if (least == NEVER) {
-        return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "no %s schedule fits the memory",
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "no %s schedule fits in memory",
                        st_schedule_name(fill->shape->kind));
     }
     fill->rule = best;

@@ -7,7 +7,7 @@
  * grid: how many forward passes come first, whether forward passes take turns with backward ones,
  * and whether a gap that is too small for weights' gradients is filled all the same where the stage
  * has been idle the longest. So does this: a simulation of all stages in the order of time, run
- * once per choice, of which the one with the least busy span is kept.
+ * once per choice, and keeps the one with the least busy span.
  */
 #include "schedule/schedule_internal.h"
 
@@ -277,7 +277,7 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
     }
     if (search.least == NEVER)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "no zero_bubble_2 schedule fits the memory");
+                       "no zero_bubble_2 schedule fits in memory");
     search.rule = best;
     search.lists = lists;
     (void)simulate(&search);

@@ -67,7 +67,7 @@ static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *error
     if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages)
         return st_fail(
             errors, ST_ERR_VALUE, (st_place){0},
-            "DualPipe needs an even number of micro-batches, two or more a stage" ST_FOUND
+            "DualPipe needs an even number of micro-batches, at least two per stage" ST_FOUND
             "%s" ST_EXPECTED "an even number of at least %lu",
             number(errors, shape->micros), 2 * (unsigned long)shape->stages);
     return ST_OK;
@@ -80,7 +80,7 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
 {
     if ((unsigned)shape->kind >= ST_SCHEDULES)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "no such schedule" ST_EXPECTED "a kind of st_schedule_kind");
+                       "unknown schedule" ST_EXPECTED "a kind of st_schedule_kind");
     const char *name = st_schedule_name(shape->kind);
     if (shape->stages == 0 || shape->micros == 0 || shape->chunks == 0) {
         const char *what = shape->stages == 0   ? "stage"
@@ -94,7 +94,7 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
             : shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED) {
         bool folded = st_schedule_is_folded(shape->kind);
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "schedule %s has %s a stage" ST_FOUND "%s" ST_EXPECTED "%s", name,
+                       "schedule %s requires %s per stage" ST_FOUND "%s" ST_EXPECTED "%s", name,
                        folded ? "two chunks" : "one chunk", number(errors, shape->chunks),
                        folded ? "2" : "1, or the interleaved schedule");
     }

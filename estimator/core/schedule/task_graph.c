@@ -84,7 +84,7 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
 {
     if (!graph->sealed && !graph->broken)
         return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a sealed task graph takes no further %s",
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "cannot add %s to a sealed task graph",
                    what);
 }
 
@@ -110,7 +110,7 @@ st_status st_graph_name(st_graph *graph, const char *text, uint32_t *name, st_er
 
 static const char *work_name(st_work work)
 {
-    static const char *const names[] = {"no device work", "computing", "communicating"};
+    static const char *const names[] = {"no device work", "computation", "communication"};
     return (unsigned)work < 3 ? names[work] : "";
 }
 
@@ -124,7 +124,7 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
             continue;
         if (graph->categories[i].work != work)
             return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                           "category '%s' counts for two things" ST_FOUND "%s" ST_EXPECTED "%s",
+                           "category '%s' has two kinds of work" ST_FOUND "%s" ST_EXPECTED "%s",
                            text, work_name(work), work_name(graph->categories[i].work));
         *category = (uint16_t)i;
         return ST_OK;
@@ -164,7 +164,7 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
         return status;
     if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "no such kind of resource, or no such rank" ST_EXPECTED
+                       "invalid kind of resource or rank" ST_EXPECTED
                        "a kind of st_resource_kind and a rank below 4294967295");
     if (graph->resource_count >= graph->resource_limit)
         return too_many(errors, "resources", graph->resource_limit);
@@ -190,7 +190,7 @@ st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instanc
         return status;
     if (members == 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "an instance without members" ST_FOUND "0" ST_EXPECTED "at least 1");
+                       "an instance needs members" ST_FOUND "0" ST_EXPECTED "at least 1");
     if (graph->instance_count >= graph->instance_limit)
         return too_many(errors, "instances", graph->instance_limit);
     if (!ST_ROOM(graph->instance_size, graph->instance_count + 1, graph->instance_capacity))
@@ -251,7 +251,7 @@ static st_status check_times(int64_t duration_ns, int64_t earliest_ns, st_errors
                        (long long)duration_ns);
     if (earliest_ns < 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "a task may start before time 0" ST_FOUND "%lld ns" ST_EXPECTED
+                       "a task has a negative earliest start" ST_FOUND "%lld ns" ST_EXPECTED
                        "at least 0 ns",
                        (long long)earliest_ns);
     return ST_OK;
@@ -272,7 +272,7 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
         what = "instance", found = spec->instance, count = graph->instance_count;
     if (what != NULL)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
-                       "a task names a %s that does not exist" ST_FOUND "%llu" ST_EXPECTED
+                       "a task refers to an unknown %s" ST_FOUND "%llu" ST_EXPECTED
                        "one of the %zu that were added",
                        what, found, count);
     if (spec->instance != 0 && spec->key != 0)
@@ -333,12 +333,12 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
         return status;
     if (before >= graph->task_count || task >= graph->task_count)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
-                       "an edge names a task that does not exist" ST_FOUND "%lu -> %lu" ST_EXPECTED
+                       "an edge refers to an unknown task" ST_FOUND "%lu -> %lu" ST_EXPECTED
                        "one of the %zu that were added",
                        (unsigned long)before, (unsigned long)task, graph->task_count);
     if ((unsigned)kind >= ST_EDGE_KINDS || kind == ST_EDGE_MEETING)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "no such kind of edge" ST_EXPECTED "program, launch, sync, stream or user");
+                       "invalid kind of edge" ST_EXPECTED "program, launch, sync, stream or user");
     if (graph->edge_count >= graph->edge_limit)
         return too_many(errors, "edges", graph->edge_limit);
     if (graph->edge_count == graph->edge_capacity && !more_edges(graph))
@@ -354,7 +354,7 @@ st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t durati
 {
     if (task >= graph->task_count)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
-                       "no such task" ST_FOUND "%lu" ST_EXPECTED "one of the %zu that were added",
+                       "unknown task" ST_FOUND "%lu" ST_EXPECTED "one of the %zu that were added",
                        (unsigned long)task, graph->task_count);
     st_status status = check_times(duration_ns, 0, errors);
     if (status == ST_OK)

@@ -24,8 +24,8 @@ ST_API st_arena *st_arena_create(void);        /* NULL when out of memory */
 ST_API void st_arena_destroy(st_arena *arena); /* NULL is fine */
 /*
  * Calls `release` with `context` when the arena is destroyed, the latest first, before any memory
- * is freed: for what lives as long as the arena but is no memory. False when out of memory; then
- * it is the caller's to release.
+ * is freed: for resources other than memory that live as long as the arena. False when out of
+ * memory; then it is the caller's to release.
  */
 ST_API bool st_arena_defer(st_arena *arena, void (*release)(void *context),
                            void *context) ST_NODISCARD;
@@ -51,7 +51,7 @@ ST_API void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size
 ST_API bool st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
                             const void *item, size_t size_bytes);
 
-/* Text that grows; appending after a failed allocation does nothing, `failed` tells at the end. */
+/* Text that grows; appending after a failed allocation does nothing; check `failed` at the end. */
 typedef struct st_buffer {
     char *data; /* NUL-terminated once anything was appended; NULL before */
     size_t length;

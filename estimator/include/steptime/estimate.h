@@ -107,8 +107,8 @@ typedef struct st_estimate_check {
     size_t size;
     const char *formula;
     bool holds;      /* false too where a value that it reads does not exist */
-    bool is_warning; /* one that does not hold is no error */
-    bool is_limit;   /* one that does not hold leaves values that stand: memory is exceeded */
+    bool is_warning; /* failing it is not an error */
+    bool is_limit;   /* failing it keeps the values: memory is exceeded */
 } st_estimate_check;
 
 #define ST_ESTIMATE_CHECK_INIT                                                                     \

@@ -11,7 +11,7 @@
  * Life of a graph: create, add resources, tasks and edges in any mixture, seal, replay as often as
  * durations change. Everything is the same on every run: nothing depends on addresses or threads.
  *
- * Unless told otherwise a function that fails adds one error to `errors` (which may be NULL) and
+ * Unless stated otherwise, a function that fails adds one error to `errors` (which may be NULL) and
  * leaves the graph as it was. A graph serves one thread at a time; sealed, several may replay it as
  * long as nobody changes durations.
  */
@@ -93,7 +93,7 @@ ST_API st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_k
 
 /*
  * A rendezvous of exactly `members` tasks (at least 1), to be named in their specs; its number
- * counts from 1, as 0 stands for none.
+ * counts from 1; 0 means none.
  */
 ST_API st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instance,
                                    st_errors *errors) ST_NODISCARD;

@@ -53,11 +53,11 @@ typedef struct st_job_value {
     st_origin origin;
     double number;      /* base units; bool 0 or 1; enumeration: index in key->values */
     const char *text;   /* as written */
-    const char *source; /* `source:` given beside the value, or NULL */
-    bool assumption;    /* marked `assumption: true` beside the value, a default, or what a stack
+    const char *source; /* `source:` given with the value, or NULL */
+    bool assumption;    /* marked `assumption: true`, a default, or what a stack
                            does that the job does not name */
     st_place place;
-    st_folder folder; /* ST_ORIGIN_FILE: the kind of file it stands in, ST_FOLDER_JOBS for a job */
+    st_folder folder; /* ST_ORIGIN_FILE: the kind of its file, ST_FOLDER_JOBS for a job */
 } st_job_value;
 
 typedef struct st_job st_job;
@@ -74,7 +74,7 @@ ST_API st_status st_job_load(const st_paths *paths, const char *name, const char
 /* What a job is made of. */
 typedef struct st_job_parts {
     const char *name;  /* or path; NULL: of `sets` alone */
-    const char *sheet; /* that will estimate it; NULL: the one that it names */
+    const char *sheet; /* that estimates it; NULL: the one it names */
     const char *const *sets;
     size_t set_count;
 } st_job_parts;

@@ -124,8 +124,8 @@ typedef struct st_plugin_argument {
 
 #define ST_PLUGIN_PART 1u /* adds to the value: the parts of an explanation sum to it */
 
-/* One line of an explanation. A text of the name "origin" stands beside the value in reports, too:
- * whether it was measured, or how it was predicted. */
+/* One line of an explanation. A text of the name "origin" is shown next to the value in reports,
+ * too: whether it was measured, or how it was predicted. */
 typedef struct st_plugin_term {
     uint32_t struct_size;
     uint32_t flags;

@@ -65,7 +65,7 @@ ST_API const char *st_grid_axis_key(const st_grid *grid, size_t axis); /* "paral
 ST_API const char *st_grid_axis_text(const st_grid *grid, size_t axis, uint64_t row, char *text,
                                      size_t size);
 
-/* Why a row is no result: 0 it is one; else below st_grid_reason_count. */
+/* Why a row has no result: 0 it has one; else below st_grid_reason_count. */
 ST_API size_t st_grid_reason_count(const st_grid *grid);
 /* The formula of the check that fails, or a few words; of 0 "". */
 ST_API const char *st_grid_reason_text(const st_grid *grid, size_t reason);
@@ -78,7 +78,7 @@ ST_API void st_grid_reader_destroy(st_grid_reader *reader); /* NULL is fine */
 /*
  * Computes rows first to first + rows - 1, any number of them: values[cell][i] is a cell's value in
  * row first + i, and reasons[i] why it is none (then its values may not be finite). ST_ERR_USAGE:
- * there are no such rows. Allocates nothing.
+ * no row does. Allocates nothing.
  */
 ST_API st_status st_grid_read(st_grid_reader *reader, uint64_t first, size_t rows,
                               double *const *values, uint32_t *reasons) ST_NODISCARD;
@@ -96,7 +96,7 @@ typedef enum st_method {
 
 typedef enum st_pruning {
     ST_PRUNING_NONE,
-    ST_PRUNING_PROVEN,  /* skip what rules tell that hold for every pair of plans */
+    ST_PRUNING_PROVEN,  /* skip plans by rules that hold for every pair of plans */
     ST_PRUNING_DECLARED /* and those that nothing contradicts */
 } st_pruning;
 
@@ -105,7 +105,7 @@ typedef struct st_best_request {
     const char *gpus;        /* "512", "8..64*2"; NULL: as many as the job's plan takes */
     const char *const *only; /* "KEY" or "KEY=VALUES"; none: every key of a plan not in sets */
     size_t only_count;
-    const char *const *varies; /* the same: keys that vary beside those */
+    const char *const *varies; /* the same: keys that vary in addition */
     size_t vary_count;
     const char *minimise; /* a cell; NULL: the step time */
     const char *maximise; /* a cell in its place; NULL: none */
@@ -114,8 +114,9 @@ typedef struct st_best_request {
     uint64_t seed;        /* of the sample, or of the walk */
     st_method method;
     st_pruning pruning;
-    const char *bound; /* a cell that the caller declares to be at most the one that is minimised */
-    uint64_t trials;   /* plans that a walk computes at most; 0: 2000 */
+    const char
+        *bound;      /* a cell that the caller declares to be a lower bound of the minimised one */
+    uint64_t trials; /* plans that a walk computes at most; 0: 2000 */
     uint64_t stop_after; /* plans without a change of the best five that end a walk; 0: none */
     int threads;         /* 0: as many as the machine has cores; the result is the same */
     /* Called now and then by one thread; false ends the search early. NULL: nobody looks. */
@@ -141,7 +142,7 @@ typedef struct st_best {
     const st_best_plan *plans; /* the best first */
     size_t plan_count;
     uint64_t total;    /* plans that there are */
-    uint64_t computed; /* of which so many were computed */
+    uint64_t computed; /* of those, computed */
     uint64_t passed;   /* and so many of these passed all checks */
     bool interrupted;
     /*
@@ -151,10 +152,10 @@ typedef struct st_best {
     double gap;
     const st_best_reason *reasons; /* why plans were rejected */
     size_t reason_count;
-    const st_best_plan *nearest; /* where none passed: the one that fails least; else NULL */
+    const st_best_plan *nearest; /* where none passed: the closest one; else NULL */
 } st_best;
 
-/* Everything that is found lives in `arena`. A search that finds no plan is no error. */
+/* Results live in `arena`. A search without a result is not an error. */
 ST_API st_status st_best_find(const st_paths *paths, const st_best_request *request,
                               st_arena *arena, st_best *best, st_errors *errors) ST_NODISCARD;
 

@@ -80,7 +80,7 @@ typedef struct st_sheet_check {
     const char *formula;
     const char *message; /* template with {cell} or {expression} */
     bool warning;        /* `level: warning`: reported, never a failure */
-    bool limit;          /* `level: limit`: it judges values, which stand where it fails */
+    bool limit;          /* `level: limit`: the values are kept where it fails */
     const st_expr *expr;
     st_place place;
 } st_sheet_check;

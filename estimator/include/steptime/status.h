@@ -54,7 +54,7 @@ ST_API const char *st_status_text(st_status status);
 typedef enum st_severity {
     ST_SEVERITY_ERROR,
     ST_SEVERITY_WARNING,
-    ST_SEVERITY_LIMIT /* a limit is exceeded, such as a GPU's memory: the values stand */
+    ST_SEVERITY_LIMIT /* a limit is exceeded, such as a GPU's memory; the values are kept */
 } st_severity;
 
 /* A place in an input; line and column count from 1, 0 where they make no sense. */
@@ -78,8 +78,8 @@ typedef struct st_error {
     st_severity severity;
     st_place place;
     const char *message;    /* what is wrong, e.g. "unknown key 'hiden' in model" */
-    const char *found;      /* what stands there, e.g. "'3.5'" */
-    const char *expected;   /* what may stand there, e.g. "a whole number of at least 1" */
+    const char *found;      /* what was found, e.g. "'3.5'" */
+    const char *expected;   /* what is valid, e.g. "a whole number of at least 1" */
     const char *suggestion; /* nearest valid name, or a remedy as a sentence fragment */
 } st_error;
 
@@ -156,7 +156,7 @@ ST_API void st_errors_clear(st_errors *errors); /* as new; texts of entries are 
 
 /*
  * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; "A or
- * B" gives "did you mean 'A' or 'B'?", and any other suggestion with blanks is a remedy and stands
+ * B" gives "did you mean 'A' or 'B'?", and any other suggestion with blanks is a remedy and shown
  * as it is: "...; write it without the comma". Controls are escaped and long texts shortened.
  */
 ST_API void st_error_write(const st_error *error, FILE *stream);
@@ -168,7 +168,7 @@ ST_API void st_errors_write(const st_errors *errors, FILE *stream);
  * small price), or NULL where none is near enough to be a likely slip of the pen.
  */
 ST_API const char *st_nearest(const char *name, const char *const *candidates, size_t count);
-/* The same for what stands behind ST_HINT: "" where there is none or no error would be kept. */
+/* The same for the text behind ST_HINT: "" where there is none or the error would be dropped. */
 ST_API const char *st_errors_nearest(const st_errors *errors, const char *name,
                                      const char *const *candidates, size_t count);
 

@@ -101,7 +101,7 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
 static void write_operand(const frame *own, const st_expr *expr, uint32_t side, st_buffer *buffer)
 {
     const frame *from = own;
-    /* What stands for an argument of a call is an operand as it was written there. */
+    /* An argument of a call becomes an operand as written there. */
     const st_expr *behind_expr = st_expr_child(expr, side);
     while (behind_expr->kind == ST_EXPR_NAME && behind_expr->name_kind == ST_NAME_ARGUMENT &&
            (from)->call != NULL) {

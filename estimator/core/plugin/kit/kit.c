@@ -72,7 +72,7 @@ static st_finding_kind add_row(const trial *own, size_t provider, const block *a
     const char *before = " where ";
     char number[ST_QUANTITY_TEXT];
     st_quantity_format(all->values[row], &shown->unit, ST_STYLE_UNIT, number, sizeof number);
-    st_buffer_text(text, refused(all->values[row]) ? "a refusal" : number);
+    st_buffer_text(text, refused(all->values[row]) ? "a refused row" : number);
     for (size_t j = 0; j < all->rows.columns; j++) {
         if (all->rows.given[j] == NULL)
             continue;
@@ -117,7 +117,7 @@ static st_finding_kind try_option(trial *own, const st_plugin_given *given, st_b
     if (status == ST_OK)
         return ST_FINDING_PASS;
     const st_error *first = st_errors_at(own->errors, 0);
-    if (first != NULL && strstr(first->message, "it gives no reason") != NULL) {
+    if (first != NULL && strstr(first->message, "no reason given") != NULL) {
         st_buffer_printf(text, "option '%s': open fails without a reason", given->name);
         return ST_FINDING_FAIL;
     }
@@ -132,7 +132,7 @@ static st_finding_kind check_options(trial *own, st_buffer *text)
         const st_module_option *option = &own->module->options[i];
         st_plugin_given given = {.name = option->shown.name, .number = option->shown.minimum};
         if (option->shown.kind == ST_PLUGIN_TEXT) {
-            given.text = "there is no such thing/..";
+            given.text = "no such thing/..";
             kind = try_option(own, &given, text);
             continue;
         }
@@ -152,12 +152,11 @@ static st_finding_kind check_values(trial *own, st_buffer *text)
         block all;
         size_t given = 0;
         if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
             given += refused(all.values[row]) ? 0 : 1;
             if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
-                               text);
+                return fail_at(own, i, "returns a negative or infinite value", &all, row, text);
         }
         if (given == 0)
             return fail(text, own, i, "refuses every ordinary row");
@@ -176,11 +175,10 @@ static st_finding_kind check_optional(trial *own, st_buffer *text)
             kind = optional ? ST_FINDING_PASS : kind;
         }
         if (!run_block(own, i, false, &all))
-            return fail(text, own, i, "evaluate fails without its optional arguments");
+            return fail(text, own, i, "evaluate fails without the optional arguments");
         for (size_t row = 0; row < all.rows.count; row++) {
             if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
-                               text);
+                return fail_at(own, i, "returns a negative or infinite value", &all, row, text);
         }
     }
     return kind;
@@ -197,7 +195,7 @@ static st_finding_kind check_one_rank(trial *own, st_buffer *text)
         kind = ST_FINDING_PASS;
         for (size_t row = 0; row < ST_KIT_SIZES; row++)
             if (!refused(all.values[row]) && all.values[row] != 0)
-                return fail_at(own, i, "takes time for one rank", &all, row, text);
+                return fail_at(own, i, "returns a nonzero time for one rank", &all, row, text);
     }
     return kind;
 }
@@ -240,8 +238,7 @@ static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
             double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
             double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
             if (!refused(all.values[row]) && bytes > most * 1.001)
-                return fail_at(own, i, "moves more than the bandwidth it is given", &all, row,
-                               text);
+                return fail_at(own, i, "exceeds the given bandwidth", &all, row, text);
         }
     }
     return kind;
@@ -267,10 +264,10 @@ static st_finding_kind check_block(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
             if (!same_bits(run_row(own, i, &all.rows, row), all.values[row]))
-                return fail_at(own, i, "a row alone differs from the same row in a block", &all,
+                return fail_at(own, i, "a single row differs from the same row in a block", &all,
                                row, text);
         }
     }
@@ -288,7 +285,7 @@ static const char *fault_of_account(const st_provider_account *account, double v
     if (refused(value))
         return account->refusal == NULL ? "refuses a row without a reason" : NULL;
     if (account->refusal != NULL)
-        return "explains a row as refused that it gives a value";
+        return "explains a row as refused although it returns a value";
     return parts && fabs(sum - value) > 1e-9 * fabs(value) ? "the parts do not sum to the value"
                                                            : NULL;
 }
@@ -343,7 +340,7 @@ static st_finding_kind check_threads(trial *own, st_buffer *text)
         block all;
         pthread_t threads[2];
         if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
         racer racers[2] = {{.own = own, .provider = i, .expected = &all},
                            {.own = own, .provider = i, .expected = &all}};
         size_t started = 0;
@@ -352,7 +349,7 @@ static st_finding_kind check_threads(trial *own, st_buffer *text)
         for (size_t j = 0; j < started; j++)
             (void)pthread_join(threads[j], NULL);
         if (racers[0].differs || racers[1].differs)
-            return fail(text, own, i, "two threads at once get other values");
+            return fail(text, own, i, "two threads get different values");
     }
     return ST_FINDING_PASS;
 }
@@ -365,7 +362,7 @@ static st_finding_kind check_odd(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
         size_t cases = all.rows.columns * (ST_COUNT(odd));
         for (size_t k = 0; k < cases; k++) {
             double *column = all.rows.values[k % all.rows.columns];
@@ -377,7 +374,7 @@ static st_finding_kind check_odd(trial *own, st_buffer *text)
             if (value < 0 || isinf(value))
                 return fail(
                     text, own, i,
-                    st_errors_text(own->errors, "gives %g where '%s' is %g", value,
+                    st_errors_text(own->errors, "returns %g where '%s' is %g", value,
                                    own->module->providers[i].arguments[k % all.rows.columns].name,
                                    odd[k / all.rows.columns]));
         }
@@ -402,14 +399,14 @@ static st_finding_kind check_files(trial *own, st_buffer *text)
     for (size_t turn = 0; turn < 3; turn++) {
         st_plugin_instance *instance = NULL;
         if (st_plugin_open(own->module, NULL, 0, (st_place){0}, &instance, own->errors) != ST_OK) {
-            st_buffer_text(text, "it opens once and then no more");
+            st_buffer_text(text, "it cannot be opened twice");
             return ST_FINDING_FAIL;
         }
         st_plugin_close(instance);
     }
     size_t after = count_files();
     if (after > before) {
-        st_buffer_printf(text, "%zu files stay open", after - before);
+        st_buffer_printf(text, "%zu files were left open", after - before);
         return ST_FINDING_FAIL;
     }
     return ST_FINDING_PASS;
@@ -442,19 +439,19 @@ static const struct {
     bool of_providers; /* of a plugin that has some */
 } checks[] = {
     {"loads and opens with its defaults", check_open, false},
-    {"options at the ends of their ranges open, or fail with a reason", check_options, false},
+    {"options at their limits open or fail with a reason", check_options, false},
     {"values are finite and not negative", check_values, true},
-    {"optional arguments may be missing", check_optional, true},
+    {"optional arguments can be omitted", check_optional, true},
     {"one rank takes no time", check_one_rank, true},
     {"more bytes take no less time", check_monotone, true},
-    {"no faster than the bandwidth", check_bandwidth, true},
-    {"a block equals its rows to the bit", check_block, true},
-    {"explanations sum, refusals have reasons", check_explain, true},
+    {"no transfer exceeds the bandwidth", check_bandwidth, true},
+    {"a block equals its rows bit for bit", check_block, true},
+    {"explanations add up, refusals have reasons", check_explain, true},
     {"two threads get the same values", check_threads, true},
-    {"odd arguments are refused, or finite", check_odd, true},
-    {"the process is left as it was", check_process, false},
-    {"schedules run every pass once and never wait on themselves", check_schedules, false},
-    {"no file stays open", check_files, false},
+    {"extreme arguments are refused or give finite values", check_odd, true},
+    {"the process state is unchanged", check_process, false},
+    {"schedules run every pass once without deadlock", check_schedules, false},
+    {"all files are closed", check_files, false},
 };
 
 enum { CHECKS = ST_COUNT(checks) };
@@ -533,11 +530,11 @@ static st_status check_manifest(const st_paths *paths, const char *name, st_aren
     st_manifest_match match = ST_MANIFEST_ABSENT;
     st_status status = st_plugin_match_manifest(paths, name, arena, &match, errors);
     findings->items[findings->count++] = (st_finding){
-        .check = "its manifest is that of this build",
+        .check = "its manifest matches this build",
         .kind = match == ST_MANIFEST_SAME    ? ST_FINDING_PASS
                 : match == ST_MANIFEST_OTHER ? ST_FINDING_FAIL
                                              : ST_FINDING_SKIP,
-        .text = match == ST_MANIFEST_OTHER ? "'plugin info --manifest' writes another one" : ""};
+        .text = match == ST_MANIFEST_OTHER ? "update it with 'plugin info --manifest'" : ""};
     return status;
 }
 
@@ -564,7 +561,7 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
         /* What stood around the checks before it; less than a filter is nothing to rely on. */
         const char *text = st_walls_text(walls, arena);
         findings->items[findings->count++] =
-            (st_finding){.check = "the system keeps it from the rest of the machine",
+            (st_finding){.check = "the system isolates it from the machine",
                          .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
                          .text = text};
         status = text != NULL ? ST_OK : ST_ERR_MEMORY;

@@ -22,7 +22,7 @@ static bool is_of(const st_unit *unit, const char *text)
            st_dimension_equal(unit->dimension, other.dimension);
 }
 
-/* What stands in a column that is neither the message nor the group. */
+/* The value of a column that is neither the message nor the group. */
 static double other_value(const char *name, const st_unit *unit, double ranks)
 {
     double per_node = ranks < PER_NODE ? ranks : PER_NODE;

@@ -59,11 +59,11 @@ static st_finding_kind try_shape(const st_plugin_instance *instance, size_t sche
     const char *error = status == ST_OK ? "" : first_error(errors);
     bool refused = status == ST_ERR_PROVIDER && strstr(error, "' refuses ") != NULL;
     *known += status == ST_OK ? 1 : 0;
-    if (status != ST_OK && (!refused || strstr(error, "it gives no reason") != NULL)) {
+    if (status != ST_OK && (!refused || strstr(error, "no reason given") != NULL)) {
         st_buffer_text(text, error);
         kind = ST_FINDING_FAIL;
     } else if (status == ST_OK && !same_order(&orders[0], &orders[1])) {
-        st_buffer_printf(text, "%s: gives two orders for the same pipeline",
+        st_buffer_printf(text, "%s: returns two orders for the same pipeline",
                          instance->module->shown.schedules[schedule]->name);
         kind = ST_FINDING_FAIL;
     }

@@ -85,7 +85,7 @@ st_status st_plugin_write_manifest(const st_paths *paths, const char *name, st_a
     sum own = {0};
     st_status status = st_plugin_locate(paths, name, (st_place){0}, arena, &file, errors);
     if (status == ST_OK && !sum_file(file, &own))
-        status = st_fail(errors, ST_ERR_IO, (st_place){.file = file}, "it cannot be read");
+        status = st_fail(errors, ST_ERR_IO, (st_place){.file = file}, "cannot be read");
     if (status == ST_OK)
         status = st_plugin_aside(paths, file, &viewer, arena, text, errors);
     if (status == ST_OK)
@@ -104,7 +104,8 @@ static st_status read_manifest(const char *path, const char *file, st_arena *are
                                st_source *source, st_errors *errors)
 {
     if (!is_ordinary(path))
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "the manifest is no file");
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = path},
+                       "the manifest is not a regular file");
     return st_file_read(path, (st_place){.file = file}, arena, source, errors);
 }
 
@@ -161,7 +162,7 @@ static void read_state(st_yaml_reader *reader, const st_yaml_node *root,
     state->use = strcmp(id, entry->id) == 0 ? ST_PLUGIN_USABLE : ST_PLUGIN_UNUSABLE;
     if (state->use == ST_PLUGIN_UNUSABLE)
         state->reason =
-            st_arena_printf(reader->arena, "it calls itself '%.80s', not '%s'", id, entry->id);
+            st_arena_printf(reader->arena, "its id is '%.80s', not '%s'", id, entry->id);
 }
 
 /* Whether length and check sum are those of the shared object. */
@@ -194,7 +195,7 @@ static st_status read_text(const st_source *source, const st_plugin_entry *entry
     if (reader.status != ST_OK)
         unknown = "its manifest cannot be read";
     else if (!is_of(&reader, root, own))
-        unknown = "its manifest is that of another build";
+        unknown = "its manifest belongs to another build";
     st_errors_destroy(reader.errors);
     if (unknown != NULL) {
         *state = nothing;
@@ -243,7 +244,7 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
     }
     if (status != ST_OK && status != ST_ERR_MEMORY) {
         state->use = ST_PLUGIN_UNUSABLE;
-        /* The first error without the file, which stands beside it. */
+        /* The first error without the file, which is shown separately. */
         static const char mark[] = " cannot be used: ";
         const char *reason_text = "no memory";
         for (size_t i = st_errors_size(errors); i-- > 0;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `plugin list` shows of a plugin: NAME.manifest, beside NAME.so.
+ * What `plugin list` shows of a plugin: NAME.manifest, next to NAME.so.
  *
  * A manifest is written when a plugin is built, from its descriptor, and bears length and check sum
  * of the shared object, so that a list needs to run no code of anybody. It says nothing that is
@@ -35,7 +35,7 @@ st_status st_plugin_read_manifest(const st_plugin_entry *entry, st_arena *arena,
 st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
                          st_plugin_state *state) ST_NODISCARD;
 
-/* Whether the manifest beside a plugin is what st_plugin_write_manifest gives; absent where there
+/* Whether a plugin's manifest file is what st_plugin_write_manifest gives; absent where there
  * is none. */
 typedef enum st_manifest_match {
     ST_MANIFEST_ABSENT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A new project from plugins/template, whose files the library carries. It is written beside its
+ * A new project from plugins/template, whose files are embedded. It is written next to its
  * place and renamed, so that there is all of it or nothing.
  */
 #include "plugin/kit/new.h"
@@ -78,7 +78,7 @@ static st_status make_folders(const project *own, char *path)
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-        st_status status = made ? ST_OK : cannot(own, "make the folder", path);
+        st_status status = made ? ST_OK : cannot(own, "create the folder", path);
         *slash = '/';
         if (status != ST_OK)
             return status;
@@ -116,8 +116,8 @@ static st_status check(const project *own)
     struct stat status;
     if (!st_plugin_is_id(own->name))
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "wrong name of a plugin" ST_FOUND "'%.80s'" ST_EXPECTED
-                       "a small letter, then small letters, digits and '-', at most 64",
+                       "invalid plugin name" ST_FOUND "'%.80s'" ST_EXPECTED
+                       "a lower-case letter, then lower-case letters, digits and '-', at most 64",
                        own->name);
     /* Targets of every project of meson; a plugin's module could not have such a name. */
     const char *name = own->name;
@@ -127,11 +127,11 @@ static st_status check(const project *own)
         "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
     if (st_has_text(names, ST_COUNT(names), name))
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "a plugin cannot be called '%s', as meson keeps that name for itself",
-                       own->name);
+                       "'%s' cannot be a plugin name: meson reserves it", own->name);
     if (lstat(own->folder, &status) == 0)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "'%s' exists already" ST_HINT "give another place with --dir", own->folder);
+                       "'%s' already exists" ST_HINT "choose another folder with --dir",
+                       own->folder);
     return ST_OK;
 }
 
@@ -140,13 +140,13 @@ static st_status make_project(const project *own)
 {
     st_status status = ST_OK;
     if (mkdtemp(own->work) == NULL)
-        return cannot(own, "make the folder", own->folder);
+        return cannot(own, "create the folder", own->folder);
     for (size_t i = 0; i < FILES && status == ST_OK; i++)
         status = write_file(own, i);
     if (status == ST_OK && chmod(own->work, 0755) != 0)
-        status = cannot(own, "open to others", own->folder);
+        status = cannot(own, "set the permissions of", own->folder);
     if (status == ST_OK && rename(own->work, own->folder) != 0)
-        status = cannot(own, "make the folder", own->folder);
+        status = cannot(own, "create the folder", own->folder);
     if (status != ST_OK) {
         /* Takes away what was written of a project that failed; errors change nothing. */
         const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime",

@@ -40,7 +40,7 @@ st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
         }
     }
     st_status status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                               "option --for: sheet %s has no open function of that name" ST_FOUND
+                               "option --for: sheet %s has no such open function" ST_FOUND
                                "'%.80s'" ST_EXPECTED "one of %s" ST_HINT "%s",
                                st_sheet_name(sheet), name, list.data != NULL ? list.data : "none",
                                st_or_none(st_nearest(name, names, open)));
@@ -48,7 +48,8 @@ st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
     return status;
 }
 
-/* ---- what stands in the templates ------------------------------------------------------------ */
+/* ---- placeholders of the templates ------------------------------------------------------------
+ */
 
 /* As a descriptor has it: "" for a pure number, and for choices, which are numbers there. */
 static const char *unit_of(const st_type *type)
@@ -131,7 +132,7 @@ static const char *model_of(const writer *own)
     return st_buffer_keep(&text, own->arena);
 }
 
-/* Odd numbers, of which each is less than the one before. */
+/* Odd numbers in decreasing order. */
 static const char *row_of(const writer *own)
 {
     const char *text = "";

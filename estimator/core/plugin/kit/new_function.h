@@ -7,7 +7,7 @@
 
 /*
  * A file of a project for a plugin `name`, whose model is the function's formula times an option:
- * what stands between two '@' of the template's text is filled in. NULL when out of memory.
+ * placeholders between two '@' in the template are filled in. NULL when out of memory.
  */
 const char *st_plugin_function_file(const char *text, const st_plugin_start *start,
                                     const char *name, st_arena *arena);

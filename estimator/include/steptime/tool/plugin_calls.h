@@ -27,7 +27,7 @@ st_status st_plugin_read_options(const char *const *texts, size_t count, st_aren
 
 /*
  * Loads a plugin by id, or by path where `name` has a '/'. An unknown name is reported with the
- * nearest one, a plugin that cannot be used with the reason; a file or folder that everybody may
+ * nearest one, a plugin that cannot be used with the reason; a file or folder that everyone may
  * write is warned about. It is unloaded when `arena` is destroyed.
  */
 st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,

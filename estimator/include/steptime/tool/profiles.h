@@ -54,7 +54,7 @@ typedef struct st_profile {
     };
     size_t ranks;
     size_t nodes;
-    const void *payload; /* of kind "options": a JSON object of texts by name of the option */
+    const void *payload; /* of kind "options": a JSON object that maps option names to strings */
     size_t payload_bytes;
 } st_profile;
 
