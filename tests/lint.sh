@@ -15,8 +15,8 @@ failures=0
 
 mapfile -t c_files < <(find estimator tests plugins -name '*.[ch]' 2>/dev/null | sort)
 mapfile -t sources < <(printf '%s\n' "${c_files[@]}" | grep '\.c$')
-mapfile -t headers < <(find estimator/include -name '*.h' | sort)
-mapfile -t library_headers < <(printf '%s\n' "${headers[@]}" | grep -v '/plugin\.h$')
+mapfile -t headers < <(find estimator/include -name '*.h' -not -path '*/tool/*' | sort)
+mapfile -t library_headers < <(printf '%s\n' "${headers[@]}" | grep -vE '/(plugin|trace|launch|fit)\.h$')
 mapfile -t scripts < <({
     printf '%s\n' dev .ci/run
     find tests estimator -name '*.sh'
@@ -73,14 +73,23 @@ texts() {
     grep -nP '[ \t]+$' -- "${c_files[@]}" "${scripts[@]}" || true
 }
 
-# What the library exports is what its headers declare, no less and no more; plugin.h declares what
-# plugins export.
-exports() {
-    local library=$1/estimator/libsteptime.so
-    diff <(ctags -x --_xformat='%N' --kinds-C=p "${library_headers[@]}" | sort) \
+exports_of() {
+    local library=$1
+    shift
+    diff <(ctags -x --_xformat='%N' --kinds-C=p "$@" | sort) \
         <(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort) |
         sed -n 's/^< \(.*\)/\1: declared in a public header, not exported/p
                 s/^> \(.*\)/\1: exported, not declared in a public header/p'
+}
+
+# What the library exports is what its headers declare, no less and no more; plugin.h declares what
+# plugins export.
+exports() {
+    local tool
+    exports_of "$1/estimator/libsteptime.so" "${library_headers[@]}"
+    for tool in trace launch fit; do
+        exports_of "$1/estimator/tools/$tool/cli/libsteptime-$tool.so" "estimator/include/steptime/$tool.h"
+    done
 }
 
 headers_alone() {

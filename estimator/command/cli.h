@@ -13,6 +13,7 @@
 
 #include "base/lists.h"
 #include "base/result.h"
+#include "steptime/answer.h"
 #include "steptime/estimate.h"
 #include "steptime/job.h"
 
@@ -188,11 +189,15 @@ struct cli_run {
     cli_file *files;
     bool warnings_shown; /* the result, on standard output, has them */
     bool stdout_closed;  /* when the program was started */
+    bool called;         /* the result stays here, for a caller in this process */
     bool interrupted;    /* the result is not all: it goes beside the file of --output */
 };
 
 /* program.c */
 int cli_main(const cli_program *program, int argc, char **argv);
+/* Runs a verb for a caller in this process; see steptime/answer.h. */
+st_status cli_call(const cli_program *program, const char *const *words, size_t count,
+                   st_answer *answer, st_errors *errors) ST_NODISCARD;
 
 /* verbs.c */
 void cli_set_program(const cli_program *program);

@@ -110,7 +110,7 @@ void cli_free_files(cli_run *run)
 static st_status write_text(cli_run *run)
 {
     const char *file = run->common.output;
-    if (run->result.length == 0)
+    if (run->result.length == 0 || run->called)
         return ST_OK;
     if (file == NULL || strcmp(file, "-") == 0) {
         int fault = run->stdout_closed ? EBADF : write_all(run->result.data, run->result.length);

@@ -30,7 +30,8 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
     if (count == 0) {
         cli_learn_tools(run);
         cli_write_overview(&run->result);
-        (void)fwrite(run->result.data, 1, run->result.length, stderr);
+        if (!run->called)
+            (void)fwrite(run->result.data, 1, run->result.length, stderr);
         return CLI_WRONG_USE;
     }
     if (cli_running()->mark != NULL && strcmp(words[0], CLI_PAGE) == 0)
@@ -81,4 +82,47 @@ int cli_main(const cli_program *program, int argc, char **argv)
     st_arena_destroy(run.arena);
     cli_finish();
     return code;
+}
+
+/* The status of a call that failed: that of its first error. */
+static st_status status_of(const st_errors *errors)
+{
+    for (size_t i = 0; i < st_errors_size(errors); i++)
+        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
+            return st_errors_at(errors, i)->status;
+    return ST_ERR_USAGE;
+}
+
+st_status cli_call(const cli_program *program, const char *const *words, size_t count,
+                   st_answer *answer, st_errors *errors)
+{
+    const cli_program *outer = cli_running();
+    cli_run run = {.arena = st_arena_create(),
+                   .errors = errors != NULL ? errors : st_errors_create(),
+                   .called = true,
+                   .stdout_closed = true};
+    st_status status = ST_ERR_MEMORY;
+    if (run.arena != NULL && run.errors != NULL) {
+        cli_set_program(program);
+        answer->exit_code = run_words(&run, count, words);
+        cli_set_program(outer);
+        const bool done = answer->exit_code == CLI_DONE || answer->exit_code == CLI_CHECK_FAILS;
+        status = done ? ST_OK : status_of(run.errors);
+        if (done)
+            st_buffer_append(&run.result, "", 1); /* the 0 behind the text */
+        if (done && run.result.failed)
+            status = ST_ERR_MEMORY;
+    }
+    if (status == ST_OK) {
+        answer->text = run.result.data;
+        answer->length = run.result.length - 1;
+    } else {
+        st_buffer_free(&run.result);
+    }
+    cli_free_files(&run);
+    st_paths_destroy(run.paths);
+    if (errors == NULL)
+        st_errors_destroy(run.errors);
+    st_arena_destroy(run.arena);
+    return status;
 }

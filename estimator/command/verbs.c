@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const cli_program *running; /* one for each process, set before anything reads it */
+static const cli_program *running; /* set before anything reads it */
 
 void cli_set_program(const cli_program *program)
 {

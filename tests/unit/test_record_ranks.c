@@ -2,7 +2,7 @@
 /* Places in split communicators, and tables of ranks that do as others. */
 #include "base_support.h"
 
-#include "record/launch.h"
+#include "record/start_program.h"
 #include "record/split.h"
 #include "record/twins.h"
 

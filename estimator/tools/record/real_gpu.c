@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU of this machine and CUPTI, see launch.h. */
-#include "record/launch.h"
+#include "record/start_program.h"
 
 #include "base/memory.h"
 

@@ -7,7 +7,7 @@
 #define STEPTIME_RECORD_RUN_OUTCOME_H
 
 #include "base/result.h"
-#include "record/launch.h"
+#include "record/start_program.h"
 
 /* A function that is not supported, or a misuse, and how many threads met it. */
 typedef struct st_run_outcome_item {

@@ -12,7 +12,7 @@
 #ifndef STEPTIME_RECORD_TWINS_H
 #define STEPTIME_RECORD_TWINS_H
 
-#include "record/launch.h"
+#include "record/start_program.h"
 
 #define ST_TWINS_FILE "ranks.csv"
 

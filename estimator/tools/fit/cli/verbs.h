@@ -5,6 +5,8 @@
 
 #include "command/cli.h"
 
+extern const cli_program cli_fit_program;
+
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_kernels;

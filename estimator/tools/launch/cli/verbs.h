@@ -5,6 +5,8 @@
 
 #include "command/cli.h"
 
+extern const cli_program cli_launch_program;
+
 extern const cli_verb cli_verb_import_hf;
 extern const cli_verb cli_verb_import_megatron;
 extern const cli_verb cli_verb_import_bridge;

@@ -7,7 +7,7 @@
 #include "record/cli/planned_ranks.h"
 #include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
-#include "record/launch.h"
+#include "record/start_program.h"
 #include "record/program_file.h"
 #include "record/run_outcome.h"
 #include "record/twins.h"

@@ -5,6 +5,8 @@
 
 #include "command/cli.h"
 
+extern const cli_program cli_trace_program;
+
 extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_idle;
 extern const cli_verb cli_verb_trace_breakdown;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See launch.h. */
-#include "record/launch.h"
+#include "record/start_program.h"
 
 #include "base/memory.h"
 #include "record/waiting.h"
