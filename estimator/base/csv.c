@@ -71,19 +71,6 @@ static bool begins_with(const csv_reader *reader, const char *bytes, size_t coun
            memcmp(reader->source + reader->next, bytes, count) == 0;
 }
 
-/* Marks that some programs put before the first column's name, which would then be another. */
-static bool check_mark(csv_reader *reader)
-{
-    bool marked = begins_with(reader, "\xef\xbb\xbf", 3);
-    if (marked && reader->mark != NULL)
-        reader->next += 3;
-    else if (marked)
-        syntax(reader, reader->next, "the file begins with a UTF-8 byte order mark", "plain UTF-8");
-    else if (begins_with(reader, "\xff\xfe", 2) || begins_with(reader, "\xfe\xff", 2))
-        syntax(reader, reader->next, "the file is UTF-16", "UTF-8");
-    return reader->status == ST_OK;
-}
-
 static bool is_line_end(const csv_reader *reader, size_t offset)
 {
     char c = reader->source[offset];
@@ -247,14 +234,6 @@ static void check_name(csv_reader *reader, size_t index)
     }
 }
 
-static bool has_mark(const csv_reader *reader)
-{
-    for (size_t i = 0; i < reader->count; i++)
-        if (strcmp(reader->text + reader->offsets[i], reader->mark) == 0)
-            return true;
-    return false;
-}
-
 /* The first line, in a log the first with the mark; 0 where there is none. */
 static size_t find_header(csv_reader *reader)
 {
@@ -263,8 +242,11 @@ static size_t find_header(csv_reader *reader)
     do {
         reader->count = 0;
         fields = read_record(reader);
-        if (reader->mark == NULL || fields == 0 || has_mark(reader))
+        if (reader->mark == NULL || fields == 0)
             return fields;
+        for (size_t i = 0; i < reader->count; i++)
+            if (strcmp(reader->text + reader->offsets[i], reader->mark) == 0)
+                return fields;
     } while (reader->next < reader->length);
     ST_NOTE(reader, ST_ERR_SYNTAX, (st_place){.file = reader->file},
             "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark);
@@ -351,19 +333,6 @@ static const char *const *name_columns(csv_reader *reader)
     return names;
 }
 
-static bool check_size(csv_reader *reader)
-{
-    if (reader->length > ST_CSV_MAX_BYTES) {
-        ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, 0),
-                "the table is too large" ST_FOUND "%zu bytes" ST_EXPECTED "at most %d",
-                reader->length, ST_CSV_MAX_BYTES);
-        return false;
-    }
-    if (reader->length <= reader->next)
-        syntax(reader, reader->next, "the table is empty", "a line with the names of the columns");
-    return reader->status == ST_OK;
-}
-
 st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv **csv,
                       st_errors *errors)
 {
@@ -374,7 +343,25 @@ st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv *
                          .next = input->start,
                          .arena = arena,
                          .errors = errors};
-    if (!check_size(&reader) || !check_mark(&reader) || !check_bytes(&reader))
+    if (reader.length > ST_CSV_MAX_BYTES) {
+        ST_NOTE(&reader, ST_ERR_LIMIT, place_at(&reader, 0),
+                "the table is too large" ST_FOUND "%zu bytes" ST_EXPECTED "at most %d",
+                reader.length, ST_CSV_MAX_BYTES);
+        return reader.status;
+    }
+    if (reader.length <= reader.next)
+        syntax(&reader, reader.next, "the table is empty", "a line with the names of the columns");
+    if (reader.status != ST_OK)
+        return reader.status;
+    /* Marks that some programs put before the first column's name, which would then be another. */
+    bool marked = begins_with(&reader, "\xef\xbb\xbf", 3);
+    if (marked && reader.mark != NULL)
+        reader.next += 3;
+    else if (marked)
+        syntax(&reader, reader.next, "the file begins with a UTF-8 byte order mark", "plain UTF-8");
+    else if (begins_with(&reader, "\xff\xfe", 2) || begins_with(&reader, "\xfe\xff", 2))
+        syntax(&reader, reader.next, "the file is UTF-16", "UTF-8");
+    if (reader.status != ST_OK || !check_bytes(&reader))
         return reader.status;
     /* one byte more than the text: the last field needs an end even without a line end */
     reader.source = st_arena_copy(arena, input->text, input->length);

@@ -35,24 +35,20 @@ static st_status read_all(gzFile file, const char *path, char *text, size_t *len
                : fail(path, "the table is larger than 64 MiB, unpacked", NULL, errors);
 }
 
-/* Behind the lines of comments in front of the heading. */
-static size_t skip_comments(const char *text, size_t length)
-{
-    size_t start = 0;
-    while (start < length && text[start] == '#') {
-        const char *end = memchr(text + start, '\n', length - start);
-        start = end != NULL ? (size_t)(end - text) + 1 : length;
-    }
-    return start;
-}
-
 st_status st_commented_csv_parse(const st_source *source, st_arena *arena, const st_csv **csv,
                                  st_errors *errors)
 {
+    /* Behind the lines of comments in front of the heading. */
+    size_t comment_start = 0;
+    while (comment_start < source->length && source->text[comment_start] == '#') {
+        const char *end =
+            memchr(source->text + comment_start, '\n', source->length - comment_start);
+        comment_start = end != NULL ? (size_t)(end - source->text) + 1 : source->length;
+    }
     const st_csv_input input = {.file = source->file,
                                 .text = source->text,
                                 .length = source->length,
-                                .start = skip_comments(source->text, source->length)};
+                                .start = comment_start};
     return st_csv_read(&input, arena, csv, errors);
 }
 

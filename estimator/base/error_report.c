@@ -37,25 +37,6 @@ void st_limits_put(const st_errors *errors, st_node *root)
     }
 }
 
-/* An error as one line without a newline, as st_error_write shows it. */
-static void write_error(const st_error *error, st_buffer *buffer)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    st_error_write(error, stream);
-    bool whole = ferror(stream) == 0;
-    if (fclose(stream) != 0 || !whole || text == NULL) /* NULL: no memory at the end, with 0 */
-        buffer->failed = true;
-    else
-        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
-    free(text);
-}
-
 static void put_warnings(const st_errors *errors, bool aloud, st_node *root)
 {
     st_node *list = st_put_list(root, "warnings");
@@ -65,7 +46,23 @@ static void put_warnings(const st_errors *errors, bool aloud, st_node *root)
         st_buffer line = {0};
         if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
             continue;
-        write_error(st_errors_at(errors, i), &line);
+        /* An error as one line without a newline, as st_error_write shows it. */
+        const st_error *error = st_errors_at(errors, i);
+        char *text = NULL;
+        size_t length = 0;
+        FILE *stream = open_memstream(&text, &length);
+        if (stream == NULL) {
+            line.failed = true;
+        } else {
+            st_error_write(error, stream);
+            bool whole = ferror(stream) == 0;
+            if (fclose(stream) != 0 || !whole ||
+                text == NULL) /* NULL: no memory at the end, with 0 */
+                line.failed = true;
+            else
+                st_buffer_append(&line, text, length > 0 ? length - 1 : 0);
+            free(text);
+        }
         st_put_text(list, NULL, st_buffer_read(&line));
         if (aloud) {
             st_say(root, "  ");

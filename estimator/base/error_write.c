@@ -78,29 +78,6 @@ static bool is_given(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
-/*
- * A suggestion of one word, or of two with "or" between them, is a name; more words are a remedy
- * that reads as it stands.
- */
-static void write_suggestion(const char *suggestion, FILE *stream)
-{
-    const char *joint = strstr(suggestion, " or ");
-    const char *blank = strchr(suggestion, ' ');
-    if (blank != NULL && (blank != joint || strchr(joint + strlen(" or "), ' ') != NULL)) {
-        fputs("; ", stream);
-        write_text(suggestion, OTHER_BYTES, stream);
-        return;
-    }
-    fputs("; did you mean '", stream);
-    if (joint != NULL) {
-        write_escaped(suggestion, (size_t)(joint - suggestion), stream);
-        fputs("' or '", stream);
-        suggestion = joint + strlen(" or ");
-    }
-    write_text(suggestion, OTHER_BYTES, stream);
-    fputs("'?", stream);
-}
-
 void st_error_write(const st_error *error, FILE *stream)
 {
     write_place(&error->place, stream);
@@ -116,8 +93,26 @@ void st_error_write(const st_error *error, FILE *stream)
         fputs(has_found ? ", expected " : ": expected ", stream);
         write_text(error->expected, OTHER_BYTES, stream);
     }
-    if (is_given(error->suggestion))
-        write_suggestion(error->suggestion, stream);
+    if (is_given(error->suggestion)) {
+        /* A suggestion of one word, or of two with "or" between them, is a name; more words are a
+         * remedy that reads as it stands. */
+        const char *suggestion = error->suggestion;
+        const char *joint = strstr(suggestion, " or ");
+        const char *blank = strchr(suggestion, ' ');
+        if (blank != NULL && (blank != joint || strchr(joint + strlen(" or "), ' ') != NULL)) {
+            fputs("; ", stream);
+            write_text(suggestion, OTHER_BYTES, stream);
+        } else {
+            fputs("; did you mean '", stream);
+            if (joint != NULL) {
+                write_escaped(suggestion, (size_t)(joint - suggestion), stream);
+                fputs("' or '", stream);
+                suggestion = joint + strlen(" or ");
+            }
+            write_text(suggestion, OTHER_BYTES, stream);
+            fputs("'?", stream);
+        }
+    }
     fputc('\n', stream);
 }
 
@@ -142,15 +137,6 @@ static bool is_same(const st_error *left, const st_error *right)
            is_same_text(left->suggestion, right->suggestion);
 }
 
-/* An error that several values or jobs run into is one line to its reader. */
-static bool is_told(const st_errors *errors, size_t index)
-{
-    for (size_t i = 0; i < index; i++)
-        if (is_same(st_errors_at(errors, i), st_errors_at(errors, index)))
-            return true;
-    return false;
-}
-
 void st_errors_write(const st_errors *errors, FILE *stream)
 {
     size_t shown[2] = {0, 0};
@@ -159,7 +145,14 @@ void st_errors_write(const st_errors *errors, FILE *stream)
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
         shown[error->severity == ST_SEVERITY_WARNING ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR]++;
-        if (!is_told(errors, i))
+        /* An error that several values or jobs run into is one line to its reader. */
+        bool is_told = false;
+        for (size_t j = 0; j < i; j++)
+            if (is_same(st_errors_at(errors, j), st_errors_at(errors, i))) {
+                is_told = true;
+                break;
+            }
+        if (!is_told)
             st_error_write(error, stream);
     }
     write_rest(errors_in_all - shown[ST_SEVERITY_ERROR], "error", stream);

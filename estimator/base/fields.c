@@ -276,21 +276,6 @@ void st_fields_refuse(st_field_reader *reader, size_t row, size_t field, const c
             expected != NULL ? expected : expected_text(reader, field));
 }
 
-/* All columns that are read. */
-static bool is_whole(st_field_reader *reader, size_t row)
-{
-    size_t width = st_csv_width(reader->csv, row);
-    size_t needed = 0;
-    for (size_t i = 0; i < reader->count; i++)
-        if (st_fields_have(reader, i) && reader->found[i].column >= needed)
-            needed = reader->found[i].column + 1;
-    if (width >= needed)
-        return true;
-    ST_NOTE(reader, ST_ERR_VALUE, st_csv_place(reader->csv, row, 0),
-            "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width, needed);
-    return false;
-}
-
 bool st_field_is_blank(const char *text)
 {
     static const char *const blanks[] = {"", "n/a", "N/A", "nan", "NaN"};
@@ -299,7 +284,20 @@ bool st_field_is_blank(const char *text)
 
 bool st_fields_read(st_field_reader *reader, size_t row, void *record)
 {
-    if (!is_whole(reader, row))
+    /* All columns that are read. */
+    bool is_whole = false;
+    size_t width = st_csv_width(reader->csv, row);
+    size_t needed = 0;
+    for (size_t i = 0; i < reader->count; i++)
+        if (st_fields_have(reader, i) && reader->found[i].column >= needed)
+            needed = reader->found[i].column + 1;
+    if (width >= needed)
+        is_whole = true;
+    else
+        ST_NOTE(reader, ST_ERR_VALUE, st_csv_place(reader->csv, row, 0),
+                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width,
+                needed);
+    if (!is_whole)
         return false;
     bool good = true;
     for (size_t i = 0; i < reader->count; i++) {

@@ -254,20 +254,6 @@ static void note(const st_guard *guard, guard_deed deed)
     note_of(guard->who, guard->what, deed);
 }
 
-static void restore_mask(const st_guard *guard)
-{
-    const sigset_t *mask = &guard->shared.mask;
-    sigset_t now;
-    bool changed = false;
-    (void)pthread_sigmask(SIG_BLOCK, NULL, &now);
-    for (int number = 1; number < 32; number++)
-        changed = changed || sigismember(&now, number) != sigismember(mask, number);
-    if (!changed)
-        return;
-    (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
-    note(guard, MASK);
-}
-
 /* Where a copy is gone, too, the next file that is opened must not get the stream's number. */
 static void restore_streams(const char *who, const char *what)
 {
@@ -423,7 +409,16 @@ void st_guard_end(st_guard *guard)
         note(guard, LIMITS);
     }
     restore_remembered(guard->who, guard->what);
-    restore_mask(guard);
+    const sigset_t *mask = &guard->shared.mask;
+    sigset_t now;
+    bool changed = false;
+    (void)pthread_sigmask(SIG_BLOCK, NULL, &now);
+    for (int number = 1; number < 32; number++)
+        changed = changed || sigismember(&now, number) != sigismember(mask, number);
+    if (changed) {
+        (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
+        note(guard, MASK);
+    }
     const struct itimerval none = {0};
     for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
         if (!guard->shared.ticks[i] && ticks(timers[i])) {

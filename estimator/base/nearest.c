@@ -12,7 +12,7 @@
 
 enum {
     LONGEST_NAME = 64, /* longer names are data, not slips */
-    EDIT = 64,         /* price of an edit; */
+    EDIT = 64,         /* price of an edit. */
     LIKENESS = 1       /* of another case, or '-' for '_' : too small to add up to an edit */
 };
 
@@ -25,13 +25,6 @@ static bool is_joint(char letter)
 static bool is_alike(char a, char b)
 {
     return (is_joint(a) && is_joint(b)) || st_to_lower(a) == st_to_lower(b);
-}
-
-static int exchange_price(char a, char b)
-{
-    if (a == b)
-        return 0;
-    return is_alike(a, b) ? LIKENESS : EDIT;
 }
 
 static int least(int a, int b)
@@ -78,7 +71,12 @@ static int price_of(const char *name, size_t name_length, const char *other, siz
         for (size_t i = 1; i <= name_length; i++) {
             row[0] = (int)i * EDIT;
             for (size_t j = 1; j <= other_length; j++) {
-                int distance_price = above[j - 1] + exchange_price(name[i - 1], other[j - 1]);
+                int exchange_price = 0;
+                const char a = name[i - 1];
+                const char b = other[j - 1];
+                if (a != b)
+                    exchange_price = is_alike(a, b) ? LIKENESS : EDIT;
+                int distance_price = above[j - 1] + exchange_price;
                 distance_price = least(distance_price, least(above[j], row[j - 1]) + EDIT);
                 if (i > 1 && j > 1 && is_alike(name[i - 1], other[j - 2]) &&
                     is_alike(name[i - 2], other[j - 1]))

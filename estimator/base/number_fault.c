@@ -129,8 +129,9 @@ st_status st_number_fault(const char *text, size_t length, size_t end, st_place 
         } else {
             one.message = "not a number";
         }
-    } else
+    } else {
         describe_rest(&one, errors);
+    }
     int shown = length > 400 ? 400 : (int)length;
     return st_fail(errors, ST_ERR_SYNTAX, st_utf8_advance(place, text, end),
                    "%s" ST_FOUND "'%.*s'" ST_EXPECTED "a decimal number such as 2.5 or 1e9" ST_HINT

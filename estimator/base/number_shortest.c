@@ -36,47 +36,6 @@ static wide power_of(unsigned base, int exponent)
     return power;
 }
 
-static bool scale_up(uint64_t significand, int exponent, int scale, scaled *made)
-{
-    wide fives = power_of(5, scale);
-    int shift = exponent + scale;
-    if (scale > MOST_SCALE || shift < -125 || shift > 20)
-        return false;
-    *made = (scaled){.numerator = significand * fives, .denominator = 1, .unit = fives};
-    if (shift < 0) {
-        made->denominator <<= -shift;
-    } else {
-        made->numerator <<= shift;
-        made->unit <<= shift;
-    }
-    return true;
-}
-
-static bool scale_down(uint64_t significand, int exponent, int scale, scaled *made)
-{
-    if (scale < LEAST_SCALE || exponent < 0 || exponent > 126 - SIGNIFICAND_BITS)
-        return false;
-    *made = (scaled){.numerator = (wide)significand << exponent,
-                     .denominator = power_of(10, -scale),
-                     .unit = (wide)1 << exponent};
-    return true;
-}
-
-static uint64_t divide(const scaled *number, wide *rest)
-{
-    wide denominator = number->denominator;
-    if ((denominator & (denominator - 1)) == 0) { /* mostly: no library call */
-        int shift = 0;
-        uint64_t low = (uint64_t)denominator;
-        shift =
-            low != 0 ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(denominator >> 64));
-        *rest = number->numerator & (denominator - 1);
-        return (uint64_t)(number->numerator >> shift);
-    }
-    *rest = number->numerator % denominator;
-    return (uint64_t)(number->numerator / denominator);
-}
-
 static bool find_fewest(const scaled *number, uint64_t whole, wide rest, st_digits *found)
 {
     uint64_t unit = 100;
@@ -109,8 +68,26 @@ static const uint64_t ten_to_16 = UINT64_C(10000000000000000);
 
 static bool scale_to(uint64_t significand, int exponent, int scale, scaled *made)
 {
-    return scale >= 0 ? scale_up(significand, exponent, scale, made)
-                      : scale_down(significand, exponent, scale, made);
+    if (scale >= 0) {
+        wide fives = power_of(5, scale);
+        int shift = exponent + scale;
+        if (scale > MOST_SCALE || shift < -125 || shift > 20)
+            return false;
+        *made = (scaled){.numerator = significand * fives, .denominator = 1, .unit = fives};
+        if (shift < 0) {
+            made->denominator <<= -shift;
+        } else {
+            made->numerator <<= shift;
+            made->unit <<= shift;
+        }
+        return true;
+    }
+    if (scale < LEAST_SCALE || exponent < 0 || exponent > 126 - SIGNIFICAND_BITS)
+        return false;
+    *made = (scaled){.numerator = (wide)significand << exponent,
+                     .denominator = power_of(10, -scale),
+                     .unit = (wide)1 << exponent};
+    return true;
 }
 
 bool st_digits_shortest(double value, st_digits *digits)
@@ -130,7 +107,20 @@ bool st_digits_shortest(double value, st_digits *digits)
         if (!scale_to(significand, exponent, MOST_DIGITS - 1 - first, &number))
             return false;
         number.even = (significand & 1) == 0;
-        uint64_t whole = divide(&number, &rest);
+        uint64_t whole;
+        wide denominator = number.denominator;
+        if ((denominator & (denominator - 1)) == 0) {
+            /* mostly: no library call */
+            int shift = 0;
+            uint64_t low = (uint64_t)denominator;
+            shift = low != 0 ? __builtin_ctzll(low)
+                             : 64 + __builtin_ctzll((uint64_t)(denominator >> 64));
+            rest = number.numerator & (denominator - 1);
+            whole = (uint64_t)(number.numerator >> shift);
+        } else {
+            rest = number.numerator % denominator;
+            whole = (uint64_t)(number.numerator / denominator);
+        }
         if (whole >= ten_to_16 && whole < ten_to_16 * 10) {
             digits->exponent = first;
             bool found = find_fewest(&number, whole, rest, digits);

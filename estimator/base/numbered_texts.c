@@ -126,8 +126,9 @@ static st_status add_odd(st_names *names, const char *text, size_t length, bool 
             }
         }
         length = done;
-    } else
+    } else {
         memcpy(clean, text, length);
+    }
     for (size_t i = 0; i < length;) {
         uint32_t code = 0;
         size_t size = st_utf8_decode(clean + i, length - i, &code);

@@ -72,19 +72,6 @@ static bool open_unnamed(const target *where, int *file)
     return *file >= 0;
 }
 
-/* Makes a file under the temporary name: a new one, or a name for the unnamed one. */
-static int make_temporary(const target *where, int *file)
-{
-    char unnamed[TEMPORARY_BYTES];
-    if (*file < 0) {
-        *file = open(where->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
-        return *file >= 0 ? 0 : errno;
-    }
-    (void)snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", *file);
-    return linkat(AT_FDCWD, unnamed, AT_FDCWD, where->temporary, AT_SYMLINK_FOLLOW) == 0 ? 0
-                                                                                         : errno;
-}
-
 /* A temporary name beside the target, so that the rename stays within one file system. */
 static int name_temporary(target *where, int *file)
 {
@@ -94,26 +81,21 @@ static int name_temporary(target *where, int *file)
         (void)snprintf(where->temporary + where->folder_length, TEMPORARY_BYTES,
                        ".steptime-%ld-%d.tmp", (long)getpid(), attempt);
         st_signals_hold(&before);
-        fault = make_temporary(where, file);
+        /* Makes a file under the temporary name: a new one, or a name for the unnamed one. */
+        char unnamed[TEMPORARY_BYTES];
+        if (*file < 0) {
+            *file = open(where->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
+            fault = *file >= 0 ? 0 : errno;
+        } else {
+            (void)snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", *file);
+            fault = linkat(AT_FDCWD, unnamed, AT_FDCWD, where->temporary, AT_SYMLINK_FOLLOW) == 0
+                        ? 0
+                        : errno;
+        }
         if (fault == 0)
             (void)st_scratch_note(where->temporary);
         st_signals_release(&before);
     }
-    return fault;
-}
-
-/* A new file beside the target, with the permissions that the old one has. */
-static int open_beside(st_output *output, const struct stat *old)
-{
-    if (old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
-        return errno;
-    int fault = find_target(output->real, &output->where);
-    output->unnamed = fault == 0 && open_unnamed(&output->where, &output->file);
-    if (fault == 0 && !output->unnamed)
-        fault = name_temporary(&output->where, &output->file);
-    output->file_made = fault == 0 && !output->unnamed;
-    if (fault == 0 && old != NULL && fchmod(output->file, old->st_mode & PERMISSIONS) != 0)
-        fault = errno;
     return fault;
 }
 
@@ -125,15 +107,6 @@ static int check_beside(const st_output *output, bool exists, target *where)
     if (fault == 0 && faccessat(AT_FDCWD, where->folder, W_OK | X_OK, AT_EACCESS) != 0)
         fault = errno;
     return fault;
-}
-
-static int open_in_place(st_output *output)
-{
-    output->in_place = true;
-    output->file = st_guard_is_stdout(output->name)
-                       ? fcntl(st_guard_stdout(), F_DUPFD_CLOEXEC, 0)
-                       : open(output->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return output->file < 0 ? errno : 0;
 }
 
 /* The file behind a path, through symbolic links, which must not turn into files; NULL: errno.
@@ -176,7 +149,26 @@ static int open_output(st_output *output)
     int fault = look_up(output, &old, &exists, &special);
     if (fault != 0)
         return fault;
-    return special ? open_in_place(output) : open_beside(output, exists ? &old : NULL);
+    if (!special) {
+        /* A new file beside the target, with the permissions that the old one has. */
+        const struct stat *beside_old = exists ? &old : NULL;
+        if (beside_old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
+            return errno;
+        int beside_fault = find_target(output->real, &output->where);
+        output->unnamed = beside_fault == 0 && open_unnamed(&output->where, &output->file);
+        if (beside_fault == 0 && !output->unnamed)
+            beside_fault = name_temporary(&output->where, &output->file);
+        output->file_made = beside_fault == 0 && !output->unnamed;
+        if (beside_fault == 0 && beside_old != NULL &&
+            fchmod(output->file, beside_old->st_mode & PERMISSIONS) != 0)
+            beside_fault = errno;
+        return beside_fault;
+    }
+    output->in_place = true;
+    output->file = st_guard_is_stdout(output->name)
+                       ? fcntl(st_guard_stdout(), F_DUPFD_CLOEXEC, 0)
+                       : open(output->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return output->file < 0 ? errno : 0;
 }
 
 /* All data on the disk, then the new name. */

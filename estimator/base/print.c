@@ -50,23 +50,6 @@ static void put_text(printed *out, const char *text, int most)
     put(out, text, most < 0 ? strlen(text) : strnlen(text, (size_t)most));
 }
 
-/* "*s" or "60s"; returns what stands behind it, NULL where it is something else. */
-static const char *put_cut(printed *out, const char *at, argument_list *arguments)
-{
-    int most = 0;
-    if (*at == '*') {
-        most = va_arg(arguments->list, int);
-        at++;
-    } else {
-        for (; *at >= '0' && *at <= '9' && most < INT_MAX / 100; at++)
-            most = 10 * most + (*at - '0');
-    }
-    if (*at != 's')
-        return NULL;
-    put_text(out, va_arg(arguments->list, const char *), most);
-    return at + 1;
-}
-
 /* What begins behind a '%'; returns what stands behind it, NULL where it is something else. */
 static const char *put_directive(printed *out, const char *at, argument_list *arguments)
 {
@@ -75,8 +58,22 @@ static const char *put_directive(printed *out, const char *at, argument_list *ar
     case 's':
         put_text(out, va_arg(arguments->list, const char *), -1);
         return at + 1;
-    case '.':
-        return put_cut(out, at + 1, arguments);
+    case '.': {
+        /* "*s" or "60s"; returns what stands behind it, NULL where it is something else. */
+        const char *cut_at = at + 1;
+        int most = 0;
+        if (*cut_at == '*') {
+            most = va_arg(arguments->list, int);
+            cut_at++;
+        } else {
+            for (; *cut_at >= '0' && *cut_at <= '9' && most < INT_MAX / 100; cut_at++)
+                most = 10 * most + (*cut_at - '0');
+        }
+        if (*cut_at != 's')
+            return NULL;
+        put_text(out, va_arg(arguments->list, const char *), most);
+        return cut_at + 1;
+    }
     case 'd':
         put_integer(out, va_arg(arguments->list, int));
         return at + 1;

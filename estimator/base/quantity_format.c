@@ -102,9 +102,9 @@ static const char *format_scaled(double base_value, const st_unit *unit, int dig
                               size);
     bool is_built = false;
     if (strcmp(parts.name->text, "s") == 0 && *parts.rest == '\0' &&
-        fabs(base_value) >= LONGEST_IN_S)
+        fabs(base_value) >= LONGEST_IN_S) {
         is_built = build_unit("", fabs(base_value) < LONGEST_IN_H ? "h" : "day", "", &scaled);
-    else if (base_value != 0.0 && build_unit("", parts.name->text, parts.rest, &scaled)) {
+    } else if (base_value != 0.0 && build_unit("", parts.name->text, parts.rest, &scaled)) {
         double magnitude = fabs(st_unit_from_base(&scaled, base_value));
         /* The largest prefix that shows at least 1, else the smallest that there is. */
         bool is_binary = parts.prefix != NULL && parts.prefix->family == ST_PREFIX_BINARY;

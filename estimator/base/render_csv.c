@@ -36,8 +36,9 @@ static void write_part(const scope *around, const char *path, const st_result_pa
                     st_buffer_csv_field(buffer, st_item_exact(row_item, text, sizeof text));
             }
             st_buffer_text(buffer, "\n");
-        } else
+        } else {
             write_part(&row, path + length + 1, part, buffer); /* as deep as the path */
+        }
     }
     st_rows_end(&walk);
     buffer->failed = buffer->failed || walk.failed;

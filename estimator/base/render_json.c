@@ -43,20 +43,6 @@ static void begin_item(const json_writer *writer, bool first, const char *key)
     }
 }
 
-static void write_item(json_writer *writer, const st_item *item)
-{
-    char text[ST_QUANTITY_TEXT];
-    if (item->kind == ST_ITEM_NODE) {
-        write_node(writer, item->node);
-        return;
-    }
-    const char *exact = st_item_exact(item, text, sizeof text);
-    if (item->kind == ST_ITEM_TEXT)
-        st_buffer_json_string(writer->buffer, exact);
-    else
-        st_buffer_text(writer->buffer, exact[0] != '\0' ? exact : "null");
-}
-
 static bool write_rows(json_writer *writer, const st_node *list)
 {
     bool first = true;
@@ -78,7 +64,17 @@ static bool write_items(json_writer *writer, const st_node *node)
         if (!is_data(&node->items[i]))
             continue;
         begin_item(writer, first, node->items[i].key);
-        write_item(writer, &node->items[i]);
+        const st_item *item = &node->items[i];
+        char text[ST_QUANTITY_TEXT];
+        if (item->kind == ST_ITEM_NODE) {
+            write_node(writer, item->node);
+        } else {
+            const char *exact = st_item_exact(item, text, sizeof text);
+            if (item->kind == ST_ITEM_TEXT)
+                st_buffer_json_string(writer->buffer, exact);
+            else
+                st_buffer_text(writer->buffer, exact[0] != '\0' ? exact : "null");
+        }
         first = false;
     }
     return first;

@@ -163,12 +163,13 @@ static void write_node(const st_node *node, const st_paint *paint, st_buffer *bu
                 st_paint_wrapped(paint, span->text, span->column, span->indent, buffer);
             else
                 st_paint_text(paint, item->ink, span->text, buffer);
-        } else if (item->kind == ST_ITEM_TABLE && item->table != NULL)
+        } else if (item->kind == ST_ITEM_TABLE && item->table != NULL) {
             st_table_write(item->table, paint, item->indent, buffer);
-        else if (item->kind == ST_ITEM_BARS && item->bars != NULL)
+        } else if (item->kind == ST_ITEM_BARS && item->bars != NULL) {
             st_bars_write(item->bars, paint, buffer);
-        else if (item->kind == ST_ITEM_NODE)
+        } else if (item->kind == ST_ITEM_NODE) {
             write_node(item->node, paint, buffer);
+        }
     }
 }
 

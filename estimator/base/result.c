@@ -304,24 +304,6 @@ static bool has_failed(const st_row_walk *walk)
     return walk->scratch.arena != NULL && st_result_failed(&walk->scratch);
 }
 
-/* An empty row to be filled, in memory that the walk owns; NULL when out of memory. */
-static st_node *clear_row(st_row_walk *walk)
-{
-    st_result *scratch = &walk->scratch;
-    if (walk->next % ROWS_IN_SCRATCH == 0) {
-        const bool failed = has_failed(walk);
-        st_arena_destroy(scratch->arena);
-        *scratch = (st_result){.arena = st_arena_create(), .failed = failed};
-    }
-    if (scratch->arena == NULL)
-        return NULL;
-    scratch->root = (st_node){.result = scratch,
-                              .items = scratch->root.items,
-                              .capacity = scratch->root.capacity,
-                              .on_line = walk->list->rows_on_line};
-    return &scratch->root;
-}
-
 const st_node *st_rows_next(st_row_walk *walk)
 {
     const st_node *list = walk->list;
@@ -333,7 +315,21 @@ const st_node *st_rows_next(st_row_walk *walk)
         return walk->next < list->count ? list->items[walk->next++].node : NULL;
     }
     while (walk->next < list->row_count) {
-        st_node *row = clear_row(walk);
+        /* An empty row to be filled, in memory that the walk owns. */
+        st_node *row = NULL;
+        st_result *scratch = &walk->scratch;
+        if (walk->next % ROWS_IN_SCRATCH == 0) {
+            const bool failed = has_failed(walk);
+            st_arena_destroy(scratch->arena);
+            *scratch = (st_result){.arena = st_arena_create(), .failed = failed};
+        }
+        if (scratch->arena != NULL) {
+            scratch->root = (st_node){.result = scratch,
+                                      .items = scratch->root.items,
+                                      .capacity = scratch->root.capacity,
+                                      .on_line = walk->list->rows_on_line};
+            row = &scratch->root;
+        }
         if (row == NULL)
             break;
         list->fill(list->context, walk->next++, row);
@@ -377,11 +373,11 @@ const char *st_item_exact(const st_item *item, char *text, size_t size)
     if (item->kind == ST_ITEM_BOOL)
         return item->truth ? "true" : "false";
     text[0] = '\0';
-    if (item->kind == ST_ITEM_COUNT)
+    if (item->kind == ST_ITEM_COUNT) {
         (void)snprintf(text, size, "%llu", (unsigned long long)item->count);
-    else if (is_number && isfinite(item->number) && item->kind == ST_ITEM_NUMBER)
+    } else if (is_number && isfinite(item->number) && item->kind == ST_ITEM_NUMBER) {
         (void)st_number_format(item->number, text, size);
-    else if (is_number && isfinite(item->number)) {
+    } else if (is_number && isfinite(item->number)) {
         /* A number in its unit, without it: no decimal is exact where the unit has to be another
          * one. */
         (void)st_quantity_format(item->number, item->unit, ST_STYLE_EXACT, text, size);

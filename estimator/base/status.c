@@ -100,26 +100,6 @@ static const char *keep_text(st_errors *errors, const char *text)
     return copy != NULL ? copy : "";
 }
 
-/*
- * A place for one more entry, NULL when the list is full. Warnings give way to errors: a user must
- * see why a command failed, however many warnings came first.
- */
-static st_error *new_entry(st_errors *errors, st_severity severity)
-{
-    if (errors->kept_count < ST_ERRORS_KEPT)
-        return &errors->kept[errors->kept_count++];
-    if (severity == ST_SEVERITY_WARNING)
-        return NULL;
-    size_t victim = ST_ERRORS_KEPT;
-    while (victim > 0 && errors->kept[victim - 1].severity != ST_SEVERITY_WARNING)
-        victim--;
-    if (victim == 0)
-        return NULL;
-    memmove(&errors->kept[victim - 1], &errors->kept[victim],
-            (ST_ERRORS_KEPT - victim) * sizeof errors->kept[0]);
-    return &errors->kept[ST_ERRORS_KEPT - 1];
-}
-
 st_status st_errors_add(st_errors *errors, const st_error *error)
 {
     if (error->status == ST_ERR_MEMORY)
@@ -135,7 +115,26 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
     errors->total[error->severity]++;
     if (is_error && errors->first_status == ST_OK)
         errors->first_status = error->status;
-    st_error *entry = new_entry(errors, error->severity);
+    /* A place for one more entry. Warnings give way to errors: a user must see why a command
+     * failed, however many warnings came first. */
+    st_error *entry;
+    const st_severity severity = error->severity;
+    if (errors->kept_count < ST_ERRORS_KEPT) {
+        entry = &errors->kept[errors->kept_count++];
+    } else if (severity == ST_SEVERITY_WARNING) {
+        entry = NULL;
+    } else {
+        size_t victim = ST_ERRORS_KEPT;
+        while (victim > 0 && errors->kept[victim - 1].severity != ST_SEVERITY_WARNING)
+            victim--;
+        if (victim == 0) {
+            entry = NULL;
+        } else {
+            memmove(&errors->kept[victim - 1], &errors->kept[victim],
+                    (ST_ERRORS_KEPT - victim) * sizeof errors->kept[0]);
+            entry = &errors->kept[ST_ERRORS_KEPT - 1];
+        }
+    }
     if (entry == NULL)
         return error->status;
     *entry = *error;

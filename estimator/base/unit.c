@@ -123,31 +123,6 @@ static st_status read_name(reader *in, st_unit *unit)
     return ST_OK;
 }
 
-/* [ "^" integer ] */
-static st_status read_exponent(reader *in, int *exponent)
-{
-    *exponent = 1;
-    if (next(in) != '^')
-        return ST_OK;
-    in->at++;
-    size_t start = in->at;
-    bool is_negative = next(in) == '-';
-    if (is_negative)
-        in->at++;
-    size_t digits = in->at;
-    int value = 0;
-    while (next(in) >= '0' && next(in) <= '9' && value <= LARGEST_EXPONENT)
-        value = value * 10 + (in->text[in->at++] - '0');
-    bool is_whole = in->at > digits && next(in) != '.';
-    if (!is_whole || value == 0 || value > LARGEST_EXPONENT)
-        return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, start),
-                       "malformed exponent in a unit" ST_FOUND "'%.*s'" ST_EXPECTED
-                       "a whole number other than 0, up to 2730",
-                       (int)in->length, in->text);
-    *exponent = is_negative ? -value : value;
-    return ST_OK;
-}
-
 static st_status read_product(reader *in, st_unit *unit);
 
 static st_status read_parentheses(reader *in, st_unit *unit)
@@ -176,7 +151,28 @@ static st_status read_term(reader *in, int sign, st_unit *unit)
     if (status != ST_OK)
         return status;
     int exponent;
-    status = read_exponent(in, &exponent);
+    /* [ "^" integer ] */
+    status = ST_OK;
+    exponent = 1;
+    if (next(in) == '^') {
+        in->at++;
+        size_t start = in->at;
+        bool is_negative = next(in) == '-';
+        if (is_negative)
+            in->at++;
+        size_t digits = in->at;
+        int value = 0;
+        while (next(in) >= '0' && next(in) <= '9' && value <= LARGEST_EXPONENT)
+            value = value * 10 + (in->text[in->at++] - '0');
+        bool is_whole = in->at > digits && next(in) != '.';
+        if (!is_whole || value == 0 || value > LARGEST_EXPONENT)
+            status = st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, start),
+                             "malformed exponent in a unit" ST_FOUND "'%.*s'" ST_EXPECTED
+                             "a whole number other than 0, up to 2730",
+                             (int)in->length, in->text);
+        else
+            exponent = is_negative ? -value : value;
+    }
     if (status != ST_OK)
         return status;
     return multiply(unit, &term, sign * exponent) ? ST_OK : refuse_size(in);
@@ -204,9 +200,9 @@ static const char *without_blanks(const reader *in)
     char tight[sizeof((st_unit *)NULL)->text];
     size_t used = 0;
     for (size_t i = 0; i < in->length; i++) {
-        if (strchr(" \t\r\n", in->text[i]) == NULL)
+        if (strchr(" \t\r\n", in->text[i]) == NULL) {
             tight[used++] = in->text[i];
-        else if (in->length - i > 5 && memcmp(in->text + i, " per ", 5) == 0) {
+        } else if (in->length - i > 5 && memcmp(in->text + i, " per ", 5) == 0) {
             tight[used++] = '/';
             i += 4;
         }
@@ -214,19 +210,6 @@ static const char *without_blanks(const reader *in)
     st_unit unit;
     bool is_unit = st_unit_parse(tight, used, (st_place){0}, &unit, NULL) == ST_OK;
     return is_unit ? st_errors_text(in->errors, "%.*s", (int)used, tight) : NULL;
-}
-
-/* Something is left behind a whole unit. */
-static st_status refuse_rest(const reader *in)
-{
-    if (strchr(" \t\r\n", next(in)) != NULL)
-        return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
-                       "blank inside a unit" ST_FOUND "'%.*s'" ST_HINT "%s", (int)in->length,
-                       in->text, st_errors_full(in->errors) ? "" : st_or_none(without_blanks(in)));
-    return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
-                   "malformed unit" ST_FOUND "'%.*s'" ST_EXPECTED
-                   "'*', '/' or '^' between the names of units",
-                   (int)in->length, in->text);
 }
 
 static st_status read_unit(reader *in, st_unit *unit)
@@ -238,8 +221,19 @@ static st_status read_unit(reader *in, st_unit *unit)
         return ST_OK;
     }
     st_status status = read_product(in, unit);
-    if (status == ST_OK && in->at < in->length)
-        status = refuse_rest(in);
+    if (status == ST_OK && in->at < in->length) {
+        /* Something is left behind a whole unit. */
+        if (strchr(" \t\r\n", next(in)) != NULL)
+            status =
+                st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
+                        "blank inside a unit" ST_FOUND "'%.*s'" ST_HINT "%s", (int)in->length,
+                        in->text, st_errors_full(in->errors) ? "" : st_or_none(without_blanks(in)));
+        else
+            status = st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
+                             "malformed unit" ST_FOUND "'%.*s'" ST_EXPECTED
+                             "'*', '/' or '^' between the names of units",
+                             (int)in->length, in->text);
+    }
     return status;
 }
 

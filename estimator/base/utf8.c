@@ -7,27 +7,22 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xC0U) == 0x80U;
 }
 
-/* Length that a first byte announces, 0 for bytes that cannot start a character. */
-static size_t announced_length(unsigned char first)
-{
-    if (first < 0x80)
-        return 1;
-    if (first >= 0xC2 && first <= 0xDF)
-        return 2;
-    if (first >= 0xE0 && first <= 0xEF)
-        return 3;
-    if (first >= 0xF0 && first <= 0xF4)
-        return 4;
-    return 0;
-}
-
 size_t st_utf8_decode(const char *text, size_t length, uint32_t *code)
 {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     if (length == 0)
         return 0;
     unsigned char first = (unsigned char)text[0];
-    size_t size = announced_length(first);
+    /* Length that a first byte announces. */
+    size_t size = 0;
+    if (first < 0x80)
+        size = 1;
+    else if (first >= 0xC2 && first <= 0xDF)
+        size = 2;
+    else if (first >= 0xE0 && first <= 0xEF)
+        size = 3;
+    else if (first >= 0xF0 && first <= 0xF4)
+        size = 4;
     if (size == 0 || size > length)
         return 0;
     uint32_t value = size == 1 ? first : first & (0x7FU >> size);

@@ -16,9 +16,11 @@ static st_place place_in(const st_source *source, uint32_t line, uint32_t column
     return (st_place){.file = source->file, .line = (int)line, .column = (int)column};
 }
 
-static st_status unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
-                        st_errors *errors)
+st_status st_yaml_read(const st_source *source, st_arena *arena, const st_yaml_node **root,
+                       st_errors *errors)
 {
+    if (source->tree == NULL)
+        return st_yaml_parse(source->file, source->text, source->length, arena, root, errors);
     const st_yaml_packed *packed = source->tree;
     const unpacked tree = {
         .nodes = st_arena_alloc(arena, packed->node_count, sizeof *tree.nodes),
@@ -58,12 +60,4 @@ static st_status unpack(const st_source *source, st_arena *arena, const st_yaml_
     }
     *root = tree.nodes;
     return ST_OK;
-}
-
-st_status st_yaml_read(const st_source *source, st_arena *arena, const st_yaml_node **root,
-                       st_errors *errors)
-{
-    return source->tree != NULL
-               ? unpack(source, arena, root, errors)
-               : st_yaml_parse(source->file, source->text, source->length, arena, root, errors);
 }

@@ -84,24 +84,6 @@ static size_t skip_indent(const walk *w, size_t at)
     return at;
 }
 
-/* Goes to the first character of a block scalar: the indentation of its first full line counts. */
-static void enter_block(walk *w)
-{
-    w->at = skip_line(w, w->at);
-    size_t line = w->at;
-    size_t content;
-    for (;;) {
-        content = line;
-        while (source_at(w, content) == ' ')
-            content++;
-        if (!is_break(source_at(w, content)))
-            break;
-        line = skip_break(w, content);
-    }
-    w->indent = content - line;
-    w->at = skip_indent(w, w->at);
-}
-
 /* Line ends of a block scalar: as many in the text, one less, or a blank. */
 static bool step_block_break(walk *w)
 {
@@ -206,10 +188,25 @@ st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
     w.at = skip_anchor(&w, w.at);
     char first = source_at(&w, w.at);
     w.style = first != '\0' && strchr("'\"|>", first) != NULL ? first : ' ';
-    if (w.style == '|' || w.style == '>')
-        enter_block(&w);
-    else if (w.style != ' ')
+    if (w.style == '|' || w.style == '>') {
+        /* Goes to the first character of a block scalar: the indentation of its first full line
+         * counts. */
+        w.at = skip_line(&w, w.at);
+        size_t line = w.at;
+        size_t content;
+        for (;;) {
+            content = line;
+            while (source_at(&w, content) == ' ')
+                content++;
+            if (!is_break(source_at(&w, content)))
+                break;
+            line = skip_break(&w, content);
+        }
+        w.indent = content - line;
+        w.at = skip_indent(&w, w.at);
+    } else if (w.style != ' ') {
         w.at++;
+    }
     w.at = skip_continuations(&w, w.at);
     size_t reached = w.at;
     while (w.done < offset) {

@@ -25,20 +25,6 @@ st_place st_yaml_source_place(const st_yaml_source *source, size_t offset)
     return st_utf8_advance(place, source->text + line_start, offset - line_start);
 }
 
-/* A mark in front, or zero bytes where the Latin letters of a YAML file would have them. */
-static bool is_utf16_or_32(const st_yaml_source *source)
-{
-    const char *text = source->text;
-    if (source->length < 2)
-        return false;
-    bool has_mark = memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0;
-    bool has_pairs = source->length >= 4 && ((text[0] == '\0') != (text[1] == '\0')) &&
-                     (text[0] == '\0') == (text[2] == '\0') &&
-                     (text[1] == '\0') == (text[3] == '\0');
-    bool is_wide = source->length >= 4 && memcmp(text, "\0\0\xFE\xFF", 4) == 0;
-    return has_mark || has_pairs || is_wide;
-}
-
 static st_status refuse_bytes(const st_yaml_source *source, size_t offset, uint32_t code,
                               st_errors *errors)
 {
@@ -70,14 +56,6 @@ static st_status check_characters(const st_yaml_source *source, st_errors *error
     return ST_OK;
 }
 
-static st_status check_not_empty(const st_yaml_source *source, st_errors *errors)
-{
-    for (size_t i = 0; i < source->length; i++)
-        if (strchr(" \t\r\n", source->text[i]) == NULL)
-            return ST_OK;
-    return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file}, "the file is empty");
-}
-
 st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
 {
     if (source->length > source->most_bytes)
@@ -85,7 +63,18 @@ st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
                        "the file is too large" ST_FOUND "%zu bytes" ST_EXPECTED
                        "at most %zu bytes (%zu MiB)",
                        source->length, source->most_bytes, source->most_bytes >> 20);
-    if (is_utf16_or_32(source))
+    /* A mark in front, or zero bytes where the Latin letters of a YAML file would have them. */
+    bool is_utf16_or_32 = false;
+    const char *text = source->text;
+    if (source->length >= 2) {
+        bool has_mark = memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0;
+        bool has_pairs = source->length >= 4 && ((text[0] == '\0') != (text[1] == '\0')) &&
+                         (text[0] == '\0') == (text[2] == '\0') &&
+                         (text[1] == '\0') == (text[3] == '\0');
+        bool is_wide = source->length >= 4 && memcmp(text, "\0\0\xFE\xFF", 4) == 0;
+        is_utf16_or_32 = has_mark || has_pairs || is_wide;
+    }
+    if (is_utf16_or_32)
         return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file},
                        "the file is not UTF-8" ST_FOUND "UTF-16 or UTF-32" ST_EXPECTED
                        "text encoded as UTF-8");
@@ -94,5 +83,10 @@ st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
         source->length -= 3;
     }
     st_status status = check_characters(source, errors);
-    return status == ST_OK ? check_not_empty(source, errors) : status;
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < source->length; i++)
+        if (strchr(" \t\r\n", source->text[i]) == NULL)
+            return ST_OK;
+    return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file}, "the file is empty");
 }

@@ -160,33 +160,28 @@ static void attach(st_yaml_tree *tree, const st_yaml_node *node, size_t height)
         top->wants_key = top->node->kind == ST_YAML_MAP;
 }
 
-/* Escapes can write what a file must not hold. */
-static void check_escapes(st_yaml_tree *tree, const yaml_event_t *event)
-{
-    const char *text = (const char *)event->data.scalar.value;
-    size_t length = event->data.scalar.length;
-    if (event->data.scalar.style != YAML_DOUBLE_QUOTED_SCALAR_STYLE)
-        return;
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(text + i, length - i, &code);
-        if (size == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t')) {
-            keep_error(tree,
-                       &(st_error){.status = ST_ERR_SYNTAX,
-                                   .place = st_yaml_tree_place(tree, event->start_mark),
-                                   .message = "control character in a text",
-                                   .found = st_errors_text(tree->errors, "U+%04X", (unsigned)code),
-                                   .expected = "text that can be shown"});
-            return;
-        }
-        i += size;
-    }
-}
-
 void st_yaml_tree_scalar(st_yaml_tree *tree, const yaml_event_t *event)
 {
     refuse_tag(tree, event->data.scalar.tag, event->start_mark);
-    check_escapes(tree, event);
+    /* Escapes can write what a file must not hold. */
+    const char *text = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (event->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE) {
+        for (size_t i = 0; i < length;) {
+            uint32_t code = 0;
+            size_t size = st_utf8_decode(text + i, length - i, &code);
+            if (size == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t')) {
+                keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
+                                             .place = st_yaml_tree_place(tree, event->start_mark),
+                                             .message = "control character in a text",
+                                             .found = st_errors_text(tree->errors, "U+%04X",
+                                                                     (unsigned)code),
+                                             .expected = "text that can be shown"});
+                break;
+            }
+            i += size;
+        }
+    }
     size_t anchored = add_anchor(tree, event->data.scalar.anchor, event->start_mark);
     st_yaml_node *node = tree->is_done ? NULL : new_node(tree, ST_YAML_SCALAR, event->start_mark);
     if (node == NULL)
@@ -238,34 +233,6 @@ void st_yaml_tree_open(st_yaml_tree *tree, const yaml_event_t *event, st_yaml_ki
 /* By key, and by place where keys are equal. */
 ST_COMPARE(compare_keys, st_yaml_entry, ST_BY_TEXT(key->text) ST_RISING(key->source_offset));
 
-/* Reports keys that appear twice; the later ones become NULL in `keys`. Sorts the entries, which
- * have been copied by now. */
-static void refuse_duplicates(st_yaml_tree *tree, st_yaml_entry *entries, size_t count,
-                              const char **keys)
-{
-    size_t keyed = 0;
-    for (size_t i = 0; i < count; i++) {
-        entries[i].index = i;
-        if (entries[i].key != NULL)
-            entries[keyed++] = entries[i];
-    }
-    qsort(entries, keyed, sizeof *entries, compare_keys);
-    for (size_t i = 1; i < keyed; i++) {
-        const st_yaml_node *key = entries[i].key;
-        const st_yaml_node *before = entries[i - 1].key;
-        if (strcmp(key->text, before->text) != 0)
-            continue;
-        keys[entries[i].index] = NULL;
-        keep_fault(tree, &(st_error){.status = ST_ERR_NAME,
-                                     .place = key->place,
-                                     .message = st_errors_text(tree->errors,
-                                                               "key '%s' appears twice", key->text),
-                                     .suggestion = st_errors_text(
-                                         tree->errors, "the same key stands at line %d, column %d",
-                                         before->place.line, before->place.column)});
-    }
-}
-
 /* Moves the entries of a frame into its node. */
 static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
 {
@@ -288,7 +255,30 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
         }
     }
     if (is_map && count > 1) {
-        refuse_duplicates(tree, entries, count, keys);
+        /* Reports keys that appear twice; the later ones become NULL in `keys`. Sorts the
+         * entries, which have been copied by now. */
+        size_t keyed = 0;
+        for (size_t i = 0; i < count; i++) {
+            entries[i].index = i;
+            if (entries[i].key != NULL)
+                entries[keyed++] = entries[i];
+        }
+        qsort(entries, keyed, sizeof *entries, compare_keys);
+        for (size_t i = 1; i < keyed; i++) {
+            const st_yaml_node *key = entries[i].key;
+            const st_yaml_node *before = entries[i - 1].key;
+            if (strcmp(key->text, before->text) != 0)
+                continue;
+            keys[entries[i].index] = NULL;
+            keep_fault(tree,
+                       &(st_error){.status = ST_ERR_NAME,
+                                   .place = key->place,
+                                   .message = st_errors_text(tree->errors, "key '%s' appears twice",
+                                                             key->text),
+                                   .suggestion = st_errors_text(
+                                       tree->errors, "the same key stands at line %d, column %d",
+                                       before->place.line, before->place.column)});
+        }
         /* Takes out the items whose keys are NULL; returns how many stay. */
         size_t kept = 0;
         for (size_t i = 0; i < count; i++) {
@@ -322,18 +312,15 @@ void st_yaml_tree_close(st_yaml_tree *tree)
     attach(tree, top.node, top.height + 1);
 }
 
-static const st_yaml_anchor *find_anchor(const st_yaml_tree *tree, const char *name)
-{
-    for (size_t i = tree->anchor_count; i > 0; i--)
-        if (strcmp(tree->anchors[i - 1].name, name) == 0)
-            return &tree->anchors[i - 1];
-    return NULL;
-}
-
 void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event)
 {
     const char *name = (const char *)event->data.alias.anchor;
-    const st_yaml_anchor *named = find_anchor(tree, name);
+    const st_yaml_anchor *named = NULL;
+    for (size_t i = tree->anchor_count; i > 0; i--)
+        if (strcmp(tree->anchors[i - 1].name, name) == 0) {
+            named = &tree->anchors[i - 1];
+            break;
+        }
     if (named == NULL || named->node == NULL) {
         const bool is_open = named != NULL;
         st_yaml_tree_stop(

@@ -92,13 +92,6 @@ typedef struct goodness {
     double uneven; /* sum of squares over places */
 } goodness;
 
-static bool is_better(const goodness *one, const goodness *other)
-{
-    if (one->pace != other->pace)
-        return one->pace < other->pace;
-    return one->rank != other->rank ? one->rank < other->rank : one->uneven < other->uneven;
-}
-
 /* Which layers come first is the pattern's matter, or the number of leading dense ones. */
 static void fill_costs(cutter *own, const st_stage_plan *plan, double code)
 {
@@ -118,16 +111,17 @@ static void fill_costs(cutter *own, const st_stage_plan *plan, double code)
     own->before[0] = 0;
     for (size_t i = 0; i < own->parts; i++) {
         int64_t cost = costs[LAST];
-        if (i == 0)
+        if (i == 0) {
             cost = costs[FIRST];
-        else if (i <= layers && plan->pattern.count > 0)
+        } else if (i <= layers && plan->pattern.count > 0) {
             cost = costs[KIND + plan->pattern.kinds[i - 1]];
-        else if (i <= layers) {
+        } else if (i <= layers) {
             double routed = st_routed_before(division->leading, division->every, (double)i) -
                             st_routed_before(division->leading, division->every, (double)i - 1);
             cost = costs[KIND + (routed > 0 ? ST_LAYER_MOE : ST_LAYER_DENSE)];
-        } else if (i + 1 < own->parts)
+        } else if (i + 1 < own->parts) {
             cost = costs[DEPTH] * (int64_t)own->mtp;
+        }
         own->before[i + 1] = own->before[i] + cost;
     }
 }
@@ -220,7 +214,13 @@ static void try_shifts(cutter *own, size_t from, goodness *best, size_t found[2]
         goodness now = {.pace = pace_of(own)};
         if (now.pace <= best->pace && own->cuts[own->places - 1] <= last_cut(own)) {
             judge_rest(own, &now);
-            if (is_better(&now, best)) {
+            bool is_better;
+            if (now.pace != best->pace)
+                is_better = now.pace < best->pace;
+            else
+                is_better =
+                    now.rank != best->rank ? now.rank < best->rank : now.uneven < best->uneven;
+            if (is_better) {
                 *best = now;
                 found[0] = from;
                 found[1] = to;

@@ -25,17 +25,6 @@ static bool same_value(const st_compared *row, const st_type *type_b)
                   st_type_format(type_b, row->b, ST_STYLE_EXACT, texts[1], ST_QUANTITY_TEXT)) == 0;
 }
 
-static void add_row(st_comparison *comparison, const st_compared *row)
-{
-    for (size_t i = 0; i < comparison->count; i++) {
-        const st_compared *other = &comparison->rows[i];
-        if (other->is_input == row->is_input && strcmp(other->name, row->name) == 0 &&
-            other->in_a == row->in_a && other->in_b == row->in_b)
-            return; /* a cell that two sections show */
-    }
-    comparison->rows[comparison->count++] = *row;
-}
-
 /* What one estimate has of an input or a cell. */
 typedef struct st_side {
     const st_type *type; /* NULL: it has none */
@@ -57,7 +46,13 @@ static void compare_sides(st_comparison *comparison, st_compared row, st_side ow
     row.b = from_a ? others : own.value;
     if ((both && !from_a) || (both && !all && same_value(&row, other.type)))
         return; /* reported from A's side, or nothing to report */
-    add_row(comparison, &row);
+    for (size_t i = 0; i < comparison->count; i++) {
+        const st_compared *row_other = &comparison->rows[i];
+        if (row_other->is_input == row.is_input && strcmp(row_other->name, row.name) == 0 &&
+            row_other->in_a == row.in_a && row_other->in_b == row.in_b)
+            return; /* a cell that two sections show */
+    }
+    comparison->rows[comparison->count++] = row;
 }
 
 static void compare_inputs(st_comparison *comparison, const st_estimate *from,

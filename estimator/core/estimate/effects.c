@@ -74,16 +74,6 @@ static void list_names(trials *own, const st_effect *known)
     }
 }
 
-static bool make_list(trials *own)
-{
-    const st_estimate *estimate = own->estimate;
-    size_t capacity = 0;
-    for (size_t i = 0; i < estimate->input_count; i++)
-        capacity += 2 + values_of(&estimate->inputs[i].input->type);
-    own->list = st_arena_alloc(own->arena, capacity + 1, sizeof *own->list);
-    return own->list != NULL;
-}
-
 /* A column for each input that a trial changes; the others are the same in all rows. */
 static bool fill_columns(trials *own)
 {
@@ -105,21 +95,18 @@ static bool fill_columns(trials *own)
     return own->columns != NULL;
 }
 
-static bool make_outputs(trials *own)
-{
-    size_t count = own->estimate->shown_count;
-    own->outputs = st_arena_alloc(own->arena, count + 1, sizeof *own->outputs);
-    for (size_t i = 0; own->outputs != NULL && i < count; i++)
-        own->outputs[i] = st_arena_alloc(own->arena, own->count + 1, sizeof *own->outputs[i]);
-    return !st_arena_failed(own->arena);
-}
-
 static st_status run_trials(trials *own, st_workspace *workspace, st_effect *list)
 {
     const st_program *program = own->estimate->program;
     if (own->count == 0)
         return ST_OK;
-    if (!fill_columns(own) || !make_outputs(own))
+    if (!fill_columns(own))
+        return ST_ERR_MEMORY;
+    size_t count = own->estimate->shown_count;
+    own->outputs = st_arena_alloc(own->arena, count + 1, sizeof *own->outputs);
+    for (size_t i = 0; own->outputs != NULL && i < count; i++)
+        own->outputs[i] = st_arena_alloc(own->arena, own->count + 1, sizeof *own->outputs[i]);
+    if (st_arena_failed(own->arena))
         return ST_ERR_MEMORY;
     st_status status =
         st_program_run(program, workspace, own->columns, own->count, own->outputs, NULL);
@@ -147,7 +134,14 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
     trials own = {.estimate = estimate, .arena = arena};
     st_workspace *workspace = st_workspace_create(estimate->program);
     st_status status = ST_ERR_MEMORY;
-    if (list == NULL || workspace == NULL || !make_list(&own))
+    if (list == NULL || workspace == NULL)
+        goto cleanup;
+    const st_estimate *list_estimate = own.estimate;
+    size_t capacity = 0;
+    for (size_t i = 0; i < list_estimate->input_count; i++)
+        capacity += 2 + values_of(&list_estimate->inputs[i].input->type);
+    own.list = st_arena_alloc(own.arena, capacity + 1, sizeof *own.list);
+    if (own.list == NULL)
         goto cleanup;
     for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];

@@ -69,26 +69,6 @@ static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const
     return right ? value : 0;
 }
 
-static void read_band(st_yaml_reader *reader, const st_yaml_node *node, st_error_band *band)
-{
-    static const char *const known[] = {"gpu",         "precision", "model",  "rows",  "median",
-                                        "nine_of_ten", "bias",      "fitted", "stack", "sources"};
-    *band = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map"))
-        return;
-    st_read_keys(reader, node, "an entry of 'errors'", known, ST_COUNT(known), 7);
-    band->kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
-                                 .precision = st_read_text(reader, node, "precision", ""),
-                                 .model = st_read_text(reader, node, "model", ""),
-                                 .stack = st_read_text(reader, node, "stack", "")};
-    band->rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
-    band->fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
-    band->median = read_number(reader, node, "median", 1e3);
-    band->nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
-    band->bias = read_number(reader, node, "bias", 1e3);
-    band->sources = st_read_text(reader, node, "sources", "");
-}
-
 /* The kind's own band counts, and where there is none that of all stacks. */
 static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_band *band)
 {
@@ -100,7 +80,24 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
     const st_yaml_node *list = st_read_list(reader, root, "errors", BANDS_MAX);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         st_error_band own;
-        read_band(reader, list->items[i], &own);
+        const st_yaml_node *node = list->items[i];
+        static const char *const band_known[] = {"gpu",    "precision",   "model", "rows",
+                                                 "median", "nine_of_ten", "bias",  "fitted",
+                                                 "stack",  "sources"};
+        own = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
+        if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map")) {
+            st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
+            own.kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
+                                       .precision = st_read_text(reader, node, "precision", ""),
+                                       .model = st_read_text(reader, node, "model", ""),
+                                       .stack = st_read_text(reader, node, "stack", "")};
+            own.rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
+            own.fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
+            own.median = read_number(reader, node, "median", 1e3);
+            own.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
+            own.bias = read_number(reader, node, "bias", 1e3);
+            own.sources = st_read_text(reader, node, "sources", "");
+        }
         if (reader->status != ST_OK)
             continue;
         bool is_own = st_error_kind_equal(&own.kind, &asked);

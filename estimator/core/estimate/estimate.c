@@ -162,18 +162,6 @@ bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena)
            drop(estimate, ST_REPLAY_FUNCTION, arena);
 }
 
-/* The program of a plan that is not replayed goes without what replays take. */
-static st_status settle_replays(st_estimate *estimate, st_arena *arena)
-{
-    const char *asked = st_replayed_plan(estimate->sheet);
-    double is_replayed = 0;
-    if (asked == NULL ||
-        (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) == ST_OK &&
-         is_replayed == 1))
-        return ST_OK;
-    return st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
-}
-
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
@@ -182,8 +170,15 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
         status = st_estimate_gather(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = st_settle_layout(paths, request, arena, estimate, errors);
-    if (status == ST_OK)
-        status = settle_replays(estimate, arena);
+    if (status == ST_OK) {
+        /* The program of a plan that is not replayed goes without what replays take. */
+        const char *asked = st_replayed_plan(estimate->sheet);
+        double is_replayed = 0;
+        if (asked != NULL &&
+            (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) != ST_OK ||
+             is_replayed != 1))
+            status = st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
+    }
     if (status != ST_OK)
         return status;
     const st_error_kind kind = st_error_kind_of(estimate->job);
@@ -296,27 +291,23 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
     return status;
 }
 
-static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *errors)
-{
-    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
-    if (names == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        names[i] = estimate->shown[i].name;
-    const st_given given = {st_job_settles, estimate->job};
-    st_program_options options = {.outputs = names,
-                                  .output_count = estimate->shown_count,
-                                  .given = estimate->alone ? &given : NULL,
-                                  .providers = estimate->providers,
-                                  .provider_count = estimate->provider_count,
-                                  .checks_warn = estimate->checks_warn};
-    return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
-}
-
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
-    st_status status = compile(estimate, arena, errors);
+    st_status status = ST_ERR_MEMORY;
+    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
+    if (names != NULL) {
+        for (size_t i = 0; i < estimate->shown_count; i++)
+            names[i] = estimate->shown[i].name;
+        const st_given given = {st_job_settles, estimate->job};
+        st_program_options options = {.outputs = names,
+                                      .output_count = estimate->shown_count,
+                                      .given = estimate->alone ? &given : NULL,
+                                      .providers = estimate->providers,
+                                      .provider_count = estimate->provider_count,
+                                      .checks_warn = estimate->checks_warn};
+        status = st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
+    }
     if (status != ST_OK)
         goto cleanup;
     size_t check_count = 0;

@@ -63,16 +63,6 @@ static st_status load(st_estimate_handle *self, st_errors *errors)
     return ST_OK;
 }
 
-/* The texts of a request outlive it in the handle. */
-static st_status keep_profiles(st_estimate_handle *self, const char *file, st_errors *errors)
-{
-    const char *kept = st_arena_copy(self->texts, file, strlen(file));
-    if (kept == NULL)
-        return st_out_of_memory(errors);
-    st_paths_set_profiles(self->paths, kept);
-    return ST_OK;
-}
-
 static st_status create(const st_estimate_request *request, bool alone, st_estimate **estimate,
                         st_errors *errors)
 {
@@ -109,8 +99,15 @@ static st_status create(const st_estimate_request *request, bool alone, st_estim
         status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);
     if (status == ST_OK)
         st_paths_set_isolation(self->paths, asked.isolate);
-    if (status == ST_OK && asked.profiles != NULL)
-        status = keep_profiles(self, asked.profiles, errors);
+    if (status == ST_OK && asked.profiles != NULL) {
+        /* The texts of a request outlive it in the handle. */
+        const char *file = asked.profiles;
+        const char *kept = st_arena_copy(self->texts, file, strlen(file));
+        if (kept == NULL)
+            status = st_out_of_memory(errors);
+        else
+            st_paths_set_profiles(self->paths, kept);
+    }
     if (status == ST_OK)
         status = load(self, errors);
     if (status == ST_OK)

@@ -130,31 +130,6 @@ typedef struct size_class {
     double bytes;
 } size_class;
 
-static void put_class(st_node *list, st_bars *bars, const size_class *own, int class, uint64_t all)
-{
-    char texts[3][ST_QUANTITY_TEXT];
-    char label[2 * ST_QUANTITY_TEXT];
-    char share[16];
-    char number[24];
-    double part = (double)own->count / (double)all;
-    st_node *node = st_put_line_map(list, NULL);
-    st_put_number(node, "from_bytes", ldexp(1, class));
-    st_put_number(node, "below_bytes", ldexp(1, class + 1));
-    st_put_count(node, "messages", own->count);
-    st_put_number(node, "bytes", own->bytes);
-    st_put_number(node, "share", part);
-    (void)snprintf(label, sizeof label, "%s to %s",
-                   st_quantity_text(ldexp(1, class), "MiB", texts[0]),
-                   st_quantity_text(ldexp(1, class + 1), "MiB", texts[1]));
-    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)own->count);
-    (void)snprintf(share, sizeof share, "%.1f %%", 100 * part);
-    st_bars_add(bars, &(st_bar){.label = label,
-                                .number = number,
-                                .share = share,
-                                .note = st_quantity_text(own->bytes, "MiB", texts[2]),
-                                .full = part});
-}
-
 void st_messages_result(const st_messages *messages, st_result *result)
 {
     st_node *root = &result->root;
@@ -187,7 +162,29 @@ void st_messages_result(const st_messages *messages, st_result *result)
     st_say(root, "\nBy size\n");
     st_bars *bars = st_say_bars(root, (double)NAN);
     for (int class = 0; class < CLASSES; class ++)
-        if (classes[class].count > 0)
-            put_class(list, bars, &classes[class], class, all);
+        if (classes[class].count > 0) {
+            const size_class *own = &classes[class];
+            char class_texts[3][ST_QUANTITY_TEXT];
+            char label[2 * ST_QUANTITY_TEXT];
+            char share[16];
+            char number[24];
+            double part = (double)own->count / (double)all;
+            st_node *node = st_put_line_map(list, NULL);
+            st_put_number(node, "from_bytes", ldexp(1, class));
+            st_put_number(node, "below_bytes", ldexp(1, class + 1));
+            st_put_count(node, "messages", own->count);
+            st_put_number(node, "bytes", own->bytes);
+            st_put_number(node, "share", part);
+            (void)snprintf(label, sizeof label, "%s to %s",
+                           st_quantity_text(ldexp(1, class), "MiB", class_texts[0]),
+                           st_quantity_text(ldexp(1, class + 1), "MiB", class_texts[1]));
+            (void)snprintf(number, sizeof number, "%llu", (unsigned long long)own->count);
+            (void)snprintf(share, sizeof share, "%.1f %%", 100 * part);
+            st_bars_add(bars, &(st_bar){.label = label,
+                                        .number = number,
+                                        .share = share,
+                                        .note = st_quantity_text(own->bytes, "MiB", class_texts[2]),
+                                        .full = part});
+        }
     st_result_csv(result, "messages", "kind,messages,size_bytes,bytes");
 }

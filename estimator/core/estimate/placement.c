@@ -146,16 +146,6 @@ size_t st_placement_position(const st_placement *placement, st_group axis, size_
     return rank / placement->stride[axis] % placement->size[axis];
 }
 
-static size_t first_of(const st_placement *placement, st_group group, size_t rank)
-{
-    if (group == ST_GROUP_EMBEDDING) {
-        size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
-        bool last = stage > 0 && stage + 1 == placement->size[ST_GROUP_PP];
-        return last ? rank - placement->stride[ST_GROUP_EMBEDDING] : rank;
-    }
-    return rank - st_placement_position(placement, group, rank) * placement->stride[group];
-}
-
 /* Members of the progression first, first + stride, ... that fall on one node. */
 static size_t members_on(const st_placement *placement, st_group group, size_t first, size_t node)
 {
@@ -169,24 +159,29 @@ static size_t members_on(const st_placement *placement, st_group group, size_t f
     return beyond > lowest ? beyond - lowest : 0;
 }
 
-/* A rank without neighbours of this kind: a middle stage has no part in the embedding's sum. */
-static bool is_alone(const st_placement *placement, st_group group, size_t rank)
-{
-    if (placement->size[group] == 1)
-        return true;
-    size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
-    return group == ST_GROUP_EMBEDDING && stage != 0 && stage + 1 != placement->size[ST_GROUP_PP];
-}
-
 st_group_shape st_placement_shape(const st_placement *placement, st_group group, size_t rank)
 {
-    if (is_alone(placement, group, rank))
+    /* A rank without neighbours of this kind: a middle stage has no part in the embedding's sum. */
+    bool is_alone = true;
+    if (placement->size[group] != 1) {
+        size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
+        is_alone =
+            group == ST_GROUP_EMBEDDING && stage != 0 && stage + 1 != placement->size[ST_GROUP_PP];
+    }
+    if (is_alone)
         return (st_group_shape){.first_rank = rank, .ranks = 1, .nodes = 1, .most_per_node = 1};
     size_t stride = placement->stride[group];
     size_t per_node = placement->gpus_per_node;
-    st_group_shape shape = {.first_rank = first_of(placement, group, rank),
-                            .ranks = placement->size[group],
-                            .most_per_node = 1};
+    size_t first;
+    if (group == ST_GROUP_EMBEDDING) {
+        size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
+        bool first_last = stage > 0 && stage + 1 == placement->size[ST_GROUP_PP];
+        first = first_last ? rank - placement->stride[ST_GROUP_EMBEDDING] : rank;
+    } else {
+        first = rank - st_placement_position(placement, group, rank) * placement->stride[group];
+    }
+    st_group_shape shape = {
+        .first_rank = first, .ranks = placement->size[group], .most_per_node = 1};
     size_t last = shape.first_rank + (shape.ranks - 1) * stride;
     if (stride >= per_node) {
         shape.nodes = shape.ranks; /* every step leaves the node */

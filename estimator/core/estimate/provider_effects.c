@@ -20,14 +20,6 @@ typedef struct rerun {
     double *values;
 } rerun;
 
-static bool is_plugin(const st_estimate *estimate, const st_provider *provider)
-{
-    for (size_t i = 0; i < estimate->plugin_count; i++)
-        if (estimate->providers[i] == provider)
-            return true;
-    return false;
-}
-
 /* The cell's entry, made where there is none; NULL when out of memory. */
 static st_refined_cell *entry_of(st_estimate *estimate, const st_refined *item)
 {
@@ -55,7 +47,14 @@ static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *error
     if (status != ST_OK || estimate->refined == NULL)
         return status == ST_OK ? ST_ERR_MEMORY : status;
     for (size_t i = 0; i < count; i++) {
-        if (!is_plugin(estimate, list[i].provider))
+        bool is_plugin = false;
+        const st_provider *provider = list[i].provider;
+        for (size_t j = 0; j < estimate->plugin_count; j++)
+            if (estimate->providers[j] == provider) {
+                is_plugin = true;
+                break;
+            }
+        if (!is_plugin)
             continue;
         /* "nccl-whitebox for all_reduce, alpha-beta for all_gather" */
         st_refined_cell *entry = entry_of(estimate, &list[i]);

@@ -145,18 +145,6 @@ static void put_role(const st_sheet *sheet, st_role role, st_node *list)
     }
 }
 
-static void put_roles(const st_sheet *sheet, st_node *root)
-{
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {0}, {.elastic = true}};
-    st_node *list = st_put_list(root, "roles");
-    for (int role = 0; role < ST_ROLES; role++)
-        put_role(sheet, (st_role)role, list);
-    if (list->count == 0)
-        return;
-    st_say_title(root, "Roles");
-    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list, ".name,cell,.doc");
-}
-
 static void put_checks(const st_sheet *sheet, st_node *root)
 {
     size_t count = 0;
@@ -220,7 +208,15 @@ void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena 
     for (size_t i = 0; i < function_count; i++)
         put_function(st_put_line_map(list, NULL), &functions[i]);
     put_cells(groups, count, root);
-    put_roles(sheet, root);
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {0}, {.elastic = true}};
+    st_node *role_list = st_put_list(root, "roles");
+    for (int role = 0; role < ST_ROLES; role++)
+        put_role(sheet, (st_role)role, role_list);
+    if (role_list->count != 0) {
+        st_say_title(root, "Roles");
+        st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), role_list,
+                      ".name,cell,.doc");
+    }
     put_checks(sheet, root);
     if (program != NULL) {
         st_buffer listing = {0};

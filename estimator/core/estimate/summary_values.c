@@ -24,9 +24,33 @@ static void add_part(const st_sheet *sheet, const char *name, const st_enum *mem
         add_name(values, st_summary_cell(sheet, name, i, arena));
 }
 
-static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values,
-                           st_errors *errors)
+st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
+                             st_summary_values *values, st_errors *errors)
 {
+    *values = (st_summary_values){.names = st_arena_alloc(arena, MOST, sizeof *values->names)};
+    st_absence absence;
+    if (values->names == NULL || !st_estimate_find_absent(estimate, arena, &absence))
+        return st_out_of_memory(errors);
+    /* Bars of what the job cannot have have no numbers, and cost nothing. */
+    const st_sheet *sheet = estimate->sheet;
+    const st_summary *summary = st_sheet_summary(sheet);
+    for (size_t i = 0; i < summary->answer_count; i++)
+        add_name(values, summary->answer[i].cell);
+    for (size_t i = 0; i < summary->bar_count; i++) {
+        const st_summary_bar *bar = &summary->bars[i];
+        const st_enum *members = st_summary_members(sheet, bar);
+        if (st_estimate_is_absent(&absence, bar->total))
+            continue;
+        add_name(values, bar->total);
+        add_name(values, bar->limit);
+        add_name(values, bar->member);
+        for (size_t k = 0; k < bar->count; k++) {
+            add_part(sheet, bar->parts[k].cell, members, arena, values);
+            add_part(sheet, bar->parts[k].hidden, members, arena, values);
+        }
+    }
+    if (values->count <= 0)
+        return ST_OK;
     double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
     if (numbers == NULL)
         return st_out_of_memory(errors);
@@ -62,34 +86,6 @@ static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summ
     status = st_program_run_one(program, workspace, estimate->input_values, numbers + known, NULL);
     st_workspace_destroy(workspace);
     return status;
-}
-
-st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
-                             st_summary_values *values, st_errors *errors)
-{
-    *values = (st_summary_values){.names = st_arena_alloc(arena, MOST, sizeof *values->names)};
-    st_absence absence;
-    if (values->names == NULL || !st_estimate_find_absent(estimate, arena, &absence))
-        return st_out_of_memory(errors);
-    /* Bars of what the job cannot have have no numbers, and cost nothing. */
-    const st_sheet *sheet = estimate->sheet;
-    const st_summary *summary = st_sheet_summary(sheet);
-    for (size_t i = 0; i < summary->answer_count; i++)
-        add_name(values, summary->answer[i].cell);
-    for (size_t i = 0; i < summary->bar_count; i++) {
-        const st_summary_bar *bar = &summary->bars[i];
-        const st_enum *members = st_summary_members(sheet, bar);
-        if (st_estimate_is_absent(&absence, bar->total))
-            continue;
-        add_name(values, bar->total);
-        add_name(values, bar->limit);
-        add_name(values, bar->member);
-        for (size_t k = 0; k < bar->count; k++) {
-            add_part(sheet, bar->parts[k].cell, members, arena, values);
-            add_part(sheet, bar->parts[k].hidden, members, arena, values);
-        }
-    }
-    return values->count > 0 ? run_names(estimate, arena, values, errors) : ST_OK;
 }
 
 double st_summary_value(const st_summary_values *values, const char *name)

@@ -39,15 +39,6 @@ static bool add_flow(void *context, const st_flow *flow)
     return true;
 }
 
-/* Ranks of a block: one, a node, or as many nodes as make the map fit. */
-static size_t choose_block(const st_placement *placement)
-{
-    size_t per_block = placement->ranks > MOST_RANKS_DRAWN ? placement->gpus_per_node : 1;
-    while ((placement->ranks + per_block - 1) / per_block > MOST_BLOCKS)
-        per_block *= 2;
-    return per_block;
-}
-
 /* Kinds of traffic differ by orders of magnitude: on a linear scale one would hide all others. */
 static double share_of(const st_heat_map *map, double bytes)
 {
@@ -55,30 +46,6 @@ static double share_of(const st_heat_map *map, double bytes)
         return bytes / map->most_bytes;
     double span = log(map->most_bytes / map->least_bytes);
     return span > 0 ? log(bytes / map->least_bytes) / span : 1;
-}
-
-/* Lines between nodes, where a node is wide enough to be seen, and some rank numbers. */
-static void draw_axes(const st_heat_map *map, st_buffer *svg)
-{
-    const st_placement *placement = &map->report->placement;
-    double side = (double)SIDE / (double)map->blocks / (double)map->ranks_per_block;
-    double node = side * (double)placement->gpus_per_node;
-    size_t lines = node >= 4 ? (size_t)(SIDE / node) + 1 : 0;
-    for (size_t i = 0; i < lines; i++) {
-        double at = node * (double)i;
-        st_svg_line(svg, (st_svg_point){LEFT + at, TOP}, (st_svg_point){LEFT + at, TOP + SIDE},
-                    "grid");
-        st_svg_line(svg, (st_svg_point){LEFT, TOP + at}, (st_svg_point){LEFT + SIDE, TOP + at},
-                    "grid");
-    }
-    size_t step = (placement->ranks + 7) / 8;
-    for (size_t rank = 0; rank < placement->ranks; rank += step) {
-        char text[32];
-        double middle = side * ((double)rank + 0.5);
-        (void)snprintf(text, sizeof text, "%zu", rank);
-        st_svg_text(svg, (st_svg_point){LEFT - 8, TOP + middle + 4}, "end", text);
-        st_svg_text(svg, (st_svg_point){LEFT + middle, TOP + SIDE + 16}, "middle", text);
-    }
 }
 
 static void draw_scale(const st_heat_map *map, st_buffer *svg)
@@ -134,8 +101,12 @@ static void draw_titles(const st_heat_map *map, const char *title, st_buffer *sv
 st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st_arena *arena,
                                 st_buffer *buffer, st_errors *errors)
 {
-    st_heat_map map = {
-        .report = report, .linear = linear, .ranks_per_block = choose_block(&report->placement)};
+    /* Ranks of a block: one, a node, or as many nodes as make the map fit. */
+    size_t per_block =
+        report->placement.ranks > MOST_RANKS_DRAWN ? report->placement.gpus_per_node : 1;
+    while ((report->placement.ranks + per_block - 1) / per_block > MOST_BLOCKS)
+        per_block *= 2;
+    st_heat_map map = {.report = report, .linear = linear, .ranks_per_block = per_block};
     map.blocks = (report->placement.ranks + map.ranks_per_block - 1) / map.ranks_per_block;
     map.bytes = st_arena_alloc(arena, map.blocks * map.blocks, sizeof(double));
     const char *title =
@@ -161,7 +132,26 @@ st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st
                 st_svg_box_write(buffer, box, st_svg_heat(share_of(&map, bytes), color));
         }
     }
-    draw_axes(&map, buffer);
+    /* Lines between nodes, where a node is wide enough to be seen, and some rank numbers. */
+    const st_placement *placement = &map.report->placement;
+    double axe_side = (double)SIDE / (double)map.blocks / (double)map.ranks_per_block;
+    double node = axe_side * (double)placement->gpus_per_node;
+    size_t lines = node >= 4 ? (size_t)(SIDE / node) + 1 : 0;
+    for (size_t i = 0; i < lines; i++) {
+        double at = node * (double)i;
+        st_svg_line(buffer, (st_svg_point){LEFT + at, TOP}, (st_svg_point){LEFT + at, TOP + SIDE},
+                    "grid");
+        st_svg_line(buffer, (st_svg_point){LEFT, TOP + at}, (st_svg_point){LEFT + SIDE, TOP + at},
+                    "grid");
+    }
+    size_t step = (placement->ranks + 7) / 8;
+    for (size_t rank = 0; rank < placement->ranks; rank += step) {
+        char text[32];
+        double middle = axe_side * ((double)rank + 0.5);
+        (void)snprintf(text, sizeof text, "%zu", rank);
+        st_svg_text(buffer, (st_svg_point){LEFT - 8, TOP + middle + 4}, "end", text);
+        st_svg_text(buffer, (st_svg_point){LEFT + middle, TOP + SIDE + 16}, "middle", text);
+    }
     draw_scale(&map, buffer);
     st_svg_end(buffer);
     return ST_OK;

@@ -139,27 +139,6 @@ static bool dimension_of(const st_key *key, st_dimension *dimension)
     return true;
 }
 
-/* An enumeration's value goes by name: the sheet's list may differ from the table's. */
-static void bind_name(binding *binder, const st_sheet_input *input, const st_job_value *value,
-                      double *number)
-{
-    st_value_text text = {
-        .text = value->text, .length = strlen(value->text), .place = value->place};
-    if (st_value_is_laid_out(value->key, &text)) {
-        text.text = value->key->default_text;
-        text.length = strlen(text.text);
-        /* No formula knows the schedules of plugins. */
-        st_note(&binder->status,
-                st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
-                          "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
-                          value->path, value->text, value->key->default_text));
-    }
-    const st_enum *enumeration = input->type.enumeration;
-    st_status status = st_value_parse_name(value->path, &text, enumeration->values,
-                                           enumeration->count, number, binder->errors);
-    st_note(&binder->status, status);
-}
-
 static void bind_key(binding *binder, const st_sheet_input *input, const st_key *key,
                      st_bound_input *bound)
 {
@@ -193,8 +172,25 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
     }
     bound->from = value;
     bound->value = value->number;
-    if (key->kind == ST_KEY_ENUM)
-        bind_name(binder, input, value, &bound->value);
+    if (key->kind == ST_KEY_ENUM) {
+        /* An enumeration's value goes by name: the sheet's list may differ from the table's. */
+        st_value_text text = {
+            .text = value->text, .length = strlen(value->text), .place = value->place};
+        if (st_value_is_laid_out(value->key, &text)) {
+            text.text = value->key->default_text;
+            text.length = strlen(text.text);
+            /* No formula knows the schedules of plugins. */
+            st_note(&binder->status,
+                    st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
+                              "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
+                              value->path, value->text, value->key->default_text));
+        }
+        const st_enum *enumeration = input->type.enumeration;
+        st_status name_status =
+            st_value_parse_name(value->path, &text, enumeration->values, enumeration->count,
+                                &bound->value, binder->errors);
+        st_note(&binder->status, name_status);
+    }
     /* One job means one plan to everybody, so the table's default goes before a sheet's: but not
      * mutely. */
     if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default ||
@@ -227,15 +223,6 @@ static bool is_no_number(const st_job_value *value)
            (value->key->kind == ST_KEY_TEXT || strcmp(value->key->path, ST_KEY_ISOLATE) == 0);
 }
 
-/* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
-static bool speaks_to_many(const st_job *job, const st_job_value *constant)
-{
-    bool of_job = constant->folder == ST_FOLDER_JOBS;
-    return constant->origin == ST_ORIGIN_STACK ||
-           (constant->origin == ST_ORIGIN_FILE &&
-            (st_place_is_embedded(constant->place) || (of_job && !st_job_is_own(job, constant))));
-}
-
 /*
  * A constant that no input reads may belong to another sheet, hence only a warning. But where it
  * looks like a slip for one that this sheet reads and the job lacks, the estimate would silently be
@@ -256,7 +243,14 @@ static void check_unread_constants(binding *binder)
             wanted[count++] = binder->inputs[i].from;
     for (size_t i = 0; i < binder->job->constant_count; i++) {
         const st_job_value *constant = &binder->job->constants[i];
-        if (binder->constant_read[i] || speaks_to_many(binder->job, constant))
+        if (binder->constant_read[i])
+            continue;
+        /* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
+        bool of_job = constant->folder == ST_FOLDER_JOBS;
+        if (constant->origin == ST_ORIGIN_STACK ||
+            (constant->origin == ST_ORIGIN_FILE &&
+             (st_place_is_embedded(constant->place) ||
+              (of_job && !st_job_is_own(binder->job, constant)))))
             continue;
         const char *slip = st_nearest(constant->path, wanted, count);
         st_note(&binder->status,

@@ -11,26 +11,24 @@
 
 #include <string.h>
 
-static bool is_below(const char *path, const st_folder_shape *shape, size_t *start, size_t *length)
-{
-    size_t folder = strlen(shape->path);
-    size_t ending = strlen(shape->ending);
-    size_t whole = strlen(path);
-    if (strncmp(path, shape->path, folder) != 0 || path[folder] != '/' ||
-        whole <= folder + 1 + ending || strcmp(path + whole - ending, shape->ending) != 0)
-        return false;
-    *start = folder + 1;
-    *length = whole - folder - 1 - ending;
-    return memchr(path + *start, '/', *length) == NULL;
-}
-
 const char *st_embedded_name(st_arena *arena, const char *path)
 {
     size_t start = 0;
     size_t length = 0;
     for (unsigned folder = 0; folder < ST_FOLDERS; folder++) {
         const st_folder_shape *shape = st_folder_shape_of((st_folder)folder);
-        if (is_below(path, shape, &start, &length))
+        bool is_below = false;
+        size_t below_folder = strlen(shape->path);
+        size_t ending = strlen(shape->ending);
+        size_t whole = strlen(path);
+        if (strncmp(path, shape->path, below_folder) == 0 && path[below_folder] == '/' &&
+            whole > below_folder + 1 + ending &&
+            strcmp(path + whole - ending, shape->ending) == 0) {
+            start = below_folder + 1;
+            length = whole - below_folder - 1 - ending;
+            is_below = memchr(path + start, '/', length) == NULL;
+        }
+        if (is_below)
             return st_arena_printf(arena, "%s %.*s", shape->noun, (int)length, path + start);
     }
     return st_arena_printf(arena, ST_EMBEDDED_ROOT "/%s", path);

@@ -53,20 +53,15 @@ const char *st_path_resolve(st_arena *arena, st_place place, const char *name)
     return folder != NULL ? st_arena_printf(arena, "%s%s", folder, name) : NULL;
 }
 
-/* Why a call on a file failed, without the C library's capital letter. */
-static const char *reason_of(int code, char *reason)
+static st_status cannot_read(const char *path, int code, st_place place, st_errors *errors)
 {
+    char reason[REASON_BYTES];
+    /* Why a call on a file failed, without the C library's capital letter. */
     if (strerror_r(code, reason, REASON_BYTES) != 0)
         (void)snprintf(reason, REASON_BYTES, "error %d", code);
     if (reason[0] >= 'A' && reason[0] <= 'Z' && reason[1] >= 'a' && reason[1] <= 'z')
         reason[0] = (char)(reason[0] - 'A' + 'a');
-    return reason;
-}
-
-static st_status cannot_read(const char *path, int code, st_place place, st_errors *errors)
-{
-    char reason[REASON_BYTES];
-    return st_fail(errors, ST_ERR_IO, place, "cannot read '%s': %s", path, reason_of(code, reason));
+    return st_fail(errors, ST_ERR_IO, place, "cannot read '%s': %s", path, reason);
 }
 
 /* What is expected of a file. */

@@ -12,19 +12,6 @@
 
 enum { SHOWN_CLUSTERS = 6 };
 
-static bool is_there(const st_paths *paths, st_folder folder, const char *name)
-{
-    const st_path_entry *entries = NULL;
-    size_t count = 0;
-    st_arena *arena = st_arena_create();
-    bool found = false;
-    if (arena != NULL && st_paths_list(paths, folder, arena, &entries, &count, NULL) == ST_OK)
-        for (size_t i = 0; i < count && !found; i++)
-            found = strcmp(entries[i].name, name) == 0;
-    st_arena_destroy(arena);
-    return found;
-}
-
 /* "dgx-h100, llama3-h100"; "" where no cluster has the GPU. */
 static const char *clusters_with(const st_paths *paths, const char *gpu, st_arena *arena,
                                  st_errors *errors)
@@ -59,7 +46,18 @@ const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char
                                       ST_FOLDER_JOBS,   ST_FOLDER_SHEETS,   ST_FOLDER_CONSTANTS};
     for (size_t i = 0; i < ST_COUNT(kinds); i++) {
         st_folder kind = kinds[i];
-        if (kind == wanted || !is_there(paths, kind, name))
+        if (kind == wanted)
+            continue;
+        const st_path_entry *entries = NULL;
+        size_t count = 0;
+        st_arena *there_arena = st_arena_create();
+        bool found = false;
+        if (there_arena != NULL &&
+            st_paths_list(paths, kind, there_arena, &entries, &count, NULL) == ST_OK)
+            for (size_t j = 0; j < count && !found; j++)
+                found = strcmp(entries[j].name, name) == 0;
+        st_arena_destroy(there_arena);
+        if (!found)
             continue;
         bool in_place = wanted == ST_FOLDER_JOBS || wanted == ST_FOLDER_CLUSTERS;
         const char *clusters =

@@ -173,24 +173,22 @@ static bool is_file(const char *path)
     return path != NULL && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
-/* "write ./NAME to read it" where a file of that name lies where the user may have meant. */
-static const char *local_remedy(const lookup *request)
-{
-    static const char *const endings[] = {"", ".yaml", ".yml"};
-    for (size_t i = 0; i < ST_COUNT(endings); i++) {
-        const char *path = st_arena_printf(request->arena, "./%s%s", request->name, endings[i]);
-        if (path != NULL && is_file(st_path_resolve(request->arena, request->place, path)))
-            return st_errors_text(request->errors, "write %s to read the file of that name", path);
-    }
-    return NULL;
-}
-
 static st_status unknown_name(const lookup *request)
 {
     const st_path_entry *entries = NULL;
     size_t count = 0;
     const char *nearest = NULL;
-    const char *remedy = local_remedy(request);
+    /* "write ./NAME to read it" where a file of that name lies where the user may have meant. */
+    const char *remedy = NULL;
+    static const char *const endings[] = {"", ".yaml", ".yml"};
+    for (size_t i = 0; i < ST_COUNT(endings); i++) {
+        const char *path = st_arena_printf(request->arena, "./%s%s", request->name, endings[i]);
+        if (path != NULL && is_file(st_path_resolve(request->arena, request->place, path))) {
+            remedy =
+                st_errors_text(request->errors, "write %s to read the file of that name", path);
+            break;
+        }
+    }
     if (remedy == NULL)
         remedy = st_mistaken_name(request->paths, request->folder, request->name, request->arena,
                                   request->errors);
@@ -262,20 +260,6 @@ static st_status read_path(const lookup *request, st_source *source)
     return st_file_read(path, request->place, request->arena, source, request->errors);
 }
 
-/* Names are shown in reports, where a terminal would act on what they hold. */
-static bool has_control(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(name + i, length - i, &code);
-        if (size > 0 && st_utf8_is_control(code))
-            return true;
-        i += size > 0 ? size : 1; /* file names need not be UTF-8 */
-    }
-    return false;
-}
-
 st_status st_paths_read(const st_paths *paths, st_folder folder, const char *name, st_place place,
                         st_arena *arena, st_source *source, st_errors *errors)
 {
@@ -287,7 +271,19 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
         return st_fail(request.errors, ST_ERR_LIMIT, request.place,
                        "the name of the %s has more than %d bytes", noun_of(&request),
                        ST_PATH_MAX_BYTES);
-    if (has_control(name))
+    /* Names are shown in reports, where a terminal would act on what they hold. */
+    bool has_control = false;
+    size_t length = strlen(name);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(name + i, length - i, &code);
+        if (size > 0 && st_utf8_is_control(code)) {
+            has_control = true;
+            break;
+        }
+        i += size > 0 ? size : 1; /* file names need not be UTF-8 */
+    }
+    if (has_control)
         return st_fail(request.errors, ST_ERR_NAME, request.place,
                        "the name of the %s has a control character: '%s'", noun_of(&request), name);
     if (strcmp(name, "-") == 0) {

@@ -42,29 +42,6 @@ static st_layer_kind kind_of(char letter)
     return (st_layer_kind)kind;
 }
 
-/* Whether the letters are of hybrids, or of layers with two blocks; never both. */
-static st_status read_kinds(const st_spelled *spelled, unsigned char *out, st_place place,
-                            st_errors *errors)
-{
-    st_layer_kind first = ST_LAYER_KINDS;
-    for (size_t i = 0; i < spelled->count; i++) {
-        st_layer_kind kind = kind_of(spelled->letters[i]);
-        if (kind == ST_LAYER_KINDS)
-            return st_spelled_fail(spelled, i, place, ordinary, errors);
-        if (i == 0)
-            first = kind;
-        if ((kind >= ST_LAYER_MAMBA) != (first >= ST_LAYER_MAMBA))
-            return st_fail(errors, ST_ERR_VALUE, place,
-                           "the pattern mixes layers of two blocks with those of one" ST_FOUND
-                           "'%c' (%s) and '%c' (%s)" ST_EXPECTED
-                           "letters of d, e, x, y, g and h alone, or of M, *, - and E",
-                           kinds[first].letter, kinds[first].noun, kinds[kind].letter,
-                           kinds[kind].noun);
-        out[i] = (unsigned char)kind;
-    }
-    return ST_OK;
-}
-
 st_status st_pattern_read(const char *text, double layers, st_place place, st_arena *arena,
                           st_pattern *pattern, st_errors *errors)
 {
@@ -77,7 +54,27 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
     st_layer_counts *before = st_arena_alloc(arena, spelled.count + 1, sizeof *before);
     if (of == NULL || before == NULL)
         return st_out_of_memory(errors);
-    status = read_kinds(&spelled, of, place, errors);
+    status = ST_OK;
+    st_layer_kind first = ST_LAYER_KINDS;
+    for (size_t i = 0; i < spelled.count; i++) {
+        st_layer_kind kind = kind_of(spelled.letters[i]);
+        if (kind == ST_LAYER_KINDS) {
+            status = st_spelled_fail(&spelled, i, place, ordinary, errors);
+            break;
+        }
+        if (i == 0)
+            first = kind;
+        if ((kind >= ST_LAYER_MAMBA) != (first >= ST_LAYER_MAMBA)) {
+            status = st_fail(errors, ST_ERR_VALUE, place,
+                             "the pattern mixes layers of two blocks with those of one" ST_FOUND
+                             "'%c' (%s) and '%c' (%s)" ST_EXPECTED
+                             "letters of d, e, x, y, g and h alone, or of M, *, - and E",
+                             kinds[first].letter, kinds[first].noun, kinds[kind].letter,
+                             kinds[kind].noun);
+            break;
+        }
+        of[i] = (unsigned char)kind;
+    }
     if (status != ST_OK)
         return status;
     if (!isnan(layers) && (double)spelled.count != layers) {

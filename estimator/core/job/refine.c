@@ -186,18 +186,6 @@ static bool read_entry(st_loader *loader, const st_yaml_node *node)
     return good && add(loader, &entry);
 }
 
-/* "a,b", or "none": as --set would write it. */
-static const char *names_of(st_loader *loader)
-{
-    const st_job *job = loader->job;
-    const char *text = job->refinement_count == 0 ? "none" : job->refinements[0].plugin;
-    for (size_t i = 1; i < job->refinement_count && text != NULL; i++)
-        text = st_arena_printf(loader->arena, "%s,%s", text, job->refinements[i].plugin);
-    if (text == NULL)
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-    return text;
-}
-
 const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node)
 {
     bool good = restart(loader);
@@ -211,5 +199,14 @@ const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node)
     } else if (good) {
         good = read_entry(loader, node);
     }
-    return good ? names_of(loader) : NULL;
+    if (!good)
+        return NULL;
+    /* "a,b", or "none": as --set would write it. */
+    const st_job *job = loader->job;
+    const char *text = job->refinement_count == 0 ? "none" : job->refinements[0].plugin;
+    for (size_t i = 1; i < job->refinement_count && text != NULL; i++)
+        text = st_arena_printf(loader->arena, "%s,%s", text, job->refinements[i].plugin);
+    if (text == NULL)
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+    return text;
 }

@@ -28,17 +28,6 @@ static const char *const allowed[] = {
     ST_KEY_CLUSTER_GPU_GEMM_EFFICIENCY,
 };
 
-static bool is_allowed(const char *path)
-{
-    for (size_t i = 0; i < ST_COUNT(allowed); i++) {
-        size_t length = strlen(allowed[i]);
-        bool is_section = allowed[i][length - 1] == '.';
-        if (strncmp(path, allowed[i], length) == 0 && (is_section || path[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 const st_yaml_node *st_loader_for_gpu(const st_loader *loader, const st_yaml_node *map)
 {
     const st_yaml_node *found = NULL;
@@ -115,7 +104,17 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
         const st_job_value *value = &values->values[i];
         if (value->origin == ST_ORIGIN_NONE)
             continue;
-        if (!is_allowed(keys[i].path))
+        bool is_allowed = false;
+        const char *path = keys[i].path;
+        for (size_t j = 0; j < ST_COUNT(allowed); j++) {
+            size_t length = strlen(allowed[j]);
+            bool is_section = allowed[j][length - 1] == '.';
+            if (strncmp(path, allowed[j], length) == 0 && (is_section || path[length] == '\0')) {
+                is_allowed = true;
+                break;
+            }
+        }
+        if (!is_allowed)
             ST_NOTE(loader, ST_ERR_NAME, value->place,
                     "a stack may not set %s" ST_EXPECTED
                     "recompute, attention, parallel.zero, parallel.sequence_parallel, "

@@ -43,22 +43,6 @@ static bool same_value(const st_tie *tie, const double *const *arguments, size_t
            arguments[tie->column][row] == arguments[tie->column][row - 1];
 }
 
-/* How many rows from `first` on mean the same entry; plans that differ in nothing else are near. */
-static size_t run_of(const st_bound_provider *self, const double *const *arguments, size_t first,
-                     size_t end, size_t *entry)
-{
-    size_t row = first + 1;
-    *entry = entry_of(self, arguments, first);
-    if (self->count == 1)
-        return end - first;
-    while (row < end && ((same_value(&self->group.ranks, arguments, row) &&
-                          same_value(&self->group.per_node, arguments, row) &&
-                          same_value(&self->group.nodes, arguments, row)) ||
-                         entry_of(self, arguments, row) == *entry))
-        row++;
-    return row - first;
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void fill_columns(const st_bound_provider *self, const double *const *arguments,
@@ -80,7 +64,22 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
         size_t left = rows - first;
         size_t most = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
         size_t entry = 0;
-        size_t count = run_of(self, arguments, first, first + most, &entry);
+        /* How many rows from `first` on mean the same entry; plans that differ in nothing else
+         * are near. */
+        size_t count;
+        const size_t end = first + most;
+        size_t row = first + 1;
+        entry = entry_of(self, arguments, first);
+        if (self->count == 1) {
+            count = end - first;
+        } else {
+            while (row < end && ((same_value(&self->group.ranks, arguments, row) &&
+                                  same_value(&self->group.per_node, arguments, row) &&
+                                  same_value(&self->group.nodes, arguments, row)) ||
+                                 entry_of(self, arguments, row) == entry))
+                row++;
+            count = row - first;
+        }
         fill_columns(self, arguments, first, columns);
         st_status status = st_plugin_evaluate(self->instances[entry], self->provider, count,
                                               columns, values + first);
@@ -88,34 +87,6 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
             return status;
         first += count;
     }
-    return ST_OK;
-}
-
-/* "site-b, of 16 ranks on 2 nodes"; NULL when out of memory. */
-static const char *name_entry(const st_bound_provider *self, size_t entry, st_arena *arena)
-{
-    const st_profile *own = self->entries[entry].entry;
-    if (own->ranks == 0 || own->nodes == 0)
-        return st_arena_printf(arena, "%s, of any number of ranks", self->profile);
-    return st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", self->profile, own->ranks,
-                           own->nodes, own->nodes == 1 ? "" : "s");
-}
-
-/* Which entry it was is a term of its own, behind those of the plugin. */
-static st_status add_entry(const st_bound_provider *self, size_t entry, st_arena *arena,
-                           st_provider_account *account)
-{
-    st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
-    const char *text = name_entry(self, entry, arena);
-    if (terms == NULL || text == NULL)
-        return ST_ERR_MEMORY;
-    if (account->count > 0)
-        memcpy(terms, account->terms, account->count * sizeof *terms);
-    terms[account->count++] = (st_provider_term){.name = "profile",
-                                                 .doc = "the entry that is nearest to the group",
-                                                 .text = text,
-                                                 .unit = st_unit_one()};
-    account->terms = terms;
     return ST_OK;
 }
 
@@ -130,7 +101,26 @@ st_status st_bound_explain(void *context, const double *const *arguments, st_are
         st_plugin_explain(self->instances[entry], self->provider, columns, arena, account);
     bool fitted =
         self->entries != NULL && strcmp(self->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
-    return status == ST_OK && fitted && account->refusal == NULL
-               ? add_entry(self, entry, arena, account)
-               : status;
+    if (status != ST_OK || !fitted || account->refusal != NULL)
+        return status;
+    /* Which entry it was is a term of its own, behind those of the plugin. */
+    st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
+    /* "site-b, of 16 ranks on 2 nodes". */
+    const char *text;
+    const st_profile *own = self->entries[entry].entry;
+    if (own->ranks == 0 || own->nodes == 0)
+        text = st_arena_printf(arena, "%s, of any number of ranks", self->profile);
+    else
+        text = st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", self->profile, own->ranks,
+                               own->nodes, own->nodes == 1 ? "" : "s");
+    if (terms == NULL || text == NULL)
+        return ST_ERR_MEMORY;
+    if (account->count > 0)
+        memcpy(terms, account->terms, account->count * sizeof *terms);
+    terms[account->count++] = (st_provider_term){.name = "profile",
+                                                 .doc = "the entry that is nearest to the group",
+                                                 .text = text,
+                                                 .unit = st_unit_one()};
+    account->terms = terms;
+    return ST_OK;
 }

@@ -40,18 +40,6 @@
 
 enum { MOST_FILES = 256, SCANNED_FILES = 4096 };
 
-static void limit_resources(const st_confine_limits *limits)
-{
-    const struct rlimit none = {0, 0};
-    const struct rlimit files = {MOST_FILES, MOST_FILES};
-    const struct rlimit memory = {limits->memory_bytes, limits->memory_bytes};
-    (void)setrlimit(RLIMIT_CORE, &none);
-    (void)setrlimit(RLIMIT_FSIZE, &none);
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY)
-        (void)setrlimit(RLIMIT_AS, &memory);
-}
-
 static void close_range_of(unsigned first, unsigned last)
 {
     if (first > last)
@@ -263,6 +251,13 @@ bool st_confine(const st_confine_limits *limits)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     st_confine_files(limits->kept);
-    limit_resources(limits);
+    const struct rlimit resource_none = {0, 0};
+    const struct rlimit files = {MOST_FILES, MOST_FILES};
+    const struct rlimit memory = {limits->memory_bytes, limits->memory_bytes};
+    (void)setrlimit(RLIMIT_CORE, &resource_none);
+    (void)setrlimit(RLIMIT_FSIZE, &resource_none);
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY)
+        (void)setrlimit(RLIMIT_AS, &memory);
     return install_filter();
 }

@@ -124,27 +124,6 @@ static st_status refuse(const st_plugin_module *module, st_place place, const ch
                           found != NULL ? found + strlen(mark) : reason, errors);
 }
 
-/* What the plugin is, as a process of its own has seen it. */
-static st_status read_description(st_plugin_module *module, const st_child_result *result,
-                                  st_place place, st_arena *arena, st_errors *errors)
-{
-    st_wire from = {.at = result->text, .end = result->text + result->length};
-    if (result->end != ST_CHILD_DONE) {
-        const char *reason = st_child_end_text(result, LOAD_LIMIT_MS, arena);
-        return reason != NULL ? refuse(module, place, reason, errors) : st_out_of_memory(errors);
-    }
-    const char *verdict = st_wire_take(&from);
-    if (verdict != NULL && strcmp(verdict, "-") == 0) {
-        const char *reason = st_wire_take(&from);
-        return refuse(module, place, reason != NULL ? reason : st_child_forged, errors);
-    }
-    const st_plugin *raw = verdict != NULL && strcmp(verdict, "+") == 0
-                               ? st_isolate_take(from.at, (size_t)(from.end - from.at), arena)
-                               : NULL;
-    return raw != NULL ? st_module_describe(module, raw, place, arena, errors)
-                       : refuse(module, place, st_child_forged, errors);
-}
-
 st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
                                st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
@@ -168,8 +147,28 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     loaded->start = start;
     visit own = {.paths = paths, .file = loaded->file};
     status = st_child_run(describe, &own, &limits, arena, &result, errors);
-    if (status == ST_OK)
-        status = read_description(loaded, &result, place, arena, errors);
+    if (status == ST_OK) {
+        /* What the plugin is, as a process of its own has seen it. */
+        st_wire from = {.at = result.text, .end = result.text + result.length};
+        if (result.end != ST_CHILD_DONE) {
+            const char *reason = st_child_end_text(&result, LOAD_LIMIT_MS, arena);
+            status =
+                reason != NULL ? refuse(loaded, place, reason, errors) : st_out_of_memory(errors);
+        } else {
+            const char *verdict = st_wire_take(&from);
+            if (verdict != NULL && strcmp(verdict, "-") == 0) {
+                const char *reason = st_wire_take(&from);
+                status = refuse(loaded, place, reason != NULL ? reason : st_child_forged, errors);
+            } else {
+                const st_plugin *raw =
+                    verdict != NULL && strcmp(verdict, "+") == 0
+                        ? st_isolate_take(from.at, (size_t)(from.end - from.at), arena)
+                        : NULL;
+                status = raw != NULL ? st_module_describe(loaded, raw, place, arena, errors)
+                                     : refuse(loaded, place, st_child_forged, errors);
+            }
+        }
+    }
     if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
         status = refuse(loaded, place,
                         st_errors_text(errors, "its id is '%s', not '%s'", loaded->shown.id, name),

@@ -299,9 +299,9 @@ static void keep_fitting(const st_profile *entries, size_t count, const st_profi
             continue;
         st_profile_found *twin =
             filter->collective != NULL ? same_group(found, *kept, &entries[i]) : NULL;
-        if (twin == NULL)
+        if (twin == NULL) {
             found[(*kept)++].entry = &entries[i];
-        else if (strcmp(twin->entry->collective, entries[i].collective) == 0) {
+        } else if (strcmp(twin->entry->collective, entries[i].collective) == 0) {
             const st_profile *first = twin->entry;
             const st_profile *entry = &entries[i];
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
@@ -311,8 +311,9 @@ static void keep_fitting(const st_profile *entries, size_t count, const st_profi
                       entry->name, entry->collective, entry->ranks, entry->nodes,
                       entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
                       entry->cluster, entry->fabric, entry->nccl);
-        } else if (twin->entry->collective[0] == '\0')
+        } else if (twin->entry->collective[0] == '\0') {
             twin->entry = &entries[i];
+        }
     }
 }
 

@@ -76,17 +76,6 @@ static const char *member(const checker *own, const char *name)
     return "";
 }
 
-static double rate_of(const checker *own, const char *name)
-{
-    const char *text = member(own, name);
-    st_unit unit;
-    double rate = (double)NAN;
-    if (text[0] == '\0' || st_unit_parse("GB/s", 4, (st_place){0}, &unit, NULL) != ST_OK ||
-        st_quantity_parse(text, strlen(text), &unit, (st_place){0}, &rate, NULL) != ST_OK)
-        return (double)NAN;
-    return rate;
-}
-
 /* ---- comparisons ---- */
 
 static st_status warn(const checker *own, const char *what, const char *of_entry,
@@ -115,21 +104,17 @@ static st_status check_gpu(const checker *own, const st_paths *paths)
     return warn(own, "on", measured, asked);
 }
 
-static st_status check_version(const checker *own)
-{
-    double measured = st_nccl_version_code(own->entry->nccl);
-    double asked = own->machine->nccl;
-    char texts[2][VERSION_TEXT];
-    if (isnan(measured) || isnan(asked) || measured == asked)
-        return ST_OK;
-    write_version(measured, texts[0]);
-    write_version(asked, texts[1]);
-    return warn(own, "with NCCL", texts[0], texts[1]);
-}
-
 static st_status check_rate(const checker *own, const char *what, const char *name, double asked)
 {
-    double measured = rate_of(own, name);
+    double measured;
+    const char *text = member(own, name);
+    st_unit unit;
+    double rate = (double)NAN;
+    if (text[0] == '\0' || st_unit_parse("GB/s", 4, (st_place){0}, &unit, NULL) != ST_OK ||
+        st_quantity_parse(text, strlen(text), &unit, (st_place){0}, &rate, NULL) != ST_OK)
+        measured = (double)NAN;
+    else
+        measured = rate;
     char texts[2][ST_QUANTITY_TEXT];
     if (isnan(measured) || isnan(asked) ||
         fabs(measured - asked) <= same_rate * fmax(measured, asked))
@@ -154,8 +139,16 @@ st_status st_profile_check_machine(const st_paths *paths, const st_profile *entr
         root->kind == ST_JSON_MAP)
         own.provenance = root;
     st_status status = check_gpu(&own, paths);
-    if (status == ST_OK)
-        status = check_version(&own);
+    if (status == ST_OK) {
+        double measured = st_nccl_version_code(own.entry->nccl);
+        double asked = own.machine->nccl;
+        char texts[2][VERSION_TEXT];
+        if (!isnan(measured) && !isnan(asked) && measured != asked) {
+            write_version(measured, texts[0]);
+            write_version(asked, texts[1]);
+            status = warn(&own, "with NCCL", texts[0], texts[1]);
+        }
+    }
     if (status == ST_OK && entry->nodes == 1)
         status = check_rate(&own, "over links of", ST_PROFILE_LINKS, machine->links);
     if (status == ST_OK && entry->nodes != 1)

@@ -20,39 +20,6 @@ bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given
 
 static st_guess guess(st_absence *own, const st_expr *expr);
 
-static st_guess guess_cell(st_absence *own, size_t cell)
-{
-    if (own->providers[cell] != NULL || own->depth == MOST_CELLS)
-        return (st_guess){0};
-    if (!own->is_asked[cell]) {
-        own->is_asked[cell] = true;
-        own->depth++;
-        own->cells[cell] = guess(own, own->sheet->cells[cell].expr);
-        own->depth--;
-    }
-    return own->cells[cell];
-}
-
-static st_guess guess_name(st_absence *own, const st_expr *expr)
-{
-    st_guess result = {0};
-    switch (expr->name_kind) {
-    case ST_NAME_INPUT:
-        result.known =
-            own->given->value(own->given->context, &own->sheet->inputs[expr->index], &result.value);
-        return result;
-    case ST_NAME_CELL:
-        return guess_cell(own, expr->index);
-    case ST_NAME_VALUE:
-        return (st_guess){true, expr->number};
-    case ST_NAME_ARGUMENT:
-    case ST_NAME_FUNCTION:
-    case ST_NAME_UNKNOWN:
-        break;
-    }
-    return result;
-}
-
 static st_guess guess_binary(st_absence *own, const st_expr *expr)
 {
     if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND) {
@@ -93,8 +60,34 @@ static st_guess guess(st_absence *own, const st_expr *expr)
     case ST_EXPR_NUMBER:
     case ST_EXPR_BOOL:
         return (st_guess){true, expr->number};
-    case ST_EXPR_NAME:
-        return guess_name(own, expr);
+    case ST_EXPR_NAME: {
+        st_guess result = {0};
+        switch (expr->name_kind) {
+        case ST_NAME_INPUT:
+            result.known = own->given->value(own->given->context, &own->sheet->inputs[expr->index],
+                                             &result.value);
+            return result;
+        case ST_NAME_CELL: {
+            const size_t cell = expr->index;
+            if (own->providers[cell] != NULL || own->depth == MOST_CELLS)
+                return (st_guess){0};
+            if (!own->is_asked[cell]) {
+                own->is_asked[cell] = true;
+                own->depth++;
+                own->cells[cell] = guess(own, own->sheet->cells[cell].expr);
+                own->depth--;
+            }
+            return own->cells[cell];
+        }
+        case ST_NAME_VALUE:
+            return (st_guess){true, expr->number};
+        case ST_NAME_ARGUMENT:
+        case ST_NAME_FUNCTION:
+        case ST_NAME_UNKNOWN:
+            break;
+        }
+        return result;
+    }
     case ST_EXPR_UNARY: {
         st_guess inner = guess(own, st_expr_child(expr, 0));
         bool truth = expr->op == ST_OPERATOR_NOT;

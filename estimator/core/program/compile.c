@@ -235,23 +235,6 @@ static st_status keep_options(st_program *program, const st_program_options *opt
     return ST_OK;
 }
 
-/* A check and all that its message shows must have values. */
-static st_status search_checks(const st_program *program, st_lowering *lowering, st_errors *errors)
-{
-    const st_sheet *sheet = program->sheet;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < program->check_count; i++) {
-        st_status searched = st_lowering_search(lowering, sheet->checks[i].expr, errors);
-        status = status == ST_OK ? searched : status;
-        for (size_t j = 0; j < sheet->messages[i].count; j++) {
-            const st_expr *shown = sheet->messages[i].parts[j].formula.expr;
-            searched = shown == NULL ? ST_OK : st_lowering_search(lowering, shown, errors);
-            status = status == ST_OK ? searched : status;
-        }
-    }
-    return status;
-}
-
 /* Lowers what outputs and checks need; roots[i] becomes the value of the i-th of them. */
 static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_t *roots,
                              st_errors *errors)
@@ -276,7 +259,17 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
             needed[cells[i]] = true;
     for (size_t i = 0; i < program->check_count; i++)
         st_lowering_mark(lowering, program->sheet->checks[i].expr, needed);
-    status = search_checks(program, lowering, errors);
+    /* A check and all that its message shows must have values. */
+    status = ST_OK;
+    for (size_t i = 0; i < program->check_count; i++) {
+        st_status searched = st_lowering_search(lowering, sheet->checks[i].expr, errors);
+        status = status == ST_OK ? searched : status;
+        for (size_t j = 0; j < sheet->messages[i].count; j++) {
+            const st_expr *shown = sheet->messages[i].parts[j].formula.expr;
+            searched = shown == NULL ? ST_OK : st_lowering_search(lowering, shown, errors);
+            status = status == ST_OK ? searched : status;
+        }
+    }
     st_status lowered = st_lowering_cells(lowering, needed, errors);
     if (status != ST_OK || lowered != ST_OK)
         return status == ST_OK ? lowered : status;

@@ -271,25 +271,6 @@ static st_explanation *explain_call(st_explainer *explainer, const st_expr *call
     return step;
 }
 
-static st_status find(const st_program *program, const char *name, size_t *cell, size_t *input,
-                      st_errors *errors)
-{
-    const st_sheet *sheet = program->sheet;
-    *cell = SIZE_MAX;
-    *input = SIZE_MAX;
-    if (!st_names_get(&sheet->cell_names, name, cell) &&
-        !st_names_get(&sheet->input_names, name, input))
-        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
-                       st_or_none(st_sheet_nearest(sheet, name)));
-    if (ST_HAS(program->outputs, program->output_count, name, name))
-        return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "the program does not compute '%s'" ST_EXPECTED
-                   "one of the outputs that it was compiled for",
-                   name);
-}
-
 st_status st_program_explain(const st_program *program, const double *inputs, const char *cell,
                              int depth, st_arena *arena, const st_explanation **explanation,
                              st_errors *errors)
@@ -305,7 +286,24 @@ st_status st_program_explain_view(const st_program *program, const double *input
     st_explainer explainer = {.arena = arena, .errors = errors};
     size_t cell_index = 0;
     size_t input_index = 0;
-    st_status status = find(program, view->cell, &cell_index, &input_index, errors);
+    st_status status;
+    const char *name = view->cell;
+    const st_sheet *sheet = program->sheet;
+    cell_index = SIZE_MAX;
+    input_index = SIZE_MAX;
+    if (!st_names_get(&sheet->cell_names, name, &cell_index) &&
+        !st_names_get(&sheet->input_names, name, &input_index)) {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                         "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
+                         st_or_none(st_sheet_nearest(sheet, name)));
+    } else if (ST_HAS(program->outputs, program->output_count, name, name)) {
+        status = ST_OK;
+    } else {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                         "the program does not compute '%s'" ST_EXPECTED
+                         "one of the outputs that it was compiled for",
+                         name);
+    }
     if (status == ST_OK)
         status = st_session_begin(&explainer.session, program, inputs, arena, errors);
     if (status != ST_OK)

@@ -49,20 +49,6 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
     }
 }
 
-static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
-{
-    const bool *varies = workspace->varies;
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++)
-            if (varies[call->arguments[i]])
-                return true;
-        return false;
-    }
-    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
-           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
-}
-
 /* The same in all rows, and in all runs until the next layout. */
 static bool is_settled(const st_workspace *workspace, uint32_t slot)
 {
@@ -94,7 +80,18 @@ static bool result_varies(const st_workspace *workspace, const st_instruction *i
     const uint32_t *branch = st_layout_branch(workspace, instruction);
     if (branch != NULL)
         return workspace->varies[*branch];
-    return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
+    if (is_decided(workspace, instruction))
+        return false;
+    const bool *varies = workspace->varies;
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++)
+            if (varies[call->arguments[i]])
+                return true;
+        return false;
+    }
+    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
+           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
 }
 
 void st_layout_settle(st_workspace *workspace, const st_instruction *instruction)
@@ -167,26 +164,6 @@ static void need(void *context, uint32_t slot)
     self->workspace->needed[slot] = true;
     if (self->workspace->last_use[slot] == 0)
         self->workspace->last_use[slot] = self->now;
-}
-
-/* Marks what the outputs depend on once the settled conditions have chosen: steps, and scalars that
- * change with the inputs of some level. */
-static void mark_needed(st_workspace *workspace)
-{
-    const st_program *program = workspace->program;
-    for (size_t i = 0; i < program->slot_count; i++) {
-        workspace->needed[i] = workspace->first_output[i] != 0;
-        workspace->last_use[i] = 0;
-    }
-    for (size_t i = program->instruction_count; i-- > 0;) {
-        const st_instruction *instruction = &program->instructions[i];
-        look self = {workspace, (uint32_t)i + 1};
-        /* What is settled needs nothing any more, but for whoever asks why it has no value. */
-        if (workspace->needed[instruction->target] &&
-            (!is_settled(workspace, instruction->target) ||
-             !isfinite(workspace->scalars[instruction->target])))
-            st_layout_visit(workspace, instruction, need, &self);
-    }
 }
 
 static void take_place(st_workspace *workspace, uint32_t slot)
@@ -270,7 +247,21 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
         if (!workspace->varies[instruction->target])
             st_layout_settle(workspace, instruction);
     }
-    mark_needed(workspace);
+    /* Marks what the outputs depend on once the settled conditions have chosen: steps, and
+     * scalars that change with the inputs of some level. */
+    for (size_t i = 0; i < program->slot_count; i++) {
+        workspace->needed[i] = workspace->first_output[i] != 0;
+        workspace->last_use[i] = 0;
+    }
+    for (size_t i = program->instruction_count; i-- > 0;) {
+        const st_instruction *instruction = &program->instructions[i];
+        look self = {workspace, (uint32_t)i + 1};
+        /* What is settled needs nothing any more, but for whoever asks why it has no value. */
+        if (workspace->needed[instruction->target] &&
+            (!is_settled(workspace, instruction->target) ||
+             !isfinite(workspace->scalars[instruction->target])))
+            st_layout_visit(workspace, instruction, need, &self);
+    }
     assign_places(workspace, inputs);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];

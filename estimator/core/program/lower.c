@@ -153,14 +153,6 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     return first;
 }
 
-static uint32_t lower_product(st_dataflow *graph, uint32_t base, double factors)
-{
-    uint32_t square = st_dataflow_binary(graph, ST_OP_MULTIPLY, base, base);
-    if (factors == 2)
-        return square;
-    return st_dataflow_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
-}
-
 static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope);
 
 /* An operation with a member that is left out: what is left of it; ST_NO_VALUE: all. */
@@ -212,7 +204,11 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
         double size = fabs(power);
         uint32_t result = a;
         if (size == 2 || size == 3 || size == 4) {
-            result = lower_product(graph, a, size);
+            uint32_t square = st_dataflow_binary(graph, ST_OP_MULTIPLY, a, a);
+            if (size == 2)
+                result = square;
+            else
+                result = st_dataflow_binary(graph, ST_OP_MULTIPLY, square, size == 3 ? a : square);
         } else if (size == 0.5 || power == 0.25) {
             result = st_dataflow_unary(graph, ST_OP_SQRT, a);
             result = power == 0.25 ? st_dataflow_unary(graph, ST_OP_SQRT, result) : result;
@@ -225,27 +221,6 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
     }
     bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
     return st_dataflow_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
-}
-
-static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope scope)
-{
-    switch (expr->name_kind) {
-    case ST_NAME_INPUT:
-        return st_dataflow_input(&lowering->graph, expr->index);
-    case ST_NAME_CELL:
-        return st_absence_has_cell(&lowering->absence, expr->index) ? ABSENT
-                                                                    : lowering->cells[expr->index];
-    case ST_NAME_ARGUMENT:
-        assert(scope != NULL); /* the checker finds arguments in functions alone */
-        return scope[expr->index];
-    case ST_NAME_VALUE:
-        return st_dataflow_constant(&lowering->graph, expr->number);
-    case ST_NAME_FUNCTION:
-    case ST_NAME_UNKNOWN:
-        break;
-    }
-    lowering->graph.failed = true;
-    return ST_NO_VALUE;
 }
 
 static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope)
@@ -261,7 +236,24 @@ static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope 
     case ST_EXPR_BOOL:
         return st_dataflow_constant(&lowering->graph, expr->number);
     case ST_EXPR_NAME:
-        return lower_name(lowering, expr, scope);
+        switch (expr->name_kind) {
+        case ST_NAME_INPUT:
+            return st_dataflow_input(&lowering->graph, expr->index);
+        case ST_NAME_CELL:
+            return st_absence_has_cell(&lowering->absence, expr->index)
+                       ? ABSENT
+                       : lowering->cells[expr->index];
+        case ST_NAME_ARGUMENT:
+            assert(scope != NULL); /* the checker finds arguments in functions alone */
+            return scope[expr->index];
+        case ST_NAME_VALUE:
+            return st_dataflow_constant(&lowering->graph, expr->number);
+        case ST_NAME_FUNCTION:
+        case ST_NAME_UNKNOWN:
+            break;
+        }
+        lowering->graph.failed = true;
+        return ST_NO_VALUE;
     case ST_EXPR_UNARY:
         return st_dataflow_unary(&lowering->graph,
                                  expr->op == ST_OPERATOR_NOT ? ST_OP_NOT : ST_OP_NEGATE,

@@ -111,17 +111,6 @@ static int class_of_lists(size_t first, size_t last)
     return (int)(first * LISTS + last);
 }
 
-/* The class of what reads two classes; NOBODY: a scalar. */
-static int join(int a, int b)
-{
-    if (a == NOBODY || b == NOBODY)
-        return a == NOBODY ? b : a;
-    size_t first = (size_t)(a < b ? a : b) / LISTS;
-    size_t last_of_a = (size_t)a % LISTS;
-    size_t last_of_b = (size_t)b % LISTS;
-    return class_of_lists(first, last_of_a > last_of_b ? last_of_a : last_of_b);
-}
-
 static int whole_class(const st_product_layout *own)
 {
     return class_of_lists(0, own->list_count - 1);
@@ -135,31 +124,17 @@ typedef struct class_finder {
 static void join_slot(void *context, uint32_t slot)
 {
     class_finder *self = context;
-    self->found = join(self->found, self->own->of[slot]);
-}
-
-/* Every slot's class; false where an input varies otherwise. */
-static bool find_classes(st_product_layout *own, const st_workspace *workspace)
-{
-    const st_program *program = own->program;
-    for (size_t i = 0; i < program->slot_count; i++)
-        own->of[i] = NOBODY;
-    for (size_t i = 0; i < program->sheet->input_count; i++) {
-        size_t list = own->input_lists[i];
-        if (workspace->varies[i] && (list == 0 || list > own->list_count))
-            return false;
-        if (workspace->varies[i])
-            own->of[i] = class_of_lists(list - 1, list - 1);
+    /* The class of what reads two classes; NOBODY: a scalar. */
+    const int a = self->found;
+    const int b = self->own->of[slot];
+    if (a == NOBODY || b == NOBODY) {
+        self->found = a == NOBODY ? b : a;
+    } else {
+        size_t first = (size_t)(a < b ? a : b) / LISTS;
+        size_t last_of_a = (size_t)a % LISTS;
+        size_t last_of_b = (size_t)b % LISTS;
+        self->found = class_of_lists(first, last_of_a > last_of_b ? last_of_a : last_of_b);
     }
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *instruction = &program->instructions[i];
-        class_finder finder = {own, NOBODY};
-        if (!workspace->varies[instruction->target])
-            continue;
-        st_layout_visit(workspace, instruction, join_slot, &finder);
-        own->of[instruction->target] = finder.found;
-    }
-    return true;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -405,8 +380,27 @@ static bool begin(st_product_layout *own)
 void st_product_make(st_product_layout *own, st_workspace *workspace, const st_targets *targets)
 {
     own->ready = false;
-    if (!begin(own) || !find_classes(own, workspace))
+    if (!begin(own))
         return;
+    /* Every slot's class. */
+    const st_program *program = own->program;
+    for (size_t i = 0; i < program->slot_count; i++)
+        own->of[i] = NOBODY;
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        size_t list = own->input_lists[i];
+        if (workspace->varies[i] && (list == 0 || list > own->list_count))
+            return;
+        if (workspace->varies[i])
+            own->of[i] = class_of_lists(list - 1, list - 1);
+    }
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        class_finder finder = {own, NOBODY};
+        if (!workspace->varies[instruction->target])
+            continue;
+        st_layout_visit(workspace, instruction, join_slot, &finder);
+        own->of[instruction->target] = finder.found;
+    }
     for (size_t i = 0; i < own->program->slot_count; i++) {
         (void)add_value(own, own->of[i]);
         own->spread_for[i] = NOBODY;

@@ -53,22 +53,6 @@ static double *allocate_blocks(size_t count, size_t rows)
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-/* Some of the memory may be missing; what there is belongs to the workspace. */
-static bool is_whole(const st_workspace *workspace)
-{
-    const void *const parts[] = {
-        workspace->scalars,   workspace->varies,   workspace->registers,   workspace->broadcast,
-        workspace->arguments, workspace->steps,    workspace->fetches,     workspace->copies,
-        workspace->turns,     workspace->fills,    workspace->scalar_list, workspace->scalar_calls,
-        workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
-        workspace->places,    workspace->last_use, workspace->free_places,
-    };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (parts[i] == NULL)
-            return false;
-    return true;
-}
-
 st_workspace *st_workspace_create(const st_program *program)
 {
     st_workspace *workspace = calloc(1, sizeof(*workspace));
@@ -99,7 +83,21 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->free_places = calloc(program->slot_count + 1, sizeof(uint32_t));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
-    if (!is_whole(workspace)) {
+    /* Some of the memory may be missing; what there is belongs to the workspace. */
+    bool is_whole = true;
+    const void *const parts[] = {
+        workspace->scalars,   workspace->varies,   workspace->registers,   workspace->broadcast,
+        workspace->arguments, workspace->steps,    workspace->fetches,     workspace->copies,
+        workspace->turns,     workspace->fills,    workspace->scalar_list, workspace->scalar_calls,
+        workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
+        workspace->places,    workspace->last_use, workspace->free_places,
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (parts[i] == NULL) {
+            is_whole = false;
+            break;
+        }
+    if (!is_whole) {
         st_workspace_destroy(workspace);
         return NULL;
     }
@@ -171,30 +169,6 @@ static void read_column(const st_column *column, size_t first, size_t rows, doub
     }
     for (size_t row = 0; row < rows; row++)
         target[row] = column->values[(first + row) * column->stride];
-}
-
-/* What the failures of rows are before any step: what the checks say that need none. */
-static void fill_failures(const st_workspace *workspace, const st_targets *targets)
-{
-    size_t outputs = workspace->program->output_count;
-    double least = (double)INFINITY;
-    for (size_t i = 0; i < workspace->fill_count; i++) {
-        const st_fill *fill = &workspace->fills[i];
-        if (fill->is_check && fill->column == NULL) {
-            double value = st_output(workspace->scalars[fill->slot]);
-            least = st_check_apply(least, value, &targets->codes[fill->output - outputs]);
-        }
-    }
-    for (size_t row = 0; row < targets->rows; row++)
-        targets->failures[row] = least;
-    for (size_t i = 0; i < workspace->fill_count; i++) {
-        const st_fill *fill = &workspace->fills[i];
-        const st_column *column = fill->column;
-        for (size_t row = 0; fill->is_check && column != NULL && row < targets->rows; row++)
-            targets->failures[row] =
-                st_check_apply(targets->failures[row], column->values[row * column->stride],
-                               &targets->codes[fill->output - outputs]);
-    }
 }
 
 /* 1 + the number of a provider in the program's options; 0 where it need not answer for a NaN. */
@@ -290,8 +264,28 @@ static void run_rows(st_workspace *workspace, const st_targets *targets, const s
         for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++)
             target[row] = st_output(workspace->scalars[fill->slot]);
     }
-    if (targets->failures != NULL)
-        fill_failures(workspace, targets);
+    if (targets->failures != NULL) {
+        /* What the failures of rows are before any step: what the checks say that need none. */
+        size_t outputs = workspace->program->output_count;
+        double least = (double)INFINITY;
+        for (size_t i = 0; i < workspace->fill_count; i++) {
+            const st_fill *fill = &workspace->fills[i];
+            if (fill->is_check && fill->column == NULL) {
+                double value = st_output(workspace->scalars[fill->slot]);
+                least = st_check_apply(least, value, &targets->codes[fill->output - outputs]);
+            }
+        }
+        for (size_t row = 0; row < targets->rows; row++)
+            targets->failures[row] = least;
+        for (size_t i = 0; i < workspace->fill_count; i++) {
+            const st_fill *fill = &workspace->fills[i];
+            const st_column *column = fill->column;
+            for (size_t row = 0; fill->is_check && column != NULL && row < targets->rows; row++)
+                targets->failures[row] =
+                    st_check_apply(targets->failures[row], column->values[row * column->stride],
+                                   &targets->codes[fill->output - outputs]);
+        }
+    }
     if (product != NULL) {
         st_product_run(workspace->product, workspace, product, targets);
         return;
@@ -367,9 +361,9 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
                           .refused = run->refused};
     if (run->rows == 0)
         return;
-    if (run->level == 0)
+    if (run->level == 0) {
         st_layout_make(workspace, run->inputs, &targets);
-    else {
+    } else {
         /* Scalars of a level that has changed, or of a faster one. */
         const st_column *inputs = run->inputs;
         const unsigned level = run->level;

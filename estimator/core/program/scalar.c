@@ -9,18 +9,6 @@
 
 #include <math.h>
 
-/* What fails for a block is asked again row by row: a row never pays for its neighbours. */
-static void call_rows(const st_provider *provider, size_t rows, const double *const *arguments,
-                      double *values)
-{
-    const double *row_arguments[ST_EXPR_MAX_ARGUMENTS];
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t i = 0; i < provider->argument_count; i++)
-            row_arguments[i] = arguments[i] + row;
-        st_provider_call(provider, 1, row_arguments, values + row);
-    }
-}
-
 /* A provider that fails, or gives what no estimate can use, leaves a value that is not finite. */
 void st_provider_call(const st_provider *provider, size_t rows, const double *const *arguments,
                       double *values)
@@ -29,7 +17,13 @@ void st_provider_call(const st_provider *provider, size_t rows, const double *co
         values[i] = (double)NAN; /* a row that the provider forgets has no value */
     bool failed = provider->evaluate(provider->self, rows, arguments, values) != ST_OK;
     if (failed && rows > 1) {
-        call_rows(provider, rows, arguments, values);
+        /* What fails for a block is asked again row by row: a row never pays for its neighbours. */
+        const double *row_arguments[ST_EXPR_MAX_ARGUMENTS];
+        for (size_t row = 0; row < rows; row++) {
+            for (size_t i = 0; i < provider->argument_count; i++)
+                row_arguments[i] = arguments[i] + row;
+            st_provider_call(provider, 1, row_arguments, values + row);
+        }
         return;
     }
     for (size_t i = 0; i < rows; i++) {

@@ -97,9 +97,9 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
             return;
         }
     }
-    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
         culprit->next_cell = expr->index;
-    else if (expr->name_kind == ST_NAME_FUNCTION) {
+    } else if (expr->name_kind == ST_NAME_FUNCTION) {
         const st_sheet *sheet = session->program->sheet;
         const st_sheet_function *function = &sheet->functions[expr->index];
         const st_provider *provider = session->lowering.function_providers[expr->index];
@@ -122,8 +122,9 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
                                            .function = function};
         culprit->formula = &sheet->function_formulas[expr->index];
         blame_expr(session, function->expr, culprit);
-    } else
+    } else {
         culprit->expr = expr;
+    }
 }
 
 static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)
@@ -262,13 +263,6 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
     return result;
 }
 
-static st_severity severity_of(const st_program *program, const st_sheet_check *check)
-{
-    if (check->warning || program->options.checks_warn)
-        return ST_SEVERITY_WARNING;
-    return check->limit ? ST_SEVERITY_LIMIT : ST_SEVERITY_ERROR;
-}
-
 /* Every check; a failing check is told before values that it may be the reason of. */
 static st_status verify_checks(st_verifier *verifier)
 {
@@ -289,7 +283,9 @@ static st_status verify_checks(st_verifier *verifier)
             if (blame_cells(verifier, &culprit))
                 report_culprit(verifier, &culprit);
         } else if (value != 1.0) {
-            st_severity severity = severity_of(program, check);
+            st_severity severity = ST_SEVERITY_WARNING;
+            if (!check->warning && !program->options.checks_warn)
+                severity = check->limit ? ST_SEVERITY_LIMIT : ST_SEVERITY_ERROR;
             st_report(verifier->errors, severity, ST_ERR_CHECK, check->place, "%s",
                       fill_message(&verifier->session, i, verifier->errors));
             status = severity == ST_SEVERITY_ERROR ? ST_ERR_CHECK : status;
@@ -308,47 +304,6 @@ static void verify_input(st_verifier *verifier, size_t index)
     }
 }
 
-/* A function without a formula has none to keep. */
-static bool has_formula(const st_sheet *sheet, const char *name)
-{
-    const st_sheet_function *function = st_sheet_find_function(sheet, name);
-    return function == NULL || function->formula != NULL;
-}
-
-/* Where a formula replaces a provider that refuses: a warning per cell. */
-static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
-{
-    const st_program *program = verifier->session.program;
-    const st_refined *list = NULL;
-    size_t count = 0;
-    if (program->options.provider_count == 0)
-        return;
-    verifier->session.failed =
-        st_session_refined(&verifier->session, arena, &list, &count) != ST_OK ||
-        verifier->session.failed;
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].refusal[0] == '\0' || !list[i].provider->fallback ||
-            !has_formula(program->sheet, list[i].provider->name))
-            continue;
-        const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);
-        st_report(verifier->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, cell->place,
-                  "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s", cell->name,
-                  list[i].provider->name, list[i].provider->source, list[i].refusal);
-    }
-}
-
-/* Whether in the row that the workspace has run a call whose formula may stand in has no value. */
-static bool has_stand_in(const st_program *program, const st_workspace *workspace)
-{
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *instruction = &program->instructions[i];
-        if (instruction->op == ST_OP_CALL && program->calls[instruction->a].provider->fallback &&
-            is_bad(workspace->scalars[instruction->target]))
-            return true;
-    }
-    return false;
-}
-
 bool st_program_is_well(const st_program *program, const st_workspace *workspace,
                         const double *outputs, const double *checks)
 {
@@ -358,7 +313,16 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
     for (size_t i = 0; i < program->output_count; i++)
         if (is_bad(outputs[i]))
             return false;
-    return !has_stand_in(program, workspace);
+    bool has_stand = false;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (instruction->op == ST_OP_CALL && program->calls[instruction->a].provider->fallback &&
+            is_bad(workspace->scalars[instruction->target])) {
+            has_stand = true;
+            break;
+        }
+    }
+    return !has_stand;
 }
 
 static st_status begin(st_verifier *verifier, const st_program *program, const double *inputs,
@@ -396,7 +360,28 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
             verify_input(&verifier, index);
         }
     }
-    warn_of_fallbacks(&verifier, arena);
+    /* Where a formula replaces a provider that refuses: a warning per cell. */
+    const st_program *fallback_program = verifier.session.program;
+    const st_refined *list = NULL;
+    size_t count = 0;
+    if (fallback_program->options.provider_count != 0) {
+        verifier.session.failed =
+            st_session_refined(&verifier.session, arena, &list, &count) != ST_OK ||
+            verifier.session.failed;
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].refusal[0] == '\0' || !list[i].provider->fallback)
+                continue;
+            /* A function without a formula has none to keep. */
+            const st_sheet_function *function =
+                st_sheet_find_function(fallback_program->sheet, list[i].provider->name);
+            if (function != NULL && function->formula == NULL)
+                continue;
+            const st_sheet_cell *cell = st_sheet_find_cell(fallback_program->sheet, list[i].cell);
+            st_report(verifier.errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, cell->place,
+                      "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s", cell->name,
+                      list[i].provider->name, list[i].provider->source, list[i].refusal);
+        }
+    }
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;
     if (verifier.session.failed)

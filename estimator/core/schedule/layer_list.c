@@ -93,19 +93,6 @@ static bool read_pair(st_layers_reader *reader, const st_yaml_node *node, double
            read_number(reader, node->items[1], 0, &pair[ST_COMPILED]);
 }
 
-static bool read_work(st_layers_reader *reader, const st_yaml_node *map, st_tensor *layer)
-{
-    static const char *const names[] = {"flop", "kept", "output"};
-    double *const values[] = {&layer->forward_flop, &layer->kept, &layer->output};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const st_yaml_node *node = st_yaml_get(map, names[i]);
-        if (node != NULL && !read_number(reader, node, 0, values[i]))
-            return false;
-    }
-    return read_pair(reader, st_yaml_get(map, "moved"), layer->moved) &&
-           read_pair(reader, st_yaml_get(map, "kernels"), layer->kernels);
-}
-
 static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
 {
     static const char *const keys[] = {"name",   "parameters", "flop",   "kept",
@@ -113,7 +100,17 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
     const st_yaml_node *list = st_yaml_get(map, "parameters");
     st_tensor layer = {0};
     st_layers *layers = reader->layers;
-    if (!check_keys(reader, map, keys, COUNT(keys)) || !read_work(reader, map, &layer))
+    if (!check_keys(reader, map, keys, COUNT(keys)))
+        return false;
+    static const char *const names[] = {"flop", "kept", "output"};
+    double *const values[] = {&layer.forward_flop, &layer.kept, &layer.output};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const st_yaml_node *node = st_yaml_get(map, names[i]);
+        if (node != NULL && !read_number(reader, node, 0, values[i]))
+            return false;
+    }
+    if (!read_pair(reader, st_yaml_get(map, "moved"), layer.moved) ||
+        !read_pair(reader, st_yaml_get(map, "kernels"), layer.kernels))
         return false;
     bool is_bare = list == NULL && map->count > 1;
     if (!is_bare && (list == NULL || list->kind != ST_YAML_LIST || list->count == 0))

@@ -127,24 +127,22 @@ static double arrival(const pipeline_clock *clock, size_t stage, bool backward)
     return *sent;
 }
 
-/* When what a pass needs is there; NaN: that is not done yet. */
-static double ready_at(const pipeline_clock *clock, size_t stage, bool backward, size_t micro)
-{
-    if (!backward && stage == 0)
-        return 0;
-    if (!backward)
-        return *end_of(clock, false, stage - 1, micro);
-    return stage + 1 == clock->count ? *end_of(clock, false, stage, micro)
-                                     : *end_of(clock, true, stage + 1, micro);
-}
-
 static bool run_pass(pipeline_clock *clock, size_t stage)
 {
     if (clock->done[stage] == clock->order->counts[stage])
         return false;
     const st_slot *slot = &clock->order->slots[stage][clock->done[stage]];
     bool backward = slot->pass != ST_PASS_FORWARD;
-    double ready = ready_at(clock, stage, backward, slot->micro);
+    /* When what a pass needs is there; NaN: that is not done yet. */
+    double ready = 0;
+    const size_t micro = slot->micro;
+    if (backward || stage != 0) {
+        if (!backward)
+            ready = *end_of(clock, false, stage - 1, micro);
+        else
+            ready = stage + 1 == clock->count ? *end_of(clock, false, stage, micro)
+                                              : *end_of(clock, true, stage + 1, micro);
+    }
     if (isnan(ready))
         return false;
     double pass = backward ? clock->pipeline->backward : clock->pipeline->forward;

@@ -17,20 +17,6 @@ static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t 
                      (st_path_step){.task = task, .edge = edge, .time_ns = time_ns});
 }
 
-/* The member that came last; `task` itself where nobody came later. */
-static st_task_id last_arrival(const st_replay *replay, st_task_id task)
-{
-    const st_graph *graph = replay->graph;
-    uint32_t instance = graph->instance[task];
-    int64_t start_ns = replay->start_ns[task];
-    if (instance == 0 || replay->ready_ns[task] == start_ns)
-        return task;
-    size_t i = graph->member_first[instance];
-    while (replay->ready_ns[graph->members[i]] != start_ns)
-        i++;
-    return graph->members[i];
-}
-
 /* The task whose end made `task` ready, or ST_TASK_NONE where it could start by itself. */
 static st_task_id cause(const st_replay *replay, st_task_id task, st_edge_kind *edge)
 {
@@ -55,7 +41,19 @@ static bool walk(st_path *path, st_task_id task)
     while (task != ST_TASK_NONE) {
         st_edge_kind edge = ST_EDGE_PROGRAM;
         int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
-        st_task_id late = last_arrival(replay, task);
+        /* The member that came last; `task` itself where nobody came later. */
+        st_task_id late;
+        const st_graph *graph = replay->graph;
+        uint32_t instance = graph->instance[task];
+        int64_t start_ns = replay->start_ns[task];
+        if (instance == 0 || replay->ready_ns[task] == start_ns) {
+            late = task;
+        } else {
+            size_t i = graph->member_first[instance];
+            while (replay->ready_ns[graph->members[i]] != start_ns)
+                i++;
+            late = graph->members[i];
+        }
         if (late != task) {
             if (!add_step(path, task, ST_EDGE_MEETING, time_ns))
                 return false;

@@ -56,31 +56,6 @@ static size_t list_resources(st_merger *merger)
     return most;
 }
 
-static bool merger_room(st_merger *merger)
-{
-    const st_graph *graph = merger->replay->graph;
-    st_arena *arena = merger->arena;
-    size_t most = arena != NULL ? list_resources(merger) : 0;
-    if (most == 0)
-        return false;
-    merger->first = st_arena_alloc(arena, graph->resource_count + 1, sizeof(st_task_id));
-    merger->next = st_arena_alloc(arena, graph->task_count + 1, sizeof(st_task_id));
-    merger->heap = st_arena_alloc(arena, most, sizeof(st_cursor));
-    if (st_arena_failed(arena) || merger->resource_first == NULL || merger->first == NULL)
-        return false;
-    for (size_t i = 0; i < graph->resource_count; i++)
-        merger->first[i] = ST_TASK_NONE;
-    for (size_t i = 0; i < graph->task_count; i++) {
-        st_task_id previous = graph->previous[i];
-        merger->next[i] = ST_TASK_NONE;
-        if (previous == ST_TASK_NONE)
-            merger->first[graph->resource[i]] = (st_task_id)i;
-        else
-            merger->next[previous] = (st_task_id)i;
-    }
-    return true;
-}
-
 static st_cursor cursor_at(const st_replay *replay, st_task_id task)
 {
     return (st_cursor){.start_ns = replay->ready_ns[task], .task = task};
@@ -157,7 +132,31 @@ static void step(st_merger *merger, st_rank_time *time)
 st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_errors *errors)
 {
     st_merger merger = {.arena = st_arena_create(), .replay = replay};
-    bool has_room = merger_room(&merger);
+    bool has_room = true;
+    const st_graph *graph = merger.replay->graph;
+    st_arena *arena = merger.arena;
+    size_t most = arena != NULL ? list_resources(&merger) : 0;
+    if (most == 0) {
+        has_room = false;
+    } else {
+        merger.first = st_arena_alloc(arena, graph->resource_count + 1, sizeof(st_task_id));
+        merger.next = st_arena_alloc(arena, graph->task_count + 1, sizeof(st_task_id));
+        merger.heap = st_arena_alloc(arena, most, sizeof(st_cursor));
+        if (st_arena_failed(arena) || merger.resource_first == NULL || merger.first == NULL) {
+            has_room = false;
+        } else {
+            for (size_t i = 0; i < graph->resource_count; i++)
+                merger.first[i] = ST_TASK_NONE;
+            for (size_t i = 0; i < graph->task_count; i++) {
+                st_task_id previous = graph->previous[i];
+                merger.next[i] = ST_TASK_NONE;
+                if (previous == ST_TASK_NONE)
+                    merger.first[graph->resource[i]] = (st_task_id)i;
+                else
+                    merger.next[previous] = (st_task_id)i;
+            }
+        }
+    }
     st_status status = has_room ? ST_OK : st_out_of_memory(errors);
     for (size_t i = 0; has_room && i < replay->graph->rank_table.count; i++) {
         st_rank_time *time = &times[i];

@@ -14,17 +14,6 @@
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* A value of an enumeration, where no other name is near. */
-static const char *nearest_value(const st_checker *checker, const char *name)
-{
-    const char *nearest = NULL;
-    for (size_t i = 0; i < checker->sheet->enum_count && nearest == NULL; i++) {
-        const st_enum *entry = &checker->sheet->enums[i];
-        nearest = st_nearest(name, entry->values, entry->count);
-    }
-    return nearest;
-}
-
 static const char *nearest_name(const st_checker *checker, const char *name)
 {
     const char *nearest = NULL;
@@ -38,7 +27,15 @@ static const char *nearest_name(const st_checker *checker, const char *name)
             names[i] = checker->function->arguments[i].name;
         nearest = st_nearest(name, names, checker->function->argument_count);
     }
-    return nearest != NULL ? nearest : nearest_value(checker, name);
+    if (nearest != NULL)
+        return nearest;
+    /* A value of an enumeration, where no other name is near. */
+    const char *value_nearest = NULL;
+    for (size_t i = 0; i < checker->sheet->enum_count && value_nearest == NULL; i++) {
+        const st_enum *entry = &checker->sheet->enums[i];
+        value_nearest = st_nearest(name, entry->values, entry->count);
+    }
+    return value_nearest;
 }
 
 static bool unknown_name(st_checker *checker, const st_expr *expr)
@@ -215,26 +212,6 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     return st_checker_need_same(checker, expr->operator_offset, a, b, "compare");
 }
 
-static bool check_logic(st_checker *checker, st_expr *expr)
-{
-    const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
-    bool good = st_checker_need_truth(checker, st_expr_child(expr, 0), what);
-    st_relative_set(&expr->type_at, &st_type_truth);
-    return st_checker_need_truth(checker, st_expr_child(expr, 1), what) && good;
-}
-
-static bool check_sum(st_checker *checker, st_expr *expr)
-{
-    st_expr *a = st_expr_child(expr, 0);
-    st_expr *b = st_expr_child(expr, 1);
-    bool plus = expr->op == ST_OPERATOR_PLUS;
-    bool good = st_checker_need_number(checker, a, plus ? "'+'" : "'-'");
-    if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !good)
-        return false;
-    st_relative_set(&expr->type_at, st_checker_number(checker, st_expr_type(a)->unit.dimension));
-    return st_checker_need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
-}
-
 static bool check_binary(st_checker *checker, st_expr *expr)
 {
     bool good = st_checker_expr(checker, st_expr_child(expr, 0));
@@ -242,11 +219,25 @@ static bool check_binary(st_checker *checker, st_expr *expr)
         return false;
     switch (expr->op) {
     case ST_OPERATOR_OR:
-    case ST_OPERATOR_AND:
-        return check_logic(checker, expr);
+    case ST_OPERATOR_AND: {
+        const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
+        bool logic_good = st_checker_need_truth(checker, st_expr_child(expr, 0), what);
+        st_relative_set(&expr->type_at, &st_type_truth);
+        return st_checker_need_truth(checker, st_expr_child(expr, 1), what) && logic_good;
+    }
     case ST_OPERATOR_PLUS:
-    case ST_OPERATOR_MINUS:
-        return check_sum(checker, expr);
+    case ST_OPERATOR_MINUS: {
+        st_expr *a = st_expr_child(expr, 0);
+        st_expr *b = st_expr_child(expr, 1);
+        bool plus = expr->op == ST_OPERATOR_PLUS;
+        bool sum_good = st_checker_need_number(checker, a, plus ? "'+'" : "'-'");
+        if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !sum_good)
+            return false;
+        st_relative_set(&expr->type_at,
+                        st_checker_number(checker, st_expr_type(a)->unit.dimension));
+        return st_checker_need_same(checker, expr->operator_offset, a, b,
+                                    plus ? "add" : "subtract");
+    }
     case ST_OPERATOR_TIMES:
     case ST_OPERATOR_DIVIDE:
         return check_product(checker, expr);
@@ -257,20 +248,6 @@ static bool check_binary(st_checker *checker, st_expr *expr)
     }
 }
 
-static bool check_unary(st_checker *checker, st_expr *expr)
-{
-    const st_expr *operand = st_expr_child(expr, 0);
-    if (!st_checker_expr(checker, st_expr_child(expr, 0)))
-        return false;
-    if (expr->op == ST_OPERATOR_NOT) {
-        st_relative_set(&expr->type_at, &st_type_truth);
-        return st_checker_need_truth(checker, operand, "'not'");
-    }
-    st_relative_set(&expr->type_at,
-                    st_checker_number(checker, st_expr_type(operand)->unit.dimension));
-    return st_checker_need_number(checker, operand, "'-'");
-}
-
 bool st_checker_expr(st_checker *checker, st_expr *expr)
 {
     switch (expr->kind) {
@@ -279,8 +256,18 @@ bool st_checker_expr(st_checker *checker, st_expr *expr)
         return true;
     case ST_EXPR_NAME:
         return check_name(checker, expr);
-    case ST_EXPR_UNARY:
-        return check_unary(checker, expr);
+    case ST_EXPR_UNARY: {
+        const st_expr *operand = st_expr_child(expr, 0);
+        if (!st_checker_expr(checker, st_expr_child(expr, 0)))
+            return false;
+        if (expr->op == ST_OPERATOR_NOT) {
+            st_relative_set(&expr->type_at, &st_type_truth);
+            return st_checker_need_truth(checker, operand, "'not'");
+        }
+        st_relative_set(&expr->type_at,
+                        st_checker_number(checker, st_expr_type(operand)->unit.dimension));
+        return st_checker_need_number(checker, operand, "'-'");
+    }
     case ST_EXPR_BINARY:
         return check_binary(checker, expr);
     case ST_EXPR_CALL:

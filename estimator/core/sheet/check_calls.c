@@ -17,19 +17,6 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
     return false;
 }
 
-static bool check_if(st_checker *checker, st_expr *expr)
-{
-    if (!check_count(checker, expr, 3, 3) ||
-        !st_checker_need_truth(checker, st_expr_child(expr, 0), "the condition of 'if'"))
-        return false;
-    bool good =
-        st_checker_need_same(checker, st_expr_child(expr, 2)->offset, st_expr_child(expr, 1),
-                             st_expr_child(expr, 2), "choose between");
-    /* Now that one branch has settled the other. */
-    st_relative_set(&expr->type_at, st_expr_type(st_expr_child(expr, 1)));
-    return good;
-}
-
 static bool check_extreme(st_checker *checker, st_expr *expr)
 {
     if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS))
@@ -53,44 +40,6 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
         &expr->type_at,
         st_checker_number(checker, st_expr_type(st_expr_child(expr, 0))->unit.dimension));
     return true;
-}
-
-/* A sum is put in place by then; of the others the tree of a reduction knows the enumeration. */
-static bool check_reduction(st_checker *checker, st_expr *expr)
-{
-    const st_type *type = st_expr_type(expr);
-    if (type->kind != ST_TYPE_ENUM)
-        return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
-                               "'%s' reduces a family of cells" ST_EXPECTED
-                               "one argument with '*', as in %s(M[*])",
-                               st_expr_name(expr), st_expr_name(expr));
-    bool good = expr->child_count == 1 || check_extreme(checker, expr);
-    st_relative_set(&expr->type_at, type);
-    return good;
-}
-
-static bool check_one_argument(st_checker *checker, st_expr *expr)
-{
-    const char *what = st_errors_text(checker->errors, "'%s'", st_expr_name(expr));
-    if (!check_count(checker, expr, 1, 1))
-        return false;
-    const st_expr *argument = st_expr_child(expr, 0);
-    st_dimension dimension = st_expr_type(argument)->unit.dimension;
-    if (expr->builtin == ST_BUILTIN_ABS) {
-        st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
-        return st_checker_need_number(checker, argument, what);
-    }
-    if (expr->builtin == ST_BUILTIN_SQRT) {
-        if (!st_checker_need_number(checker, argument, what))
-            return false;
-        if (st_dimension_power(st_expr_type(argument)->unit.dimension, 0.5, &dimension) != ST_OK)
-            return st_checker_fail(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
-                                   st_checker_describe(checker, argument));
-        st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
-        return true;
-    }
-    st_relative_set(&expr->type_at, &st_type_pure);
-    return st_checker_need_pure(checker, argument, what);
 }
 
 static const char *nearest_function(const st_checker *checker, const char *name)
@@ -151,16 +100,57 @@ bool st_checker_call(st_checker *checker, st_expr *expr)
     switch (expr->builtin) {
     case ST_BUILTIN_NONE:
         return check_sheet_call(checker, expr);
-    case ST_BUILTIN_IF:
-        return check_if(checker, expr);
+    case ST_BUILTIN_IF: {
+        if (!check_count(checker, expr, 3, 3) ||
+            !st_checker_need_truth(checker, st_expr_child(expr, 0), "the condition of 'if'"))
+            return false;
+        bool if_good =
+            st_checker_need_same(checker, st_expr_child(expr, 2)->offset, st_expr_child(expr, 1),
+                                 st_expr_child(expr, 2), "choose between");
+        /* Now that one branch has settled the other. */
+        st_relative_set(&expr->type_at, st_expr_type(st_expr_child(expr, 1)));
+        return if_good;
+    }
     case ST_BUILTIN_MIN:
     case ST_BUILTIN_MAX:
         return check_extreme(checker, expr);
     case ST_BUILTIN_SUM:
     case ST_BUILTIN_ARGMIN:
-    case ST_BUILTIN_ARGMAX:
-        return check_reduction(checker, expr);
-    default:
-        return check_one_argument(checker, expr);
+    case ST_BUILTIN_ARGMAX: {
+        /* A sum is put in place by then; of the others the tree of a reduction knows the
+         * enumeration. */
+        const st_type *type = st_expr_type(expr);
+        if (type->kind != ST_TYPE_ENUM)
+            return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
+                                   "'%s' reduces a family of cells" ST_EXPECTED
+                                   "one argument with '*', as in %s(M[*])",
+                                   st_expr_name(expr), st_expr_name(expr));
+        bool reduction_good = expr->child_count == 1 || check_extreme(checker, expr);
+        st_relative_set(&expr->type_at, type);
+        return reduction_good;
+    }
+    default: {
+        const char *what = st_errors_text(checker->errors, "'%s'", st_expr_name(expr));
+        if (!check_count(checker, expr, 1, 1))
+            return false;
+        const st_expr *argument = st_expr_child(expr, 0);
+        st_dimension dimension = st_expr_type(argument)->unit.dimension;
+        if (expr->builtin == ST_BUILTIN_ABS) {
+            st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
+            return st_checker_need_number(checker, argument, what);
+        }
+        if (expr->builtin == ST_BUILTIN_SQRT) {
+            if (!st_checker_need_number(checker, argument, what))
+                return false;
+            if (st_dimension_power(st_expr_type(argument)->unit.dimension, 0.5, &dimension) !=
+                ST_OK)
+                return st_checker_fail(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
+                                       st_checker_describe(checker, argument));
+            st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
+            return true;
+        }
+        st_relative_set(&expr->type_at, &st_type_pure);
+        return st_checker_need_pure(checker, argument, what);
+    }
     }
 }

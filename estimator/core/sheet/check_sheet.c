@@ -43,25 +43,6 @@ static size_t check_height(st_checker *checker, const st_expr *expr, const size_
     return height;
 }
 
-/* Recursion follows trees and calls in all that comes later: bound both together. */
-static void check_heights(st_checker *checker, const size_t *order, st_arena *arena)
-{
-    st_sheet *sheet = checker->sheet;
-    size_t *heights = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*heights));
-    if (heights == NULL) {
-        (void)st_out_of_memory(checker->errors);
-        return;
-    }
-    for (size_t i = 0; i < sheet->function_count; i++) {
-        const st_sheet_function *function = &sheet->functions[order[i]];
-        heights[order[i]] = check_height(checker, function->expr, heights, function->place);
-    }
-    for (size_t i = 0; i < sheet->cell_count; i++)
-        (void)check_height(checker, sheet->cells[i].expr, heights, sheet->cells[i].place);
-    for (size_t i = 0; i < sheet->check_count; i++)
-        (void)check_height(checker, sheet->checks[i].expr, heights, sheet->checks[i].place);
-}
-
 void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
 {
     for (size_t i = 0; i < sheet->input_count; i++) {
@@ -109,8 +90,27 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors
         }
     }
     size_t *functions = NULL;
-    if (st_order_functions(sheet, arena, &functions, errors) == ST_OK)
-        check_heights(&checker, functions, arena);
+    if (st_order_functions(sheet, arena, &functions, errors) == ST_OK) {
+        /* Recursion follows trees and calls in all that comes later: bound both together. */
+        const size_t *order = functions;
+        st_sheet *height_sheet = checker.sheet;
+        size_t *heights = st_arena_alloc(arena, height_sheet->function_count + 1, sizeof(*heights));
+        if (heights == NULL) {
+            (void)st_out_of_memory(checker.errors);
+        } else {
+            for (size_t i = 0; i < height_sheet->function_count; i++) {
+                const st_sheet_function *function = &height_sheet->functions[order[i]];
+                heights[order[i]] =
+                    check_height(&checker, function->expr, heights, function->place);
+            }
+            for (size_t i = 0; i < height_sheet->cell_count; i++)
+                (void)check_height(&checker, height_sheet->cells[i].expr, heights,
+                                   height_sheet->cells[i].place);
+            for (size_t i = 0; i < height_sheet->check_count; i++)
+                (void)check_height(&checker, height_sheet->checks[i].expr, heights,
+                                   height_sheet->checks[i].place);
+        }
+    }
     st_status status = st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors);
     return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors) : status;
 }

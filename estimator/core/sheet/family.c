@@ -38,14 +38,6 @@ const char *st_family_member_name(const st_family *family, size_t member, st_are
     return name;
 }
 
-static size_t find_value(const st_enum *axis, const char *text, size_t length)
-{
-    for (size_t i = 0; i < axis->count; i++)
-        if (length > 0 && st_same_part(text, length, axis->values[i]))
-            return i;
-    return SIZE_MAX;
-}
-
 size_t st_family_find(const st_family *family, const char *name)
 {
     const char *item = strchr(name, '[');
@@ -55,7 +47,13 @@ size_t st_family_find(const st_family *family, const char *name)
             return SIZE_MAX;
         item++;
         size_t length = strcspn(item, ",]");
-        size_t value = find_value(family->axes[i], item, length);
+        size_t value = SIZE_MAX;
+        const st_enum *axis = family->axes[i];
+        for (size_t j = 0; j < axis->count; j++)
+            if (length > 0 && st_same_part(item, length, axis->values[j])) {
+                value = j;
+                break;
+            }
         if (value == SIZE_MAX)
             return SIZE_MAX;
         member = member * family->axes[i]->count + value;

@@ -164,34 +164,6 @@ static const st_type *type_of(st_expander *own, const st_enum *axis)
     return type;
 }
 
-static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
-{
-    size_t value = 0;
-    const char *name = st_expr_name(node);
-    if (strchr(name, '[') != NULL) {
-        /* The same for good. */
-        const char *text = resolve_name(own, node);
-        name = text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
-    } else {
-        const st_enum *axis = own_axis(own, name, strlen(name), &value);
-        if (axis != NULL) {
-            name = axis->values[value];
-            st_relative_set(&made->type_at, type_of(own, axis));
-            made->number = (double)value;
-        }
-    }
-    if (own->failed || name == NULL) {
-        (void)out_of_memory(own);
-        return;
-    }
-    st_relative_set(&made->name_at, name);
-    copy_text(own, node->operator_offset);
-    made->operator_offset = (uint32_t)own->text.length;
-    made->name_length = (uint32_t)strlen(name);
-    put_text(own, node->operator_offset, name);
-    own->view.from = (size_t)node->operator_offset + node->name_length;
-}
-
 /* --- what the own index decides -------------------------------------------------------------- */
 
 static int decide(const st_expander *own, const st_expr *expr)
@@ -289,15 +261,6 @@ static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
         made->offset = (uint32_t)start;
         made->length = (uint32_t)(own->text.length - start);
     }
-    return made;
-}
-
-static st_expr *copy_choice(st_expander *own, const st_expr *node, const st_expr *left)
-{
-    bool root = node == own->root;
-    own->root = root ? left : own->root;
-    st_expr *made = copy_apart(own, left, root ? BINDS_ANY : BINDS_ATOM);
-    own->view.from = st_expr_stop(node);
     return made;
 }
 
@@ -524,8 +487,32 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
     made->number = node->number;
     st_relative_set(&made->name_at, st_expr_name(node));
     st_relative_set(&made->type_at, st_expr_type(node));
-    if (node->kind == ST_EXPR_NAME)
-        copy_name(own, node, made);
+    if (node->kind == ST_EXPR_NAME) {
+        size_t value = 0;
+        const char *name = st_expr_name(node);
+        if (strchr(name, '[') != NULL) {
+            /* The same for good. */
+            const char *text = resolve_name(own, node);
+            name = text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
+        } else {
+            const st_enum *axis = own_axis(own, name, strlen(name), &value);
+            if (axis != NULL) {
+                name = axis->values[value];
+                st_relative_set(&made->type_at, type_of(own, axis));
+                made->number = (double)value;
+            }
+        }
+        if (own->failed || name == NULL) {
+            (void)out_of_memory(own);
+        } else {
+            st_relative_set(&made->name_at, name);
+            copy_text(own, node->operator_offset);
+            made->operator_offset = (uint32_t)own->text.length;
+            made->name_length = (uint32_t)strlen(name);
+            put_text(own, node->operator_offset, name);
+            own->view.from = (size_t)node->operator_offset + node->name_length;
+        }
+    }
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
         own->root = node->kind == ST_EXPR_CALL ? st_expr_child(node, i) : own->root;
         st_relative_set(&made->children[i], copy_node(own, st_expr_child(node, i)));
@@ -574,7 +561,13 @@ static st_expr *copy_node(st_expander *own, const st_expr *node)
         return made;
     }
     const st_expr *left = what_is_left(own, node);
-    return left != NULL ? copy_choice(own, node, left) : copy_whole(own, node);
+    if (left == NULL)
+        return copy_whole(own, node);
+    bool root = node == own->root;
+    own->root = root ? left : own->root;
+    st_expr *made = copy_apart(own, left, root ? BINDS_ANY : BINDS_ATOM);
+    own->view.from = st_expr_stop(node);
+    return made;
 }
 
 /* "0[GiB]": what a member that does not exist is. */

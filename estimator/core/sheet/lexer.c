@@ -60,22 +60,6 @@ static char at(const st_formula *formula, size_t offset)
     return offset < formula->length ? formula->text[offset] : '\0';
 }
 
-/* Everything that could be meant as part of a number, so that 1_000 or 0x10 is one error. */
-static size_t number_end(const st_formula *formula, size_t offset)
-{
-    size_t end = offset;
-    while (st_is_digit(at(formula, end)) || st_is_letter(at(formula, end)) ||
-           at(formula, end) == '.') {
-        char c = at(formula, end++);
-        char sign = at(formula, end);
-        bool decimal = at(formula, offset + 1) != 'x' && at(formula, offset + 1) != 'X';
-        if ((c == 'e' || c == 'E') && decimal && (sign == '+' || sign == '-') &&
-            st_is_digit(at(formula, end + 1)))
-            end++;
-    }
-    return end;
-}
-
 static st_token fail_at_token(size_t offset)
 {
     return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
@@ -123,7 +107,17 @@ static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t en
 static st_token read_number(const st_formula *formula, size_t offset, st_errors *errors)
 {
     st_token token = {.kind = ST_TOKEN_NUMBER, .offset = offset, .unit = st_unit_one()};
-    size_t end = number_end(formula, offset);
+    /* Everything that could be meant as part of a number, so that 1_000 or 0x10 is one error. */
+    size_t end = offset;
+    while (st_is_digit(at(formula, end)) || st_is_letter(at(formula, end)) ||
+           at(formula, end) == '.') {
+        char c = at(formula, end++);
+        char sign = at(formula, end);
+        bool decimal = at(formula, offset + 1) != 'x' && at(formula, offset + 1) != 'X';
+        if ((c == 'e' || c == 'E') && decimal && (sign == '+' || sign == '-') &&
+            st_is_digit(at(formula, end + 1)))
+            end++;
+    }
     const char *text = formula->text + offset;
     double value = 0;
     /* Finding a place takes a walk through the text: not for every number that is right. */
@@ -176,15 +170,6 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
     return fail_at_token(offset);
 }
 
-/* Bytes of the UTF-8 character at `offset`, so that an error never cuts one in half. */
-static size_t character_length(const st_formula *formula, size_t offset)
-{
-    size_t length = 1;
-    while (((unsigned char)at(formula, offset + length) & 0xC0U) == 0x80U)
-        length++;
-    return length;
-}
-
 st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *errors)
 {
     while (offset < formula->length && st_is_blank(formula->text[offset]))
@@ -210,8 +195,12 @@ st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *erro
     }
     if (c == '.')
         return refuse(formula, offset, 1, "a digit before the point, as in 0.5", errors);
-    return refuse(formula, offset, character_length(formula, offset),
-                  "a number, a name, an operator or a parenthesis", errors);
+    /* Bytes of the UTF-8 character at `offset`, so that an error never cuts one in half. */
+    size_t length = 1;
+    while (((unsigned char)at(formula, offset + length) & 0xC0U) == 0x80U)
+        length++;
+    return refuse(formula, offset, length, "a number, a name, an operator or a parenthesis",
+                  errors);
 }
 
 st_place st_formula_place_at(const st_formula *formula, size_t offset)

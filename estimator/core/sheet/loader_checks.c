@@ -28,18 +28,14 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
     return st_expr_parse(formula, loader->arena, loader->errors) == ST_OK;
 }
 
-/* A text before, and one behind each value. */
-static size_t most_parts(const st_yaml_node *node)
+static bool read_message(st_loader *loader, const st_yaml_node *node, st_message *message)
 {
+    /* A text before, and one behind each value. */
     size_t count = 2;
     for (const char *at = strchr(node->text, '{'); at != NULL; at = strchr(at + 1, '{'))
         count += 2;
-    return count < MAX_PARTS ? count : MAX_PARTS;
-}
-
-static bool read_message(st_loader *loader, const st_yaml_node *node, st_message *message)
-{
-    message->parts = st_arena_alloc(loader->arena, most_parts(node), sizeof(*message->parts));
+    message->parts = st_arena_alloc(loader->arena, count < MAX_PARTS ? count : MAX_PARTS,
+                                    sizeof(*message->parts));
     if (message->parts == NULL)
         return st_loader_out_of_memory(loader);
     size_t position = 0;

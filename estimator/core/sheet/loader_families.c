@@ -306,8 +306,10 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
 
 /* --- one member ------------------------------------------------------------------------------ */
 
-static const char *without_blanks(st_loader *loader, const char *name)
+void st_loader_member(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
 {
+    static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
+    const char *plain = "";
     char *text = st_arena_copy(loader->arena, name, strlen(name));
     size_t count = 0;
     for (const char *c = name; text != NULL && *c != '\0'; c++)
@@ -315,16 +317,10 @@ static const char *without_blanks(st_loader *loader, const char *name)
             text[count++] = *c;
     if (text == NULL) {
         (void)st_loader_out_of_memory(loader);
-        return "";
+    } else {
+        text[count] = '\0';
+        plain = text;
     }
-    text[count] = '\0';
-    return text;
-}
-
-void st_loader_member(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
-{
-    static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
-    const char *plain = without_blanks(loader, name);
     const char *what = st_loader_describe(loader, "cell", name);
     const st_family *family = st_sheet_family(loader->sheet, plain);
     size_t index = 0;

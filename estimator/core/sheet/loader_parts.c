@@ -33,14 +33,6 @@ static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what
 
 /* --- enumerations ---------------------------------------------------------------------------- */
 
-/* A value may begin with digits, as 1f1b does; a formula can then compare it with others only. */
-static bool is_value_name(st_loader *loader, const st_yaml_node *item)
-{
-    const char *name = item->text + strspn(item->text, "0123456789");
-    return st_loader_name(loader, *name != '\0' ? name : item->text, item->place,
-                          "a value of an enumeration");
-}
-
 static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enum *entry)
 {
     if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES)
@@ -52,7 +44,13 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
         return st_loader_out_of_memory(loader);
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
-        if (item->kind != ST_YAML_SCALAR || !is_value_name(loader, item))
+        if (item->kind != ST_YAML_SCALAR)
+            return false;
+        /* A value may begin with digits, as 1f1b does; a formula can then compare it with others
+         * only. */
+        const char *name = item->text + strspn(item->text, "0123456789");
+        if (!st_loader_name(loader, *name != '\0' ? name : item->text, item->place,
+                            "a value of an enumeration"))
             return false;
         size_t taken = 0;
         if (st_names_get(&loader->entry_names, item->text, &taken) ||
@@ -71,15 +69,6 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
     return true;
 }
 
-/* Under `unit:` both may stand. */
-static bool is_no_unit(st_loader *loader, const st_enum *entry)
-{
-    st_unit unit;
-    return st_unit_parse(entry->name, strlen(entry->name), (st_place){0}, &unit, NULL) != ST_OK ||
-           st_loader_fail(loader, entry->place, ST_ERR_NAME,
-                          "'%s' cannot name an enumeration: it is a unit", entry->name);
-}
-
 void st_loader_enums(st_loader *loader, const st_yaml_node *map)
 {
     st_sheet *sheet = loader->sheet;
@@ -90,8 +79,14 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
                                  "enumeration '%s' is already defined", entry.name);
             continue;
         }
-        if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
-            !is_no_unit(loader, &entry) || !read_enum_values(loader, map->items[i], &entry))
+        if (!st_loader_name(loader, entry.name, entry.place, "an enumeration"))
+            continue;
+        /* Under `unit:` both may stand. */
+        st_unit unit;
+        if ((st_unit_parse(entry.name, strlen(entry.name), (st_place){0}, &unit, NULL) == ST_OK &&
+             !st_loader_fail(loader, entry.place, ST_ERR_NAME,
+                             "'%s' cannot name an enumeration: it is a unit", entry.name)) ||
+            !read_enum_values(loader, map->items[i], &entry))
             continue;
         if (sheet->enum_count == MAX_LIST) {
             (void)st_loader_fail(loader, entry.place, ST_ERR_LIMIT,
@@ -190,35 +185,6 @@ static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const 
     return true;
 }
 
-static void read_default(st_loader *loader, const st_yaml_node *node, bool has_unit,
-                         st_sheet_input *input)
-{
-    input->has_default = true;
-    if (!has_unit && refuse_lone_unit(loader, node, input->name))
-        return;
-    if (input->type.kind == ST_TYPE_NUMBER) {
-        if (st_quantity_parse(node->text, node->length, &input->type.unit,
-                              st_yaml_place_at(node, 0), &input->default_value,
-                              loader->errors) != ST_OK)
-            input->default_value = 0;
-        return;
-    }
-    static const char *const truths[] = {"false", "true"};
-    bool truth = input->type.kind == ST_TYPE_BOOL;
-    const char *const *values = truth ? truths : input->type.enumeration->values;
-    size_t count = truth ? ST_COUNT(truths) : input->type.enumeration->count;
-    size_t at = st_text_at(values, count, node->text);
-    if (at < count) {
-        input->default_value = (double)at;
-        return;
-    }
-    st_fail(loader->errors, ST_ERR_VALUE, node->place,
-            "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s", input->name,
-            st_yaml_describe(node, loader->errors),
-            truth ? "true or false" : "a value of its enumeration",
-            st_errors_nearest(loader->errors, node->text, values, count));
-}
-
 static void read_input(st_loader *loader, const char *name, st_place place,
                        const st_yaml_node *node)
 {
@@ -234,8 +200,32 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     input.cite = st_loader_text(loader, node, "cite", what);
     bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
     const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
-    if (value != NULL && typed)
-        read_default(loader, value, st_yaml_get(node, "unit") != NULL, &input);
+    if (value != NULL && typed) {
+        const bool has_unit = st_yaml_get(node, "unit") != NULL;
+        input.has_default = true;
+        if (has_unit || !refuse_lone_unit(loader, value, input.name)) {
+            if (input.type.kind == ST_TYPE_NUMBER) {
+                if (st_quantity_parse(value->text, value->length, &input.type.unit,
+                                      st_yaml_place_at(value, 0), &input.default_value,
+                                      loader->errors) != ST_OK)
+                    input.default_value = 0;
+            } else {
+                static const char *const truths[] = {"false", "true"};
+                bool truth = input.type.kind == ST_TYPE_BOOL;
+                const char *const *values = truth ? truths : input.type.enumeration->values;
+                size_t count = truth ? ST_COUNT(truths) : input.type.enumeration->count;
+                size_t at = st_text_at(values, count, value->text);
+                if (at < count)
+                    input.default_value = (double)at;
+                else
+                    st_fail(loader->errors, ST_ERR_VALUE, value->place,
+                            "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s",
+                            input.name, st_yaml_describe(value, loader->errors),
+                            truth ? "true or false" : "a value of its enumeration",
+                            st_errors_nearest(loader->errors, value->text, values, count));
+            }
+        }
+    }
     if (input.from[0] == '\0')
         (void)st_loader_fail(loader, place, ST_ERR_NAME,
                              "%s has no key 'from'" ST_EXPECTED

@@ -90,18 +90,6 @@ void st_loader_roles(st_loader *loader, const st_yaml_node *map)
 
 /* --- when all cells are known ---------------------------------------------------------------- */
 
-/* The type of a cell, or of an input, which then is of use. */
-static const st_type *type_of(st_sheet *sheet, const char *name)
-{
-    size_t index = 0;
-    if (st_names_get(&sheet->cell_names, name, &index))
-        return &sheet->cells[index].type;
-    if (!st_names_get(&sheet->input_names, name, &index))
-        return NULL;
-    sheet->inputs[index].used = true;
-    return &sheet->inputs[index].type;
-}
-
 static bool has_unit(const st_type *type, const char *unit)
 {
     st_unit wanted;
@@ -115,7 +103,17 @@ static bool has_unit(const st_type *type, const char *unit)
 static st_status check_part(st_sheet *sheet, const st_role_row *row, const char *name,
                             st_place place, st_errors *errors)
 {
-    const st_type *type = type_of(sheet, name);
+    /* The type of a cell, or of an input, which then is of use. */
+    const st_type *type;
+    size_t index = 0;
+    if (st_names_get(&sheet->cell_names, name, &index)) {
+        type = &sheet->cells[index].type;
+    } else if (!st_names_get(&sheet->input_names, name, &index)) {
+        type = NULL;
+    } else {
+        sheet->inputs[index].used = true;
+        type = &sheet->inputs[index].type;
+    }
     if (type == NULL) {
         const char *nearest = st_sheet_nearest(sheet, name);
         return st_fail(errors, ST_ERR_NAME, place,

@@ -55,27 +55,6 @@ static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_pa
             (*count)++;
 }
 
-/* The place of a bar: that of an included sheet's bar of the same title, or a new one. */
-static st_summary_bar *place_bar(st_loader *loader, const char *title, st_place place)
-{
-    st_summary *summary = &loader->sheet->summary;
-    size_t known = ST_FIND(summary->bars, summary->bar_count, title, title);
-    if (known < summary->bar_count)
-        return &summary->bars[known];
-    if (summary->bars == NULL)
-        summary->bars = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->bars);
-    if (summary->bars == NULL) {
-        (void)st_loader_out_of_memory(loader);
-        return NULL;
-    }
-    if (summary->bar_count == MOST_BARS) {
-        (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
-                             "the summary has too many bars" ST_EXPECTED "at most %d", MOST_BARS);
-        return NULL;
-    }
-    return &summary->bars[summary->bar_count++];
-}
-
 static const char *text_or_null(const char *text)
 {
     return text[0] != '\0' ? text : NULL;
@@ -103,7 +82,28 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
                              what);
         return;
     }
-    st_summary_bar *bar = place_bar(loader, title, node->place);
+    /* The place of a bar: that of an included sheet's bar of the same title, or a new one. */
+    st_summary_bar *bar;
+    const st_place place = node->place;
+    st_summary *summary = &loader->sheet->summary;
+    size_t known = ST_FIND(summary->bars, summary->bar_count, title, title);
+    if (known < summary->bar_count) {
+        bar = &summary->bars[known];
+    } else {
+        if (summary->bars == NULL)
+            summary->bars = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->bars);
+        if (summary->bars == NULL) {
+            (void)st_loader_out_of_memory(loader);
+            bar = NULL;
+        } else if (summary->bar_count == MOST_BARS) {
+            (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
+                                 "the summary has too many bars" ST_EXPECTED "at most %d",
+                                 MOST_BARS);
+            bar = NULL;
+        } else {
+            bar = &summary->bars[summary->bar_count++];
+        }
+    }
     if (bar == NULL)
         return;
     *bar = (st_summary_bar){.title = title,

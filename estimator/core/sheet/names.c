@@ -32,29 +32,24 @@ static st_name_slot *find(const st_names *names, const char *name, size_t length
     }
 }
 
-static bool grow(st_names *names)
-{
-    st_names larger = {.arena = names->arena,
-                       .capacity = names->capacity == 0 ? 64 : names->capacity * 4,
-                       .count = names->count};
-    larger.slots = st_arena_alloc(names->arena, larger.capacity, sizeof(*larger.slots));
-    if (larger.slots == NULL)
-        return false;
-    for (size_t i = 0; i < names->capacity; i++) {
-        size_t at = names->slots[i].hash & (larger.capacity - 1);
-        while (names->slots[i].name != NULL && larger.slots[at].name != NULL)
-            at = (at + 1) & (larger.capacity - 1);
-        if (names->slots[i].name != NULL)
-            larger.slots[at] = names->slots[i];
-    }
-    *names = larger;
-    return true;
-}
-
 bool st_names_put(st_names *names, const char *name, size_t index)
 {
-    if (2 * (names->count + 1) > names->capacity && !grow(names))
-        return false;
+    if (2 * (names->count + 1) > names->capacity) {
+        st_names larger = {.arena = names->arena,
+                           .capacity = names->capacity == 0 ? 64 : names->capacity * 4,
+                           .count = names->count};
+        larger.slots = st_arena_alloc(names->arena, larger.capacity, sizeof(*larger.slots));
+        if (larger.slots == NULL)
+            return false;
+        for (size_t i = 0; i < names->capacity; i++) {
+            size_t at = names->slots[i].hash & (larger.capacity - 1);
+            while (names->slots[i].name != NULL && larger.slots[at].name != NULL)
+                at = (at + 1) & (larger.capacity - 1);
+            if (names->slots[i].name != NULL)
+                larger.slots[at] = names->slots[i];
+        }
+        *names = larger;
+    }
     size_t length = strlen(name);
     size_t hashed = hash(name, length);
     st_name_slot *slot = find(names, name, length, hashed);

@@ -41,13 +41,6 @@ typedef struct st_walk {
     st_status status; /* of the first error */
 } st_walk;
 
-static bool is_reference(const st_walk *walk, const st_expr *expr)
-{
-    if (walk->functions)
-        return expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
-    return expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
-}
-
 static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
 {
     if (!ST_APPEND(walk->arena, frame->references, frame->count, reference)) {
@@ -87,7 +80,12 @@ static void list_calls(st_walk *walk, const st_expr *expr, const st_expr *call, 
 
 static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
 {
-    if (is_reference(walk, expr))
+    bool is_reference;
+    if (walk->functions)
+        is_reference = expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
+    else
+        is_reference = expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
+    if (is_reference)
         add_reference(walk, frame, (st_reference){.node = expr->index, .expr = expr});
     if (expr->name_kind == ST_NAME_FUNCTION && walk->bindings != NULL) {
         const st_expr call = {

@@ -593,9 +593,9 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
     if (target == NULL || own->failed)
         return;
     size_t count = count_of(object, one);
-    if (one->kind == TEXT || one->kind == NEAR_TEXT)
+    if (one->kind == TEXT || one->kind == NEAR_TEXT) {
         point(own, at, (spot){KEPT, pack_text(own, target)});
-    else if (one->kind == SOURCE) {
+    } else if (one->kind == SOURCE) {
         const char *text_of_file = target;
         st_image_text source_one = {.word = (uint32_t)at.word, .file = 0};
         while (source_one.file < own->file_count &&
@@ -603,8 +603,9 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
             source_one.file++;
         own->failed = own->failed || at.where != COPIED || source_one.file == own->file_count ||
                       !ST_APPEND(own->arena, own->texts, own->text_count, source_one);
-    } else if (count > 0)
+    } else if (count > 0) {
         point(own, at, (spot){region_of(one->of), pack_objects(own, target, one->of, count)});
+    }
 }
 
 static void pack_fields(packer *own, const void *object, const record *of, spot at)
@@ -638,8 +639,18 @@ static void pack_fields(packer *own, const void *object, const record *of, spot 
     }
 }
 
-static bool list_steps(const packer *own, st_sheet_image *image)
+/* The regions in one piece. */
+static bool join(const packer *own, st_packed *packed)
 {
+    st_sheet_image *image = &packed->image;
+    size_t starts[REGIONS + 1] = {0};
+    for (size_t i = 0; i < REGIONS; i++)
+        starts[i + 1] = starts[i] + (own->regions[i].count + 1) / 2 * 2;
+    uintptr_t *items = st_arena_alloc(own->arena, starts[REGIONS], sizeof *items);
+    st_image_word *fixed = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *fixed);
+    bool *points = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *points);
+    if (items == NULL || fixed == NULL || points == NULL)
+        return false;
     const size_t count = own->regions[COPIED].count;
     uint16_t *steps = st_arena_alloc(own->arena, count + 1, sizeof *steps);
     size_t last = 0;
@@ -654,21 +665,6 @@ static bool list_steps(const packer *own, st_sheet_image *image)
         last = i;
     }
     image->steps = steps;
-    return true;
-}
-
-/* The regions in one piece. */
-static bool join(const packer *own, st_packed *packed)
-{
-    st_sheet_image *image = &packed->image;
-    size_t starts[REGIONS + 1] = {0};
-    for (size_t i = 0; i < REGIONS; i++)
-        starts[i + 1] = starts[i] + (own->regions[i].count + 1) / 2 * 2;
-    uintptr_t *items = st_arena_alloc(own->arena, starts[REGIONS], sizeof *items);
-    st_image_word *fixed = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *fixed);
-    bool *points = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *points);
-    if (items == NULL || fixed == NULL || points == NULL || !list_steps(own, image))
-        return false;
     for (region where = FIXED; where < REGIONS; where++) {
         memcpy(items + starts[where], own->regions[where].items,
                own->regions[where].count * sizeof *items);

@@ -227,37 +227,6 @@ static st_expr *parse_number(st_parser *parser)
     return finish(parser, expr, token.offset + token.length);
 }
 
-static st_expr *parse_arguments(st_parser *parser, const st_token *name, const char *text)
-{
-    st_expr *arguments[ST_EXPR_MAX_ARGUMENTS];
-    size_t count = 0;
-    advance(parser); /* the parenthesis */
-    while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
-        if (count == ST_EXPR_MAX_ARGUMENTS)
-            return fail(parser, parser->token.offset, ST_ERR_LIMIT,
-                        "the call has too many arguments" ST_EXPECTED "at most 64");
-        arguments[count] = parse_binary(parser, 1);
-        if (arguments[count] == NULL)
-            return NULL;
-        count++;
-        if (parser->token.kind == ST_TOKEN_CLOSE)
-            break;
-        if (parser->token.kind != ST_TOKEN_COMMA)
-            return unexpected(parser, "',' or ')' in the call's arguments");
-        advance(parser);
-    }
-    size_t end = parser->token.offset + parser->token.length;
-    advance(parser);
-    st_expr *expr = new_node(parser, ST_EXPR_CALL, name->offset, count);
-    if (expr == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        st_relative_set(&expr->children[i], arguments[i]);
-    st_relative_set(&expr->name_at, text);
-    expr->builtin = st_builtin_find(text);
-    return finish(parser, expr, end);
-}
-
 /*
  * The index behind a name, M[first, *]: lengthens the token by it and gives the name without
  * blanks, "M[first,*]". NULL for an error.
@@ -310,8 +279,35 @@ static st_expr *parse_name(st_parser *parser)
         return source[token.length] == '[' ? NULL : fail_memory(parser);
     parser->token = token;
     advance(parser);
-    if (parser->token.kind == ST_TOKEN_OPEN)
-        return parse_arguments(parser, &token, text);
+    if (parser->token.kind == ST_TOKEN_OPEN) {
+        st_expr *arguments[ST_EXPR_MAX_ARGUMENTS];
+        size_t count = 0;
+        advance(parser); /* the parenthesis */
+        while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
+            if (count == ST_EXPR_MAX_ARGUMENTS)
+                return fail(parser, parser->token.offset, ST_ERR_LIMIT,
+                            "the call has too many arguments" ST_EXPECTED "at most 64");
+            arguments[count] = parse_binary(parser, 1);
+            if (arguments[count] == NULL)
+                return NULL;
+            count++;
+            if (parser->token.kind == ST_TOKEN_CLOSE)
+                break;
+            if (parser->token.kind != ST_TOKEN_COMMA)
+                return unexpected(parser, "',' or ')' in the call's arguments");
+            advance(parser);
+        }
+        size_t end = parser->token.offset + parser->token.length;
+        advance(parser);
+        st_expr *argument_expr = new_node(parser, ST_EXPR_CALL, token.offset, count);
+        if (argument_expr == NULL)
+            return NULL;
+        for (size_t i = 0; i < count; i++)
+            st_relative_set(&argument_expr->children[i], arguments[i]);
+        st_relative_set(&argument_expr->name_at, text);
+        argument_expr->builtin = st_builtin_find(text);
+        return finish(parser, argument_expr, end);
+    }
     bool truth = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     st_expr *expr = new_node(parser, truth ? ST_EXPR_BOOL : ST_EXPR_NAME, token.offset, 0);
     if (expr == NULL)

@@ -72,20 +72,16 @@ const st_sheet_cell *st_sheet_find_cell(const st_sheet *sheet, const char *name)
     return st_names_get(&sheet->cell_names, name, &index) ? &sheet->cells[index] : NULL;
 }
 
-/* A member of the family of that very name, which itself is no cell; NULL: there is no such family.
- */
-static const char *member_of(const st_sheet *sheet, const char *name)
-{
-    for (size_t i = 0; i < sheet->cell_count; i++)
-        if (sheet->cell_members[i].family != NULL &&
-            strcmp(sheet->cell_members[i].family->name, name) == 0)
-            return sheet->cells[i].name;
-    return NULL;
-}
-
 const char *st_sheet_nearest(const st_sheet *sheet, const char *name)
 {
-    const char *member = member_of(sheet, name);
+    /* A member of the family of that very name, which itself is no cell. */
+    const char *member = NULL;
+    for (size_t i = 0; i < sheet->cell_count; i++)
+        if (sheet->cell_members[i].family != NULL &&
+            strcmp(sheet->cell_members[i].family->name, name) == 0) {
+            member = sheet->cells[i].name;
+            break;
+        }
     if (member != NULL)
         return member;
     /* Nearest of each kind first, then the nearest of these, without building one list. */

@@ -104,9 +104,9 @@ static void write_operand(const frame *own, const st_expr *expr, uint32_t side, 
     /* An argument of a call becomes an operand as written there. */
     const st_expr *behind_expr = st_expr_child(expr, side);
     while (behind_expr->kind == ST_EXPR_NAME && behind_expr->name_kind == ST_NAME_ARGUMENT &&
-           (from)->call != NULL) {
-        behind_expr = st_expr_child((from)->call, behind_expr->index);
-        from = (from)->outer;
+           from->call != NULL) {
+        behind_expr = st_expr_child(from->call, behind_expr->index);
+        from = from->outer;
     }
     const st_expr *operand = behind_expr;
     bool arithmetic = expr->op == ST_OPERATOR_PLUS || expr->op == ST_OPERATOR_MINUS ||

@@ -86,24 +86,18 @@ static st_status make_folders(const project *own, char *path)
     return ST_OK;
 }
 
-/* NULL when out of memory. */
-static const char *text_of(const project *own, size_t index)
-{
-    st_source source = {0};
-    bool is_filled = own->start->function != NULL && files[index].filled != NULL;
-    bool is_header = index == FILES - 1;
-    if (!st_file_embedded(is_filled ? files[index].filled : files[index].source, own->arena,
-                          &source))
-        return NULL;
-    return is_filled   ? st_plugin_function_file(source.text, own->start, own->name, own->arena)
-           : is_header ? source.text
-                       : renamed(own, source.text);
-}
-
 static st_status write_file(const project *own, size_t index)
 {
     const char *target = renamed(own, files[index].target);
-    const char *text = text_of(own, index);
+    const char *text = NULL;
+    st_source source = {0};
+    bool is_filled = own->start->function != NULL && files[index].filled != NULL;
+    bool is_header = index == FILES - 1;
+    if (st_file_embedded(is_filled ? files[index].filled : files[index].source, own->arena,
+                         &source))
+        text = is_filled   ? st_plugin_function_file(source.text, own->start, own->name, own->arena)
+               : is_header ? source.text
+                           : renamed(own, source.text);
     char *path = target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
     if (path == NULL || text == NULL)
         return st_out_of_memory(own->errors);
