@@ -95,24 +95,6 @@ void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)
     st_buffer_text(buffer, ")");
 }
 
-static void write_number(const st_expr *expr, st_buffer *buffer)
-{
-    const char *bracket = strchr(st_expr_name(expr), '[');
-    size_t length =
-        bracket == NULL ? strlen(st_expr_name(expr)) : (size_t)(bracket - st_expr_name(expr));
-    size_t exponent = strcspn(st_expr_name(expr), "eE");
-    if (exponent < length)
-        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, st_expr_name(expr),
-                         (int)(length - exponent - 1), st_expr_name(expr) + exponent + 1);
-    else
-        st_buffer_append(buffer, st_expr_name(expr), length);
-    if (bracket != NULL) {
-        st_buffer_text(buffer, "\\,\\mathrm{");
-        write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);
-        st_buffer_text(buffer, "}");
-    }
-}
-
 /* An operand, in parentheses where it binds weaker than `strength`. */
 static void write_operand(const st_expr *expr, int strength, st_buffer *buffer)
 {
@@ -257,9 +239,23 @@ static void write_call(const st_expr *call, st_buffer *buffer)
 static void write_expr(const st_expr *expr, st_buffer *buffer)
 {
     switch (expr->kind) {
-    case ST_EXPR_NUMBER:
-        write_number(expr, buffer);
+    case ST_EXPR_NUMBER: {
+        const char *bracket = strchr(st_expr_name(expr), '[');
+        size_t length =
+            bracket == NULL ? strlen(st_expr_name(expr)) : (size_t)(bracket - st_expr_name(expr));
+        size_t exponent = strcspn(st_expr_name(expr), "eE");
+        if (exponent < length)
+            st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, st_expr_name(expr),
+                             (int)(length - exponent - 1), st_expr_name(expr) + exponent + 1);
+        else
+            st_buffer_append(buffer, st_expr_name(expr), length);
+        if (bracket != NULL) {
+            st_buffer_text(buffer, "\\,\\mathrm{");
+            write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);
+            st_buffer_text(buffer, "}");
+        }
         break;
+    }
     case ST_EXPR_BOOL:
         st_buffer_printf(buffer, "\\mathrm{%s}", st_expr_name(expr));
         break;

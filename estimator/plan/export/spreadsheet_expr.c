@@ -129,38 +129,6 @@ static unsigned uses_of(const st_expr *body, uint32_t argument)
     return uses;
 }
 
-/* A call with the same value that was put in place not long ago; NULL: none. */
-static const st_piece *recall(const st_translator *own, uint32_t key)
-{
-    for (size_t i = 0; i < ST_LIVE_RECALLED; i++)
-        if (own->recent[i].key == key && own->recent[i].piece.text != NULL)
-            return &own->recent[i].piece;
-    return NULL;
-}
-
-static st_piece put_in_place(st_translator *own, const st_expr *expr, const st_piece_context *where,
-                             st_piece *arguments)
-{
-    const st_sheet_function *function = &own->sheet->functions[expr->index];
-    uint32_t *values = st_arena_alloc(own->arena, expr->child_count + 1u, sizeof(*values));
-    if (values == NULL || function->expr == NULL) {
-        own->failed = own->failed || values == NULL;
-        return st_piece_none;
-    }
-    for (uint32_t i = 0; i < expr->child_count; i++) {
-        bool twice = arguments[i].length > ST_LIVE_SHORT && !arguments[i].single &&
-                     uses_of(function->expr, i) > 1;
-        if (twice)
-            arguments[i] = take_out(own, st_expr_child(expr, i), where, arguments[i]);
-        values[i] = value_number(own, st_expr_child(expr, i), where);
-    }
-    st_piece_context inside = {.formula = function->formula,
-                               .function = function,
-                               .arguments = arguments,
-                               .values = values};
-    return st_translate(own, function->expr, &inside);
-}
-
 st_live_call *st_live_call_make(st_translator *own, const st_provider *provider,
                                 st_call_columns *columns)
 {
@@ -231,61 +199,41 @@ static st_piece translate_call(st_translator *own, const st_expr *expr,
     if (own->session.lowering.function_providers[expr->index] != NULL)
         return take_value(own, expr, where, operands);
     uint32_t key = value_number(own, expr, where);
-    const st_piece *known = recall(own, key);
+    /* A call with the same value that was put in place not long ago. */
+    const st_piece *known = NULL;
+    for (size_t i = 0; i < ST_LIVE_RECALLED; i++)
+        if (own->recent[i].key == key && own->recent[i].piece.text != NULL) {
+            known = &own->recent[i].piece;
+            break;
+        }
     if (known != NULL)
         return *known;
-    st_piece whole = put_in_place(own, expr, where, operands);
+    st_piece whole;
+    const st_sheet_function *function = &own->sheet->functions[expr->index];
+    uint32_t *values = st_arena_alloc(own->arena, expr->child_count + 1u, sizeof(*values));
+    if (values == NULL || function->expr == NULL) {
+        own->failed = own->failed || values == NULL;
+        whole = st_piece_none;
+    } else {
+        for (uint32_t i = 0; i < expr->child_count; i++) {
+            bool twice = operands[i].length > ST_LIVE_SHORT && !operands[i].single &&
+                         uses_of(function->expr, i) > 1;
+            if (twice)
+                operands[i] = take_out(own, st_expr_child(expr, i), where, operands[i]);
+            values[i] = value_number(own, st_expr_child(expr, i), where);
+        }
+        st_piece_context inside = {.formula = function->formula,
+                                   .function = function,
+                                   .arguments = operands,
+                                   .values = values};
+        whole = st_translate(own, function->expr, &inside);
+    }
     own->recent[own->recent_next] = (st_recent){key, whole};
     own->recent_next = (own->recent_next + 1) % ST_LIVE_RECALLED;
     return whole;
 }
 
 /* --- trees ----------------------------------------------------------------------------------- */
-
-static st_piece translate_name(st_translator *own, const st_expr *expr,
-                               const st_piece_context *where)
-{
-    st_piece named = st_piece_none;
-    switch (expr->name_kind) {
-    case ST_NAME_INPUT:
-        return st_piece_single(own, own->live->input_names[expr->index]);
-    case ST_NAME_CELL:
-        named = st_piece_single(own, own->live->cells[expr->index].name);
-        named.may_fail = own->may_fail[expr->index];
-        return named;
-    case ST_NAME_ARGUMENT:
-        assert(where->arguments != NULL); /* the checker finds arguments in functions alone */
-        return where->arguments[expr->index];
-    case ST_NAME_VALUE:
-        return st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", st_expr_name(expr)));
-    case ST_NAME_FUNCTION:
-    case ST_NAME_UNKNOWN:
-        break;
-    }
-    return named;
-}
-
-static st_piece translate_node(st_translator *own, const st_expr *expr,
-                               const st_piece_context *where)
-{
-    st_piece *operands = st_arena_alloc(own->arena, expr->child_count + 1u, sizeof(*operands));
-    if (operands == NULL) {
-        own->failed = true;
-        return st_piece_none;
-    }
-    for (uint32_t i = 0; i < expr->child_count; i++)
-        operands[i] = st_translate(own, st_expr_child(expr, i), where);
-    shorten(own, expr, where, operands);
-    switch (expr->kind) {
-    case ST_EXPR_UNARY:
-        return expr->op == ST_OPERATOR_NOT ? st_piece_call(own, "NOT", operands, 1)
-                                           : st_piece_negate(own, operands);
-    case ST_EXPR_BINARY:
-        return st_piece_binary(own, expr, operands);
-    default:
-        return translate_call(own, expr, where, operands);
-    }
-}
 
 st_piece st_translate(st_translator *own, const st_expr *expr, const st_piece_context *where)
 {
@@ -298,9 +246,44 @@ st_piece st_translate(st_translator *own, const st_expr *expr, const st_piece_co
         return st_piece_number(own, expr->number);
     case ST_EXPR_BOOL:
         return st_piece_single(own, expr->number == 0.0 ? "FALSE" : "TRUE");
-    case ST_EXPR_NAME:
-        return translate_name(own, expr, where);
-    default:
-        return translate_node(own, expr, where);
+    case ST_EXPR_NAME: {
+        st_piece named = st_piece_none;
+        switch (expr->name_kind) {
+        case ST_NAME_INPUT:
+            return st_piece_single(own, own->live->input_names[expr->index]);
+        case ST_NAME_CELL:
+            named = st_piece_single(own, own->live->cells[expr->index].name);
+            named.may_fail = own->may_fail[expr->index];
+            return named;
+        case ST_NAME_ARGUMENT:
+            assert(where->arguments != NULL); /* the checker finds arguments in functions alone */
+            return where->arguments[expr->index];
+        case ST_NAME_VALUE:
+            return st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", st_expr_name(expr)));
+        case ST_NAME_FUNCTION:
+        case ST_NAME_UNKNOWN:
+            break;
+        }
+        return named;
+    }
+    default: {
+        st_piece *operands = st_arena_alloc(own->arena, expr->child_count + 1u, sizeof(*operands));
+        if (operands == NULL) {
+            own->failed = true;
+            return st_piece_none;
+        }
+        for (uint32_t i = 0; i < expr->child_count; i++)
+            operands[i] = st_translate(own, st_expr_child(expr, i), where);
+        shorten(own, expr, where, operands);
+        switch (expr->kind) {
+        case ST_EXPR_UNARY:
+            return expr->op == ST_OPERATOR_NOT ? st_piece_call(own, "NOT", operands, 1)
+                                               : st_piece_negate(own, operands);
+        case ST_EXPR_BINARY:
+            return st_piece_binary(own, expr, operands);
+        default:
+            return translate_call(own, expr, where, operands);
+        }
+    }
     }
 }

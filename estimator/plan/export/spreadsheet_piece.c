@@ -151,20 +151,6 @@ static bool is_enumeration(const st_type *type)
     return type->kind == ST_TYPE_ENUM && type->enumeration != NULL;
 }
 
-static st_piece compare(st_translator *own, const st_expr *expr, const st_piece *operands)
-{
-    static const char *const signs[] = {
-        [ST_OPERATOR_EQUAL] = "=",   [ST_OPERATOR_UNEQUAL] = "<>",
-        [ST_OPERATOR_LESS] = "<",    [ST_OPERATOR_LESS_EQUAL] = "<=",
-        [ST_OPERATOR_GREATER] = ">", [ST_OPERATOR_GREATER_EQUAL] = ">="};
-    const st_type *type = st_expr_type(st_expr_child(expr, 0));
-    if (is_enumeration(type) && st_live_is_exact(own->live, type->enumeration)) {
-        st_piece equal = st_piece_call(own, "EXACT", operands, 2);
-        return expr->op == ST_OPERATOR_EQUAL ? equal : st_piece_call(own, "NOT", &equal, 1);
-    }
-    return infix(own, signs[expr->op], ST_BINDS_COMPARISON, operands);
-}
-
 static bool is_nonzero_literal(const st_expr *expr)
 {
     return expr->kind == ST_EXPR_NUMBER && expr->number != 0.0;
@@ -191,8 +177,18 @@ st_piece st_piece_binary(st_translator *own, const st_expr *expr, const st_piece
         whole = infix(own, "^", ST_BINDS_POWER, operands);
         whole.may_fail = true;
         return whole;
-    default:
-        return compare(own, expr, operands);
+    default: {
+        static const char *const signs[] = {
+            [ST_OPERATOR_EQUAL] = "=",   [ST_OPERATOR_UNEQUAL] = "<>",
+            [ST_OPERATOR_LESS] = "<",    [ST_OPERATOR_LESS_EQUAL] = "<=",
+            [ST_OPERATOR_GREATER] = ">", [ST_OPERATOR_GREATER_EQUAL] = ">="};
+        const st_type *type = st_expr_type(st_expr_child(expr, 0));
+        if (is_enumeration(type) && st_live_is_exact(own->live, type->enumeration)) {
+            st_piece equal = st_piece_call(own, "EXACT", operands, 2);
+            return expr->op == ST_OPERATOR_EQUAL ? equal : st_piece_call(own, "NOT", &equal, 1);
+        }
+        return infix(own, signs[expr->op], ST_BINDS_COMPARISON, operands);
+    }
     }
 }
 

@@ -20,29 +20,6 @@ static lxw_format *filled(st_book *book, lxw_color_t background, lxw_color_t ink
     return format;
 }
 
-static void make_formats(st_book *book)
-{
-    st_book_formats *formats = &book->formats;
-    formats->title = st_xlsx_format(book->file);
-    formats->section = st_xlsx_format(book->file);
-    formats->heading = filled(book, 0xD9E1F2, LXW_COLOR_BLACK);
-    formats->input = filled(book, 0xFFF2CC, LXW_COLOR_BLACK);
-    formats->assumed = filled(book, 0xFCE4D6, LXW_COLOR_BLACK);
-    formats->provided = filled(book, 0xE7E6E6, LXW_COLOR_BLACK);
-    formats->good = filled(book, 0xC6EFCE, 0x006100);
-    formats->bad = filled(book, 0xFFC7CE, 0x9C0006);
-    formats->warning = filled(book, 0xFFEB9C, 0x9C5700);
-    if (book->file->failed)
-        return;
-    const st_xlsx_library *lxw = &book->file->lxw;
-    lxw->format_set_bold(formats->title);
-    lxw->format_set_font_size(formats->title, 14);
-    lxw->format_set_bold(formats->section);
-    lxw->format_set_bold(formats->heading);
-    lxw->format_set_border(formats->input, LXW_BORDER_THIN);
-    lxw->format_set_border_color(formats->input, LXW_COLOR_SILVER);
-}
-
 static bool has_calls(const st_book *book, bool wanted)
 {
     size_t count = 0;
@@ -71,7 +48,25 @@ static st_status fill(st_book *book, const char *target, st_arena *arena, st_err
         status = st_xlsx_begin(book->file, target, false, arena, errors);
     if (status != ST_OK)
         return status;
-    make_formats(book);
+    st_book_formats *formats = &book->formats;
+    formats->title = st_xlsx_format(book->file);
+    formats->section = st_xlsx_format(book->file);
+    formats->heading = filled(book, 0xD9E1F2, LXW_COLOR_BLACK);
+    formats->input = filled(book, 0xFFF2CC, LXW_COLOR_BLACK);
+    formats->assumed = filled(book, 0xFCE4D6, LXW_COLOR_BLACK);
+    formats->provided = filled(book, 0xE7E6E6, LXW_COLOR_BLACK);
+    formats->good = filled(book, 0xC6EFCE, 0x006100);
+    formats->bad = filled(book, 0xFFC7CE, 0x9C0006);
+    formats->warning = filled(book, 0xFFEB9C, 0x9C5700);
+    if (!book->file->failed) {
+        const st_xlsx_library *lxw = &book->file->lxw;
+        lxw->format_set_bold(formats->title);
+        lxw->format_set_font_size(formats->title, 14);
+        lxw->format_set_bold(formats->section);
+        lxw->format_set_bold(formats->heading);
+        lxw->format_set_border(formats->input, LXW_BORDER_THIN);
+        lxw->format_set_border_color(formats->input, LXW_COLOR_SILVER);
+    }
     if (!book->file->failed) {
         static void (*const writers[])(st_book *) = {
             st_book_write_inputs,   st_book_write_cells, st_book_write_checks,
@@ -129,31 +124,28 @@ st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, 
     return status;
 }
 
-/* What an estimate without a job knows: defaults, and NaN for the rest. */
-static st_status make_template(const st_sheet *sheet, st_arena *arena, st_estimate *estimate,
-                               st_errors *errors)
-{
-    static const char *const none[] = {NULL};
-    const st_program_options options = {.outputs = none, .without_checks = true};
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &estimate->input_count);
-    st_bound_input *bound = st_arena_alloc(arena, estimate->input_count + 1, sizeof *bound);
-    double *values = st_arena_alloc(arena, estimate->input_count + 1, sizeof *values);
-    if (bound == NULL || values == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < estimate->input_count; i++) {
-        values[i] = inputs[i].has_default ? inputs[i].default_value : (double)NAN;
-        bound[i] = (st_bound_input){.input = &inputs[i], .value = values[i]};
-    }
-    estimate->sheet = sheet;
-    estimate->inputs = bound;
-    estimate->input_values = values;
-    return st_program_compile(sheet, &options, arena, &estimate->program, errors);
-}
-
 st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
                               st_errors *errors)
 {
     st_estimate estimate = {0};
-    st_status status = make_template(sheet, arena, &estimate, errors);
+    /* What an estimate without a job knows: defaults, and NaN for the rest. */
+    st_status status;
+    static const char *const none[] = {NULL};
+    const st_program_options options = {.outputs = none, .without_checks = true};
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &estimate.input_count);
+    st_bound_input *bound = st_arena_alloc(arena, estimate.input_count + 1, sizeof *bound);
+    double *values = st_arena_alloc(arena, estimate.input_count + 1, sizeof *values);
+    if (bound == NULL || values == NULL) {
+        status = st_out_of_memory(errors);
+    } else {
+        for (size_t i = 0; i < estimate.input_count; i++) {
+            values[i] = inputs[i].has_default ? inputs[i].default_value : (double)NAN;
+            bound[i] = (st_bound_input){.input = &inputs[i], .value = values[i]};
+        }
+        estimate.sheet = sheet;
+        estimate.inputs = bound;
+        estimate.input_values = values;
+        status = st_program_compile(sheet, &options, arena, &estimate.program, errors);
+    }
     return status == ST_OK ? make_twice(&estimate, NULL, arena, buffer, errors) : status;
 }

@@ -37,29 +37,24 @@ static void color_verdicts(st_book *book, st_spot spot, lxw_row_t last)
     st_book_color(book, spot, last, holds, book->formats.good);
 }
 
-/* Colours the value of an input or a cell while a check that reads it fails. */
-static void color_operand(st_book *book, const st_expr *name, const char *check, lxw_format *format)
-{
-    char *formula = st_arena_printf(book->file->arena, "=NOT(%s)", check);
-    bool is_input = name->name_kind == ST_NAME_INPUT;
-    st_spot spot = {is_input ? book->inputs : book->cells,
-                    is_input ? book->input_rows[name->index] : book->cell_rows[name->index],
-                    ST_BOOK_VALUE};
-    lxw_conditional_format rule = {
-        .type = LXW_CONDITIONAL_TYPE_FORMULA, .value_string = formula, .format = format};
-    if (formula == NULL) {
-        book->file->failed = true;
-        return;
-    }
-    st_book_rule(book, spot, spot.row, &rule);
-}
-
 static void color_operands(st_book *book, const st_expr *expr, const char *check,
                            lxw_format *format)
 {
     if (expr->kind == ST_EXPR_NAME &&
-        (expr->name_kind == ST_NAME_INPUT || expr->name_kind == ST_NAME_CELL))
-        color_operand(book, expr, check, format);
+        (expr->name_kind == ST_NAME_INPUT || expr->name_kind == ST_NAME_CELL)) {
+        /* Colours the value of an input or a cell while a check that reads it fails. */
+        char *formula = st_arena_printf(book->file->arena, "=NOT(%s)", check);
+        bool is_input = expr->name_kind == ST_NAME_INPUT;
+        st_spot spot = {is_input ? book->inputs : book->cells,
+                        is_input ? book->input_rows[expr->index] : book->cell_rows[expr->index],
+                        ST_BOOK_VALUE};
+        lxw_conditional_format rule = {
+            .type = LXW_CONDITIONAL_TYPE_FORMULA, .value_string = formula, .format = format};
+        if (formula == NULL)
+            book->file->failed = true;
+        else
+            st_book_rule(book, spot, spot.row, &rule);
+    }
     for (uint32_t i = 0; i < expr->child_count; i++)
         color_operands(book, st_expr_child(expr, i), check, format);
 }

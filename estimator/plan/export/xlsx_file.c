@@ -122,26 +122,26 @@ static int read_scratch(const char *path, st_buffer *bytes)
     return fault;
 }
 
-static st_status close_workbook(st_xlsx *file, st_errors *errors)
+st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
 {
+    size_t before = bytes->length;
+    st_status status;
     lxw_workbook *workbook = file->workbook;
     file->workbook = NULL;
     if (file->failed || errno == ENOMEM) {
         file->lxw.lxw_workbook_free(workbook);
-        return st_out_of_memory(errors);
+        status = st_out_of_memory(errors);
+    } else {
+        errno = 0;
+        lxw_error workbook_fault = file->lxw.workbook_close(workbook);
+        if (workbook_fault == LXW_NO_ERROR && errno != ENOMEM) {
+            status = ST_OK;
+        } else {
+            const char *reason =
+                errno != 0 ? strerror(errno) : file->lxw.lxw_strerror(workbook_fault);
+            status = cannot(file, reason, errors);
+        }
     }
-    errno = 0;
-    lxw_error fault = file->lxw.workbook_close(workbook);
-    if (fault == LXW_NO_ERROR && errno != ENOMEM)
-        return ST_OK;
-    const char *reason = errno != 0 ? strerror(errno) : file->lxw.lxw_strerror(fault);
-    return cannot(file, reason, errors);
-}
-
-st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
-{
-    size_t before = bytes->length;
-    st_status status = close_workbook(file, errors);
     if (status == ST_OK) {
         int fault = read_scratch(file->scratch, bytes);
         if (fault != 0)

@@ -61,27 +61,6 @@ static const st_heading provided_headings[] = {
 static const char current[] = "as provided";
 static const char stale[] = "stale: run steptime again";
 
-/* Whether every argument is what it was; "TRUE" for a value that depends on nothing. */
-static void write_state(st_book *book, const st_live_call *call, lxw_row_t row)
-{
-    st_buffer same = {0};
-    st_buffer_text(&same, "IF(AND(TRUE");
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
-        lxw_col_t column = (lxw_col_t)(ARGUMENTS + ARGUMENT_COLUMNS * i);
-        const char *then = st_book_address(book, NULL, row, (lxw_col_t)(column + 1));
-        const char *now = st_book_address(book, NULL, row, (lxw_col_t)(column + 2));
-        if (call->types[i]->kind == ST_TYPE_NUMBER)
-            st_buffer_printf(&same, ",ABS(%s-%s)<=1E-12*ABS(%s)", now, then, then);
-        else
-            st_buffer_printf(&same, ",%s=%s", now, then);
-    }
-    st_buffer_printf(&same, "),\"%s\",\"%s\")", current, stale);
-    const char *formula =
-        same.failed ? NULL : st_arena_copy(book->file->arena, same.data, same.length);
-    st_buffer_free(&same);
-    st_book_said(book, (st_spot){book->provided, row, STATE}, formula, current);
-}
-
 static void write_provided(st_book *book, const st_live *value, const char *what, lxw_row_t row)
 {
     st_spot base = {book->provided, row, PROVIDED_BASE};
@@ -109,7 +88,23 @@ static void write_provided(st_book *book, const st_live *value, const char *what
                       call->values[i], NULL);
         st_book_formula(book, now, call->formulas[i], call->types[i], call->values[i]);
     }
-    write_state(book, value->call, row);
+    const st_live_call *state_call = value->call;
+    st_buffer same = {0};
+    st_buffer_text(&same, "IF(AND(TRUE");
+    for (size_t i = 0; i < state_call->provider->argument_count; i++) {
+        lxw_col_t column = (lxw_col_t)(ARGUMENTS + ARGUMENT_COLUMNS * i);
+        const char *then = st_book_address(book, NULL, row, (lxw_col_t)(column + 1));
+        const char *now = st_book_address(book, NULL, row, (lxw_col_t)(column + 2));
+        if (state_call->types[i]->kind == ST_TYPE_NUMBER)
+            st_buffer_printf(&same, ",ABS(%s-%s)<=1E-12*ABS(%s)", now, then, then);
+        else
+            st_buffer_printf(&same, ",%s=%s", now, then);
+    }
+    st_buffer_printf(&same, "),\"%s\",\"%s\")", current, stale);
+    const char *formula =
+        same.failed ? NULL : st_arena_copy(book->file->arena, same.data, same.length);
+    st_buffer_free(&same);
+    st_book_said(book, (st_spot){book->provided, row, STATE}, formula, current);
 }
 
 void st_book_write_provided(st_book *book)

@@ -32,28 +32,6 @@ static const char *unit_of(const st_xlsx_column *column)
     return strcmp(unit, "1") == 0 ? "" : unit;
 }
 
-static void write_headings(const st_xlsx_table *table, copy *own)
-{
-    lxw_format *bold = st_xlsx_format(&own->file);
-    lxw_format *faint = st_xlsx_format(&own->file);
-    if (own->file.failed)
-        return;
-    const st_xlsx_library *lxw = &own->file.lxw;
-    lxw->format_set_bold(bold);
-    lxw->format_set_italic(faint);
-    lxw->format_set_bottom(faint, LXW_BORDER_THIN);
-    lxw->worksheet_freeze_panes(own->sheet, HEADINGS, 0);
-    for (size_t i = 0; i < table->layout.count; i++) {
-        const st_xlsx_column *column = &table->layout.columns[i];
-        lxw_col_t at = (lxw_col_t)i;
-        (void)lxw->worksheet_set_column(own->sheet, at, at, COLUMN_WIDTH, NULL);
-        st_xlsx_text(&own->file, own->sheet, 0, at, column->name, bold);
-    }
-    for (size_t i = 0; i < table->layout.count; i++)
-        st_xlsx_text(&own->file, own->sheet, 1, (lxw_col_t)i, unit_of(&table->layout.columns[i]),
-                     faint);
-}
-
 static st_status begin_copy(const st_xlsx_table *table, copy *own, const char *path,
                             st_arena *arena, st_errors *errors)
 {
@@ -61,8 +39,26 @@ static st_status begin_copy(const st_xlsx_table *table, copy *own, const char *p
     if (status != ST_OK)
         return status;
     own->sheet = st_xlsx_sheet(&own->file, sheet_name);
-    if (!own->file.failed)
-        write_headings(table, own);
+    if (!own->file.failed) {
+        lxw_format *bold = st_xlsx_format(&own->file);
+        lxw_format *faint = st_xlsx_format(&own->file);
+        if (!own->file.failed) {
+            const st_xlsx_library *lxw = &own->file.lxw;
+            lxw->format_set_bold(bold);
+            lxw->format_set_italic(faint);
+            lxw->format_set_bottom(faint, LXW_BORDER_THIN);
+            lxw->worksheet_freeze_panes(own->sheet, HEADINGS, 0);
+            for (size_t i = 0; i < table->layout.count; i++) {
+                const st_xlsx_column *column = &table->layout.columns[i];
+                lxw_col_t at = (lxw_col_t)i;
+                (void)lxw->worksheet_set_column(own->sheet, at, at, COLUMN_WIDTH, NULL);
+                st_xlsx_text(&own->file, own->sheet, 0, at, column->name, bold);
+            }
+            for (size_t i = 0; i < table->layout.count; i++)
+                st_xlsx_text(&own->file, own->sheet, 1, (lxw_col_t)i,
+                             unit_of(&table->layout.columns[i]), faint);
+        }
+    }
     st_xlsx_leave(&own->file);
     return ST_OK;
 }
@@ -140,25 +136,6 @@ static const char *axis_name(const st_xlsx_table *table, copy *own, size_t index
     return plain_name(own, column->name, unit_of(column));
 }
 
-static void add_line(const st_xlsx_table *table, copy *own, lxw_chart *drawn, size_t x, size_t y)
-{
-    const st_xlsx_library *lxw = &own->file.lxw;
-    lxw_row_t first = HEADINGS;
-    lxw_row_t last = (lxw_row_t)(table->rows > 0 ? table->rows + HEADINGS - 1 : HEADINGS);
-    lxw_chart_series *line = lxw->chart_add_series(drawn, NULL, NULL);
-    if (line == NULL) {
-        own->file.failed = true;
-        return;
-    }
-    lxw_col_t across = (lxw_col_t)x;
-    lxw_col_t up = (lxw_col_t)y;
-    lxw->chart_series_set_categories(line, sheet_name, first, across, last, across);
-    lxw->chart_series_set_values(line, sheet_name, first, up, last, up);
-    const char *name = axis_name(table, own, y);
-    if (name != NULL)
-        lxw->chart_series_set_name(line, name);
-}
-
 /* Numbers stand where they belong; texts and names stand side by side. */
 static void draw(const st_xlsx_table *table, copy *own, const st_xlsx_chart *chart)
 {
@@ -172,8 +149,24 @@ static void draw(const st_xlsx_table *table, copy *own, const st_xlsx_chart *cha
         own->file.failed = true;
         return;
     }
-    for (size_t i = 0; i < chart->line_count; i++)
-        add_line(table, own, drawn, chart->x, chart->lines[i]);
+    for (size_t i = 0; i < chart->line_count; i++) {
+        const size_t x = chart->x;
+        const size_t y = chart->lines[i];
+        lxw_row_t first = HEADINGS;
+        lxw_row_t last = (lxw_row_t)(table->rows > 0 ? table->rows + HEADINGS - 1 : HEADINGS);
+        lxw_chart_series *line = lxw->chart_add_series(drawn, NULL, NULL);
+        if (line == NULL) {
+            own->file.failed = true;
+            continue;
+        }
+        lxw_col_t line_across = (lxw_col_t)x;
+        lxw_col_t up = (lxw_col_t)y;
+        lxw->chart_series_set_categories(line, sheet_name, first, line_across, last, line_across);
+        lxw->chart_series_set_values(line, sheet_name, first, up, last, up);
+        const char *name = axis_name(table, own, y);
+        if (name != NULL)
+            lxw->chart_series_set_name(line, name);
+    }
     const char *title = plain_name(own, chart->title, "");
     const char *below = axis_name(table, own, chart->x);
     const char *beside = axis_name(table, own, chart->lines[0]);

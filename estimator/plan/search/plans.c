@@ -196,28 +196,6 @@ static bool allows_experts(const maker *self, double ranks)
     return ranks == 1 || (among && fits);
 }
 
-static bool allows_batch(const maker *self, double sequences)
-{
-    const st_plan_numbers *batch = &self->request->bases[ST_PLAN_BATCH];
-    bool allowed = batch->count == 0;
-    for (size_t i = 0; i < batch->count && !allowed; i++)
-        allowed = batch->values[i] == 0 ||
-                  divides(sequences * self->sizes[ST_PARAM_DP], batch->values[i]);
-    return allowed;
-}
-
-/* Where nothing is to be split, the stage of ZeRO is 0, whatever the software runs. */
-static bool allows_zero(const maker *self, double stage)
-{
-    const st_plan_request *request = self->request;
-    bool several = self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
-    bool staged = self->sizes[ST_PARAM_PP] > 1 && request->zero_with_stages != 0;
-    unsigned runs = staged ? request->zero_with_stages : request->zero;
-    if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free)
-        return stage == 0 || several;
-    return (runs >> (unsigned)stage & 1U) != 0;
-}
-
 static bool allows(const maker *self, st_plan_param param, double value)
 {
     switch (param) {
@@ -225,13 +203,27 @@ static bool allows(const maker *self, st_plan_param param, double value)
         return allows_chunks(self, value);
     case ST_PARAM_EP:
         return allows_experts(self, value);
-    case ST_PARAM_MICRO:
-        return allows_batch(self, value);
+    case ST_PARAM_MICRO: {
+        const st_plan_numbers *batch = &self->request->bases[ST_PLAN_BATCH];
+        bool allowed = batch->count == 0;
+        for (size_t i = 0; i < batch->count && !allowed; i++)
+            allowed = batch->values[i] == 0 ||
+                      divides(value * self->sizes[ST_PARAM_DP], batch->values[i]);
+        return allowed;
+    }
     case ST_PARAM_SEQUENCE: /* of one tensor rank there is nothing to divide, whoever holds it on */
         return value == 0 || self->sizes[ST_PARAM_TP] > 1 ||
                self->request->choices[ST_PARAM_SEQUENCE].held;
-    case ST_PARAM_ZERO:
-        return allows_zero(self, value);
+    case ST_PARAM_ZERO: {
+        /* Where nothing is to be split, the stage of ZeRO is 0, whatever the software runs. */
+        const st_plan_request *request = self->request;
+        bool several = self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
+        bool staged = self->sizes[ST_PARAM_PP] > 1 && request->zero_with_stages != 0;
+        unsigned runs = staged ? request->zero_with_stages : request->zero;
+        if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free)
+            return value == 0 || several;
+        return (runs >> (unsigned)value & 1U) != 0;
+    }
     default: /* sizes that the enumeration of shapes has chosen, and what suits every plan */
         return true;
     }
@@ -433,13 +425,6 @@ static st_status add_ends(maker *self, size_t layers, bool *given)
     return status;
 }
 
-static st_status add_even(maker *self)
-{
-    self->sizes[ST_PARAM_FIRST] = 0;
-    self->sizes[ST_PARAM_LAST] = 0;
-    return add_shape(self);
-}
-
 /* Stages alike, and where they cannot be so the ends that can; else the values that are wanted. */
 static st_status add_shapes(maker *self)
 {
@@ -453,8 +438,13 @@ static st_status add_shapes(maker *self)
         status = layers->values[i] > 0 ? add_ends(self, i, &given) : ST_OK;
         even = even || !given;
     }
-    if (first->free && last->free)
-        return status == ST_OK && even ? add_even(self) : status;
+    if (first->free && last->free) {
+        if (status != ST_OK || !even)
+            return status;
+        self->sizes[ST_PARAM_FIRST] = 0;
+        self->sizes[ST_PARAM_LAST] = 0;
+        return add_shape(self);
+    }
     for (size_t i = 0; i < first->count && status == ST_OK; i++) {
         for (size_t k = 0; k < last->count && status == ST_OK; k++) {
             self->sizes[ST_PARAM_FIRST] = first->values[i];
@@ -552,18 +542,6 @@ bool st_plan_divides(const st_plan_request *whole, const double bases[ST_PLAN_BA
     return true;
 }
 
-/* Layers that one chunk of a middle stage has at least as many of as each end goes without. */
-static bool has_near_ends(double layers, const double values[ST_PARAMS])
-{
-    double first = values[ST_PARAM_FIRST];
-    double last = values[ST_PARAM_LAST];
-    double middle = layers_of_stage(values[ST_PARAM_PP], layers, first, last);
-    double chunk = middle / values[ST_PARAM_VIRTUAL];
-    if (first == 0 && last == 0)
-        return true;
-    return values[ST_PARAM_PP] > 2 && middle - first <= chunk && middle - last <= chunk;
-}
-
 bool st_plan_runs(const st_plan_request *request, const double bases[ST_PLAN_BASES],
                   const double values[ST_PARAMS])
 {
@@ -572,7 +550,16 @@ bool st_plan_runs(const st_plan_request *request, const double bases[ST_PLAN_BAS
     bool whole = stages <= 1 || values[ST_PARAM_VIRTUAL] <= 1 || fmod(batches, stages) == 0;
     if (request->whole_groups && !whole)
         return false;
-    return !request->near_ends || has_near_ends(bases[ST_PLAN_LAYERS], values);
+    if (!request->near_ends)
+        return true;
+    /* Layers that one chunk of a middle stage has at least as many of as each end goes without. */
+    double first = values[ST_PARAM_FIRST];
+    double last = values[ST_PARAM_LAST];
+    double middle = layers_of_stage(values[ST_PARAM_PP], bases[ST_PLAN_LAYERS], first, last);
+    double chunk = middle / values[ST_PARAM_VIRTUAL];
+    if (first == 0 && last == 0)
+        return true;
+    return values[ST_PARAM_PP] > 2 && middle - first <= chunk && middle - last <= chunk;
 }
 
 /* --- what came near -------------------------------------------------------------------------- */

@@ -60,23 +60,21 @@ const st_found *st_rank_worst(const st_results *results)
 
 /* --- Pareto front ---------------------------------------------------------------------------- */
 
-static bool is_dominated(const st_results *results, const st_found *one, size_t place)
-{
-    if (place > 0 && results->front[place - 1].front[1] <= one->front[1])
-        return true;
-    const st_found *other = &results->front[place];
-    if (place == results->front_count || other->front[0] != one->front[0])
-        return false;
-    return other->front[1] < one->front[1] ||
-           (other->front[1] == one->front[1] && other->row <= one->row);
-}
-
 void st_rank_add_front(st_results *results, const st_found *one)
 {
     /* The first point whose first cell is not below that of `one`. */
     size_t place = 0;
     ST_BISECT(place, results->front_count, results->front[middle].front[0] < one->front[0]);
-    if (is_dominated(results, one, place))
+    bool is_dominated = true;
+    if (place <= 0 || !(results->front[place - 1].front[1] <= one->front[1])) {
+        const st_found *other = &results->front[place];
+        if (place == results->front_count || other->front[0] != one->front[0])
+            is_dominated = false;
+        else
+            is_dominated = other->front[1] < one->front[1] ||
+                           (other->front[1] == one->front[1] && other->row <= one->row);
+    }
+    if (is_dominated)
         return;
     st_found *front = results->front;
     size_t end = place;

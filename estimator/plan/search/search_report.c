@@ -150,46 +150,6 @@ static st_status estimate_plan(const st_paths *paths, const st_search *search, s
     return status == ST_ERR_MEMORY ? status : ST_OK;
 }
 
-/* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
-static st_status explain_miss(const st_paths *paths, st_search_view *view)
-{
-    const st_search *search = view->search;
-    st_arena *arena = search->space->arena;
-    st_errors *faults = st_errors_create();
-    view->miss = "";
-    st_status status =
-        faults != NULL ? estimate_plan(paths, search, view->result->found.nearest.row, true, faults)
-                       : ST_ERR_MEMORY;
-    for (size_t i = 0; status == ST_OK && i < st_errors_size(faults); i++) {
-        const st_error *error = st_errors_at(faults, i);
-        view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
-        if (error->severity != ST_SEVERITY_WARNING)
-            st_text_add(arena, &view->miss, "; ", "%s", error->message);
-    }
-    st_errors_destroy(faults);
-    if (view->miss != NULL && view->miss[0] == '\0')
-        view->miss = st_reason_text(search->space, st_reason_infeasible(search->space));
-    return status == ST_OK && view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
-/* What the sheet's checks warn of in the first plan: its rank is no better than their cause. */
-static st_status tell_warnings(const st_paths *paths, const st_search_view *view, st_errors *errors)
-{
-    st_errors *told = st_errors_create();
-    st_status status = told == NULL ? ST_ERR_MEMORY
-                       : view->ranked_count == 0
-                           ? ST_OK
-                           : estimate_plan(paths, view->search, view->ranked[0].row, false, told);
-    for (size_t i = 0; status == ST_OK && i < st_errors_size(told); i++) {
-        const st_error *one = st_errors_at(told, i);
-        if (one->severity == ST_SEVERITY_WARNING && one->status == ST_ERR_CHECK)
-            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, one->place, "plan 1: %s",
-                      one->message);
-    }
-    st_errors_destroy(told);
-    return status;
-}
-
 /* Of a search that found nothing: the plan that is nearest to fitting, or what does not divide. */
 static st_status compute_nearest(const st_paths *paths, st_search_view *view)
 {
@@ -197,7 +157,26 @@ static st_status compute_nearest(const st_paths *paths, st_search_view *view)
     const st_results *found = &view->result->found;
     if (found->has_nearest) {
         st_status status = compute(view, &found->nearest, 1, &view->nearest);
-        return status == ST_OK ? explain_miss(paths, view) : status;
+        if (status != ST_OK)
+            return status;
+        /* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
+        st_arena *arena = search->space->arena;
+        st_errors *faults = st_errors_create();
+        view->miss = "";
+        st_status miss_status =
+            faults != NULL
+                ? estimate_plan(paths, search, view->result->found.nearest.row, true, faults)
+                : ST_ERR_MEMORY;
+        for (size_t i = 0; miss_status == ST_OK && i < st_errors_size(faults); i++) {
+            const st_error *error = st_errors_at(faults, i);
+            view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
+            if (error->severity != ST_SEVERITY_WARNING)
+                st_text_add(arena, &view->miss, "; ", "%s", error->message);
+        }
+        st_errors_destroy(faults);
+        if (view->miss != NULL && view->miss[0] == '\0')
+            view->miss = st_reason_text(search->space, st_reason_infeasible(search->space));
+        return miss_status == ST_OK && view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
     }
     if (search->plans.count > 0 || !search->plans.miss.given)
         return ST_OK;
@@ -241,8 +220,22 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     if (status == ST_OK)
         status = compute_nearest(paths, view);
-    if (status == ST_OK)
-        status = tell_warnings(paths, view, errors);
+    if (status == ST_OK) {
+        /* What the sheet's checks warn of in the first plan: its rank is no better than their
+         * cause. */
+        st_errors *told = st_errors_create();
+        status = told == NULL ? ST_ERR_MEMORY
+                 : view->ranked_count == 0
+                     ? ST_OK
+                     : estimate_plan(paths, view->search, view->ranked[0].row, false, told);
+        for (size_t i = 0; status == ST_OK && i < st_errors_size(told); i++) {
+            const st_error *one = st_errors_at(told, i);
+            if (one->severity == ST_SEVERITY_WARNING && one->status == ST_ERR_CHECK)
+                st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, one->place, "plan 1: %s",
+                          one->message);
+        }
+        st_errors_destroy(told);
+    }
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
     return status;

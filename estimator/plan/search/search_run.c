@@ -101,22 +101,6 @@ static void run_blocks(runner *self)
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-static bool make_workers(runner *self)
-{
-    uint64_t blocks = self->search->rows / ST_SPACE_BLOCK + 1;
-    self->threads = st_threads(self->search->request.threads);
-    if (blocks < (uint64_t)self->threads)
-        self->threads = (int)blocks;
-    self->workers = calloc((size_t)self->threads, sizeof *self->workers);
-    self->found = calloc((size_t)self->threads, sizeof *self->found);
-    bool good = self->workers != NULL && self->found != NULL;
-    for (int i = 0; good && i < self->threads; i++) {
-        self->workers[i] = st_search_worker_create(self->search);
-        good = self->workers[i] != NULL && make_results(self->search, &self->found[i]);
-    }
-    return good;
-}
-
 /* --- processes ------------------------------------------------------------------------------- */
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -165,7 +149,18 @@ static st_status run_exhaustive(runner *self, st_search_result *result)
 {
     const st_search *search = self->search;
     st_results *found = &result->found;
-    if (!make_workers(self) || !make_results(search, found))
+    uint64_t blocks = self->search->rows / ST_SPACE_BLOCK + 1;
+    self->threads = st_threads(self->search->request.threads);
+    if (blocks < (uint64_t)self->threads)
+        self->threads = (int)blocks;
+    self->workers = calloc((size_t)self->threads, sizeof *self->workers);
+    self->found = calloc((size_t)self->threads, sizeof *self->found);
+    bool good = self->workers != NULL && self->found != NULL;
+    for (int i = 0; good && i < self->threads; i++) {
+        self->workers[i] = st_search_worker_create(self->search);
+        good = self->workers[i] != NULL && make_results(self->search, &self->found[i]);
+    }
+    if (!good || !make_results(search, found))
         return ST_ERR_MEMORY;
     st_status status = run_pass(self, found);
     result->own_done = self->own_done;

@@ -56,21 +56,6 @@ static const char *limit_of(const st_sheet *sheet, const char *cell)
     return NULL;
 }
 
-static st_status make_space(picture *self, const st_paths *paths, st_errors *errors)
-{
-    const st_search *search = self->view->search;
-    const st_sheet *sheet = search->space->sheet;
-    const char **cells = st_arena_alloc(search->space->arena, SIDES + 1, sizeof *cells);
-    if (cells == NULL)
-        return st_out_of_memory(errors);
-    cells[UP] = search->request.front[UP];
-    cells[ACROSS] = search->request.front[ACROSS];
-    cells[SIDES] = limit_of(sheet, cells[ACROSS]);
-    self->has_limit = cells[SIDES] != NULL;
-    return st_search_with_cells(paths, search, cells, SIDES + (self->has_limit ? 1 : 0),
-                                &self->search, errors);
-}
-
 static void add_point(picture *self, const point *one)
 {
     if (!isfinite(one->at[UP]) || !isfinite(one->at[ACROSS]) || !(one->at[UP] > 0) ||
@@ -294,7 +279,20 @@ st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_bu
                         st_errors *errors)
 {
     picture self = {.view = view, .svg = svg};
-    st_status status = make_space(&self, paths, errors);
+    st_status status;
+    const st_search *space_search = self.view->search;
+    const st_sheet *sheet = space_search->space->sheet;
+    const char **cells = st_arena_alloc(space_search->space->arena, SIDES + 1, sizeof *cells);
+    if (cells == NULL) {
+        status = st_out_of_memory(errors);
+    } else {
+        cells[UP] = space_search->request.front[UP];
+        cells[ACROSS] = space_search->request.front[ACROSS];
+        cells[SIDES] = limit_of(sheet, cells[ACROSS]);
+        self.has_limit = cells[SIDES] != NULL;
+        status = st_search_with_cells(paths, space_search, cells, SIDES + (self.has_limit ? 1 : 0),
+                                      &self.search, errors);
+    }
     if (status != ST_OK)
         return status;
     /* Of all plans of the space, or as many as the picture takes. */

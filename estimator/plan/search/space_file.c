@@ -327,17 +327,15 @@ static bool is_option(const char *option, const char *file)
                                          strcmp(option + length, file + length) == 0);
 }
 
-static const st_space_place *find_place(const st_space_file *space, const char *file)
-{
-    for (size_t i = 0; file != NULL && i < space->place_count; i++)
-        if (is_option(space->places[i].option, file))
-            return &space->places[i];
-    return NULL;
-}
-
 bool st_space_file_place(const void *space, st_errors *errors, st_error *error)
 {
-    const st_space_place *found = find_place(space, error->place.file);
+    const st_space_place *found = NULL;
+    const st_space_file *place_space = space;
+    for (size_t i = 0; error->place.file != NULL && i < place_space->place_count; i++)
+        if (is_option(place_space->places[i].option, error->place.file)) {
+            found = &place_space->places[i];
+            break;
+        }
     size_t column = error->place.column > 0 ? (size_t)error->place.column - 1 : 0;
     (void)errors;
     if (found != NULL)

@@ -103,28 +103,24 @@ static void find_runs(st_search_worker *self, uint64_t first, size_t rows)
     self->space->run_count = count;
 }
 
-static void fill_from(st_search_worker *self, uint64_t first, size_t rows)
-{
-    const st_search *search = self->search;
-    if (search->rows != search->total) {
-        for (size_t row = 0; row < rows; row++)
-            self->picks[row] = st_search_pick(search, first + row);
-        fill_picks(self, rows);
-        return;
-    }
-    st_space_fill(self->space, first, rows);
-    for (size_t row = 0; self->plans != NULL && row < rows; row++)
-        self->plans[row] = (first + row) / search->space->total;
-    st_plans_fill(&search->plans, search->space->total, first, rows, self->columns);
-    if (self->runs != NULL)
-        find_runs(self, first, rows);
-}
-
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
                                        uint64_t first, size_t rows)
 {
     if (picks == NULL) {
-        fill_from(self, first, rows);
+        const st_search *fill_search = self->search;
+        if (fill_search->rows != fill_search->total) {
+            for (size_t row = 0; row < rows; row++)
+                self->picks[row] = st_search_pick(fill_search, first + row);
+            fill_picks(self, rows);
+        } else {
+            st_space_fill(self->space, first, rows);
+            for (size_t row = 0; self->plans != NULL && row < rows; row++)
+                self->plans[row] = (first + row) / fill_search->space->total;
+            st_plans_fill(&fill_search->plans, fill_search->space->total, first, rows,
+                          self->columns);
+            if (self->runs != NULL)
+                find_runs(self, first, rows);
+        }
     } else {
         memcpy(self->picks, picks, rows * sizeof *picks);
         fill_picks(self, rows);
@@ -265,28 +261,25 @@ static bool add_columns(st_search_worker *self)
     return true;
 }
 
-static bool prepare(st_search_worker *self)
-{
-    st_arena *arena = self->space->arena;
-    self->picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->picks);
-    if (!self->search->node_size.given && self->search->space->variant_count == 1)
-        self->runs = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->runs);
-    if (st_search_has_infeasible(self->search)) {
-        self->plans = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->plans);
-        self->infeasible = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->infeasible);
-        self->space->infeasible = self->infeasible;
-    }
-    return !st_arena_failed(arena) && add_columns(self);
-}
-
 st_search_worker *st_search_worker_create(const st_search *search)
 {
     st_space_worker *space = st_space_worker_create(search->space);
     st_search_worker *made = space != NULL ? st_arena_alloc(space->arena, 1, sizeof *made) : NULL;
     if (made != NULL)
         *made = (st_search_worker){.search = search, .space = space};
-    if (made != NULL && prepare(made))
-        return made;
+    if (made != NULL) {
+        st_arena *arena = made->space->arena;
+        made->picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->picks);
+        if (!made->search->node_size.given && made->search->space->variant_count == 1)
+            made->runs = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->runs);
+        if (st_search_has_infeasible(made->search)) {
+            made->plans = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->plans);
+            made->infeasible = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *made->infeasible);
+            made->space->infeasible = made->infeasible;
+        }
+        if (!st_arena_failed(arena) && add_columns(made))
+            return made;
+    }
     st_space_worker_destroy(space);
     return NULL;
 }

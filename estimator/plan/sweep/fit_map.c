@@ -89,38 +89,6 @@ static void fill_cell(const void *context, size_t index, st_node *node)
     st_put_number(node, "missing_gib", cell->missing_bytes * one);
 }
 
-static void say_table(const st_fit_map *map, st_node *root, st_arena *arena)
-{
-    size_t columns = map->count[1] + 1;
-    st_table_column *heads = st_arena_alloc(arena, columns, sizeof *heads);
-    st_buffer keys = {0};
-    st_node *list = st_put_list(root, ".rows");
-    if (heads == NULL)
-        return;
-    heads[0].title = map->keys[0];
-    st_buffer_text(&keys, "name");
-    for (size_t i = 1; i < columns; i++) {
-        heads[i].title = map->texts[1][i - 1];
-        heads[i].right = true;
-        st_buffer_printf(&keys, ",.c%zu", i);
-    }
-    for (size_t row = 0; row < map->count[0]; row++) {
-        st_node *node = st_put_line_map(list, NULL);
-        st_put_text(node, "name", map->texts[0][row]);
-        for (size_t i = 1; i < columns; i++) {
-            char text[ST_QUANTITY_TEXT + 16];
-            const st_map_cell *cell = &map->cells[row * map->count[1] + i - 1];
-            st_put_text(node, st_arena_printf(arena, ".c%zu", i),
-                        cell_text(map, cell, text, sizeof text));
-        }
-    }
-    st_say(root, "\n%s down, %s across\n", map->keys[0], map->keys[1]);
-    const char *names = keys.data != NULL ? st_arena_copy(arena, keys.data, keys.length) : NULL;
-    if (names != NULL)
-        st_table_show(st_say_table(root, heads, columns, 2), list, names);
-    st_buffer_free(&keys);
-}
-
 void st_fit_map_put(const st_fit_map *map, st_result *result)
 {
     st_arena *arena = map->arena;
@@ -134,7 +102,34 @@ void st_fit_map_put(const st_fit_map *map, st_result *result)
     st_say(root,
            "job   %s\ngoal  %s of the best plan that fits, or the memory that the nearest lacks\n",
            map->job, map->goal);
-    say_table(map, root, arena);
+    size_t columns = map->count[1] + 1;
+    st_table_column *heads = st_arena_alloc(arena, columns, sizeof *heads);
+    st_buffer keys = {0};
+    st_node *list = st_put_list(root, ".rows");
+    if (heads != NULL) {
+        heads[0].title = map->keys[0];
+        st_buffer_text(&keys, "name");
+        for (size_t i = 1; i < columns; i++) {
+            heads[i].title = map->texts[1][i - 1];
+            heads[i].right = true;
+            st_buffer_printf(&keys, ",.c%zu", i);
+        }
+        for (size_t row = 0; row < map->count[0]; row++) {
+            st_node *node = st_put_line_map(list, NULL);
+            st_put_text(node, "name", map->texts[0][row]);
+            for (size_t i = 1; i < columns; i++) {
+                char text[ST_QUANTITY_TEXT + 16];
+                const st_map_cell *cell = &map->cells[row * map->count[1] + i - 1];
+                st_put_text(node, st_arena_printf(arena, ".c%zu", i),
+                            cell_text(map, cell, text, sizeof text));
+            }
+        }
+        st_say(root, "\n%s down, %s across\n", map->keys[0], map->keys[1]);
+        const char *names = keys.data != NULL ? st_arena_copy(arena, keys.data, keys.length) : NULL;
+        if (names != NULL)
+            st_table_show(st_say_table(root, heads, columns, 2), list, names);
+        st_buffer_free(&keys);
+    }
     st_result_csv(result, "map", "row,column,fits,value,memory_gib,missing_gib");
 }
 

@@ -150,23 +150,6 @@ static const char *axis_title(const drawing *self, size_t axis, char *text, size
     return text;
 }
 
-static void draw_frame(const drawing *self)
-{
-    char text[512];
-    const st_svg_point corners[4] = {{LEFT, TOP},
-                                     {LEFT, TOP + self->height},
-                                     {LEFT + self->width, TOP + self->height},
-                                     {LEFT + self->width, TOP}};
-    for (size_t i = 0; i < 4; i++)
-        st_svg_line(self->buffer, corners[i], corners[(i + 1) % 4], "grid");
-    label_across(self);
-    label(self, LEFT + self->width / 2, HEIGHT - 14, "middle",
-          axis_title(self, self->plot->x, text, sizeof text));
-    label(self, 20, TOP + self->height / 2, "middle upwards",
-          self->plot->y == SIZE_MAX ? self->plot->space->cells[self->plot->cell]
-                                    : axis_title(self, self->plot->y, text, sizeof text));
-}
-
 static const char *value_text(const drawing *self, double value, char *text, size_t size)
 {
     return st_type_format(self->plot->space->types[self->plot->cell], value, ST_STYLE_SCALED, text,
@@ -345,8 +328,22 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
         draw_lines(&self);
     else
         draw_map(&self);
-    if (self.places != NULL)
-        draw_frame(&self);
+    if (self.places != NULL) {
+        char frame_text[512];
+        const st_svg_point corners[4] = {{LEFT, TOP},
+                                         {LEFT, TOP + self.height},
+                                         {LEFT + self.width, TOP + self.height},
+                                         {LEFT + self.width, TOP}};
+        for (size_t i = 0; i < 4; i++)
+            st_svg_line(self.buffer, corners[i], corners[(i + 1) % 4], "grid");
+        label_across(&self);
+        label(&self, LEFT + self.width / 2, HEIGHT - 14, "middle",
+              axis_title(&self, self.plot->x, frame_text, sizeof frame_text));
+        label(&self, 20, TOP + self.height / 2, "middle upwards",
+              self.plot->y == SIZE_MAX
+                  ? self.plot->space->cells[self.plot->cell]
+                  : axis_title(&self, self.plot->y, frame_text, sizeof frame_text));
+    }
     free(self.places);
     st_svg_end(buffer);
 }

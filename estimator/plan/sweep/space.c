@@ -67,14 +67,6 @@ static st_status explain_faults(st_space *space, st_errors *errors)
     return status;
 }
 
-static st_status copy_errors(const st_errors *from, st_errors *to)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < st_errors_size(from); i++)
-        st_note(&status, st_errors_add(to, st_errors_at(from, i)));
-    return status;
-}
-
 static st_status read_axes(st_space *space, st_errors *errors)
 {
     const st_space_request *request = &space->request;
@@ -99,7 +91,10 @@ static st_status read_axes(st_space *space, st_errors *errors)
     } else if (explain_faults(space, errors) != ST_OK) {
         st_errors_clear(faults); /* the sheet knew better what was meant */
     }
-    (void)copy_errors(faults, errors);
+    st_status error_status = ST_OK;
+    for (size_t i = 0; i < st_errors_size(faults); i++)
+        st_note(&error_status, st_errors_add(errors, st_errors_at(faults, i)));
+    (void)error_status;
     st_errors_destroy(faults);
     return status;
 }

@@ -200,8 +200,9 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
                         : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
                                    "'steptime compare --refine A|B' shows plugins side by side"
                                  : "");
-        } else if (key != NULL && key->kind != ST_KEY_TEXT)
+        } else if (key != NULL && key->kind != ST_KEY_TEXT) {
             checked = st_axis_numbers(&space->axes[i].axis, NULL, space->arena, &unused, errors);
+        }
         status = status == ST_OK ? checked : status;
     }
     return status;
@@ -532,23 +533,6 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     return ST_OK;
 }
 
-static st_status count_variants(st_space *space, st_errors *errors)
-{
-    space->variant_count = 1;
-    for (size_t i = space->axis_count; i-- > 0;) {
-        st_space_axis *axis = &space->axes[i];
-        if (!is_for_program(&axis->axis) && axis->variant_stride == 0)
-            continue;
-        axis->variant_stride = space->variant_count;
-        if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count)
-            return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
-                           "too many orders of ranks, layer lists and values that plugins "
-                           "read" ST_EXPECTED "at most 1000 combinations");
-        space->variant_count *= axis->axis.count;
-    }
-    return ST_OK;
-}
-
 st_status st_space_make_variants(st_space *space, st_errors *errors)
 {
     /* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
@@ -562,8 +546,22 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
         if (status == ST_OK)
             status = name_plugins(space, &estimate, errors);
     }
-    if (status == ST_OK)
-        status = count_variants(space, errors);
+    if (status == ST_OK) {
+        space->variant_count = 1;
+        for (size_t i = space->axis_count; i-- > 0;) {
+            st_space_axis *axis = &space->axes[i];
+            if (!is_for_program(&axis->axis) && axis->variant_stride == 0)
+                continue;
+            axis->variant_stride = space->variant_count;
+            if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
+                status = st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
+                                 "too many orders of ranks, layer lists and values that plugins "
+                                 "read" ST_EXPECTED "at most 1000 combinations");
+                break;
+            }
+            space->variant_count *= axis->axis.count;
+        }
+    }
     if (status != ST_OK)
         return status;
     static const char *const keys[ST_SPACE_ORDER_GROUPS] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_CP,

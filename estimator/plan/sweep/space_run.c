@@ -21,25 +21,6 @@ static double **make_columns(const st_space_worker *worker, size_t count)
 /* Nothing before the last run's inputs has changed. */
 enum { UNCHANGED = ST_AXES_MAX + 1, LEAST_PIECE = 128 };
 
-/*
- * The innermost axes that together make a piece worth its overhead vary within it; all others stand
- * still, and what depends on them alone is computed when they move. In samples, zipped axes and
- * where programs change from row to row everything varies.
- */
-static void choose_pace(st_space_worker *worker)
-{
-    const st_space *space = worker->space;
-    bool flat = space->request.zip || space->rows != space->total || space->variant_count > 1;
-    worker->inner = flat ? 0 : space->axis_count;
-    worker->piece_rows = flat ? UINT64_MAX : 1;
-    while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
-        const st_space_axis *axis = &space->axes[--worker->inner];
-        worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
-    }
-    if (worker->inner == 0)
-        worker->piece_rows = UINT64_MAX;
-}
-
 static size_t workspace_count(const st_space *space)
 {
     return space->variant_count * (space->replayed != NULL ? 2 : 1);
@@ -170,17 +151,6 @@ static unsigned move_slow(st_space_worker *worker, size_t first)
     return level;
 }
 
-static bool add_driven(st_space_worker *worker)
-{
-    const st_space *space = worker->space;
-    for (size_t i = 0; i < space->driven_count; i++) {
-        const st_driven *driven = &space->driven[i];
-        if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL)
-            return false;
-    }
-    return true;
-}
-
 /* What holds rows: inputs, digits, results and failures. */
 static void make_rows(st_space_worker *worker)
 {
@@ -204,7 +174,20 @@ static void make_rows(st_space_worker *worker)
 
 static bool make_all(st_space_worker *worker)
 {
-    choose_pace(worker);
+    /* The innermost axes that together make a piece worth its overhead vary within it; all
+     * others stand still, and what depends on them alone is computed when they move. In samples,
+     * zipped axes and where programs change from row to row everything varies. */
+    const st_space *pace_space = worker->space;
+    bool flat = pace_space->request.zip || pace_space->rows != pace_space->total ||
+                pace_space->variant_count > 1;
+    worker->inner = flat ? 0 : pace_space->axis_count;
+    worker->piece_rows = flat ? UINT64_MAX : 1;
+    while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
+        const st_space_axis *axis = &pace_space->axes[--worker->inner];
+        worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
+    }
+    if (worker->inner == 0)
+        worker->piece_rows = UINT64_MAX;
     /* What holds inputs and where results go. */
     const st_space *list_space = worker->space;
     st_arena *arena = worker->arena;
@@ -242,7 +225,12 @@ static bool make_all(st_space_worker *worker)
             .failed = checks[i].warning || i < silent ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
-    return add_driven(worker);
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL)
+            return false;
+    }
+    return true;
 }
 
 st_space_worker *st_space_worker_create(const st_space *space)
@@ -308,20 +296,6 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
         if (follows != 0)
             memcpy(worker->digits[axis], worker->digits[follows - 1],
                    rows * sizeof *worker->digits[axis]);
-    }
-}
-
-static void find_digits(st_space_worker *worker, uint64_t first, size_t rows)
-{
-    const st_space *space = worker->space;
-    if (!space->request.zip && space->rows == space->total) {
-        count_digits(worker, first, rows);
-        return;
-    }
-    for (size_t row = 0; row < rows; row++) {
-        uint64_t pick = st_space_pick(space, first + row);
-        for (size_t axis = 0; axis < space->axis_count; axis++)
-            worker->digits[axis][row] = st_space_digit(space, axis, pick);
     }
 }
 
@@ -558,20 +532,21 @@ bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t 
     return one->order != NULL && order_lacks(worker, one, row);
 }
 
-static bool has_orders(const st_space *space)
-{
-    for (size_t i = 0; i < space->variant_count; i++)
-        if (space->variants[i].order != NULL)
-            return true;
-    return false;
-}
-
 void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows)
 {
     worker->rows = rows;
     worker->first = first;
     worker->scattered = false;
-    find_digits(worker, first, rows);
+    const st_space *space = worker->space;
+    if (!space->request.zip && space->rows == space->total) {
+        count_digits(worker, first, rows);
+    } else {
+        for (size_t row = 0; row < rows; row++) {
+            uint64_t pick = st_space_pick(space, first + row);
+            for (size_t axis = 0; axis < space->axis_count; axis++)
+                worker->digits[axis][row] = st_space_digit(space, axis, pick);
+        }
+    }
     fill_inputs(worker, rows);
 }
 
@@ -628,7 +603,13 @@ void st_space_compute(st_space_worker *worker, size_t rows)
             provider <= refusal_space->plugin_count)
             worker->reasons[row] = (uint32_t)st_reason_refused(refusal_space, provider - 1);
     }
-    if (has_orders(space)) {
+    bool has_orders = false;
+    for (size_t i = 0; i < space->variant_count; i++)
+        if (space->variants[i].order != NULL) {
+            has_orders = true;
+            break;
+        }
+    if (has_orders) {
         const st_space *order_space = worker->space;
         for (size_t row = 0; row < rows; row++) {
             const st_variant *variant =

@@ -29,43 +29,11 @@ static const char *cell_unit(const st_type *type)
     return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
 }
 
-static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
-{
-    for (size_t i = 0; i < space->axis_count; i++)
-        write_csv_name(space->axes[i].axis.path, st_space_axis_unit(space, i), i == 0, buffer);
-    for (size_t i = 0; i < space->cell_count; i++)
-        write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
-                       buffer);
-    st_buffer_text(buffer, st_sweep_marks(space) ? ",fits,failed" : "");
-    st_buffer_text(buffer, all ? ",rejected\n" : "\n");
-}
-
 static void put_column(st_node *list, const char *name, const char *unit)
 {
     st_node *column = st_put_map(list, NULL);
     st_put_text(column, "name", name);
     st_put_text(column, "unit", unit);
-}
-
-/* A line that says what the lines of the rows hold. */
-static void write_json_head(const st_space *space, const st_errors *errors, st_buffer *buffer)
-{
-    st_result result;
-    st_node *root = st_result_begin(&result, space->arena);
-    st_put_text(root, "job", st_job_name(space->base.job));
-    st_put_text(root, "sheet", st_sheet_name(space->base.sheet));
-    st_put_texts(root, "refine", space->refine, space->refine_count);
-    st_node *axes = st_put_list(root, "axes");
-    for (size_t i = 0; i < space->axis_count; i++) {
-        const char *unit = st_space_axis_unit(space, i);
-        put_column(axes, space->axes[i].axis.path, unit[0] != '\0' ? unit : "1");
-    }
-    st_node *cells = st_put_list(root, "cells");
-    for (size_t i = 0; i < space->cell_count; i++)
-        put_column(cells, space->cells[i], st_type_unit_text(space->types[i]));
-    st_warnings_put(errors, root);
-    st_node_write_line(root, buffer);
-    buffer->failed = buffer->failed || result.failed;
 }
 
 static size_t width_of(const char *name)
@@ -87,35 +55,57 @@ static void write_padded(const char *text, size_t width, bool first, st_buffer *
     st_buffer_printf(buffer, "%s%*s", first ? "" : "  ", (int)width, text);
 }
 
-static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
-{
-    for (size_t i = 0; i < space->refine_count; i++)
-        st_buffer_printf(buffer, "refine  %s\n", space->refine[i]);
-    st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
-    for (size_t i = 0; i < space->axis_count; i++) {
-        const char *name = space->axes[i].axis.path;
-        write_padded(name, axis_width(space, i), i == 0, buffer);
-    }
-    for (size_t i = 0; i < space->cell_count; i++)
-        write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
-                     buffer);
-    st_buffer_text(buffer, st_sweep_marks(space) ? "  failed" : "");
-    st_buffer_text(buffer, all ? "  rejected\n" : "\n");
-}
-
 void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
                          const st_errors *errors, st_buffer *buffer)
 {
     switch (options->format) {
-    case ST_SWEEP_TEXT:
-        write_text_head(space, options->all, buffer);
+    case ST_SWEEP_TEXT: {
+        const bool all = options->all;
+        for (size_t i = 0; i < space->refine_count; i++)
+            st_buffer_printf(buffer, "refine  %s\n", space->refine[i]);
+        st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
+        for (size_t i = 0; i < space->axis_count; i++) {
+            const char *name = space->axes[i].axis.path;
+            write_padded(name, axis_width(space, i), i == 0, buffer);
+        }
+        for (size_t i = 0; i < space->cell_count; i++)
+            write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
+                         buffer);
+        st_buffer_text(buffer, st_sweep_marks(space) ? "  failed" : "");
+        st_buffer_text(buffer, all ? "  rejected\n" : "\n");
         break;
-    case ST_SWEEP_CSV:
-        write_csv_head(space, options->all, buffer);
+    }
+    case ST_SWEEP_CSV: {
+        const bool all = options->all;
+        for (size_t i = 0; i < space->axis_count; i++)
+            write_csv_name(space->axes[i].axis.path, st_space_axis_unit(space, i), i == 0, buffer);
+        for (size_t i = 0; i < space->cell_count; i++)
+            write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
+                           buffer);
+        st_buffer_text(buffer, st_sweep_marks(space) ? ",fits,failed" : "");
+        st_buffer_text(buffer, all ? ",rejected\n" : "\n");
         break;
-    case ST_SWEEP_JSON:
-        write_json_head(space, errors, buffer);
+    }
+    case ST_SWEEP_JSON: {
+        /* A line that says what the lines of the rows hold. */
+        st_result result;
+        st_node *root = st_result_begin(&result, space->arena);
+        st_put_text(root, "job", st_job_name(space->base.job));
+        st_put_text(root, "sheet", st_sheet_name(space->base.sheet));
+        st_put_texts(root, "refine", space->refine, space->refine_count);
+        st_node *axes = st_put_list(root, "axes");
+        for (size_t i = 0; i < space->axis_count; i++) {
+            const char *unit = st_space_axis_unit(space, i);
+            put_column(axes, space->axes[i].axis.path, unit[0] != '\0' ? unit : "1");
+        }
+        st_node *cells = st_put_list(root, "cells");
+        for (size_t i = 0; i < space->cell_count; i++)
+            put_column(cells, space->cells[i], st_type_unit_text(space->types[i]));
+        st_warnings_put(errors, root);
+        st_node_write_line(root, buffer);
+        buffer->failed = buffer->failed || result.failed;
         break;
+    }
     case ST_SWEEP_NOTHING:
         break;
     }
@@ -185,32 +175,10 @@ static void write_failed(const row_view *view, st_sweep_format format, st_buffer
         st_buffer_text(buffer, fits ? ", \"fits\": true" : ", \"fits\": false");
         st_buffer_text(buffer, ", \"failed\": ");
         st_buffer_json_string(buffer, st_buffer_read(&text));
-    } else
+    } else {
         st_buffer_printf(buffer, "  %s", text.length > 0 ? text.data : "-");
+    }
     st_buffer_end(&text, &buffer->failed);
-}
-
-static void write_csv_row(const row_view *view, st_buffer *buffer)
-{
-    const st_space *space = view->space;
-    char text[VALUE_TEXT];
-    for (size_t i = 0; i < space->axis_count; i++) {
-        st_buffer_text(buffer, i == 0 ? "" : ",");
-        st_buffer_csv_field(buffer, axis_text(view, i, text));
-    }
-    for (size_t i = 0; i < space->cell_count; i++) {
-        st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ",");
-        if (stands(view, i)) {
-            st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
-            st_buffer_csv_field(buffer, text);
-        }
-    }
-    write_failed(view, ST_SWEEP_CSV, buffer);
-    if (view->all) {
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, st_reason_text(space, reason_of(view)));
-    }
-    st_buffer_text(buffer, "\n");
 }
 
 static void write_json_row(const row_view *view, st_buffer *buffer)
@@ -247,33 +215,10 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
     if (view->all && reason_of(view) != ST_REASON_NONE) {
         st_buffer_text(buffer, ", \"rejected\": ");
         st_buffer_json_string(buffer, st_reason_text(space, reason_of(view)));
-    } else if (view->all)
+    } else if (view->all) {
         st_buffer_text(buffer, ", \"rejected\": null");
+    }
     st_buffer_text(buffer, "}\n");
-}
-
-static void write_text_row(const row_view *view, st_buffer *buffer)
-{
-    const st_space *space = view->space;
-    char text[VALUE_TEXT];
-    for (size_t i = 0; i < space->axis_count; i++) {
-        char shown[2 * VALUE_TEXT];
-        const char *unit = st_space_axis_unit(space, i);
-        (void)snprintf(shown, sizeof shown, "%s%s%s", axis_text(view, i, text),
-                       unit[0] != '\0' ? " " : "", unit);
-        write_padded(shown, axis_width(space, i), i == 0, buffer);
-    }
-    for (size_t i = 0; i < space->cell_count; i++) {
-        const char *shown = "-";
-        if (stands(view, i))
-            shown = st_type_format(space->types[i], view->worker->outputs[i][view->row],
-                                   ST_STYLE_SCALED, text, sizeof text);
-        write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
-    }
-    write_failed(view, ST_SWEEP_TEXT, buffer);
-    if (view->all && reason_of(view) != ST_REASON_NONE)
-        st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(view)));
-    st_buffer_text(buffer, "\n");
 }
 
 void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *options,
@@ -284,12 +229,52 @@ void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *
         if (!options->all && worker->reasons[view.row] != ST_REASON_NONE)
             continue;
         switch (options->format) {
-        case ST_SWEEP_TEXT:
-            write_text_row(&view, buffer);
+        case ST_SWEEP_TEXT: {
+            const st_space *space = view.space;
+            char text[VALUE_TEXT];
+            for (size_t i = 0; i < space->axis_count; i++) {
+                char shown[2 * VALUE_TEXT];
+                const char *unit = st_space_axis_unit(space, i);
+                (void)snprintf(shown, sizeof shown, "%s%s%s", axis_text(&view, i, text),
+                               unit[0] != '\0' ? " " : "", unit);
+                write_padded(shown, axis_width(space, i), i == 0, buffer);
+            }
+            for (size_t i = 0; i < space->cell_count; i++) {
+                const char *shown = "-";
+                if (stands(&view, i))
+                    shown = st_type_format(space->types[i], view.worker->outputs[i][view.row],
+                                           ST_STYLE_SCALED, text, sizeof text);
+                write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
+            }
+            write_failed(&view, ST_SWEEP_TEXT, buffer);
+            if (view.all && reason_of(&view) != ST_REASON_NONE)
+                st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(&view)));
+            st_buffer_text(buffer, "\n");
             break;
-        case ST_SWEEP_CSV:
-            write_csv_row(&view, buffer);
+        }
+        case ST_SWEEP_CSV: {
+            const st_space *space = view.space;
+            char text[VALUE_TEXT];
+            for (size_t i = 0; i < space->axis_count; i++) {
+                st_buffer_text(buffer, i == 0 ? "" : ",");
+                st_buffer_csv_field(buffer, axis_text(&view, i, text));
+            }
+            for (size_t i = 0; i < space->cell_count; i++) {
+                st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ",");
+                if (stands(&view, i)) {
+                    st_exact_text(space->types[i], view.worker->outputs[i][view.row], text,
+                                  sizeof text);
+                    st_buffer_csv_field(buffer, text);
+                }
+            }
+            write_failed(&view, ST_SWEEP_CSV, buffer);
+            if (view.all) {
+                st_buffer_text(buffer, ",");
+                st_buffer_csv_field(buffer, st_reason_text(space, reason_of(&view)));
+            }
+            st_buffer_text(buffer, "\n");
             break;
+        }
         case ST_SWEEP_JSON:
             write_json_row(&view, buffer);
             break;

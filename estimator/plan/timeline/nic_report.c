@@ -123,8 +123,22 @@ void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result
 
 /* --- the picture ------------------------------------------------------------------------------ */
 
-static void draw_axes(const st_nic_usage *usage, double most, st_buffer *svg)
+void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
 {
+    size_t drawn = usage->class_count < MOST_CURVES ? usage->class_count : MOST_CURVES;
+    double most = usage->rate;
+    st_buffer title = {0};
+    for (size_t i = 0; i < drawn; i++)
+        most = fmax(most, peak_rate(usage, &usage->classes[i]));
+    most = most > 0 ? most : 1;
+    st_buffer_printf(&title, "Bytes that leave a node in one step of %s",
+                     usage->timeline->plan.job);
+    const char *words = st_buffer_read(&title);
+    st_svg_begin(svg, LEFT + WIDTH + 40, TOP + HEIGHT + 90, words);
+    st_svg_text(svg, (st_svg_point){LEFT, 26}, "large", words);
+    if (usage->rate > 0)
+        st_svg_text(svg, (st_svg_point){LEFT, 46}, "faint",
+                    "the scale ends at the rate of the node's network cards");
     double ticks[ST_SVG_TICKS];
     char text[ST_QUANTITY_TEXT];
     double step_s = usage->bin_s * (double)usage->bins;
@@ -143,25 +157,6 @@ static void draw_axes(const st_nic_usage *usage, double most, st_buffer *svg)
         st_svg_text(svg, (st_svg_point){x, TOP + HEIGHT + 20}, "middle",
                     st_quantity_text(ticks[i], "s", text));
     }
-}
-
-void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
-{
-    size_t drawn = usage->class_count < MOST_CURVES ? usage->class_count : MOST_CURVES;
-    double most = usage->rate;
-    st_buffer title = {0};
-    for (size_t i = 0; i < drawn; i++)
-        most = fmax(most, peak_rate(usage, &usage->classes[i]));
-    most = most > 0 ? most : 1;
-    st_buffer_printf(&title, "Bytes that leave a node in one step of %s",
-                     usage->timeline->plan.job);
-    const char *words = st_buffer_read(&title);
-    st_svg_begin(svg, LEFT + WIDTH + 40, TOP + HEIGHT + 90, words);
-    st_svg_text(svg, (st_svg_point){LEFT, 26}, "large", words);
-    if (usage->rate > 0)
-        st_svg_text(svg, (st_svg_point){LEFT, 46}, "faint",
-                    "the scale ends at the rate of the node's network cards");
-    draw_axes(usage, most, svg);
     for (size_t i = 0; i < drawn && usage->bin_s > 0; i++) {
         const st_nic_class *class = &usage->classes[i];
         for (size_t j = 0; j < usage->bins; j++) {

@@ -26,29 +26,6 @@ bool st_schedule_is_built_in(const char *name)
     return false;
 }
 
-/* No plugin has that name: the nearest of all that could have been meant. */
-static st_status refuse_name(const wanted_schedule *wanted)
-{
-    const char *name = wanted->name;
-    const st_plugin_entry *entries = NULL;
-    size_t count = 0;
-    st_status status =
-        st_plugins_list(wanted->paths, wanted->arena, &entries, &count, wanted->errors);
-    const char **names = st_arena_alloc(wanted->arena, ST_SCHEDULES + count, sizeof(*names));
-    if (status != ST_OK || names == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < ST_SCHEDULES; i++)
-        names[i] = st_schedule_name((st_schedule_kind)i);
-    for (size_t i = 0; i < count; i++)
-        names[ST_SCHEDULES + i] = entries[i].id;
-    return st_fail(
-        wanted->errors, ST_ERR_USAGE, wanted->place,
-        "there is no schedule '%.80s'" ST_EXPECTED
-        "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, zero_bubble_v, v_half, v_min, "
-        "dualpipe, or PLUGIN:NAME" ST_HINT "%s",
-        name, st_errors_nearest(wanted->errors, name, names, ST_SCHEDULES + count));
-}
-
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -112,8 +89,26 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
     if (id == NULL || order == NULL)
         return ST_ERR_MEMORY;
     if (strchr(id, '/') == NULL &&
-        (!st_plugin_is_id(id) || st_plugin_find(wanted->paths, id, wanted->arena) == NULL))
-        return refuse_name(wanted);
+        (!st_plugin_is_id(id) || st_plugin_find(wanted->paths, id, wanted->arena) == NULL)) {
+        /* No plugin has that name: the nearest of all that could have been meant. */
+        const st_plugin_entry *entries = NULL;
+        size_t count = 0;
+        st_status name_status =
+            st_plugins_list(wanted->paths, wanted->arena, &entries, &count, wanted->errors);
+        const char **names = st_arena_alloc(wanted->arena, ST_SCHEDULES + count, sizeof(*names));
+        if (name_status != ST_OK || names == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t i = 0; i < ST_SCHEDULES; i++)
+            names[i] = st_schedule_name((st_schedule_kind)i);
+        for (size_t i = 0; i < count; i++)
+            names[ST_SCHEDULES + i] = entries[i].id;
+        return st_fail(
+            wanted->errors, ST_ERR_USAGE, wanted->place,
+            "there is no schedule '%.80s'" ST_EXPECTED
+            "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, zero_bubble_v, v_half, v_min, "
+            "dualpipe, or PLUGIN:NAME" ST_HINT "%s",
+            name, st_errors_nearest(wanted->errors, name, names, ST_SCHEDULES + count));
+    }
     st_status status = (wanted->apart ? st_plugin_load_apart : st_plugin_load)(
         wanted->paths, id, wanted->place, wanted->arena, &module, wanted->errors);
     if (status == ST_OK)

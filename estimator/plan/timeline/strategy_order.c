@@ -162,21 +162,6 @@ static st_status tell_cycle(const order_trial *self, uint32_t stage)
     return status;
 }
 
-static st_status run_orders(order_trial *self)
-{
-    size_t count = self->strategy->count;
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (uint32_t stage = 0; stage < count; stage++)
-            moved = run_stage(self, stage) || moved;
-    }
-    for (uint32_t stage = 0; stage < count; stage++)
-        if (self->next[stage] < self->strategy->stages[stage].pass_count)
-            return tell_cycle(self, stage);
-    return ST_OK;
-}
-
 /* --- as a whole ------------------------------------------------------------------------------- */
 
 static st_status try_orders(order_trial *self, st_arena *arena)
@@ -210,7 +195,19 @@ static st_status try_orders(order_trial *self, st_arena *arena)
         if (status == ST_OK)
             status = find_missing(self, i);
     }
-    return status == ST_OK ? run_orders(self) : status;
+    if (status != ST_OK)
+        return status;
+    size_t count = self->strategy->count;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t stage = 0; stage < count; stage++)
+            moved = run_stage(self, stage) || moved;
+    }
+    for (uint32_t stage = 0; stage < count; stage++)
+        if (self->next[stage] < self->strategy->stages[stage].pass_count)
+            return tell_cycle(self, stage);
+    return ST_OK;
 }
 
 st_status st_strategy_order(const st_strategy *strategy, st_arena *arena, st_timeline_plan *plan,

@@ -126,17 +126,6 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     return status;
 }
 
-/* Weights that a stage gathers before its first pass. */
-static int64_t gathered_first(const st_schedule_plan *plan, uint32_t stage)
-{
-    int64_t time = plan->ends.gather_exposed;
-    if (plan->pieces != NULL && plan->pieces[stage].forward_count > 0) {
-        const st_schedule_piece *piece = &plan->pieces[stage].forward[0];
-        time += piece->gather_hidden + piece->gather_exposed;
-    }
-    return time;
-}
-
 /* First and last moment and slowdown of every rank; ranks are listed pipeline by pipeline. */
 static void measure_rows(st_timeline *timeline)
 {
@@ -166,7 +155,14 @@ static void measure_rows(st_timeline *timeline)
     }
     for (size_t i = 0; i < timeline->row_count; i++) {
         st_timeline_row *row = &timeline->rows[i];
-        row->begins -= gathered_first(&timeline->plan.schedule, row->stage);
+        /* Weights that a stage gathers before its first pass. */
+        int64_t time = timeline->plan.schedule.ends.gather_exposed;
+        if (timeline->plan.schedule.pieces != NULL &&
+            timeline->plan.schedule.pieces[row->stage].forward_count > 0) {
+            const st_schedule_piece *piece = &timeline->plan.schedule.pieces[row->stage].forward[0];
+            time += piece->gather_hidden + piece->gather_exposed;
+        }
+        row->begins -= time;
     }
 }
 

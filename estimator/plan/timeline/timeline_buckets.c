@@ -60,29 +60,6 @@ static void add_equal_buckets(st_bucket_pieces *list)
                                       .ready_frac = i + 1 == count ? 1 : (double)(i + 1) / count});
 }
 
-static st_status plan_buckets(st_planner *planner, const st_layers *layers)
-{
-    const double *bytes = planner->value[ST_ROLE_BUCKET_BYTES];
-    st_schedule_pieces *pieces = st_arena_alloc(planner->arena, 1, sizeof(*pieces));
-    st_bucket_pieces list = {.planner = planner};
-    read_curve(planner, ST_ROLE_BUCKET_SIZES, &list.curve);
-    if (layers == NULL) {
-        add_equal_buckets(&list);
-    } else {
-        st_bucket_caps caps = {.first_bytes = bytes[BYTES_FIRST],
-                               .cap_bytes = bytes[BYTES_OTHERS],
-                               .width_bytes = bytes[BYTES_VALUE]};
-        (void)st_buckets_visit(layers, &caps, add_bucket, &list);
-    }
-    if (pieces == NULL || list.failed)
-        return st_out_of_memory(planner->errors);
-    *pieces = (st_schedule_pieces){.backward = list.pieces, .backward_count = list.count};
-    planner->plan->schedule.pieces = pieces;
-    planner->plan->schedule.reduces_last_only = true;
-    planner->plan->order_name = "buckets";
-    return ST_OK;
-}
-
 /* Units from the last layers to the first become pieces of both passes. */
 static st_status plan_units(st_planner *planner, const st_layers *layers)
 {
@@ -123,5 +100,25 @@ st_status st_plan_buckets(st_planner *planner)
     bool is_split = planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0;
     if (schedule->groups.dp <= 1 || schedule->shape.stages > 1)
         return ST_OK;
-    return is_split && layers != NULL ? plan_units(planner, layers) : plan_buckets(planner, layers);
+    if (is_split && layers != NULL)
+        return plan_units(planner, layers);
+    const double *bytes = planner->value[ST_ROLE_BUCKET_BYTES];
+    st_schedule_pieces *pieces = st_arena_alloc(planner->arena, 1, sizeof(*pieces));
+    st_bucket_pieces list = {.planner = planner};
+    read_curve(planner, ST_ROLE_BUCKET_SIZES, &list.curve);
+    if (layers == NULL) {
+        add_equal_buckets(&list);
+    } else {
+        st_bucket_caps caps = {.first_bytes = bytes[BYTES_FIRST],
+                               .cap_bytes = bytes[BYTES_OTHERS],
+                               .width_bytes = bytes[BYTES_VALUE]};
+        (void)st_buckets_visit(layers, &caps, add_bucket, &list);
+    }
+    if (pieces == NULL || list.failed)
+        return st_out_of_memory(planner->errors);
+    *pieces = (st_schedule_pieces){.backward = list.pieces, .backward_count = list.count};
+    planner->plan->schedule.pieces = pieces;
+    planner->plan->schedule.reduces_last_only = true;
+    planner->plan->order_name = "buckets";
+    return ST_OK;
 }

@@ -127,29 +127,6 @@ static double rounded(double bytes, double multiple)
     return multiple > 0 ? multiple * ceil(bytes / multiple) : bytes;
 }
 
-/* What a forward pass of every chunk of the model leaves until its backward pass. */
-static void size_chunks(const st_timeline *timeline, const memory_sizes *sizes, double *left_bytes,
-                        double *rounded_bytes)
-{
-    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
-    uint32_t places = st_schedule_places(shape);
-    for (uint32_t place = 0; place < places; place++) {
-        uint32_t stage = st_schedule_stage(shape, place, 0);
-        const memory_sizes *own = &sizes[stage];
-        int where = position(timeline, stage);
-        double block = own->value[ST_ROLE_ALLOCATION][BLOCK];
-        double layers = timeline->plan.place_layers[place];
-        double all = own->value[ST_ROLE_STAGE_LAYERS][where];
-        double stage_bytes = own->value[ST_ROLE_HELD_BY_PASS][where];
-        /* A stage without layers has what predicts further tokens. */
-        double layer_bytes = all > 0 ? stage_bytes / all : stage_bytes;
-        double count = all > 0 ? layers : 1;
-        double embedding = place == 0 ? own->value[ST_ROLE_HELD_EMBEDDING][0] : 0;
-        left_bytes[place] = count * layer_bytes + embedding;
-        rounded_bytes[place] = count * rounded(layer_bytes, block) + rounded(embedding, block);
-    }
-}
-
 /* --- through the step ------------------------------------------------------------------------- */
 
 static void mark(memory_walk *walk, int64_t time, double working_bytes, const char *task)
@@ -296,7 +273,24 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
     memory->rows = st_arena_alloc(arena, timeline->row_count, sizeof *memory->rows);
     if (left_bytes == NULL || rounded_bytes == NULL || ranks == NULL || memory->rows == NULL)
         return st_out_of_memory(errors);
-    size_chunks(timeline, sizes, left_bytes, rounded_bytes);
+    /* What a forward pass of every chunk of the model leaves until its backward pass. */
+    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+    uint32_t chunk_places = st_schedule_places(shape);
+    for (uint32_t place = 0; place < chunk_places; place++) {
+        uint32_t stage = st_schedule_stage(shape, place, 0);
+        const memory_sizes *own = &sizes[stage];
+        int where = position(timeline, stage);
+        double block = own->value[ST_ROLE_ALLOCATION][BLOCK];
+        double layers = timeline->plan.place_layers[place];
+        double all = own->value[ST_ROLE_STAGE_LAYERS][where];
+        double stage_bytes = own->value[ST_ROLE_HELD_BY_PASS][where];
+        /* A stage without layers has what predicts further tokens. */
+        double layer_bytes = all > 0 ? stage_bytes / all : stage_bytes;
+        double count = all > 0 ? layers : 1;
+        double embedding = place == 0 ? own->value[ST_ROLE_HELD_EMBEDDING][0] : 0;
+        left_bytes[place] = count * layer_bytes + embedding;
+        rounded_bytes[place] = count * rounded(layer_bytes, block) + rounded(embedding, block);
+    }
     for (size_t i = 0; i < timeline->row_count; i++) {
         memory_walk walk = {.timeline = timeline,
                             .sizes = &sizes[timeline->rows[i].stage],

@@ -54,14 +54,6 @@ static void fill_point(const void *context, size_t index, st_node *node)
     st_put_quantity(node, "working_bytes", point->working_bytes, &self->byte);
 }
 
-static size_t point_count(const st_timeline_memory *memory)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < memory->timeline->row_count; i++)
-        count += memory->rows[i].count;
-    return count;
-}
-
 /* Why the replay's peak is not the closed form's. */
 static const char *reason_of(const st_memory_row *row)
 {
@@ -123,7 +115,10 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
     size_t shown = timeline->row_count > MOST_ROWS ? MOST_ROWS : timeline->row_count;
     (void)st_put_rows(root, "stages", fill_stage, self, timeline->row_count);
     st_node *stages = st_put_rows(root, ".stages", fill_stage, self, shown);
-    (void)st_put_rows(root, "points", fill_point, self, point_count(memory));
+    size_t count = 0;
+    for (size_t i = 0; i < memory->timeline->row_count; i++)
+        count += memory->rows[i].count;
+    (void)st_put_rows(root, "points", fill_point, self, count);
     st_say(root, "job        %s\nschedule   %s\n", timeline->plan.job,
            st_timeline_schedule(&timeline->plan));
     say_stages(memory, stages, root);

@@ -121,22 +121,6 @@ static st_status ask_places(st_planner *planner, st_place_seconds *places)
     return status;
 }
 
-/* Layers that somebody names, or one a chunk where the sheet knows no layers. */
-static void given_places(const st_planner *planner, st_place_seconds *places, uint32_t count)
-{
-    double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
-    const st_place_layers *given = planner->given;
-    st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
-    for (uint32_t i = 0; i < count; i++) {
-        places[i] = (st_place_seconds){.all = given != NULL ? given->all[i] : 1};
-        if (given != NULL && moe > 0)
-            places[i].moe = given->moe != NULL ? given->moe[i] : places[i].all;
-        if (i + 1 == count)
-            places[i].seconds = head;
-        add_layers(planner, &places[i]);
-    }
-}
-
 /* The i-th of `count` equal parts of a time; all of them add up to it. */
 static int64_t part_of(int64_t time, uint32_t count, uint32_t i)
 {
@@ -215,8 +199,20 @@ st_status st_plan_passes(st_planner *planner)
     if (times == NULL || places == NULL || layers == NULL)
         return st_out_of_memory(planner->errors);
     st_status status = asks ? ask_places(planner, places) : ST_OK;
-    if (!asks)
-        given_places(planner, places, count);
+    if (!asks) {
+        /* Layers that somebody names, or one a chunk where the sheet knows no layers. */
+        double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
+        const st_place_layers *given = planner->given;
+        st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
+        for (uint32_t i = 0; i < count; i++) {
+            places[i] = (st_place_seconds){.all = given != NULL ? given->all[i] : 1};
+            if (given != NULL && moe > 0)
+                places[i].moe = given->moe != NULL ? given->moe[i] : places[i].all;
+            if (i + 1 == count)
+                places[i].seconds = head;
+            add_layers(planner, &places[i]);
+        }
+    }
     double most = 0;
     for (uint32_t i = 0; i < count && status == ST_OK; i++) {
         if (i == 0)

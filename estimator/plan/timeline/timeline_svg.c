@@ -117,26 +117,6 @@ static double draw_legend(const st_timeline *timeline, int bottom, st_buffer *sv
     return st_svg_legend(svg, keys, count, (st_svg_box){LEFT, bottom + 34, WIDTH, 0});
 }
 
-/* "1F1B, 4 stages, 8 micro-batches, bubble 12.50 %", and where buckets hide, how well they do. */
-static void draw_facts(const st_timeline *timeline, st_buffer *svg)
-{
-    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
-    char number[ST_QUANTITY_TEXT];
-    st_buffer text = {0};
-    st_buffer_printf(&text, "%s, ",
-                     st_quantity_text((double)timeline->end / ST_TICKS_PER_S, "s", number));
-    st_buffer_printf(&text, "%s, %lu stage%s, %lu micro-batch%s, bubble %s %%",
-                     st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
-                     shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
-                     shape->micros == 1 ? "" : "es",
-                     st_number_print('f', 2, 100 * timeline->bubble, number, sizeof number));
-    for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++)
-        st_buffer_printf(&text, ", %s %s", st_hiding_name((st_hiding)i),
-                         st_quantity_text(timeline->hiding_s[i], "s", number));
-    st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", st_buffer_read(&text));
-    st_buffer_end(&text, &svg->failed);
-}
-
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
 {
     size_t tasks = st_graph_task_count(timeline->graph);
@@ -151,7 +131,23 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
     st_buffer_printf(&title, "One step of %s", timeline->plan.job);
     st_svg_begin(buffer, LEFT + WIDTH + 40, bottom + 64, st_buffer_read(&title));
     st_svg_text(buffer, (st_svg_point){LEFT, 26}, "large", st_buffer_read(&title));
-    draw_facts(timeline, buffer);
+    /* "1F1B, 4 stages, 8 micro-batches, bubble 12.50 %", and where buckets hide, how well they
+     * do. */
+    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+    char number[ST_QUANTITY_TEXT];
+    st_buffer fact_text = {0};
+    st_buffer_printf(&fact_text, "%s, ",
+                     st_quantity_text((double)timeline->end / ST_TICKS_PER_S, "s", number));
+    st_buffer_printf(&fact_text, "%s, %lu stage%s, %lu micro-batch%s, bubble %s %%",
+                     st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
+                     shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
+                     shape->micros == 1 ? "" : "es",
+                     st_number_print('f', 2, 100 * timeline->bubble, number, sizeof number));
+    for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++)
+        st_buffer_printf(&fact_text, ", %s %s", st_hiding_name((st_hiding)i),
+                         st_quantity_text(timeline->hiding_s[i], "s", number));
+    st_svg_text(buffer, (st_svg_point){LEFT, 48}, "faint", st_buffer_read(&fact_text));
+    st_buffer_end(&fact_text, &buffer->failed);
     bool every_rank = timeline->plan.schedule.every_rank;
     for (size_t i = 0; i < timeline->row_count; i++) {
         const st_timeline_row *row = &timeline->rows[i];

@@ -190,24 +190,6 @@ static bool is_expected(const sampler *self)
     return is_known;
 }
 
-/* The closed form's step with the slowest of the ranks that were named. */
-static st_status expect_slow(const st_estimate *estimate, const char *const *names,
-                             const sampler *self, double *expected_s)
-{
-    st_estimate own = *estimate;
-    double *values = st_arena_alloc(self->arena, own.input_count, sizeof *values);
-    double most = 1;
-    if (values == NULL)
-        return st_out_of_memory(self->errors);
-    for (size_t i = 0; i < self->slow.count; i++)
-        most = fmax(most, self->slow.ranks[i].factor);
-    for (size_t i = 0; i < own.input_count; i++)
-        values[i] =
-            strcmp(own.inputs[i].input->name, names[SLOW]) == 0 ? most : own.input_values[i];
-    own.input_values = values;
-    return st_estimate_look(&own, &names[EXPECTED], 1, self->arena, expected_s, self->errors);
-}
-
 /* Room for everything, and the durations with slow links. */
 static st_status prepare(sampler *self)
 {
@@ -257,20 +239,6 @@ static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
     return ST_OK;
 }
 
-/* The stage that computes longest. */
-static uint32_t busiest_stage(const st_timeline *timeline)
-{
-    int64_t most = -1;
-    uint32_t stage = 0;
-    for (size_t i = 0; i < timeline->row_count; i++) {
-        const st_rank_time *time = &timeline->rows[i].time;
-        int64_t own = time->exposed_compute_ns + time->overlapped_ns;
-        stage = own > most ? timeline->rows[i].stage : stage;
-        most = own > most ? own : most;
-    }
-    return stage;
-}
-
 /* Pipelines whose passes do not meet, and how many ranks of each stage are in one. */
 static st_status count_ranks(sampler *self, size_t together, st_variance *variance)
 {
@@ -307,12 +275,21 @@ static st_status make(sampler *self, const double *parts, const st_variance_wish
         return status;
     self->jitter = parts[JITTER];
     self->distribution = (int)parts[DISTRIBUTION];
+    /* The stage that computes longest. */
+    int64_t most = -1;
+    uint32_t stage = 0;
+    for (size_t i = 0; i < self->timeline->row_count; i++) {
+        const st_rank_time *time = &self->timeline->rows[i].time;
+        int64_t own = time->exposed_compute_ns + time->overlapped_ns;
+        stage = own > most ? self->timeline->rows[i].stage : stage;
+        most = own > most ? own : most;
+    }
     const st_slow_places places = {.groups = &plan->schedule.groups,
                                    .own_stages = plan->splits_differ ? plan->own_stages : NULL,
                                    .stages = self->stages,
                                    .pipelines = self->pipelines,
                                    .gpus_per_node = (uint64_t)parts[NODE],
-                                   .busiest = busiest_stage(self->timeline),
+                                   .busiest = stage,
                                    .slow = parts[SLOW]};
     status = st_slow_ranks_read(&places, wish->slow, wish->slow_count, self->arena, &self->slow,
                                 self->errors);
@@ -375,8 +352,25 @@ st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
         status = st_estimate_look(estimate, names, PARTS, arena, parts, errors);
     if (status == ST_OK)
         status = make(&self, parts, wish, variance);
-    if (status == ST_OK && is_expected(&self))
-        status = expect_slow(estimate, names, &self, &variance->expected_s);
+    if (status == ST_OK && is_expected(&self)) {
+        /* The closed form's step with the slowest of the ranks that were named. */
+        st_estimate slow_own = *estimate;
+        double *values = st_arena_alloc(self.arena, slow_own.input_count, sizeof *values);
+        double most = 1;
+        if (values == NULL) {
+            status = st_out_of_memory(self.errors);
+        } else {
+            for (size_t i = 0; i < self.slow.count; i++)
+                most = fmax(most, self.slow.ranks[i].factor);
+            for (size_t i = 0; i < slow_own.input_count; i++)
+                values[i] = strcmp(slow_own.inputs[i].input->name, names[SLOW]) == 0
+                                ? most
+                                : slow_own.input_values[i];
+            slow_own.input_values = values;
+            status = st_estimate_look(&slow_own, &names[EXPECTED], 1, self.arena,
+                                      &variance->expected_s, self.errors);
+        }
+    }
     for (size_t i = 0; i < count; i++)
         own.graph->duration_ns[i] = before[i];
     st_replay_destroy(self.replay);

@@ -26,22 +26,6 @@ static void put_step(const st_variance *variance, st_node *list, const char *nam
     st_put_number(row, "change", step_s / variance->even_s - 1);
 }
 
-static void put_facts(const st_variance *variance, st_node *root)
-{
-    const st_timeline_plan *plan = &variance->timeline->plan;
-    st_put_text(root, "job", plan->job);
-    st_put_text(root, "sheet", plan->sheet);
-    st_refine_put(&plan->refinements, root);
-    st_put_text(root, "schedule", st_timeline_schedule(plan));
-    st_put_number(root, "standard_deviation", variance->jitter);
-    st_put_text(root, "drawn_from", variance->jitter > 0 ? variance->distribution : NULL);
-    st_put_count(root, "seed", variance->seed);
-    st_put_count(root, "ranks", variance->ranks);
-    st_put_count(root, "pipelines", variance->pipelines);
-    st_put_count(root, "meet_in_passes", variance->together);
-    st_put_seconds(root, "deviation_s", variance->deviation_s);
-}
-
 void st_variance_report(const st_variance *variance, st_arena *arena, st_result *result)
 {
     static const st_table_column columns[] = {
@@ -50,7 +34,18 @@ void st_variance_report(const st_variance *variance, st_arena *arena, st_result 
         {.title = "of the even step", .look = ST_LOOK_CHANGE, .digits = 2, .right = true}};
     st_node *root = st_result_begin(result, arena);
     bool drawn = variance->jitter > 0;
-    put_facts(variance, root);
+    const st_timeline_plan *fact_plan = &variance->timeline->plan;
+    st_put_text(root, "job", fact_plan->job);
+    st_put_text(root, "sheet", fact_plan->sheet);
+    st_refine_put(&fact_plan->refinements, root);
+    st_put_text(root, "schedule", st_timeline_schedule(fact_plan));
+    st_put_number(root, "standard_deviation", variance->jitter);
+    st_put_text(root, "drawn_from", variance->jitter > 0 ? variance->distribution : NULL);
+    st_put_count(root, "seed", variance->seed);
+    st_put_count(root, "ranks", variance->ranks);
+    st_put_count(root, "pipelines", variance->pipelines);
+    st_put_count(root, "meet_in_passes", variance->together);
+    st_put_seconds(root, "deviation_s", variance->deviation_s);
     st_node *steps = st_put_list(root, "steps");
     put_step(variance, steps, "ranks alike", variance->even_s);
     put_step(variance, steps, drawn ? "mean of the steps drawn" : "slow ranks or links",

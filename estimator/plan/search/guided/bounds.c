@@ -98,8 +98,9 @@ void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, s
                     : st_range_apply(one->op, st_bounds_range(bounds, one->a),
                                      operands > 1 ? st_bounds_range(bounds, one->b) : none,
                                      operands > 2 ? st_bounds_range(bounds, one->c) : none);
-        } else
+        } else {
             st_scalars_run_one(program, one, bounds->values);
+        }
     }
     read_ranges(bounds, program->outputs, program->output_count, outputs);
     read_ranges(bounds, program->checks, program->check_count, checks);

@@ -74,33 +74,24 @@ static st_range hull(st_range a, st_range b)
     return (st_range){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
-/* Relative slopes of a sum, weighted by the summands' shares. */
-static st_range add(grade a, grade b)
-{
-    double least =
-        a.range.low == 0 || isinf(b.range.high) ? 0 : a.range.low / (a.range.low + b.range.high);
-    double most =
-        b.range.low == 0 || isinf(a.range.high) ? 1 : a.range.high / (a.range.high + b.range.low);
-    st_range low = apply(ST_OP_ADD, scale(a.slope, least), scale(b.slope, 1 - least));
-    st_range high = apply(ST_OP_ADD, scale(a.slope, most), scale(b.slope, 1 - most));
-    return hull(low, high);
-}
-
-static st_range choose(grade a, grade b, bool least)
-{
-    bool first = least ? a.range.high <= b.range.low : a.range.low >= b.range.high;
-    bool second = least ? b.range.high <= a.range.low : b.range.low >= a.range.high;
-    return first ? a.slope : second ? b.slope : hull(a.slope, b.slope);
-}
-
 /* Only of operands that are never negative is the relative slope of anything known. */
 static st_range slope_of(st_op op, grade a, grade b)
 {
     if (!(a.range.low >= 0) || !(b.range.low >= 0))
         return any;
     switch (op) {
-    case ST_OP_ADD:
-        return add(a, b);
+    case ST_OP_ADD: {
+        /* Relative slopes of a sum, weighted by the summands' shares. */
+        double least = a.range.low == 0 || isinf(b.range.high)
+                           ? 0
+                           : a.range.low / (a.range.low + b.range.high);
+        double most = b.range.low == 0 || isinf(a.range.high)
+                          ? 1
+                          : a.range.high / (a.range.high + b.range.low);
+        st_range low = apply(ST_OP_ADD, scale(a.slope, least), scale(b.slope, 1 - least));
+        st_range high = apply(ST_OP_ADD, scale(a.slope, most), scale(b.slope, 1 - most));
+        return hull(low, high);
+    }
     case ST_OP_MULTIPLY:
         return apply(ST_OP_ADD, a.slope, b.slope);
     case ST_OP_DIVIDE:
@@ -108,8 +99,12 @@ static st_range slope_of(st_op op, grade a, grade b)
     case ST_OP_POWER:
         return b.range.low == b.range.high ? scale(a.slope, b.range.low) : any;
     case ST_OP_MIN:
-    case ST_OP_MAX:
-        return choose(a, b, op == ST_OP_MIN);
+    case ST_OP_MAX: {
+        const bool least = op == ST_OP_MIN;
+        bool first = least ? a.range.high <= b.range.low : a.range.low >= b.range.high;
+        bool second = least ? b.range.high <= a.range.low : b.range.low >= a.range.high;
+        return first ? a.slope : second ? b.slope : hull(a.slope, b.slope);
+    }
     case ST_OP_SQRT:
         return scale(a.slope, 0.5);
     default:

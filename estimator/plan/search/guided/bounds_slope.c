@@ -69,12 +69,6 @@ static void pick(bool least, st_range a, st_range b, st_range slopes[2])
     slopes[1] = first ? flat : second ? one : either;
 }
 
-static st_range absolute(st_range a)
-{
-    static const st_range both = {-1, 1};
-    return a.low >= 0 ? one : a.high <= 0 ? minus_one : both;
-}
-
 /* Slopes of an operation in its operands; a choice is seen to by who calls. */
 static void find_slopes(st_op op, st_range a, st_range b, st_range slopes[2])
 {
@@ -101,9 +95,11 @@ static void find_slopes(st_op op, st_range a, st_range b, st_range slopes[2])
     case ST_OP_NEGATE:
         slopes[0] = minus_one;
         break;
-    case ST_OP_ABS:
-        slopes[0] = absolute(a);
+    case ST_OP_ABS: {
+        static const st_range both = {-1, 1};
+        slopes[0] = a.low >= 0 ? one : a.high <= 0 ? minus_one : both;
         break;
+    }
     case ST_OP_SQRT:
     case ST_OP_LOG2:
     case ST_OP_LOG:
@@ -152,9 +148,9 @@ static bool never_falls(st_bounds *self, uint32_t slot)
         /* Never negative: a leaf of which that is not known could be below 0. A product that
          * rises, although slopes of its factors do not tell. */
         if (each->op == ST_OP_MULTIPLY && self->open[each->a] && self->open[each->b] &&
-            st_bounds_region_rises(self, each))
+            st_bounds_region_rises(self, each)) {
             add_slope(self, self->entries[each->target], product(slope, rising));
-        else if (!is_leaf(each)) {
+        } else if (!is_leaf(each)) {
             st_range slopes[2] = {flat, flat};
             if (each->op == ST_OP_SELECT) {
                 pass_choice(self, each, slope);
@@ -166,8 +162,9 @@ static bool never_falls(st_bounds *self, uint32_t slot)
             add_slope(self, each->a, product(slope, slopes[0]));
             if (operands > 1)
                 add_slope(self, each->b, product(slope, slopes[1]));
-        } else if (!(slope.low >= 0) || !(st_bounds_range(self, each->target).low >= 0))
+        } else if (!(slope.low >= 0) || !(st_bounds_range(self, each->target).low >= 0)) {
             return false;
+        }
     }
     return true;
 }

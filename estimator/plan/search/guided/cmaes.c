@@ -178,37 +178,6 @@ const double *st_cmaes_draw(st_cmaes *self)
     return self->points;
 }
 
-/* Whether the path is short enough for the rank-one update: h_sigma. */
-static bool is_steady(const st_cmaes *self, double length)
-{
-    double faded = 1 - pow(1 - self->path_rate, 2 * ((double)self->generation + 1));
-    double n = (double)self->dimension;
-    return length / sqrt(faded) < (1.4 + 2 / (n + 1)) * self->expected_length;
-}
-
-static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
-{
-    double rate = self->rank_path_rate;
-    double lost = steady ? 0 : rate * (2 - rate);
-    double keep = 1 - self->rank_one - self->rank_mu + self->rank_one * lost;
-    (void)gsl_vector_scale(&self->path, 1 - rate);
-    if (steady)
-        (void)gsl_blas_daxpy(sqrt(rate * (2 - rate) * self->weight_mass), &self->step, &self->path);
-    (void)gsl_matrix_scale(&self->covariance, keep);
-    (void)gsl_blas_dsyr(CblasLower, self->rank_one, &self->path, &self->covariance);
-    for (size_t i = 0; i < self->parents; i++) {
-        gsl_vector_view y =
-            gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
-        (void)gsl_blas_dsyr(CblasLower, self->rank_mu * self->weights[i], &y.vector,
-                            &self->covariance);
-    }
-    for (size_t row = 0; row < self->dimension; row++) {
-        for (size_t column = row + 1; column < self->dimension; column++)
-            gsl_matrix_set(&self->covariance, row, column,
-                           gsl_matrix_get(&self->covariance, column, row));
-    }
-}
-
 void st_cmaes_tell(st_cmaes *self, const size_t *order)
 {
     /* y_w, and with it the mean, which is kept inside of the cube. */
@@ -228,7 +197,29 @@ void st_cmaes_tell(st_cmaes *self, const size_t *order)
     (void)gsl_blas_dgemv(CblasNoTrans, sqrt(rate * (2 - rate) * self->weight_mass), &self->axes,
                          &self->spare, 1 - rate, &self->path_sigma);
     double length = gsl_blas_dnrm2(&self->path_sigma);
-    move_covariance(self, order, is_steady(self, length));
+    double faded = 1 - pow(1 - self->path_rate, 2 * ((double)self->generation + 1));
+    double n = (double)self->dimension;
+    const bool steady = length / sqrt(faded) < (1.4 + 2 / (n + 1)) * self->expected_length;
+    double covariance_rate = self->rank_path_rate;
+    double lost = steady ? 0 : covariance_rate * (2 - covariance_rate);
+    double keep = 1 - self->rank_one - self->rank_mu + self->rank_one * lost;
+    (void)gsl_vector_scale(&self->path, 1 - covariance_rate);
+    if (steady)
+        (void)gsl_blas_daxpy(sqrt(covariance_rate * (2 - covariance_rate) * self->weight_mass),
+                             &self->step, &self->path);
+    (void)gsl_matrix_scale(&self->covariance, keep);
+    (void)gsl_blas_dsyr(CblasLower, self->rank_one, &self->path, &self->covariance);
+    for (size_t i = 0; i < self->parents; i++) {
+        gsl_vector_view y =
+            gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
+        (void)gsl_blas_dsyr(CblasLower, self->rank_mu * self->weights[i], &y.vector,
+                            &self->covariance);
+    }
+    for (size_t row = 0; row < self->dimension; row++) {
+        for (size_t column = row + 1; column < self->dimension; column++)
+            gsl_matrix_set(&self->covariance, row, column,
+                           gsl_matrix_get(&self->covariance, column, row));
+    }
     double growth = self->path_rate / self->damping * (length / self->expected_length - 1);
     self->sigma *= exp(growth < 1 ? growth : 1);
     self->sigma = self->sigma < 1e3 ? self->sigma : 1e3;

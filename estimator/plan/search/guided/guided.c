@@ -99,26 +99,6 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
         st_guided_read(run->search, worker, i, &run->trials[first + i]);
 }
 
-/* Whether a plan that passes is among the best few; `at`: which trial it is. */
-static void note_best(st_guided_run *run, double goal, uint64_t at)
-{
-    size_t place = run->best_count;
-    while (place > 0 && goal < run->best[place - 1])
-        place--;
-    if (place == ST_GUIDED_STANDING) {
-        run->unchanged++;
-        return;
-    }
-    if (run->best_count < ST_GUIDED_STANDING)
-        run->best_count++;
-    memmove(&run->best[place + 1], &run->best[place],
-            (run->best_count - 1 - place) * sizeof *run->best);
-    run->best[place] = goal;
-    run->unchanged = 0;
-    if (place == 0)
-        run->result->guided.best_at = at;
-}
-
 bool st_guided_is_settled(const st_guided_run *run)
 {
     uint64_t patience = run->search->request.guide.stop_after;
@@ -133,7 +113,23 @@ static st_status note_trial(st_guided_run *run, const st_trial *trial)
     if (passes) {
         st_rank_add(found, &(st_found){.row = trial->row, .goal = trial->goal});
         found->kept++;
-        note_best(run, trial->goal, run->result->guided.computed);
+        const double goal = trial->goal;
+        const uint64_t at = run->result->guided.computed;
+        size_t place = run->best_count;
+        while (place > 0 && goal < run->best[place - 1])
+            place--;
+        if (place == ST_GUIDED_STANDING) {
+            run->unchanged++;
+        } else {
+            if (run->best_count < ST_GUIDED_STANDING)
+                run->best_count++;
+            memmove(&run->best[place + 1], &run->best[place],
+                    (run->best_count - 1 - place) * sizeof *run->best);
+            run->best[place] = goal;
+            run->unchanged = 0;
+            if (place == 0)
+                run->result->guided.best_at = at;
+        }
     } else {
         found->reasons[trial->reason]++;
         st_rank_add_nearest(found, trial->row, trial->faults, trial->near);

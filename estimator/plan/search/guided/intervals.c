@@ -63,16 +63,6 @@ static st_range divide(st_range a, st_range b)
                                over(a.high, b.low, sign), over(a.high, b.high, sign)});
 }
 
-/* Of a base that is not negative a power is monotone in both; other bases are not looked into. */
-static st_range power(st_range a, st_range b)
-{
-    if (a.low < 0 || (a.low == 0 && b.low <= 0) || isinf(a.high) || isinf(b.low) || isinf(b.high))
-        return a.low >= 0 ? make(0, HUGE_VAL) : make(-HUGE_VAL, HUGE_VAL);
-    st_range range = hull_of((double[4]){pow(a.low, b.low), pow(a.low, b.high), pow(a.high, b.low),
-                                         pow(a.high, b.high)});
-    return st_range_is_none(range) ? range : widen(range.low, range.high);
-}
-
 static st_range truth(bool can_be_false, bool can_be_true)
 {
     return make(can_be_false ? 0 : 1, can_be_true ? 1 : 0);
@@ -110,23 +100,6 @@ static st_range decide(st_range a, st_range b, double decisive)
                          : make(a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
 }
 
-static st_range absolute(st_range a)
-{
-    double low = fabs(a.low);
-    double high = fabs(a.high);
-    double most = low > high ? low : high;
-    bool around = a.low <= 0 && a.high >= 0;
-    return make(around ? 0 : low < high ? low : high, most);
-}
-
-static st_range logarithm(st_op op, st_range a)
-{
-    if (a.high <= 0)
-        return none;
-    double low = a.low > 0 ? st_apply(op, a.low, 0, 0) : -HUGE_VAL;
-    return widen(low, isinf(a.high) ? a.high : st_apply(op, a.high, 0, 0));
-}
-
 static st_range apply_unary(st_op op, st_range a)
 {
     switch (op) {
@@ -134,13 +107,22 @@ static st_range apply_unary(st_op op, st_range a)
         return make(-a.high, -a.low);
     case ST_OP_NOT:
         return make(1 - a.high, 1 - a.low);
-    case ST_OP_ABS:
-        return absolute(a);
+    case ST_OP_ABS: {
+        double low = fabs(a.low);
+        double high = fabs(a.high);
+        double most = low > high ? low : high;
+        bool around = a.low <= 0 && a.high >= 0;
+        return make(around ? 0 : low < high ? low : high, most);
+    }
     case ST_OP_SQRT:
         return a.high < 0 ? none : make(a.low > 0 ? sqrt(a.low) : 0, sqrt(a.high));
     case ST_OP_LOG2:
-    case ST_OP_LOG:
-        return logarithm(op, a);
+    case ST_OP_LOG: {
+        if (a.high <= 0)
+            return none;
+        double low = a.low > 0 ? st_apply(op, a.low, 0, 0) : -HUGE_VAL;
+        return widen(low, isinf(a.high) ? a.high : st_apply(op, a.high, 0, 0));
+    }
     case ST_OP_EXP:
         return widen(exp(a.low), exp(a.high));
     default: /* floor, ceil, round: they keep order, and infinite ends */
@@ -161,8 +143,16 @@ static st_range apply_binary(st_op op, st_range a, st_range b)
                                    times(a.high, b.high)});
     case ST_OP_DIVIDE:
         return divide(a, b);
-    case ST_OP_POWER:
-        return power(a, b);
+    case ST_OP_POWER: {
+        /* Of a base that is not negative a power is monotone in both; other bases are not looked
+         * into. */
+        if (a.low < 0 || (a.low == 0 && b.low <= 0) || isinf(a.high) || isinf(b.low) ||
+            isinf(b.high))
+            return a.low >= 0 ? make(0, HUGE_VAL) : make(-HUGE_VAL, HUGE_VAL);
+        st_range range = hull_of((double[4]){pow(a.low, b.low), pow(a.low, b.high),
+                                             pow(a.high, b.low), pow(a.high, b.high)});
+        return st_range_is_none(range) ? range : widen(range.low, range.high);
+    }
     case ST_OP_MIN:
         return make(a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high);
     case ST_OP_MAX:

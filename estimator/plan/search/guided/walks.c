@@ -198,10 +198,11 @@ const double *st_walk_draw(st_walk *self)
                 memcpy(point, &self->elites[i * n], n * sizeof *point);
             else
                 draw_child(self, point);
-        } else if (good > 0)
+        } else if (good > 0) {
             draw_promising(self, count, good, point);
-        else
+        } else {
             draw_anywhere(self, point);
+        }
     }
     return self->points;
 }

@@ -175,18 +175,6 @@ static st_status check_request(const st_best_request *request, st_errors *errors
                    "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
 }
 
-static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)
-{
-    size_t cells = self->request->job.cell_count;
-    double *values = st_arena_alloc(self->arena, cells + 1, sizeof *values);
-    plan->goal = self->search->sign * found->goal;
-    plan->values = values;
-    plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
-    if (values == NULL || plan->sets == NULL)
-        return st_out_of_memory(self->errors);
-    return cells > 0 ? st_search_values(&self->detail, &found->row, 1, values) : ST_OK;
-}
-
 static st_status fill_plans(finding *self, st_best *best)
 {
     const st_search_result *result = &self->result;
@@ -197,8 +185,17 @@ static st_status fill_plans(finding *self, st_best *best)
         return st_out_of_memory(self->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool ranked = i < result->found.ranking_count;
-        status =
-            fill_plan(self, ranked ? &result->found.ranking[i] : &result->found.nearest, &plans[i]);
+        const st_found *found = ranked ? &result->found.ranking[i] : &result->found.nearest;
+        st_best_plan *plan = &plans[i];
+        size_t cells = self->request->job.cell_count;
+        double *values = st_arena_alloc(self->arena, cells + 1, sizeof *values);
+        plan->goal = self->search->sign * found->goal;
+        plan->values = values;
+        plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
+        if (values == NULL || plan->sets == NULL)
+            status = st_out_of_memory(self->errors);
+        else
+            status = cells > 0 ? st_search_values(&self->detail, &found->row, 1, values) : ST_OK;
         if (status == ST_OK && !ranked) { /* what was noted there are its errors */
             status = st_search_values(self->search, &result->found.nearest.row, 1, self->goals);
             plans[i].goal = self->goals[0];
