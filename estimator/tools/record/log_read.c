@@ -39,32 +39,6 @@ uint64_t st_log_collective_bytes(const st_log_collective *collective)
     return collective->count * st_log_type_bytes(collective->type);
 }
 
-static bool is_log(const char *name)
-{
-    size_t length = strlen(name);
-    size_t suffix = strlen(ST_LOG_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, ST_LOG_SUFFIX) == 0;
-}
-
-static st_status list_folder(const char *folder, st_arena *arena, const char ***paths,
-                             size_t *count, st_errors *errors)
-{
-    DIR *stream = st_open_folder(folder);
-    if (stream == NULL)
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the run: %s",
-                       strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-        if (!is_log(entry->d_name) || *count == MOST_LOGS)
-            continue;
-        const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
-        if (!ST_APPEND(arena, *paths, *count, path))
-            break;
-    }
-    closedir(stream);
-    st_sort(*paths, *count, sizeof **paths, st_order_texts);
-    return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
-}
-
 st_status st_log_list(const char *folder, st_arena *arena, const char *const **paths, size_t *count,
                       st_errors *errors)
 {
@@ -75,7 +49,29 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
         if (!ST_APPEND(arena, found, found_count, folder))
             return st_out_of_memory(errors);
     } else {
-        st_status status = list_folder(folder, arena, &found, &found_count, errors);
+        st_status status;
+        const char ***folder_paths = &found;
+        size_t *folder_count = &found_count;
+        DIR *stream = st_open_folder(folder);
+        if (stream == NULL) {
+            status = st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
+                             "cannot read the run: %s", strerror(errno));
+        } else {
+            for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+                size_t length = strlen(entry->d_name);
+                size_t suffix = strlen(ST_LOG_SUFFIX);
+                if (length <= suffix ||
+                    strcmp(entry->d_name + length - suffix, ST_LOG_SUFFIX) != 0 ||
+                    *folder_count == MOST_LOGS)
+                    continue;
+                const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
+                if (!ST_APPEND(arena, *folder_paths, *folder_count, path))
+                    break;
+            }
+            closedir(stream);
+            st_sort(*folder_paths, *folder_count, sizeof **folder_paths, st_order_texts);
+            status = st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
+        }
         if (status != ST_OK)
             return status;
     }
@@ -94,29 +90,6 @@ static st_place place_of(const st_log *log)
     return (st_place){.file = log->name};
 }
 
-static st_status check_header(st_log *log, st_errors *errors)
-{
-    st_log_header *header = &log->header;
-    if (fread(header, sizeof *header, 1, log->stream) != 1)
-        return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
-                       "the log is shorter than its header" ST_EXPECTED "at least %zu bytes",
-                       sizeof *header);
-    if (memcmp(header->magic, ST_LOG_MAGIC, sizeof header->magic) != 0)
-        return st_fail(errors, ST_ERR_SYNTAX, place_of(log), "not a log of `steptime record`");
-    if (header->version != ST_LOG_VERSION || header->header_bytes != sizeof *header ||
-        header->record_bytes != sizeof(st_log_record))
-        return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
-                       "the log has another form" ST_FOUND
-                       "version %u, header of %u bytes, records of %u" ST_EXPECTED
-                       "version %d, %zu and %zu",
-                       header->version, header->header_bytes, header->record_bytes, ST_LOG_VERSION,
-                       sizeof *header, sizeof(st_log_record));
-    header->device[sizeof header->device - 1] = '\0';
-    header->program[sizeof header->program - 1] = '\0';
-    header->policy[sizeof header->policy - 1] = '\0';
-    return ST_OK;
-}
-
 st_status st_log_open(const char *path, st_log **log, st_errors *errors)
 {
     FILE *stream = fopen(path, "rb");
@@ -132,7 +105,27 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
         return st_out_of_memory(errors);
     }
     *made = (st_log){.stream = stream, .name = copy, .arena = arena};
-    st_status status = check_header(made, errors);
+    st_status status = ST_OK;
+    st_log_header *header = &made->header;
+    if (fread(header, sizeof *header, 1, made->stream) != 1) {
+        status = st_fail(errors, ST_ERR_SYNTAX, place_of(made),
+                         "the log is shorter than its header" ST_EXPECTED "at least %zu bytes",
+                         sizeof *header);
+    } else if (memcmp(header->magic, ST_LOG_MAGIC, sizeof header->magic) != 0) {
+        status = st_fail(errors, ST_ERR_SYNTAX, place_of(made), "not a log of `steptime record`");
+    } else if (header->version != ST_LOG_VERSION || header->header_bytes != sizeof *header ||
+               header->record_bytes != sizeof(st_log_record)) {
+        status = st_fail(errors, ST_ERR_SYNTAX, place_of(made),
+                         "the log has another form" ST_FOUND
+                         "version %u, header of %u bytes, records of %u" ST_EXPECTED
+                         "version %d, %zu and %zu",
+                         header->version, header->header_bytes, header->record_bytes,
+                         ST_LOG_VERSION, sizeof *header, sizeof(st_log_record));
+    } else {
+        header->device[sizeof header->device - 1] = '\0';
+        header->program[sizeof header->program - 1] = '\0';
+        header->policy[sizeof header->policy - 1] = '\0';
+    }
     if (status == ST_OK)
         *log = made;
     else

@@ -68,16 +68,6 @@ static bool map_window(st_log_writer *writer)
     return true;
 }
 
-/* A number that programs which close all descriptors seldom reach; the map needs none of them. */
-static int out_of_the_way(int file)
-{
-    int high = fcntl(file, F_DUPFD_CLOEXEC, 500);
-    if (high < 0)
-        return file;
-    close(file);
-    return high;
-}
-
 static void drop(st_log_writer *writer)
 {
     if (writer->window != NULL)
@@ -97,7 +87,13 @@ static bool open_file(st_log_writer *writer, const char *path)
         return false;
     writer->device = made.st_dev;
     writer->inode = made.st_ino;
-    writer->file = out_of_the_way(writer->file);
+    /* A number that programs which close all descriptors seldom reach; the map needs none of
+     * them. */
+    int high = fcntl(writer->file, F_DUPFD_CLOEXEC, 500);
+    if (high >= 0) {
+        close(writer->file);
+        writer->file = high;
+    }
     return map_window(writer);
 }
 
@@ -123,23 +119,18 @@ st_log_writer *st_log_create(const char *path, const st_log_header *header)
     return writer;
 }
 
-static bool move_window(st_log_writer *writer)
-{
-    st_log_record *full = writer->window;
-    writer->before += RECORDS_OF_WINDOW;
-    if (!map_window(writer)) {
-        writer->before -= RECORDS_OF_WINDOW;
-        writer->window = full;
-        return false;
-    }
-    munmap(full, WINDOW_BYTES);
-    return true;
-}
-
 st_log_record *st_log_next(st_log_writer *writer)
 {
-    if (writer->used == RECORDS_OF_WINDOW && !move_window(writer))
-        return NULL;
+    if (writer->used == RECORDS_OF_WINDOW) {
+        st_log_record *full = writer->window;
+        writer->before += RECORDS_OF_WINDOW;
+        if (!map_window(writer)) {
+            writer->before -= RECORDS_OF_WINDOW;
+            writer->window = full;
+            return NULL;
+        }
+        munmap(full, WINDOW_BYTES);
+    }
     return &writer->window[writer->used++];
 }
 

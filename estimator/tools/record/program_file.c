@@ -25,33 +25,6 @@ static bool is_file(const char *path)
     return stat(path, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-/* As execvp: names without a slash are looked for in PATH. */
-static const char *find_in_path(const char *name, st_arena *arena)
-{
-    const char *folders = getenv("PATH");
-    if (strchr(name, '/') != NULL)
-        return is_file(name) ? st_arena_copy(arena, name, strlen(name)) : NULL;
-    while (folders != NULL && *folders != '\0') {
-        size_t length = strcspn(folders, ":");
-        const char *path = st_arena_printf(arena, "%.*s/%s", (int)length, folders, name);
-        if (path != NULL && is_file(path) && access(path, X_OK) == 0)
-            return path;
-        folders += length + (folders[length] == ':');
-    }
-    return NULL;
-}
-
-static st_status check_rights(const char *path, st_errors *errors)
-{
-    struct stat file;
-    if (access(path, X_OK) != 0 || stat(path, &file) != 0)
-        return refuse(path, errors, "it may not be run", "give it the right, chmod +x");
-    if ((file.st_mode & (S_ISUID | S_ISGID)) != 0)
-        return refuse(path, errors, "it is setuid or setgid, and takes no library before others",
-                      "record a copy without that bit");
-    return ST_OK;
-}
-
 /* Whether the file has a text anywhere. */
 static bool has_text(FILE *stream, const char *text)
 {
@@ -72,19 +45,6 @@ static bool has_text(FILE *stream, const char *text)
     }
     free(piece);
     return found;
-}
-
-static bool has_interpreter(FILE *stream, const Elf64_Ehdr *head)
-{
-    for (unsigned i = 0; i < head->e_phnum && i < MOST_HEADERS; i++) {
-        Elf64_Phdr part;
-        if (fseek(stream, (long)(head->e_phoff + (uint64_t)i * head->e_phentsize), SEEK_SET) != 0 ||
-            fread(&part, sizeof part, 1, stream) != 1)
-            return false;
-        if (part.p_type == PT_INTERP)
-            return true;
-    }
-    return false;
 }
 
 /* Whether the file has its table of symbols still. */
@@ -114,7 +74,18 @@ static st_status check_elf(FILE *stream, const char *path, bool replaces, st_err
                       "build it for 64 bits");
     if (got < sizeof head || head.e_machine != EM_X86_64)
         return refuse(path, errors, "it is no program of x86-64", "build it for x86-64");
-    if (!has_interpreter(stream, &head))
+    bool has_interpreter = false;
+    for (unsigned i = 0; i < head.e_phnum && i < MOST_HEADERS; i++) {
+        Elf64_Phdr part;
+        if (fseek(stream, (long)(head.e_phoff + (uint64_t)i * head.e_phentsize), SEEK_SET) != 0 ||
+            fread(&part, sizeof part, 1, stream) != 1)
+            break;
+        if (part.p_type == PT_INTERP) {
+            has_interpreter = true;
+            break;
+        }
+    }
+    if (!has_interpreter)
         return refuse(path, errors, "it is static and takes no library before others",
                       "link it dynamically");
     /* The runtime holds the names of its errors; a program of the shared one names that instead.
@@ -132,12 +103,33 @@ static st_status check_elf(FILE *stream, const char *path, bool replaces, st_err
 st_status st_program_find(const char *name, bool replaces, st_arena *arena, const char **path,
                           st_errors *errors)
 {
-    const char *found = find_in_path(name, arena);
+    /* As execvp: names without a slash are looked for in PATH. */
+    const char *found = NULL;
+    const char *folders = getenv("PATH");
+    if (strchr(name, '/') != NULL) {
+        found = is_file(name) ? st_arena_copy(arena, name, strlen(name)) : NULL;
+    } else {
+        while (folders != NULL && *folders != '\0') {
+            size_t length = strcspn(folders, ":");
+            const char *find_path = st_arena_printf(arena, "%.*s/%s", (int)length, folders, name);
+            if (find_path != NULL && is_file(find_path) && access(find_path, X_OK) == 0) {
+                found = find_path;
+                break;
+            }
+            folders += length + (folders[length] == ':');
+        }
+    }
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     if (found == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "there is no such program");
-    st_status status = check_rights(found, errors);
+    st_status status = ST_OK;
+    struct stat file;
+    if (access(found, X_OK) != 0 || stat(found, &file) != 0)
+        status = refuse(found, errors, "it may not be run", "give it the right, chmod +x");
+    else if ((file.st_mode & (S_ISUID | S_ISGID)) != 0)
+        status = refuse(found, errors, "it is setuid or setgid, and takes no library before others",
+                        "record a copy without that bit");
     if (status != ST_OK)
         return status;
     FILE *stream = fopen(found, "rb");

@@ -23,31 +23,6 @@ static bool find(void *library, const char *name, void *into, size_t bytes)
     return found != NULL;
 }
 
-static st_status ask_driver(void *driver, st_real_gpu *found, st_errors *errors)
-{
-    int (*init)(unsigned flags) = NULL;
-    int (*count)(int *count) = NULL;
-    int devices = 0;
-    st_place place = {.file = DRIVER};
-    if (!find(driver, "cuInit", &init, sizeof init) ||
-        !find(driver, "cuDeviceGetCount", &count, sizeof count))
-        return st_fail(errors, ST_ERR_IO, place, "this is no driver of NVIDIA's");
-    if (dlsym(driver, "cudaMalloc") != NULL)
-        return st_fail(errors, ST_ERR_IO, place,
-                       "this is the recorder's own driver, which has no GPU" ST_HINT
-                       "take its folder out of LD_LIBRARY_PATH");
-    int error = init(0);
-    if (error == 0)
-        error = count(&devices);
-    if (error != 0)
-        return st_fail(errors, ST_ERR_IO, place,
-                       "the driver does not begin" ST_FOUND "CUDA error %d", error);
-    if (devices < 1)
-        return st_fail(errors, ST_ERR_IO, place, "there is no GPU for --profile");
-    found->count = (uint32_t)devices;
-    return ST_OK;
-}
-
 static st_status find_driver(st_real_gpu *found, st_errors *errors)
 {
     void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
@@ -56,7 +31,30 @@ static st_status find_driver(st_real_gpu *found, st_errors *errors)
                        "--profile needs a GPU, and there is no driver of one: %s" ST_HINT
                        "without --profile a program is recorded on any machine",
                        reason());
-    st_status status = ask_driver(driver, found, errors);
+    st_status status = ST_OK;
+    int (*init)(unsigned flags) = NULL;
+    int (*count)(int *count) = NULL;
+    int devices = 0;
+    st_place place = {.file = DRIVER};
+    if (!find(driver, "cuInit", &init, sizeof init) ||
+        !find(driver, "cuDeviceGetCount", &count, sizeof count)) {
+        status = st_fail(errors, ST_ERR_IO, place, "this is no driver of NVIDIA's");
+    } else if (dlsym(driver, "cudaMalloc") != NULL) {
+        status = st_fail(errors, ST_ERR_IO, place,
+                         "this is the recorder's own driver, which has no GPU" ST_HINT
+                         "take its folder out of LD_LIBRARY_PATH");
+    } else {
+        int error = init(0);
+        if (error == 0)
+            error = count(&devices);
+        if (error != 0)
+            status = st_fail(errors, ST_ERR_IO, place,
+                             "the driver does not begin" ST_FOUND "CUDA error %d", error);
+        else if (devices < 1)
+            status = st_fail(errors, ST_ERR_IO, place, "there is no GPU for --profile");
+        else
+            found->count = (uint32_t)devices;
+    }
     (void)dlclose(driver);
     return status;
 }
@@ -70,15 +68,19 @@ static bool can_load(const char *path)
     return has;
 }
 
-static st_status find_cupti(const char *given, st_real_gpu *found, st_errors *errors)
+st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors)
 {
+    *found = (st_real_gpu){0};
+    st_status status = find_driver(found, errors);
+    if (status != ST_OK)
+        return status;
     static const char *const places[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
                                          "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
                                          "/usr/local/cuda/lib64/libcupti.so"};
-    if (given != NULL && !can_load(given))
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = given}, "this is no CUPTI: %s",
+    if (cupti != NULL && !can_load(cupti))
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = cupti}, "this is no CUPTI: %s",
                        reason());
-    found->cupti = given;
+    found->cupti = cupti;
     for (size_t i = 0; found->cupti == NULL && i < ST_COUNT(places); i++)
         found->cupti = can_load(places[i]) ? places[i] : NULL;
     if (found->cupti == NULL)
@@ -87,11 +89,4 @@ static st_status find_cupti(const char *given, st_real_gpu *found, st_errors *er
                        "--cupti FILE says where it is; CUDA's toolkit and the Python package "
                        "nvidia-cuda-cupti bring it");
     return ST_OK;
-}
-
-st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors)
-{
-    *found = (st_real_gpu){0};
-    st_status status = find_driver(found, errors);
-    return status == ST_OK ? find_cupti(cupti, found, errors) : status;
 }

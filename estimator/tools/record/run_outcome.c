@@ -76,14 +76,6 @@ static struct st_run_outcome_process *process_of(reader *own)
 
 ST_COMPARE(order_hashes, struct st_run_outcome_process, ST_RISING(hash));
 
-static void add_end(reader *own, const st_log_record *record)
-{
-    st_run_outcome *outcome = own->outcome;
-    outcome->unsupported += record->end.unsupported;
-    outcome->calls += record->end.calls;
-    process_of(own)->hash += st_log_work(record->end.work_hash);
-}
-
 static void add_record(reader *own, const st_log_record *record)
 {
     st_run_outcome *outcome = own->outcome;
@@ -114,9 +106,12 @@ static void add_record(reader *own, const st_log_record *record)
     case ST_LOG_MISUSE:
         count_item(own, &outcome->misuses, &outcome->misuse_count, record);
         break;
-    case ST_LOG_END:
-        add_end(own, record);
+    case ST_LOG_END: {
+        outcome->unsupported += record->end.unsupported;
+        outcome->calls += record->end.calls;
+        process_of(own)->hash += st_log_work(record->end.work_hash);
         break;
+    }
     default:
         break;
     }

@@ -120,50 +120,12 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     put("TORCHELASTIC_RESTART_COUNT", "0");
 }
 
-static st_status start(const st_launch_request *request, int32_t rank, running *into,
-                       st_errors *errors)
-{
-    pid_t pid = fork();
-    if (pid < 0)
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = request->path},
-                       "cannot start the program: %s", strerror(errno));
-    if (pid == 0) {
-        (void)setpgid(0, 0);
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-        (void)signal(SIGPIPE, SIG_DFL);
-        put_environment(request, rank);
-        /* The array is execv's to read; its type is older than const. */
-        char **command;
-        const char *const *given = request->command;
-        memcpy(&command, &given, sizeof command);
-        (void)execv(request->path, command);
-        _exit(CANNOT_RUN);
-    }
-    (void)setpgid(pid, pid);
-    *into = (running){.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
-    return ST_OK;
-}
-
 static void end_now(running *process)
 {
     (void)kill(-process->pid, SIGKILL);
     while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     process->pid = 0;
-}
-
-static bool has_ended(running *process, st_launch_end *end)
-{
-    int state = 0;
-    pid_t got = waitpid(process->pid, &state, WNOHANG);
-    if (got == 0 || (got < 0 && errno == EINTR))
-        return false;
-    /* What it left behind in its group goes with it. */
-    (void)kill(-process->pid, SIGKILL);
-    end->exit_code = got > 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-    end->signal = got > 0 && WIFSIGNALED(state) ? WTERMSIG(state) : 0;
-    process->pid = 0;
-    return true;
 }
 
 /* Looks from time to time whether a process takes time of a processor. */
@@ -190,9 +152,22 @@ static void poll_all(st_fleet *fleet)
         running *process = &fleet->processes[i];
         if (process->pid == 0)
             continue;
-        if (has_ended(process, &fleet->ends[i]))
+        bool has_ended = true;
+        st_launch_end *ended_end = &fleet->ends[i];
+        int state = 0;
+        pid_t got = waitpid(process->pid, &state, WNOHANG);
+        if (got == 0 || (got < 0 && errno == EINTR)) {
+            has_ended = false;
+        } else {
+            /* What it left behind in its group goes with it. */
+            (void)kill(-process->pid, SIGKILL);
+            ended_end->exit_code = got > 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+            ended_end->signal = got > 0 && WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+            process->pid = 0;
+        }
+        if (has_ended) {
             fleet->alive--;
-        else {
+        } else {
             /* Ends a process group that is over its time: first politely. */
             st_launch_end *end = &fleet->ends[i];
             double over_s = seconds() - process->start_s - fleet->request.limit_s;
@@ -262,16 +237,6 @@ static void stand_in(st_fleet *fleet)
         fleet->processes[i].still_ns = 0;
 }
 
-static void wait_for_all(st_fleet *fleet, bool patience)
-{
-    for (poll_all(fleet); fleet->alive > 0; poll_all(fleet)) {
-        stand_in(fleet);
-        if (all_wait(fleet, PATIENCE_NS) && patience)
-            return;
-        rest(fleet);
-    }
-}
-
 st_status st_fleet_make(const st_launch_request *request, st_arena *arena, st_fleet **fleet,
                         st_errors *errors)
 {
@@ -296,7 +261,27 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
             fleet->ends[i] = (st_launch_end){.rank = rank};
     running process = {0};
     st_launch_end end = {.rank = rank};
-    st_status status = start(&fleet->request, rank, &process, errors);
+    st_status status = ST_OK;
+    pid_t pid = fork();
+    if (pid < 0) {
+        status = st_fail(errors, ST_ERR_IO, (st_place){.file = fleet->request.path},
+                         "cannot start the program: %s", strerror(errno));
+    } else {
+        if (pid == 0) {
+            (void)setpgid(0, 0);
+            (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+            (void)signal(SIGPIPE, SIG_DFL);
+            put_environment(&fleet->request, rank);
+            /* The array is execv's to read; its type is older than const. */
+            char **command;
+            const char *const *given = fleet->request.command;
+            memcpy(&command, &given, sizeof command);
+            (void)execv(fleet->request.path, command);
+            _exit(CANNOT_RUN);
+        }
+        (void)setpgid(pid, pid);
+        process = (running){.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
+    }
     if (status != ST_OK)
         return status;
     bool kept = ST_APPEND(fleet->arena, fleet->ends, fleet->end_count, end) &&
@@ -318,8 +303,14 @@ st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool
         if (status == ST_OK && !fleet->request.together)
             wait_for_one(fleet, fleet->count - 1);
     }
-    if (status == ST_OK)
-        wait_for_all(fleet, patience);
+    if (status == ST_OK) {
+        for (poll_all(fleet); fleet->alive > 0; poll_all(fleet)) {
+            stand_in(fleet);
+            if (all_wait(fleet, PATIENCE_NS) && patience)
+                break;
+            rest(fleet);
+        }
+    }
     return status;
 }
 

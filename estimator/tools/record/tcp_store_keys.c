@@ -26,24 +26,6 @@ static size_t slot_of(const st_store_keys *keys, st_bytes name, uint64_t hash)
     return at;
 }
 
-static bool grow(st_store_keys *keys)
-{
-    size_t before = keys->slot_count;
-    st_store_key **old = keys->slots;
-    size_t wanted = before > 0 ? 2 * before : 256;
-    st_store_key **slots = calloc(wanted, sizeof(st_store_key *));
-    if (slots == NULL)
-        return false;
-    keys->slots = slots;
-    keys->slot_count = wanted;
-    for (size_t i = 0; i < before; i++)
-        if (old[i] != NULL)
-            slots[slot_of(keys, name_of(old[i]), old[i]->hash)] = old[i];
-    free(old);
-    keys->held_bytes += (wanted - before) * sizeof(st_store_key *);
-    return true;
-}
-
 /* ---- memory ---- */
 
 bool st_store_append(st_store_keys *keys, st_buffer *into, st_bytes bytes)
@@ -108,8 +90,21 @@ static st_store_key *make_key(st_store_keys *keys, st_bytes name, uint64_t hash)
 st_store_key *st_store_keys_find(st_store_keys *keys, st_bytes name, bool make)
 {
     uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, name.at, name.length);
-    if (make && 2 * keys->count >= keys->slot_count && !grow(keys))
-        return NULL;
+    if (make && 2 * keys->count >= keys->slot_count) {
+        size_t before = keys->slot_count;
+        st_store_key **old = keys->slots;
+        size_t wanted = before > 0 ? 2 * before : 256;
+        st_store_key **slots = calloc(wanted, sizeof(st_store_key *));
+        if (slots == NULL)
+            return NULL;
+        keys->slots = slots;
+        keys->slot_count = wanted;
+        for (size_t i = 0; i < before; i++)
+            if (old[i] != NULL)
+                slots[slot_of(keys, name_of(old[i]), old[i]->hash)] = old[i];
+        free(old);
+        keys->held_bytes += (wanted - before) * sizeof(st_store_key *);
+    }
     if (keys->slot_count == 0)
         return NULL;
     size_t slot = slot_of(keys, name, hash);

@@ -113,22 +113,6 @@ static int32_t read_log(search *s, const char *path)
     return rank;
 }
 
-static st_status read_new(search *s)
-{
-    const char *const *paths = NULL;
-    size_t count = 0;
-    if (st_log_list(s->request->folder, s->arena, &paths, &count, NULL) != ST_OK)
-        return ST_OK; /* nobody called CUDA yet */
-    for (size_t i = 0; i < count; i++) {
-        if (ST_HAS(s->read, s->read_count, path, paths[i]))
-            continue;
-        log_read made = {.path = paths[i], .rank = read_log(s, paths[i])};
-        if (!ST_APPEND(s->arena, s->read, s->read_count, made))
-            return st_out_of_memory(s->errors);
-    }
-    return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
-}
-
 /* ---- splits that were told wrong ---- */
 
 static const member *parent_of(const search *s, const member *own)
@@ -207,7 +191,20 @@ static st_status run_batch(search *s)
     for (size_t i = 0; i < count; i++)
         if (ends[i].exit_code != 0 || ends[i].signal != 0)
             s->bad[ends[i].rank] = true;
-    return status == ST_OK ? read_new(s) : status;
+    if (status != ST_OK)
+        return status;
+    const char *const *paths = NULL;
+    size_t new_count = 0;
+    if (st_log_list(s->request->folder, s->arena, &paths, &new_count, NULL) != ST_OK)
+        return ST_OK; /* nobody called CUDA yet */
+    for (size_t i = 0; i < new_count; i++) {
+        if (ST_HAS(s->read, s->read_count, path, paths[i]))
+            continue;
+        log_read made = {.path = paths[i], .rank = read_log(s, paths[i])};
+        if (!ST_APPEND(s->arena, s->read, s->read_count, made))
+            return st_out_of_memory(s->errors);
+    }
+    return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
 }
 
 /* And what found other ranks in its part of a communicator than there are. What is told wrong again
@@ -346,24 +343,6 @@ static bool halve_axis(search *s, axis *own)
     return more;
 }
 
-/* Places that were not tried do as their neighbours, which do the same. */
-static void group_places(const search *s, axis *own)
-{
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < own->size; i++) {
-        own->group[i] = last;
-        if (!own->tried[i])
-            continue;
-        own->group[i] = i;
-        for (uint32_t k = 0; k < i; k++)
-            if (own->group[k] == k && own->tried[k] && same_places(s, own, k, i)) {
-                own->group[i] = k;
-                break;
-            }
-        last = own->group[i];
-    }
-}
-
 static st_status walk_axes(search *s)
 {
     st_status status = ST_OK;
@@ -384,8 +363,23 @@ static st_status walk_axes(search *s)
             more = halve_axis(s, &s->axes[i]) || more;
         status = run_wanted(s);
     }
-    for (size_t i = 0; i < s->axis_count; i++)
-        group_places(s, &s->axes[i]);
+    for (size_t i = 0; i < s->axis_count; i++) {
+        /* Places that were not tried do as their neighbours, which do the same. */
+        axis *own = &s->axes[i];
+        uint32_t last = 0;
+        for (uint32_t l = 0; l < own->size; l++) {
+            own->group[l] = last;
+            if (!own->tried[l])
+                continue;
+            own->group[l] = l;
+            for (uint32_t k = 0; k < l; k++)
+                if (own->group[k] == k && own->tried[k] && same_places(s, own, k, l)) {
+                    own->group[l] = k;
+                    break;
+                }
+            last = own->group[l];
+        }
+    }
     return status;
 }
 
@@ -400,22 +394,6 @@ static uint32_t corner_of(const search *s, uint32_t rank)
         corner += own->group[rank / own->stride % own->size] * own->stride;
     }
     return corner;
-}
-
-/* Runs a rank of each combination; false: there are too many of them. */
-static st_status run_corners(search *s, bool *few)
-{
-    size_t count = 0;
-    *few = true;
-    for (uint32_t i = 0; i < s->twins->world && *few; i++) {
-        if (corner_of(s, i) != i)
-            continue;
-        *few = ++count <= MOST_CORNERS;
-        want(s, i);
-    }
-    if (*few)
-        return run_wanted(s);
-    return run_rest(s);
 }
 
 /* Runs ranks that were not, and takes the first that is a surprise for one more base. */
@@ -470,8 +448,21 @@ static st_status search_grid(search *s)
         st_status grid_status = find_axes(s);
         if (grid_status == ST_OK)
             grid_status = walk_axes(s);
-        if (goes_on(s, grid_status))
-            grid_status = run_corners(s, &few);
+        if (goes_on(s, grid_status)) {
+            /* Runs a rank of each combination; false: there are too many of them. */
+            size_t count = 0;
+            few = true;
+            for (uint32_t i = 0; i < s->twins->world && few; i++) {
+                if (corner_of(s, i) != i)
+                    continue;
+                few = ++count <= MOST_CORNERS;
+                want(s, i);
+            }
+            if (few)
+                grid_status = run_wanted(s);
+            else
+                grid_status = run_rest(s);
+        }
         if (goes_on(s, grid_status))
             grid_status = prove(s, &surprise);
         status = grid_status;

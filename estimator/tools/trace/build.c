@@ -123,29 +123,6 @@ static int64_t ready_ns(const st_rank_build *r, uint32_t task, int64_t stream_en
     return ready;
 }
 
-/*
- * When the task's graph had come to it: the end of what it follows of the same launch. What passes
- * from then on is the graph's own time, in which nodes run that profilers do not record; a graph
- * keeps it. INT64_MIN for a task that begins a launch.
- */
-static int64_t graph_ns(const st_rank_build *r, uint32_t task, uint32_t before)
-{
-    const st_order *order = r->order;
-    uint32_t call = order->call_of[task];
-    int64_t reached = INT64_MIN;
-    if (call == ST_TRACE_NONE)
-        return reached;
-    if (before != ST_TRACE_NONE && order->call_of[before] == call)
-        reached = st_trace_end_ns(&order->trace->events[before]);
-    for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
-        uint32_t other = waited_for(r, i);
-        int64_t end = st_trace_end_ns(&order->trace->events[other]);
-        if (order->call_of[other] == call && end > reached)
-            reached = end;
-    }
-    return reached;
-}
-
 /* How long a task is late: all of it, what of that is no surprise, and the kernel that was in its
  * way. */
 typedef struct lateness {
@@ -186,16 +163,6 @@ static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, co
     return task;
 }
 
-/* The first task of a GPU task: its delay, or itself. */
-static void add_waits(st_build *b, st_rank_build *r, uint32_t event, st_task_id first)
-{
-    uint32_t call = r->order->call_of[event];
-    if (call != ST_TRACE_NONE)
-        st_build_edge(b, r->lag_of_call[call], first, ST_EDGE_LAUNCH);
-    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++)
-        st_build_later(b, r, waited_for(r, i), first, ST_EDGE_STREAM);
-}
-
 static bool is_of_graph(const st_rank_build *r, uint32_t task)
 {
     const st_trace *trace = r->order->trace;
@@ -213,7 +180,23 @@ static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t befor
         return NOT_RECORDED;
     bool queued = ready_ns == stream_end_ns;
     bool graphs = is_of_graph(r, task) || is_of_graph(r, before);
-    if (graph_ns(r, task, before) >= ready_ns || (queued && graphs))
+    /* When the task's graph had come to it: the end of what it follows of the same launch. What
+     * passes from then on is the graph's own time, in which nodes run that profilers do not
+     * record; a graph keeps it. INT64_MIN for a task that begins a launch. */
+    const st_order *order = r->order;
+    uint32_t call = order->call_of[task];
+    int64_t graph_ns = INT64_MIN;
+    if (call != ST_TRACE_NONE) {
+        if (before != ST_TRACE_NONE && order->call_of[before] == call)
+            graph_ns = st_trace_end_ns(&order->trace->events[before]);
+        for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
+            uint32_t other = waited_for(r, i);
+            int64_t end = st_trace_end_ns(&order->trace->events[other]);
+            if (order->call_of[other] == call && end > graph_ns)
+                graph_ns = end;
+        }
+    }
+    if (graph_ns >= ready_ns || (queued && graphs))
         return INT64_MAX;
     return queued ? r->out->queue_gap_ns : 0;
 }
@@ -251,7 +234,13 @@ static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint3
     }
     r->out->tasks[event] = st_build_task(b, &spec);
     *stream_end_ns = end;
-    add_waits(b, r, event, first != ST_TASK_NONE ? first : r->out->tasks[event]);
+    /* The first task of a GPU task: its delay, or itself. */
+    const st_task_id wait_first = first != ST_TASK_NONE ? first : r->out->tasks[event];
+    uint32_t wait_call = r->order->call_of[event];
+    if (wait_call != ST_TRACE_NONE)
+        st_build_edge(b, r->lag_of_call[wait_call], wait_first, ST_EDGE_LAUNCH);
+    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++)
+        st_build_later(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
 }
 
 static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
@@ -262,23 +251,6 @@ static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
     for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++)
         communication += r->order->trace->events[tasks->items[i]].class_ == ST_TRACE_COMMUNICATION;
     return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
-}
-
-static void add_stream(st_build *b, st_rank_build *r, uint32_t track)
-{
-    const st_lists *tasks = &r->order->by_start;
-    char name[64];
-    int64_t stream_end_ns = r->order->start_ns;
-    if (tasks->starts[track] == tasks->starts[track + 1])
-        return;
-    (void)snprintf(name, sizeof name, "stream %lld",
-                   (long long)r->order->trace->tracks[track].number);
-    uint32_t resource = st_build_resource(b, r, stream_kind(r, track), name);
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && b->status == ST_OK;
-         i++) {
-        uint32_t before = i > tasks->starts[track] ? tasks->items[i - 1] : ST_TRACE_NONE;
-        add_gpu_task(b, r, resource, tasks->items[i], before, &stream_end_ns);
-    }
 }
 
 static void build_rank(st_build *b, st_rank_build *r)
@@ -301,8 +273,22 @@ static void build_rank(st_build *b, st_rank_build *r)
         r->lag_of_call[call] = st_build_task(b, &spec);
         st_build_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
     }
-    for (uint32_t t = 0; t < r->order->trace->track_count; t++)
-        add_stream(b, r, t);
+    for (uint32_t t = 0; t < r->order->trace->track_count; t++) {
+        const st_lists *stream_tasks = &r->order->by_start;
+        char name[64];
+        int64_t stream_end_ns = r->order->start_ns;
+        if (stream_tasks->starts[t] == stream_tasks->starts[t + 1])
+            continue;
+        (void)snprintf(name, sizeof name, "stream %lld",
+                       (long long)r->order->trace->tracks[t].number);
+        uint32_t resource = st_build_resource(b, r, stream_kind(r, t), name);
+        for (uint32_t i = stream_tasks->starts[t];
+             i < stream_tasks->starts[t + 1] && b->status == ST_OK; i++) {
+            uint32_t before =
+                i > stream_tasks->starts[t] ? stream_tasks->items[i - 1] : ST_TRACE_NONE;
+            add_gpu_task(b, r, resource, stream_tasks->items[i], before, &stream_end_ns);
+        }
+    }
     /* Blockers of the rank become tasks, which are all there now. */
     st_delay *delays = b->out->delays;
     for (size_t i = first; i < b->out->delay_count; i++)

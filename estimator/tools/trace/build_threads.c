@@ -158,31 +158,27 @@ static void add_host(thread_builder *t, int64_t duration_ns)
     t->last = st_build_task(t->b, &spec);
 }
 
-/* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
-static void note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
-{
-    st_trace_waiting *waiting = &t->r->out->waiting;
-    waiting->count++;
-    waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
-    if (rest_ns <= WAKE_UP_NS)
-        return;
-    if (one->is_own) {
-        waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
-        return;
-    }
-    waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
-    if (!ST_APPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last))
-        t->b->status = ST_ERR_MEMORY;
-}
-
 /* A task that waits for others: it lasts from the end of what is waited for. */
 static void add_waiting(thread_builder *t, const cut *one)
 {
     int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
     int64_t rest_ns = one->end_ns > from_ns ? one->end_ns - from_ns : 0;
     add_host(t, rest_ns);
-    if (one->kind == CUT_SYNC)
-        note_wait(t, one, rest_ns);
+    if (one->kind == CUT_SYNC) {
+        /* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
+        st_trace_waiting *waiting = &t->r->out->waiting;
+        waiting->count++;
+        waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
+        if (rest_ns > WAKE_UP_NS) {
+            if (one->is_own) {
+                waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
+            } else {
+                waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
+                if (!ST_APPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last))
+                    t->b->status = ST_ERR_MEMORY;
+            }
+        }
+    }
     t->cursor_ns = one->end_ns > t->cursor_ns ? one->end_ns : t->cursor_ns;
 }
 
@@ -197,20 +193,6 @@ static void wait_for_tasks(thread_builder *t, uint32_t first)
     }
 }
 
-static void set_mark(thread_builder *t, uint32_t item)
-{
-    st_trace_rank *out = t->r->out;
-    if (item == IS_END) {
-        out->thread_acts[out->thread_count] = t->acts;
-        out->threads[out->thread_count++] = t->last;
-    } else if ((item & IS_STEP) != 0) {
-        st_trace_mark *step = &out->steps[(item & ~IS_STEP) / 2];
-        *(item % 2 == 0 ? &step->begins : &step->ends) = t->last;
-    } else {
-        t->marks[item] = t->last;
-    }
-}
-
 static void add_cut_task(thread_builder *t, const cut *one)
 {
     /* All that the thread did until a time. */
@@ -221,9 +203,20 @@ static void add_cut_task(thread_builder *t, const cut *one)
     }
     t->acts = t->acts || one->kind != CUT_MARK;
     switch (one->kind) {
-    case CUT_MARK:
-        set_mark(t, one->item);
+    case CUT_MARK: {
+        const uint32_t item = one->item;
+        st_trace_rank *out = t->r->out;
+        if (item == IS_END) {
+            out->thread_acts[out->thread_count] = t->acts;
+            out->threads[out->thread_count++] = t->last;
+        } else if ((item & IS_STEP) != 0) {
+            st_trace_mark *step = &out->steps[(item & ~IS_STEP) / 2];
+            *(item % 2 == 0 ? &step->begins : &step->ends) = t->last;
+        } else {
+            t->marks[item] = t->last;
+        }
         break;
+    }
     case CUT_LAUNCH:
         t->r->cut_of_call[one->item] = t->last;
         break;

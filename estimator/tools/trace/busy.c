@@ -84,20 +84,6 @@ void st_busy_breakdown(const st_interval *intervals, size_t count, int64_t start
     };
 }
 
-static void add_period(int64_t from_ns, int64_t to_ns, int64_t period_ns, double *busy_ns,
-                       size_t period_count)
-{
-    while (from_ns < to_ns) {
-        size_t period = (size_t)(from_ns / period_ns);
-        if (period >= period_count)
-            return;
-        int64_t period_end = ((int64_t)period + 1) * period_ns;
-        int64_t end = to_ns < period_end ? to_ns : period_end;
-        busy_ns[period] += (double)(end - from_ns);
-        from_ns = end;
-    }
-}
-
 void st_busy_periods(const st_interval *intervals, size_t count, int64_t start_ns,
                      int64_t period_ns, double *busy_ns, size_t period_count)
 {
@@ -106,8 +92,17 @@ void st_busy_periods(const st_interval *intervals, size_t count, int64_t start_n
         int64_t from = intervals[i].start_ns > reach ? intervals[i].start_ns : reach;
         if (intervals[i].end_ns <= from)
             continue;
-        add_period(from - start_ns, intervals[i].end_ns - start_ns, period_ns, busy_ns,
-                   period_count);
+        int64_t from_ns = from - start_ns;
+        const int64_t to_ns = intervals[i].end_ns - start_ns;
+        while (from_ns < to_ns) {
+            size_t period = (size_t)(from_ns / period_ns);
+            if (period >= period_count)
+                break;
+            int64_t period_end = ((int64_t)period + 1) * period_ns;
+            int64_t end = to_ns < period_end ? to_ns : period_end;
+            busy_ns[period] += (double)(end - from_ns);
+            from_ns = end;
+        }
         reach = intervals[i].end_ns;
     }
 }

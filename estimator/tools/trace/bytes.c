@@ -160,19 +160,6 @@ static st_status probe(st_bytes *bytes, st_errors *errors)
     return ST_OK;
 }
 
-static st_status read_plain(st_bytes *bytes, char *into, size_t capacity, size_t *got,
-                            st_errors *errors)
-{
-    size_t have = bytes->stream.avail_in;
-    if (have == 0)
-        return bytes->ended ? ST_OK : read_raw(bytes, into, capacity, got, errors);
-    *got = have < capacity ? have : capacity;
-    memcpy(into, bytes->stream.next_in, *got);
-    bytes->stream.next_in += *got;
-    bytes->stream.avail_in -= (uInt)*got;
-    return ST_OK;
-}
-
 static st_status inflate_fault(const st_bytes *bytes, int code, st_errors *errors)
 {
     if (code == Z_MEM_ERROR)
@@ -206,35 +193,6 @@ static st_status inflate_some(st_bytes *bytes, bool *done, st_errors *errors)
     return ST_OK;
 }
 
-static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t *got,
-                           st_errors *errors)
-{
-    uInt room = capacity < UINT32_MAX / 2 ? (uInt)capacity : UINT32_MAX / 2;
-    bool done = false;
-    bytes->stream.next_out = (unsigned char *)into;
-    bytes->stream.avail_out = room;
-    while (!done && bytes->stream.avail_out == room) {
-        st_status status = inflate_some(bytes, &done, errors);
-        if (status != ST_OK)
-            return status;
-    }
-    *got = room - bytes->stream.avail_out;
-    bytes->inflated_bytes += *got;
-    if (bytes->inflated_bytes > MOST_INFLATED_BYTES)
-        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
-                       "the gzip data hold too much text" ST_FOUND "more than 64 GiB" ST_EXPECTED
-                       "at most 64 GiB");
-    if (bytes->inflated_bytes > UNSUSPECTED_BYTES &&
-        bytes->inflated_bytes / MOST_GROWTH > bytes->packed_bytes)
-        return st_fail(
-            errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
-            "the gzip data grow to more than %d times their size, as no recording does" ST_FOUND
-            "%.0f MiB of the first %.1f MiB" ST_HINT "gunzip the file first if that is right",
-            MOST_GROWTH, (double)bytes->inflated_bytes / 1048576,
-            (double)bytes->packed_bytes / 1048576);
-    return ST_OK;
-}
-
 st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
                         st_errors *errors)
 {
@@ -242,8 +200,40 @@ st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *go
     st_status status = bytes->probed ? ST_OK : probe(bytes, errors);
     if (status != ST_OK)
         return status;
-    return bytes->gzip ? read_gzip(bytes, into, capacity, got, errors)
-                       : read_plain(bytes, into, capacity, got, errors);
+    if (bytes->gzip) {
+        uInt room = capacity < UINT32_MAX / 2 ? (uInt)capacity : UINT32_MAX / 2;
+        bool done = false;
+        bytes->stream.next_out = (unsigned char *)into;
+        bytes->stream.avail_out = room;
+        while (!done && bytes->stream.avail_out == room) {
+            st_status gzip_status = inflate_some(bytes, &done, errors);
+            if (gzip_status != ST_OK)
+                return gzip_status;
+        }
+        *got = room - bytes->stream.avail_out;
+        bytes->inflated_bytes += *got;
+        if (bytes->inflated_bytes > MOST_INFLATED_BYTES)
+            return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
+                           "the gzip data hold too much text" ST_FOUND
+                           "more than 64 GiB" ST_EXPECTED "at most 64 GiB");
+        if (bytes->inflated_bytes > UNSUSPECTED_BYTES &&
+            bytes->inflated_bytes / MOST_GROWTH > bytes->packed_bytes)
+            return st_fail(
+                errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
+                "the gzip data grow to more than %d times their size, as no recording does" ST_FOUND
+                "%.0f MiB of the first %.1f MiB" ST_HINT "gunzip the file first if that is right",
+                MOST_GROWTH, (double)bytes->inflated_bytes / 1048576,
+                (double)bytes->packed_bytes / 1048576);
+        return ST_OK;
+    }
+    size_t have = bytes->stream.avail_in;
+    if (have == 0)
+        return bytes->ended ? ST_OK : read_raw(bytes, into, capacity, got, errors);
+    *got = have < capacity ? have : capacity;
+    memcpy(into, bytes->stream.next_in, *got);
+    bytes->stream.next_in += *got;
+    bytes->stream.avail_in -= (uInt)*got;
+    return ST_OK;
 }
 
 /* What a hole of a sparse file reads as, and a copy that was never written. No message begins so.

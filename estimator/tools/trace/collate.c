@@ -53,28 +53,26 @@ static st_status add_member(collator *c, const st_instance_member *member)
 ST_COMPARE(compare_members, st_instance_member,
            ST_RISING(key) ST_RISING(place) ST_RISING(rank) ST_RISING(event));
 
-/* The communication kernels of a rank as they were launched, which no other rank can delay. */
-static st_status list_kernels(const st_order *order, st_launch **kernels, size_t *count)
-{
-    *kernels = malloc((order->gpu_count + 1) * sizeof **kernels);
-    *count = 0;
-    if (*kernels == NULL)
-        return ST_ERR_MEMORY;
-    for (uint32_t i = 0; i < order->trace->event_count; i++) {
-        const st_trace_event *event = &order->trace->events[i];
-        if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
-            (*kernels)[(*count)++] = (st_launch){order->launch_ns[i], i};
-    }
-    qsort(*kernels, *count, sizeof **kernels, st_launch_compare);
-    return ST_OK;
-}
-
 static st_status add_rank(collator *c, uint32_t rank)
 {
     const st_trace *trace = c->orders[rank].trace;
     st_launch *kernels = NULL;
     size_t count = 0;
-    st_status status = list_kernels(&c->orders[rank], &kernels, &count);
+    /* The communication kernels of a rank as they were launched, which no other rank can delay. */
+    st_status status = ST_OK;
+    const st_order *order = &c->orders[rank];
+    kernels = malloc((order->gpu_count + 1) * sizeof *kernels);
+    count = 0;
+    if (kernels == NULL) {
+        status = ST_ERR_MEMORY;
+    } else {
+        for (uint32_t i = 0; i < order->trace->event_count; i++) {
+            const st_trace_event *event = &order->trace->events[i];
+            if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
+                kernels[count++] = (st_launch){order->launch_ns[i], i};
+        }
+        qsort(kernels, count, sizeof *kernels, st_launch_compare);
+    }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const st_trace_event *event = &trace->events[kernels[i].event];
         bool alone = false;

@@ -59,46 +59,6 @@ static const st_refinement *options_of(const st_plugin_collectives *own, const s
     return wish;
 }
 
-static st_status give_options(const st_plugin_collectives *own, const st_refinement *from,
-                              st_plugin_given **given, st_errors *errors)
-{
-    *given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(**given));
-    if (*given == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < from->option_count; i++) {
-        const st_refinement_option *option = &from->options[i];
-        (*given)[i] = (st_plugin_given){.name = option->name,
-                                        .text = option->text,
-                                        .name_place = option->name_place,
-                                        .place = option->place};
-    }
-    return ST_OK;
-}
-
-/* Collectives of a trace have neither: a profile is one for each, and the fallback is the ring. */
-static st_status check_wish(const st_refinement *wish, st_errors *errors)
-{
-    if (wish->profile == NULL && !wish->fallback)
-        return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, wish->place, "%s",
-                   wish->fallback ? "collectives of a trace have no formula to "
-                                    "fall back on"
-                                  : "collectives of a trace take options and no "
-                                    "profile");
-}
-
-/* Options of the job count here, its profile does not. */
-static void warn_of_profile(const st_plugin_collectives *own, const st_refinement *wish,
-                            const st_refinement *from, st_errors *errors)
-{
-    if (from == wish || from->profile == NULL)
-        return;
-    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, own->place,
-              "the job's profile '%s' of plugin '%s' is left out: collectives of a trace take "
-              "options and no profile",
-              from->profile, from->plugin);
-}
-
 static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
                           const st_refinement *wish, st_errors *errors)
 {
@@ -109,15 +69,40 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     st_status status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
     if (status == ST_OK && own->passes_over && !st_plugin_has_collective(module))
         return ST_OK;
-    if (status == ST_OK)
-        status = check_wish(wish, errors);
+    if (status == ST_OK) {
+        /* Collectives of a trace have neither: a profile is one for each, and the fallback is the
+         * ring. */
+        if (wish->profile != NULL || wish->fallback)
+            status = st_fail(errors, ST_ERR_USAGE, wish->place, "%s",
+                             wish->fallback ? "collectives of a trace have no formula to "
+                                              "fall back on"
+                                            : "collectives of a trace take options and no "
+                                              "profile");
+    }
     if (status == ST_OK && !st_plugin_has_collective(module))
         status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
                          st_plugin_descriptor(module)->id);
     if (status == ST_OK) {
         from = options_of(own, wish, st_plugin_descriptor(module)->id);
-        warn_of_profile(own, wish, from, errors);
-        status = give_options(own, from, &given, errors);
+        /* Options of the job count here, its profile does not. */
+        if (from != wish && from->profile != NULL)
+            st_report(
+                errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, own->place,
+                "the job's profile '%s' of plugin '%s' is left out: collectives of a trace take "
+                "options and no profile",
+                from->profile, from->plugin);
+        given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(*given));
+        if (given == NULL) {
+            status = st_out_of_memory(errors);
+        } else {
+            for (size_t i = 0; i < from->option_count; i++) {
+                const st_refinement_option *option = &from->options[i];
+                given[i] = (st_plugin_given){.name = option->name,
+                                             .text = option->text,
+                                             .name_place = option->name_place,
+                                             .place = option->place};
+            }
+        }
     }
     if (status == ST_OK)
         status = st_plugin_open(module, given, from->option_count, own->place, &instance, errors);
@@ -155,21 +140,17 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
 
 /* ---- one transfer ---------------------------------------------------------------------------- */
 
-/* Ranks of the group on a node, 0: unknown. */
-static double ranks_per_node(const st_plugin_collectives *own, const st_trace_transfer *transfer)
-{
-    double most = own->per_node / transfer->stride;
-    if (own->per_node <= 0)
-        return 0;
-    most = most < 1 ? 1 : most;
-    return most < transfer->ranks ? most : transfer->ranks;
-}
-
 /* The value of an argument; false where nothing is known of it. */
 static bool argument_value(const st_plugin_collectives *own, const st_trace_transfer *transfer,
                            const char *name, double *value)
 {
-    double per_node = ranks_per_node(own, transfer);
+    /* Ranks of the group on a node, 0: unknown. */
+    double per_node = 0;
+    double most = own->per_node / transfer->stride;
+    if (!(own->per_node <= 0)) {
+        most = most < 1 ? 1 : most;
+        per_node = most < transfer->ranks ? most : transfer->ranks;
+    }
     bool known = true;
     if (strcmp(name, "size") == 0) {
         *value = transfer->size_bytes;
@@ -203,37 +184,6 @@ static st_status refuse(const st_plugin_collectives *own, const st_plugin_instan
                    transfer->size_bytes, transfer->ranks, why);
 }
 
-static st_status evaluate(const st_plugin_collectives *own, const st_plugin_instance *instance,
-                          size_t provider, const st_trace_transfer *transfer, double *seconds,
-                          st_errors *errors)
-{
-    const st_plugin_provider *shown =
-        st_plugin_descriptor(st_instance_module(instance))->providers[provider];
-    double values[64] = {0};
-    const double *columns[64] = {NULL};
-    st_provider_account account = {0};
-    for (size_t i = 0; i < shown->argument_count; i++) {
-        const st_plugin_argument *argument = shown->arguments[i];
-        if (argument_value(own, transfer, argument->name, &values[i]))
-            columns[i] = &values[i];
-        else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0)
-            return refuse(own, instance, transfer,
-                          st_errors_text(errors,
-                                         "it needs %s; --job tells what the cluster is, or --have "
-                                         "cluster=NAME",
-                                         argument->name),
-                          errors);
-    }
-    if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
-        isfinite(*seconds) && *seconds > 0)
-        return ST_OK;
-    if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK)
-        return ST_ERR_MEMORY;
-    return refuse(own, instance, transfer,
-                  account.refusal != NULL ? account.refusal : "it lies outside of what it knows",
-                  errors);
-}
-
 static st_status time_of(void *context, const st_trace_transfer *transfer, double *seconds,
                          st_errors *errors)
 {
@@ -242,8 +192,36 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
     for (size_t i = 0; i < own->count; i++) {
         size_t provider =
             st_plugin_find_provider(st_instance_module(own->instances[i]), transfer->collective);
-        if (provider != SIZE_MAX)
-            return evaluate(own, own->instances[i], provider, transfer, seconds, errors);
+        if (provider != SIZE_MAX) {
+            const st_plugin_instance *instance = own->instances[i];
+            const st_plugin_provider *shown =
+                st_plugin_descriptor(st_instance_module(instance))->providers[provider];
+            double values[64] = {0};
+            const double *columns[64] = {NULL};
+            st_provider_account account = {0};
+            for (size_t j = 0; j < shown->argument_count; j++) {
+                const st_plugin_argument *argument = shown->arguments[j];
+                if (argument_value(own, transfer, argument->name, &values[j]))
+                    columns[j] = &values[j];
+                else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0)
+                    return refuse(
+                        own, instance, transfer,
+                        st_errors_text(errors,
+                                       "it needs %s; --job tells what the cluster is, or --have "
+                                       "cluster=NAME",
+                                       argument->name),
+                        errors);
+            }
+            if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
+                isfinite(*seconds) && *seconds > 0)
+                return ST_OK;
+            if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK)
+                return ST_ERR_MEMORY;
+            return refuse(own, instance, transfer,
+                          account.refusal != NULL ? account.refusal
+                                                  : "it lies outside of what it knows",
+                          errors);
+        }
     }
     return ST_OK;
 }

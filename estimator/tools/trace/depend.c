@@ -469,21 +469,6 @@ static bool has_tasks(const finder *f, uint32_t call)
     return starts[call + 1] > starts[call];
 }
 
-static void see_thread(finder *f, uint32_t track)
-{
-    const st_lists *calls = &f->order->thread_calls;
-    thread_state thread = {
-        .last_task = ST_TRACE_NONE, .synced = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
-    uint32_t count = calls->starts[track + 1] - calls->starts[track];
-    for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++)
-        thread.launches = thread.launches || has_tasks(f, calls->items[i]);
-    if (count > 0)
-        f->found->edges[ST_TRACE_EDGE_THREAD].exact += count - 1;
-    for (uint32_t i = 0; i < count; i++)
-        see_call(f, &thread, calls->items[calls->starts[track] + i]);
-    see_queries(f, &thread);
-}
-
 st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     *dependencies = (st_dependencies){0};
@@ -515,8 +500,19 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
     }
     if (f.is_told == NULL)
         return ST_ERR_MEMORY;
-    for (uint32_t t = 0; t < f.trace->track_count; t++)
-        see_thread(&f, t);
+    for (uint32_t t = 0; t < f.trace->track_count; t++) {
+        const st_lists *calls = &f.order->thread_calls;
+        thread_state thread = {
+            .last_task = ST_TRACE_NONE, .synced = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
+        uint32_t count = calls->starts[t + 1] - calls->starts[t];
+        for (uint32_t i = calls->starts[t]; i < calls->starts[t + 1]; i++)
+            thread.launches = thread.launches || has_tasks(&f, calls->items[i]);
+        if (count > 0)
+            f.found->edges[ST_TRACE_EDGE_THREAD].exact += count - 1;
+        for (uint32_t i = 0; i < count; i++)
+            see_call(&f, &thread, calls->items[calls->starts[t] + i]);
+        see_queries(&f, &thread);
+    }
     st_depend_graphs(order, arena, dependencies);
     if (!st_depend_pauses(order, arena, dependencies))
         return ST_ERR_MEMORY;

@@ -28,20 +28,6 @@ static const st_trace_event *event_of(const launch *l, uint32_t task)
     return &l->order->trace->events[task];
 }
 
-/* Moves on to the last task of the branch before `end` that had ended. Tasks of a stream run one by
- * one. */
-static void follow(const launch *l, branch *b, uint32_t end, int64_t until_ns)
-{
-    for (; b->next < end; b->next++) {
-        uint32_t task = l->order->call_tasks.items[b->next];
-        if (event_of(l, task)->track != b->track)
-            continue;
-        if (st_trace_end_ns(event_of(l, task)) > until_ns)
-            return;
-        b->last = task;
-    }
-}
-
 static void see_launch(launch *l, st_arena *arena, st_dependencies *found)
 {
     for (uint32_t i = l->first; i < l->end; i++) {
@@ -60,7 +46,17 @@ static void see_launch(launch *l, st_arena *arena, st_dependencies *found)
         const st_trace_event *event = event_of(l, l->order->call_tasks.items[i]);
         uint32_t before = ST_TRACE_NONE;
         for (size_t b = 0; b < l->branch_count; b++) {
-            follow(l, &l->branches[b], i, event->start_ns);
+            /* Moves on to the last task of the branch before `end` that had ended. Tasks of a
+             * stream run one by one. */
+            branch *follow_b = &l->branches[b];
+            for (; follow_b->next < i; follow_b->next++) {
+                uint32_t follow_task = l->order->call_tasks.items[follow_b->next];
+                if (event_of(l, follow_task)->track != follow_b->track)
+                    continue;
+                if (st_trace_end_ns(event_of(l, follow_task)) > event->start_ns)
+                    break;
+                follow_b->last = follow_task;
+            }
             uint32_t last = l->branches[b].last;
             if (last == ST_TRACE_NONE)
                 continue;

@@ -63,29 +63,6 @@ static st_status fault(const st_trace *trace, bool partial, const char *message,
     return partial ? ST_OK : ST_ERR_VALUE;
 }
 
-static st_status check_twice(const st_links *links, bool partial, st_errors *errors)
-{
-    const st_trace_event *events = links->trace->events;
-    size_t twice = 0;
-    int64_t first = -1;
-    for (size_t i = 1; i < links->count; i++) {
-        int64_t correlation = events[links->calls[i]].correlation;
-        /* 0 is what some profilers write for "none" */
-        if (correlation == 0 || correlation != events[links->calls[i - 1]].correlation)
-            continue;
-        first = twice == 0 ? correlation : first;
-        twice++;
-    }
-    if (twice == 0)
-        return ST_OK;
-    return fault(links->trace, partial,
-                 st_errors_text(errors,
-                                "several calls have one correlation id: %zu times, the first is "
-                                "%lld",
-                                twice, (long long)first),
-                 "--partial links each kernel to the last such call before it", errors);
-}
-
 /* The latest number on a track, and when. */
 typedef struct latest {
     int64_t correlation;
@@ -123,27 +100,6 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
     return status;
 }
 
-static st_status check_kernels(const st_links *links, bool partial, st_errors *errors)
-{
-    const st_trace *trace = links->trace;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (!st_trace_is_gpu(event))
-            continue;
-        uint32_t call = st_links_find(links, event->correlation, event->start_ns);
-        if (call == ST_TRACE_NONE || event->start_ns >= trace->events[call].start_ns - JUMP_NS)
-            continue;
-        return fault(trace, partial,
-                     st_errors_text(errors,
-                                    "a clock jumps backwards: GPU task %lld begins %.3f ms before "
-                                    "the call that launches it",
-                                    (long long)event->correlation,
-                                    (double)(trace->events[call].start_ns - event->start_ns) / 1e6),
-                     "--partial takes the times as they are", errors);
-    }
-    return ST_OK;
-}
-
 /* Events are by start. */
 static st_status check_span(const st_trace *trace, st_errors *errors)
 {
@@ -163,10 +119,48 @@ st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
     st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
     if (status != ST_OK)
         return status;
-    status = check_twice(&links, partial, errors);
+    status = ST_OK;
+    const st_trace_event *events = links.trace->events;
+    size_t twice = 0;
+    int64_t first = -1;
+    for (size_t i = 1; i < links.count; i++) {
+        int64_t correlation = events[links.calls[i]].correlation;
+        /* 0 is what some profilers write for "none" */
+        if (correlation == 0 || correlation != events[links.calls[i - 1]].correlation)
+            continue;
+        first = twice == 0 ? correlation : first;
+        twice++;
+    }
+    if (twice != 0)
+        status =
+            fault(links.trace, partial,
+                  st_errors_text(errors,
+                                 "several calls have one correlation id: %zu times, the first is "
+                                 "%lld",
+                                 twice, (long long)first),
+                  "--partial links each kernel to the last such call before it", errors);
     st_status threads = check_threads(trace, partial, errors);
     status = status == ST_OK ? threads : status;
-    st_status kernels = check_kernels(&links, partial, errors);
+    st_status kernels = ST_OK;
+    const st_trace *kernel_trace = links.trace;
+    for (size_t i = 0; i < kernel_trace->event_count; i++) {
+        const st_trace_event *event = &kernel_trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        if (call == ST_TRACE_NONE ||
+            event->start_ns >= kernel_trace->events[call].start_ns - JUMP_NS)
+            continue;
+        kernels = fault(
+            kernel_trace, partial,
+            st_errors_text(errors,
+                           "a clock jumps backwards: GPU task %lld begins %.3f ms before "
+                           "the call that launches it",
+                           (long long)event->correlation,
+                           (double)(kernel_trace->events[call].start_ns - event->start_ns) / 1e6),
+            "--partial takes the times as they are", errors);
+        break;
+    }
     status = status == ST_OK ? kernels : status;
     st_links_free(&links);
     return status;

@@ -171,20 +171,6 @@ static st_status take_copy(void *context, sqlite3_stmt *row)
     return add_to_stream(own, row, &event);
 }
 
-/* "cudaLaunchKernel_v7000" is cudaLaunchKernel, "cudaMemcpyAsync_ptsz_v7000" cudaMemcpyAsync. */
-static size_t call_length(const char *name)
-{
-    size_t length = strlen(name);
-    size_t digits = length;
-    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
-        digits--;
-    if (digits < length && digits >= 2 && name[digits - 1] == 'v' && name[digits - 2] == '_')
-        length = digits - 2;
-    bool own_stream = length > 5 && (memcmp(name + length - 5, "_ptsz", 5) == 0 ||
-                                     memcmp(name + length - 5, "_ptds", 5) == 0);
-    return own_stream ? length - 5 : length;
-}
-
 /* start, end, correlation, thread, name */
 static st_status take_call(void *context, sqlite3_stmt *row)
 {
@@ -195,7 +181,17 @@ static st_status take_call(void *context, sqlite3_stmt *row)
     const char *name = text(row, 4);
     if (name == NULL)
         return fail(own, ST_ERR_NAME, "a call has no name in the table StringIds");
-    event.name = st_keep_name(&own->keep, name, call_length(name));
+    /* "cudaLaunchKernel_v7000" is cudaLaunchKernel, "cudaMemcpyAsync_ptsz_v7000"
+     * cudaMemcpyAsync. */
+    size_t length = strlen(name);
+    size_t digits = length;
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+        digits--;
+    if (digits < length && digits >= 2 && name[digits - 1] == 'v' && name[digits - 2] == '_')
+        length = digits - 2;
+    bool own_stream = length > 5 && (memcmp(name + length - 5, "_ptsz", 5) == 0 ||
+                                     memcmp(name + length - 5, "_ptds", 5) == 0);
+    event.name = st_keep_name(&own->keep, name, own_stream ? length - 5 : length);
     st_keep_call(&own->keep, &event);
     return add_to_thread(own, row, &event);
 }
@@ -295,25 +291,6 @@ static void read_table(nsys *own, const char *table, const char *sql, row_taker 
 static const char *column(nsys *own, const char *table, const char *name)
 {
     return has_column(own, table, name) ? name : "NULL";
-}
-
-static void read_kernels(nsys *own)
-{
-    static const char *const needed[] = {"start", "end", "deviceId", "streamId", "correlationId"};
-    char sql[SQL];
-    for (size_t i = 0; i < ST_COUNT(needed) && ok(own); i++)
-        if (!has_column(own, kernels_table, needed[i]) && ok(own))
-            ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
-                    "the table %s has no column '%s'", kernels_table, needed[i]);
-    const char *name = column(own, kernels_table, "demangledName");
-    if (strcmp(name, "NULL") == 0)
-        name = column(own, kernels_table, "shortName");
-    own->kind = ST_TRACE_KERNEL;
-    (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
-                           "s.value FROM %s AS k LEFT JOIN StringIds AS s ON s.id = k.%s WHERE %s",
-                           kernels_table, name, own->where);
-    query(own, sql, take_kernel);
 }
 
 static void read_copies(nsys *own)
@@ -446,7 +423,21 @@ static void read_rank(nsys *own, size_t part)
     own->arena = st_arena_create();
     if (own->arena == NULL)
         own->keep.status = st_out_of_memory(own->keep.errors);
-    read_kernels(own);
+    static const char *const needed[] = {"start", "end", "deviceId", "streamId", "correlationId"};
+    char kernel_sql[SQL];
+    for (size_t i = 0; i < ST_COUNT(needed) && ok(own); i++)
+        if (!has_column(own, kernels_table, needed[i]) && ok(own))
+            ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                    "the table %s has no column '%s'", kernels_table, needed[i]);
+    const char *name = column(own, kernels_table, "demangledName");
+    if (strcmp(name, "NULL") == 0)
+        name = column(own, kernels_table, "shortName");
+    own->kind = ST_TRACE_KERNEL;
+    (void)sqlite3_snprintf(sizeof kernel_sql, kernel_sql,
+                           "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
+                           "s.value FROM %s AS k LEFT JOIN StringIds AS s ON s.id = k.%s WHERE %s",
+                           kernels_table, name, own->where);
+    query(own, kernel_sql, take_kernel);
     read_copies(own);
     /* Of threads of the process that ran the kernels. */
     char where[96] = "1";

@@ -201,23 +201,6 @@ static bool shape_convolution(const st_pytorch_operator *one, st_task_shape *sha
     return true;
 }
 
-static bool shape_attention(const st_pytorch_operator *one, st_task_shape *shape)
-{
-    for (size_t i = 0; i < ST_COUNT(attentions); i++) {
-        const attention_name *known = &attentions[i];
-        if (strncmp(one->name, known->name, strlen(known->name)) != 0 || one->dim_counts[0] != 4)
-            continue;
-        shape->form =
-            strstr(one->name, "_backward") != NULL ? ST_FORM_ATTENTION_BACKWARD : ST_FORM_ATTENTION;
-        shape->sizes[ST_SIZE_BATCH] = size_of(one, 0, 0);
-        shape->sizes[ST_SIZE_HEADS] = size_of(one, 0, known->heads_first ? 1 : 2);
-        shape->sizes[ST_SIZE_SEQUENCE] = size_of(one, 0, known->heads_first ? 2 : 1);
-        shape->sizes[ST_SIZE_HEAD_DIM] = size_of(one, 0, 3);
-        return true;
-    }
-    return false;
-}
-
 /* Rows that are looked up: the table is not read. */
 static bool looks_up(const char *name)
 {
@@ -233,8 +216,20 @@ void st_pytorch_shape(const st_pytorch *operators, const st_pytorch_operator *on
                       st_task_shape *shape)
 {
     *shape = (st_task_shape){.name = one->name, .type = one->type};
-    if (shape_product(one, shape) || shape_convolution(one, shape) || shape_attention(one, shape))
+    if (shape_product(one, shape) || shape_convolution(one, shape))
         return;
+    for (size_t i = 0; i < ST_COUNT(attentions); i++) {
+        const attention_name *known = &attentions[i];
+        if (strncmp(one->name, known->name, strlen(known->name)) != 0 || one->dim_counts[0] != 4)
+            continue;
+        shape->form =
+            strstr(one->name, "_backward") != NULL ? ST_FORM_ATTENTION_BACKWARD : ST_FORM_ATTENTION;
+        shape->sizes[ST_SIZE_BATCH] = size_of(one, 0, 0);
+        shape->sizes[ST_SIZE_HEADS] = size_of(one, 0, known->heads_first ? 1 : 2);
+        shape->sizes[ST_SIZE_SEQUENCE] = size_of(one, 0, known->heads_first ? 2 : 1);
+        shape->sizes[ST_SIZE_HEAD_DIM] = size_of(one, 0, 3);
+        return;
+    }
     double *bytes = &shape->sizes[ST_SIZE_BYTES];
     const st_pytorch_tensor *tensors = one->tensor_count > 0
                                            ? &operators->tensors[one->tensor_first]

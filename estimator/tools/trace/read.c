@@ -182,24 +182,6 @@ static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
            (draft->collective.length == 0 || keep_collective(r, draft, &event->detail));
 }
 
-static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
-{
-    st_trace_event event = {.start_ns = draft->start_ns,
-                            .duration_ns = draft->duration_ns,
-                            .correlation = draft->correlation,
-                            .detail = ST_TRACE_NONE,
-                            .kind = (uint8_t)kind};
-    r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
-    if (kind == ST_TRACE_OPERATOR && r->without_operators)
-        return true;
-    return intern(r, draft->name, &event.name) &&
-           find_track(r, draft,
-                      kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY || kind == ST_TRACE_MEMSET,
-                      &event.track) &&
-           keep_detail(r, draft, &event) &&
-           stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
-}
-
 /* An event that cannot be used; with --partial it is left out. */
 static bool refuse_event(reader *r, const char *message, const char *found, const char *expected)
 {
@@ -211,16 +193,6 @@ static bool refuse_event(reader *r, const char *message, const char *found, cons
                 "%s" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "--partial leaves such events out",
                 message, st_or_none(found), st_or_none(expected));
     return !st_errors_full(r->errors);
-}
-
-static bool refuse_negative(reader *r, const st_draft *draft)
-{
-    const char *name = st_scan_text(&r->scan, draft->name);
-    int length = draft->name.length < 100 ? (int)draft->name.length : 100;
-    r->negative++;
-    return refuse_event(
-        r, st_errors_text(r->errors, "the event '%.*s' has a negative duration", length, name),
-        st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3), "at least 0");
 }
 
 static bool is_complete(const st_draft *draft)
@@ -255,7 +227,29 @@ static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
                                                                : "dur"),
                             NULL, "a name, a time and a duration");
     }
-    return draft->duration_ns < 0 ? refuse_negative(r, draft) : keep_event(r, draft, kind);
+    if (draft->duration_ns >= 0) {
+        st_trace_event event = {.start_ns = draft->start_ns,
+                                .duration_ns = draft->duration_ns,
+                                .correlation = draft->correlation,
+                                .detail = ST_TRACE_NONE,
+                                .kind = (uint8_t)kind};
+        r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
+        if (kind == ST_TRACE_OPERATOR && r->without_operators)
+            return true;
+        return intern(r, draft->name, &event.name) &&
+               find_track(r, draft,
+                          kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY ||
+                              kind == ST_TRACE_MEMSET,
+                          &event.track) &&
+               keep_detail(r, draft, &event) &&
+               stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
+    }
+    const char *name = st_scan_text(&r->scan, draft->name);
+    int length = draft->name.length < 100 ? (int)draft->name.length : 100;
+    r->negative++;
+    return refuse_event(
+        r, st_errors_text(r->errors, "the event '%.*s' has a negative duration", length, name),
+        st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3), "at least 0");
 }
 
 /* What a range on a thread tells of, ST_FRAME_KINDS for others. */
@@ -274,21 +268,6 @@ static st_trace_frame_kind frame_kind(const reader *r, const st_draft *draft)
                    ? ST_FRAME_MODULE
                    : ST_FRAME_PYTHON;
     return kind_of(text, category.length) == ST_TRACE_OPERATOR ? ST_FRAME_OPERATOR : ST_FRAME_KINDS;
-}
-
-static bool keep_frame(reader *r, const st_draft *draft, st_trace_frame_kind kind)
-{
-    st_trace_frame frame = {.start_ns = draft->start_ns,
-                            .duration_ns = draft->duration_ns,
-                            .sequence = draft->details->number,
-                            .is_backward = draft->details->forward > 0,
-                            .kind = (uint8_t)kind};
-    return intern(r, draft->name, &frame.name) &&
-           intern_given(r, draft->details->stack, &frame.stack) &&
-           intern_given(r, draft->details->shapes, &frame.shapes) &&
-           intern_given(r, draft->details->types, &frame.types) &&
-           find_track(r, draft, false, &frame.track) &&
-           stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }
 
 static bool keep_details(reader *r, const st_draft *draft)
@@ -310,8 +289,19 @@ static bool keep_details(reader *r, const st_draft *draft)
                stored(r, st_store_allocation(r->store, &made), too_many_tasks, most_tasks);
     }
     st_trace_frame_kind kind = frame_kind(r, draft);
-    return kind == ST_FRAME_KINDS || !is_complete(draft) || draft->duration_ns < 0 ||
-           keep_frame(r, draft, kind);
+    if (kind == ST_FRAME_KINDS || !is_complete(draft) || draft->duration_ns < 0)
+        return true;
+    st_trace_frame frame = {.start_ns = draft->start_ns,
+                            .duration_ns = draft->duration_ns,
+                            .sequence = draft->details->number,
+                            .is_backward = draft->details->forward > 0,
+                            .kind = (uint8_t)kind};
+    return intern(r, draft->name, &frame.name) &&
+           intern_given(r, draft->details->stack, &frame.stack) &&
+           intern_given(r, draft->details->shapes, &frame.shapes) &&
+           intern_given(r, draft->details->types, &frame.types) &&
+           find_track(r, draft, false, &frame.track) &&
+           stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }
 
 /* In a file of several ranks: "rank 3 25738" is the process 25738 of the fourth. */
@@ -448,25 +438,6 @@ static bool read_object(reader *r, const wanted *list, size_t count)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_devices(reader *r)
-{
-    bool started = false;
-    st_trace *trace = &r->store->trace;
-    if (st_scan_peek(&r->scan) != '[')
-        return st_scan_skip(&r->scan);
-    if (!st_scan_enter(&r->scan, '['))
-        return false;
-    for (size_t i = 0; st_scan_item(&r->scan, &started); i++) {
-        const wanted list[] = {
-            {"name", NULL, &trace->gpu},
-            {"numSms", &trace->sm_count, NULL},
-        };
-        if (!(i == 0 ? read_object(r, list, 2) : st_scan_skip(&r->scan)))
-            return false;
-    }
-    return st_scan_ok(&r->scan);
-}
-
 static bool read_top_member(reader *r, st_scan_span key);
 
 /* A member of each, from what would be the top of its own file. */
@@ -514,8 +485,22 @@ static bool read_top_member(reader *r, st_scan_span key)
         };
         return read_object(r, list, 2);
     }
-    if (strcmp(name, "deviceProperties") == 0)
-        return read_devices(r);
+    if (strcmp(name, "deviceProperties") == 0) {
+        bool started = false;
+        if (st_scan_peek(&r->scan) != '[')
+            return st_scan_skip(&r->scan);
+        if (!st_scan_enter(&r->scan, '['))
+            return false;
+        for (size_t i = 0; st_scan_item(&r->scan, &started); i++) {
+            const wanted list[] = {
+                {"name", NULL, &trace->gpu},
+                {"numSms", &trace->sm_count, NULL},
+            };
+            if (!(i == 0 ? read_object(r, list, 2) : st_scan_skip(&r->scan)))
+                return false;
+        }
+        return st_scan_ok(&r->scan);
+    }
     r->is_execution_trace = r->is_execution_trace || strcmp(name, "nodes") == 0;
     const wanted base = {"baseTimeNanoseconds", &trace->base_ns, NULL};
     const wanted unit = {"displayTimeUnit", NULL, &trace->unit};
@@ -526,16 +511,6 @@ static bool read_top_member(reader *r, st_scan_span key)
         return st_scan_skip(&r->scan);
     st_scan_hold(&r->scan);
     return read_wanted(r, found);
-}
-
-static bool read_top(reader *r)
-{
-    char c = st_scan_peek(&r->scan);
-    if (c == '[') {
-        r->store->trace.is_array = true;
-        return read_events(r);
-    }
-    return read_part(r);
 }
 
 /* The text is over: was it all? */
@@ -643,7 +618,14 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
     if (status == ST_OK)
         status = st_store_create(st_bytes_name(bytes), &r.store);
     if (status == ST_OK) {
-        bool whole = read_top(&r);
+        bool whole;
+        char c = st_scan_peek(&r.scan);
+        if (c == '[') {
+            r.store->trace.is_array = true;
+            whole = read_events(&r);
+        } else {
+            whole = read_part(&r);
+        }
         status = judge(&r, whole);
     }
     if (status == ST_OK)

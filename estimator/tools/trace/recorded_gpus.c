@@ -113,18 +113,6 @@ static void read_types(const char *text, st_pytorch_operator *one, tensors *foun
     }
 }
 
-/* What a recording does not tell of a convolution: its result, here as of a stride of 1. */
-static bool guess_result(st_pytorch_operator *one)
-{
-    bool is_forward = strstr(one->name, "conv") != NULL && strstr(one->name, "backward") == NULL;
-    if (!is_forward || one->dim_counts[0] < 3 || one->dim_counts[1] < 3)
-        return false;
-    one->dim_counts[RESULT] = one->dim_counts[0];
-    memcpy(one->dims[RESULT], one->dims[0], sizeof one->dims[0]);
-    one->dims[RESULT][1] = one->dims[1][0];
-    return true;
-}
-
 static bool is_bound_by_memory(st_trace_class class_)
 {
     return class_ == ST_TRACE_NORM || class_ == ST_TRACE_ELEMENTWISE ||
@@ -152,7 +140,18 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
                        "%s",
                        operator_.name, trace->names[one->shapes], expected);
     if (!is_bound_by_memory(class_)) {
-        bool is_guess = guess_result(&operator_);
+        /* What a recording does not tell of a convolution: its result, here as of a stride of 1. */
+        bool is_guess = true;
+        st_pytorch_operator *result_one = &operator_;
+        bool is_forward = strstr(result_one->name, "conv") != NULL &&
+                          strstr(result_one->name, "backward") == NULL;
+        if (!is_forward || result_one->dim_counts[0] < 3 || result_one->dim_counts[1] < 3) {
+            is_guess = false;
+        } else {
+            result_one->dim_counts[RESULT] = result_one->dim_counts[0];
+            memcpy(result_one->dims[RESULT], result_one->dims[0], sizeof result_one->dims[0]);
+            result_one->dims[RESULT][1] = result_one->dims[1][0];
+        }
         st_pytorch_shape(&no_tensors, &operator_, shape);
         if (shape->form == ST_FORM_PRODUCT || shape->form == ST_FORM_ATTENTION ||
             shape->form == ST_FORM_ATTENTION_BACKWARD) {
@@ -328,22 +327,6 @@ static const char *class_note(const recorded *r, st_trace_class class_)
         class_ == ST_TRACE_GEMM && r->convolutions > 0 ? "; convolutions as of stride 1" : "");
 }
 
-static st_status make_notes(recorded *r, st_trace_kernel_ratios *ratios)
-{
-    const char **notes = st_arena_alloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
-    if (notes == NULL)
-        return ST_ERR_MEMORY;
-    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
-        if (r->pools[i].priced > 0 && (notes[ratios->note_count++] = class_note(r, i)) == NULL)
-            return ST_ERR_MEMORY;
-    ratios->notes = notes;
-    if (ratios->note_count > 0)
-        return st_arena_failed(r->arena) ? ST_ERR_MEMORY : ST_OK;
-    return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = r->set->ranks[0]->file},
-                   "no kernel has an operator with shapes, by which it could be priced" ST_HINT
-                   "record with torch.profiler.profile(record_shapes=True), or take --ratios");
-}
-
 st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                              st_trace_kernel_ratios *ratios, st_errors *errors)
 {
@@ -363,5 +346,18 @@ st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                                        .to = gpus->to,
                                        .by = "what the shapes of their operators take on",
                                        .ratio = ratio_of};
-    return status == ST_OK ? make_notes(r, ratios) : status;
+    if (status != ST_OK)
+        return status;
+    const char **notes = st_arena_alloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
+    if (notes == NULL)
+        return ST_ERR_MEMORY;
+    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
+        if (r->pools[i].priced > 0 && (notes[ratios->note_count++] = class_note(r, i)) == NULL)
+            return ST_ERR_MEMORY;
+    ratios->notes = notes;
+    if (ratios->note_count > 0)
+        return st_arena_failed(r->arena) ? ST_ERR_MEMORY : ST_OK;
+    return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = r->set->ranks[0]->file},
+                   "no kernel has an operator with shapes, by which it could be priced" ST_HINT
+                   "record with torch.profiler.profile(record_shapes=True), or take --ratios");
 }

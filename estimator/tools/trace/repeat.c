@@ -312,39 +312,6 @@ static double covered_frac(const finder *f, const st_repeats *repeats)
     return all > 0 ? (double)covered / (double)all : 0;
 }
 
-static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repeats)
-{
-    size_t most = f->count / LEAST_LAYERS;
-    most = most < MOST_PERIOD ? most : MOST_PERIOD;
-    for (uint32_t period = f->wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
-        if ((uint64_t)period * f->count > MOST_COMPARED)
-            break;
-        size_t length = 0;
-        for (size_t i = 0; i + period < f->count; i++) {
-            if (f->names[i] == f->names[i + period] && f->segments[i] == f->segments[i + period]) {
-                length++;
-                continue;
-            }
-            keep_run(f, i, length, period);
-            length = 0;
-        }
-        if (f->count > period)
-            keep_run(f, f->count - period, length, period);
-    }
-    choice best = choose_layers(f, taken);
-    repeats->items = st_arena_alloc(arena, best.count + 1, sizeof *repeats->items);
-    if (repeats->items == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < best.count; i++)
-        repeats->items[repeats->count++] = f->runs[best.first + i];
-    repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
-    repeats->is_told = f->wanted != 0;
-    repeats->is_nested = f->is_nested;
-    repeats->covered_frac = covered_frac(f, repeats);
-    qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
-    return ST_OK;
-}
-
 st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena,
                           st_repeats *repeats)
 {
@@ -360,8 +327,38 @@ st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *aren
         f.tasks == NULL || f.names == NULL || f.segments == NULL || f.runs == NULL || taken == NULL
             ? ST_ERR_MEMORY
             : list_tasks(&f, arena);
-    if (status == ST_OK)
-        status = find(&f, taken, arena, repeats);
+    if (status == ST_OK) {
+        size_t most = f.count / LEAST_LAYERS;
+        most = most < MOST_PERIOD ? most : MOST_PERIOD;
+        for (uint32_t period = f.wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
+            if ((uint64_t)period * f.count > MOST_COMPARED)
+                break;
+            size_t length = 0;
+            for (size_t i = 0; i + period < f.count; i++) {
+                if (f.names[i] == f.names[i + period] && f.segments[i] == f.segments[i + period]) {
+                    length++;
+                    continue;
+                }
+                keep_run(&f, i, length, period);
+                length = 0;
+            }
+            if (f.count > period)
+                keep_run(&f, f.count - period, length, period);
+        }
+        choice best = choose_layers(&f, taken);
+        repeats->items = st_arena_alloc(arena, best.count + 1, sizeof *repeats->items);
+        if (repeats->items == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < best.count; i++)
+                repeats->items[repeats->count++] = f.runs[best.first + i];
+            repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
+            repeats->is_told = f.wanted != 0;
+            repeats->is_nested = f.is_nested;
+            repeats->covered_frac = covered_frac(&f, repeats);
+            qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
+        }
+    }
     repeats->tasks = f.tasks;
     repeats->task_count = f.count;
     free(f.runs);

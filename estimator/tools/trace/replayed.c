@@ -14,25 +14,6 @@ const char *st_trace_edge_kind_name(st_trace_edge_kind kind)
     return kind < ST_TRACE_EDGE_KINDS ? names[kind] : "";
 }
 
-/* When the last thread and the last GPU task of a rank end. */
-static int64_t end_of(const st_trace_rank *rank, const st_replay *replay, bool all_threads)
-{
-    int64_t end = rank->start_ns;
-    for (size_t i = 0; i < rank->thread_count; i++) {
-        if (!all_threads && !rank->thread_acts[i])
-            continue;
-        int64_t thread = st_replay_task(replay, rank->threads[i]).end_ns;
-        end = thread > end ? thread : end;
-    }
-    for (size_t i = 0; i < rank->trace->event_count; i++) {
-        if (rank->tasks[i] == ST_TASK_NONE)
-            continue;
-        int64_t task = st_replay_task(replay, rank->tasks[i]).end_ns;
-        end = task > end ? task : end;
-    }
-    return end;
-}
-
 st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                            bool all_threads, st_trace_breakdown *time)
 {
@@ -56,7 +37,21 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
             (st_interval){when.ready_ns, when.end_ns, event->class_ == ST_TRACE_COMMUNICATION};
     }
     st_intervals_sort(intervals, count);
-    st_busy_breakdown(intervals, count, r->start_ns, end_of(r, replay, all_threads), time);
+    /* When the last thread and the last GPU task of a rank end. */
+    int64_t end = r->start_ns;
+    for (size_t i = 0; i < r->thread_count; i++) {
+        if (!all_threads && !r->thread_acts[i])
+            continue;
+        int64_t thread = st_replay_task(replay, r->threads[i]).end_ns;
+        end = thread > end ? thread : end;
+    }
+    for (size_t i = 0; i < r->trace->event_count; i++) {
+        if (r->tasks[i] == ST_TASK_NONE)
+            continue;
+        int64_t task = st_replay_task(replay, r->tasks[i]).end_ns;
+        end = task > end ? task : end;
+    }
+    st_busy_breakdown(intervals, count, r->start_ns, end, time);
     free(intervals);
     return ST_OK;
 }

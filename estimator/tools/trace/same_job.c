@@ -78,31 +78,9 @@ static bool find_place(const st_trace *trace, size_t collective, uint32_t rank, 
     return true;
 }
 
-/* Only of an all-reduce must all ranks send as much. */
-static bool are_same(const place *a, const place *b)
-{
-    if (strcmp(a->name, b->name) != 0)
-        return false;
-    return strcmp(a->name, "allreduce") != 0 || a->elements == b->elements || a->elements < 0 ||
-           b->elements < 0;
-}
-
 ST_COMPARE(compare_places, place,
            ST_RISING(group) ST_RISING(sequence) ST_RISING(rank) ST_BY_TEXT(name)
                ST_RISING(elements));
-
-static st_status judge(st_trace *const *ranks, size_t rank, const agreement *own, st_errors *errors)
-{
-    if (own->other <= own->same)
-        return ST_OK;
-    const st_trace *theirs = ranks[own->theirs.rank];
-    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = ranks[rank]->file},
-                   "%zu of %zu collectives are not those of %s: number %lld is %.40s of %lld "
-                   "elements, there %.40s of %lld: these are different jobs",
-                   own->other, own->other + own->same, theirs->file, (long long)own->own.sequence,
-                   own->own.name, (long long)own->own.elements, own->theirs.name,
-                   (long long)own->theirs.elements);
-}
 
 static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors *errors)
 {
@@ -132,7 +110,12 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
         if (one->rank == places[i - 1].rank) /* several that were put together */
             continue;
         agreement *own = &found[one->rank];
-        bool same = are_same(one, &places[first]);
+        /* Only of an all-reduce must all ranks send as much. */
+        bool same = false;
+        const place *b = &places[first];
+        if (strcmp(one->name, b->name) == 0)
+            same = strcmp(one->name, "allreduce") != 0 || one->elements == b->elements ||
+                   one->elements < 0 || b->elements < 0;
         if (!same && own->other++ == 0) {
             own->own = *one;
             own->theirs = places[first];
@@ -140,7 +123,18 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
         own->same += same;
     }
     for (size_t i = 0; i < count; i++) {
-        st_status one = judge(ranks, i, &found[i], errors);
+        st_status one = ST_OK;
+        const agreement *own = &found[i];
+        if (own->other > own->same) {
+            const st_trace *theirs = ranks[own->theirs.rank];
+            one =
+                st_fail(errors, ST_ERR_VALUE, (st_place){.file = ranks[i]->file},
+                        "%zu of %zu collectives are not those of %s: number %lld is %.40s of %lld "
+                        "elements, there %.40s of %lld: these are different jobs",
+                        own->other, own->other + own->same, theirs->file,
+                        (long long)own->own.sequence, own->own.name, (long long)own->own.elements,
+                        own->theirs.name, (long long)own->theirs.elements);
+        }
         status = status == ST_OK ? one : status;
     }
 cleanup:
@@ -151,27 +145,25 @@ cleanup:
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
 
-static st_status check_gpu(const st_trace *first, const st_trace *trace, bool partial,
-                           st_errors *errors)
-{
-    const char *own = st_trace_name(trace, trace->gpu);
-    const char *other = st_trace_name(first, first->gpu);
-    if (*own == '\0' || *other == '\0' || strcmp(own, other) == 0)
-        return ST_OK;
-    st_report(errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
-              (st_place){.file = trace->file},
-              "recorded on %.80s, %s on %.80s: these seem to be different jobs" ST_HINT "%s", own,
-              first->file, other, partial ? "" : "--partial takes them for one job");
-    return partial ? ST_OK : ST_ERR_VALUE;
-}
-
 st_status st_trace_check_job(st_trace *const *ranks, size_t count, bool partial, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < count && count > 1; i++) {
         st_status one = check_groups(ranks[i], errors);
-        if (one == ST_OK)
-            one = check_gpu(ranks[0], ranks[i], partial, errors);
+        if (one == ST_OK) {
+            const st_trace *first = ranks[0];
+            const st_trace *trace = ranks[i];
+            const char *own = st_trace_name(trace, trace->gpu);
+            const char *other = st_trace_name(first, first->gpu);
+            if (*own != '\0' && *other != '\0' && strcmp(own, other) != 0) {
+                st_report(
+                    errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
+                    (st_place){.file = trace->file},
+                    "recorded on %.80s, %s on %.80s: these seem to be different jobs" ST_HINT "%s",
+                    own, first->file, other, partial ? "" : "--partial takes them for one job");
+                one = partial ? ST_OK : ST_ERR_VALUE;
+            }
+        }
         status = status == ST_OK ? one : status;
     }
     return status == ST_OK && count > 1 ? check_sequences(ranks, count, errors) : status;

@@ -86,24 +86,6 @@ static bool fail_kind(st_scan *scan, const char *expected)
     return fail_as(scan, is_value ? "a value of the wrong kind" : "this is not JSON", expected);
 }
 
-static bool grow(st_scan *scan)
-{
-    if (scan->capacity >= ST_SCAN_MAX_HOLD_BYTES) {
-        (void)st_scan_fail(scan, ST_ERR_LIMIT,
-                           "one event is larger than 64 MiB" ST_EXPECTED
-                           "the events of a profiler");
-        return false;
-    }
-    char *data = realloc(scan->data, 2 * scan->capacity + PADDING);
-    if (data == NULL) {
-        scan->status = st_out_of_memory(scan->errors);
-        return false;
-    }
-    scan->data = data;
-    scan->capacity *= 2;
-    return true;
-}
-
 /* Reads on, where `next` stands at the window's end; false at the end of the text. */
 static bool more(st_scan *scan, size_t *next)
 {
@@ -121,8 +103,21 @@ static bool more(st_scan *scan, size_t *next)
         if (scan->hold != SIZE_MAX)
             scan->hold -= keep;
     }
-    if (scan->used == scan->capacity && !grow(scan))
-        return false;
+    if (scan->used == scan->capacity) {
+        if (scan->capacity >= ST_SCAN_MAX_HOLD_BYTES) {
+            (void)st_scan_fail(scan, ST_ERR_LIMIT,
+                               "one event is larger than 64 MiB" ST_EXPECTED
+                               "the events of a profiler");
+            return false;
+        }
+        char *data = realloc(scan->data, 2 * scan->capacity + PADDING);
+        if (data == NULL) {
+            scan->status = st_out_of_memory(scan->errors);
+            return false;
+        }
+        scan->data = data;
+        scan->capacity *= 2;
+    }
     st_status status = st_bytes_read(scan->bytes, scan->data + scan->used,
                                      scan->capacity - scan->used, &got, scan->errors);
     if (status != ST_OK) {
@@ -181,9 +176,13 @@ char st_scan_peek_far(st_scan *scan)
     }
 }
 
-/* Nothing stands where something must: the text is cut, or a zero is in it. */
-static char nothing_inside(st_scan *scan)
+/* As st_scan_peek inside of something: the end of the text is a cut. */
+static inline char peek_inside(st_scan *scan)
 {
+    char c = st_scan_peek(scan);
+    if (c != 0)
+        return c;
+    /* Nothing stands where something must: the text is cut, or a zero is in it. */
     if (st_scan_ok(scan)) {
         if (scan->at < scan->used)
             (void)fail_found(scan, "a value");
@@ -191,13 +190,6 @@ static char nothing_inside(st_scan *scan)
             scan->cut = true;
     }
     return 0;
-}
-
-/* As st_scan_peek inside of something: the end of the text is a cut. */
-static inline char peek_inside(st_scan *scan)
-{
-    char c = st_scan_peek(scan);
-    return c != 0 ? c : nothing_inside(scan);
 }
 
 bool st_scan_enter(st_scan *scan, char bracket)
@@ -428,8 +420,15 @@ bool st_scan_number(st_scan *scan, st_scan_span *text)
     return true;
 }
 
-static bool skip_word(st_scan *scan)
+static bool skip_scalar(st_scan *scan, char c)
 {
+    st_scan_span text;
+    if (c == '"')
+        return st_scan_string(scan, &text);
+    if (c == '-' || st_is_digit(c))
+        return st_scan_number(scan, &text);
+    if (!st_scan_ok(scan))
+        return false;
     static const char *const words[] = {"true", "false", "null"};
     size_t end = 0;
     if (!pass_word(scan, &end))
@@ -446,16 +445,6 @@ static bool skip_word(st_scan *scan)
         }
     }
     return fail_found(scan, "a value");
-}
-
-static bool skip_scalar(st_scan *scan, char c)
-{
-    st_scan_span text;
-    if (c == '"')
-        return st_scan_string(scan, &text);
-    if (c == '-' || st_is_digit(c))
-        return st_scan_number(scan, &text);
-    return st_scan_ok(scan) && skip_word(scan);
 }
 
 /* Moves to the next value inside of the containers; *depth is 0 behind the last. */

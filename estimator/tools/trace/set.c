@@ -55,15 +55,6 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
 
 ST_COMPARE(compare_files, found_file, ST_BY_TEXT(path) ST_RISING(part));
 
-static bool is_recording(const char *name)
-{
-    static const char *const endings[] = {".json", ".json.gz", ".sqlite", ".xplane.pb"};
-    for (size_t i = 0; i < ST_COUNT(endings); i++)
-        if (name[0] != '.' && st_ends_in(name, endings[i]))
-            return true;
-    return false;
-}
-
 static st_status add_folder(finder *f, const char *path)
 {
     size_t first = f->count;
@@ -74,7 +65,14 @@ static st_status add_folder(finder *f, const char *path)
                        strerror(errno));
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder)) {
-        if (!is_recording(entry->d_name))
+        bool is_recording = false;
+        static const char *const endings[] = {".json", ".json.gz", ".sqlite", ".xplane.pb"};
+        for (size_t i = 0; i < ST_COUNT(endings); i++)
+            if (entry->d_name[0] != '.' && st_ends_in(entry->d_name, endings[i])) {
+                is_recording = true;
+                break;
+            }
+        if (!is_recording)
             continue;
         const char *slash = st_ends_in(path, "/") ? "" : "/";
         char *file = st_arena_printf(f->arena, "%s%s%s", path, slash, entry->d_name);
@@ -202,19 +200,6 @@ static void window_of(const st_trace *trace, int64_t *start_ns, int64_t *end_ns)
     *end_ns += st_trace_end_ns(&trace->events[trace->event_count - 1]);
 }
 
-static int64_t apart_ns(const st_trace *a, const st_trace *b)
-{
-    int64_t a_start = 0;
-    int64_t a_end = 0;
-    int64_t b_start = 0;
-    int64_t b_end = 0;
-    window_of(a, &a_start, &a_end);
-    window_of(b, &b_start, &b_end);
-    if (a_start > b_end)
-        return a_start - b_end;
-    return b_start > a_end ? b_start - a_end : 0;
-}
-
 /* Against the first file, after sorting by rank. */
 static st_status check_pair(finder *f, const found_file *first, const found_file *file)
 {
@@ -234,7 +219,17 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
         return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
                        "a job of %lld ranks; %s is of one with %lld: these are different jobs",
                        (long long)b->world_size, first->path, (long long)a->world_size);
-    int64_t apart = apart_ns(a, b);
+    int64_t apart;
+    int64_t a_start = 0;
+    int64_t a_end = 0;
+    int64_t b_start = 0;
+    int64_t b_end = 0;
+    window_of(a, &a_start, &a_end);
+    window_of(b, &b_start, &b_end);
+    if (a_start > b_end)
+        apart = a_start - b_end;
+    else
+        apart = b_start > a_end ? b_start - a_end : 0;
     if (apart > MOST_APART_NS)
         return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
                        "recorded %.0f s apart from %s: these are different jobs, or different runs",
@@ -242,8 +237,18 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
     return ST_OK;
 }
 
-static st_status check_missing(finder *f)
+static st_status check_set(finder *f)
 {
+    st_status status = check_ranks(f);
+    if (status != ST_OK)
+        return status;
+    qsort(f->files, f->count, sizeof *f->files, compare_ranks);
+    for (size_t i = 1; i < f->count; i++) {
+        st_status pair = check_pair(f, &f->files[0], &f->files[i]);
+        status = status == ST_OK ? pair : status;
+    }
+    if (status != ST_OK)
+        return status;
     const st_trace *first = f->files[0].trace;
     bool partial = f->options != NULL && f->options->partial;
     int64_t expected = 0;
@@ -257,35 +262,6 @@ static st_status check_missing(finder *f)
               f->count, (long long)first->world_size, (long long)expected,
               partial ? "" : "--partial uses the ranks that are there");
     return partial ? ST_OK : ST_ERR_VALUE;
-}
-
-static st_status check_set(finder *f)
-{
-    st_status status = check_ranks(f);
-    if (status != ST_OK)
-        return status;
-    qsort(f->files, f->count, sizeof *f->files, compare_ranks);
-    for (size_t i = 1; i < f->count; i++) {
-        st_status pair = check_pair(f, &f->files[0], &f->files[i]);
-        status = status == ST_OK ? pair : status;
-    }
-    return status == ST_OK ? check_missing(f) : status;
-}
-
-static st_status hand_over(finder *f, st_trace_set **set)
-{
-    st_trace_set *made = st_arena_alloc(f->arena, 1, sizeof *made);
-    st_trace **ranks = st_arena_alloc(f->arena, f->count, sizeof(st_trace *));
-    if (made == NULL || ranks == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < f->count; i++)
-        ranks[i] = f->files[i].trace;
-    *made = (st_trace_set){.ranks = ranks,
-                           .count = f->count,
-                           .world_size = f->files[0].trace->world_size,
-                           .arena = f->arena};
-    *set = made;
-    return ST_OK;
 }
 
 st_status st_trace_set_read(const char *const *paths, size_t count, const st_trace_options *options,
@@ -312,8 +288,21 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
         status = read_parts(&f);
     if (status == ST_OK)
         status = check_set(&f);
-    if (status == ST_OK)
-        status = hand_over(&f, set);
+    if (status == ST_OK) {
+        st_trace_set *made = st_arena_alloc(f.arena, 1, sizeof *made);
+        st_trace **ranks = st_arena_alloc(f.arena, f.count, sizeof(st_trace *));
+        if (made == NULL || ranks == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < f.count; i++)
+                ranks[i] = f.files[i].trace;
+            *made = (st_trace_set){.ranks = ranks,
+                                   .count = f.count,
+                                   .world_size = f.files[0].trace->world_size,
+                                   .arena = f.arena};
+            *set = made;
+        }
+    }
     if (status == ST_OK)
         status = st_trace_check_job((*set)->ranks, (*set)->count,
                                     options != NULL && options->partial, errors);

@@ -14,7 +14,7 @@ enum { FIRST_ITEMS = 256 };
 
 /* Puts an item behind those of a list of the trace. */
 #define ADD(list, count, capacity, item)                                                           \
-    (ST_ROOM(list, count, capacity) ? ((list)[(count)++] = (item), ST_OK) : ST_ERR_MEMORY)
+    (ST_ROOM(list, count, capacity) ? (list[count++] = (item), ST_OK) : ST_ERR_MEMORY)
 
 st_status st_store_create(const char *file, st_store **store)
 {
@@ -240,20 +240,24 @@ static bool in_order(const st_trace *trace)
     return true;
 }
 
-static st_status sort_events(st_trace *trace)
+st_status st_store_finish(st_store *store)
 {
-    size_t count = trace->event_count;
+    store->trace.names = store->names.texts;
+    store->trace.name_count = store->names.count;
+    if (in_order(&store->trace))
+        return ST_OK;
+    size_t count = store->trace.event_count;
     uint32_t *order = malloc(count * sizeof *order);
     if (order == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     st_status status =
-        st_event_order(trace->events, offsetof(st_trace_event, start_ns), order, count);
+        st_event_order(store->trace.events, offsetof(st_trace_event, start_ns), order, count);
     if (status == ST_OK) {
         /* Puts each event where `order` has it; an event is moved once, no second list is needed.
          */
-        st_trace_event *events = trace->events;
+        st_trace_event *events = store->trace.events;
         for (size_t i = 0; i < count; i++) {
             st_trace_event first = events[i];
             size_t at = i;
@@ -269,11 +273,4 @@ static st_status sort_events(st_trace *trace)
     }
     free(order);
     return status;
-}
-
-st_status st_store_finish(st_store *store)
-{
-    store->trace.names = store->names.texts;
-    store->trace.name_count = store->names.count;
-    return in_order(&store->trace) ? ST_OK : sort_events(&store->trace);
 }

@@ -18,24 +18,6 @@ typedef struct summer {
     int64_t end_ns;
 } summer;
 
-static st_status collect_intervals(summer *s)
-{
-    const st_trace *trace = s->trace;
-    size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
-                   trace->kind_counts[ST_TRACE_MEMSET];
-    s->intervals = st_arena_alloc(s->arena, count + 1, sizeof *s->intervals);
-    if (s->intervals == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (st_trace_is_gpu(event))
-            s->intervals[s->interval_count++] = (st_interval){
-                event->start_ns, st_trace_end_ns(event), event->class_ == ST_TRACE_COMMUNICATION};
-    }
-    s->summary->gpu_tasks = s->interval_count;
-    return ST_OK;
-}
-
 ST_COMPARE(compare_tallies, st_trace_tally,
            ST_FALLING(total_ns) ST_FALLING(count) ST_BY_TEXT(name));
 
@@ -84,27 +66,6 @@ static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_tra
     if (*tallies == NULL)
         return ST_ERR_MEMORY;
     qsort(*tallies, *count, sizeof **tallies, compare_tallies);
-    return ST_OK;
-}
-
-/* Streams that ran something, and tasks that begin too early for a queue. */
-static st_status count_streams(summer *s)
-{
-    const st_trace *trace = s->trace;
-    int64_t *reach = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *reach);
-    bool *used = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *used);
-    if (reach == NULL || used == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (!st_trace_is_gpu(event))
-            continue;
-        s->summary->streams += !used[event->track];
-        s->summary->overlaps += used[event->track] && event->start_ns < reach[event->track];
-        if (!used[event->track] || st_trace_end_ns(event) > reach[event->track])
-            reach[event->track] = st_trace_end_ns(event);
-        used[event->track] = true;
-    }
     return ST_OK;
 }
 
@@ -209,8 +170,25 @@ static st_status add_up(summer *s)
         status = tally(s, is_sync_call, &summary->sync_calls, &summary->sync_call_count);
     if (status == ST_OK)
         status = tally(s, is_sync_record, &summary->sync_records, &summary->sync_record_count);
-    if (status == ST_OK)
-        status = count_streams(s);
+    if (status == ST_OK) {
+        /* Streams that ran something, and tasks that begin too early for a queue. */
+        int64_t *reach = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *reach);
+        bool *used = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *used);
+        if (reach == NULL || used == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < trace->event_count; i++) {
+                const st_trace_event *event = &trace->events[i];
+                if (!st_trace_is_gpu(event))
+                    continue;
+                s->summary->streams += !used[event->track];
+                s->summary->overlaps += used[event->track] && event->start_ns < reach[event->track];
+                if (!used[event->track] || st_trace_end_ns(event) > reach[event->track])
+                    reach[event->track] = st_trace_end_ns(event);
+                used[event->track] = true;
+            }
+        }
+    }
     if (status == ST_OK)
         status = count_links(s);
     if (status == ST_OK)
@@ -241,7 +219,24 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
         s.summary->window_start_ns = window_trace->cut_start_ns;
         s.end_ns = window_trace->cut_end_ns;
     }
-    st_status status = collect_intervals(&s);
+    st_status status = ST_OK;
+    const st_trace *interval_trace = s.trace;
+    size_t count = interval_trace->kind_counts[ST_TRACE_KERNEL] +
+                   interval_trace->kind_counts[ST_TRACE_MEMCPY] +
+                   interval_trace->kind_counts[ST_TRACE_MEMSET];
+    s.intervals = st_arena_alloc(s.arena, count + 1, sizeof *s.intervals);
+    if (s.intervals == NULL) {
+        status = ST_ERR_MEMORY;
+    } else {
+        for (size_t i = 0; i < interval_trace->event_count; i++) {
+            const st_trace_event *event = &interval_trace->events[i];
+            if (st_trace_is_gpu(event))
+                s.intervals[s.interval_count++] =
+                    (st_interval){event->start_ns, st_trace_end_ns(event),
+                                  event->class_ == ST_TRACE_COMMUNICATION};
+        }
+        s.summary->gpu_tasks = s.interval_count;
+    }
     if (status != ST_OK)
         return status;
     st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,

@@ -55,27 +55,6 @@ static st_status set_durations(checker *c, const extreme *one)
     return status == ST_OK ? st_trace_graph_unblock(c->graph, c->errors) : status;
 }
 
-/* What each part adds to the end of the chain before it. */
-static st_status split_path(checker *c, st_trace_left *row)
-{
-    const st_path_step *steps = NULL;
-    size_t count = 0;
-    int64_t reached_ns = 0;
-    int64_t *parts[] = {[PART_HOST] = &row->host_ns,
-                        [PART_WAIT] = &row->wait_ns,
-                        [PART_LAUNCH] = &row->launch_ns,
-                        [PART_LATE] = &row->late_ns,
-                        [PART_GPU] = &row->gpu_ns};
-    st_status status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
-        if (end_ns > reached_ns)
-            *parts[part_of(c, steps[i].task)] += end_ns - reached_ns;
-        reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
-    }
-    return status;
-}
-
 static st_status replay_extreme(checker *c, const extreme *one)
 {
     st_trace_left *row = &c->rows[c->count++];
@@ -89,15 +68,25 @@ static st_status replay_extreme(checker *c, const extreme *one)
         int64_t end_ns = c->graph->ranks[i].start_ns + time.window_ns;
         row->length_ns = end_ns > row->length_ns ? end_ns : row->length_ns;
     }
-    return status == ST_OK ? split_path(c, row) : status;
-}
-
-static bool has_category(const st_graph *graph, const char *name)
-{
-    for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
-        if (strcmp(st_graph_task(graph, i).category_name, name) == 0)
-            return true;
-    return false;
+    if (status != ST_OK)
+        return status;
+    /* What each part adds to the end of the chain before it. */
+    const st_path_step *steps = NULL;
+    size_t count = 0;
+    int64_t reached_ns = 0;
+    int64_t *parts[] = {[PART_HOST] = &row->host_ns,
+                        [PART_WAIT] = &row->wait_ns,
+                        [PART_LAUNCH] = &row->launch_ns,
+                        [PART_LATE] = &row->late_ns,
+                        [PART_GPU] = &row->gpu_ns};
+    st_status path_status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
+    for (size_t i = 0; i < count && path_status == ST_OK; i++) {
+        int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
+        if (end_ns > reached_ns)
+            *parts[part_of(c, steps[i].task)] += end_ns - reached_ns;
+        reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
+    }
+    return path_status;
 }
 
 static st_status replay_extremes(checker *c)
@@ -113,27 +102,16 @@ static st_status replay_extremes(checker *c)
         const char *what = st_arena_printf(c->arena, "%s at a tenth", name);
         if (what == NULL)
             return ST_ERR_MEMORY;
-        if (has_category(c->graph->graph, name))
+        bool has_category = false;
+        for (st_task_id j = 0; j < st_graph_task_count(c->graph->graph); j++)
+            if (strcmp(st_graph_task(c->graph->graph, j).category_name, name) == 0) {
+                has_category = true;
+                break;
+            }
+        if (has_category)
             status = replay_extreme(c, &(extreme){what, name, PART_GPU, 0.1});
     }
     return status;
-}
-
-static st_status prepare(checker *c)
-{
-    const st_graph *graph = c->graph->graph;
-    size_t tasks = st_graph_task_count(graph);
-    c->durations_ns = st_arena_alloc(c->arena, tasks + 1, sizeof *c->durations_ns);
-    c->unknown = st_arena_alloc(c->arena, tasks + 1, sizeof *c->unknown);
-    c->rows = st_arena_alloc(c->arena, ST_TRACE_CLASSES + 2, sizeof *c->rows);
-    if (c->durations_ns == NULL || c->unknown == NULL || c->rows == NULL)
-        return ST_ERR_MEMORY;
-    for (st_task_id i = 0; i < tasks; i++)
-        c->durations_ns[i] = st_graph_task(graph, i).duration_ns;
-    for (size_t i = 0; i < c->graph->set->count; i++)
-        for (size_t k = 0; k < c->graph->ranks[i].waiting.unknown_count; k++)
-            c->unknown[c->graph->ranks[i].waiting.unknown[k]] = true;
-    return ST_OK;
 }
 
 st_status st_trace_check_graph(st_trace_graph *graph, st_replay *replay, st_arena *arena,
@@ -141,8 +119,22 @@ st_status st_trace_check_graph(st_trace_graph *graph, st_replay *replay, st_aren
 {
     checker c = {.graph = graph, .replay = replay, .arena = arena, .errors = errors};
     st_status status = st_trace_graph_delays(graph, true, errors);
-    if (status == ST_OK)
-        status = prepare(&c);
+    if (status == ST_OK) {
+        const st_graph *prepare_graph = c.graph->graph;
+        size_t tasks = st_graph_task_count(prepare_graph);
+        c.durations_ns = st_arena_alloc(c.arena, tasks + 1, sizeof *c.durations_ns);
+        c.unknown = st_arena_alloc(c.arena, tasks + 1, sizeof *c.unknown);
+        c.rows = st_arena_alloc(c.arena, ST_TRACE_CLASSES + 2, sizeof *c.rows);
+        if (c.durations_ns == NULL || c.unknown == NULL || c.rows == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (st_task_id i = 0; i < tasks; i++)
+                c.durations_ns[i] = st_graph_task(prepare_graph, i).duration_ns;
+            for (size_t i = 0; i < c.graph->set->count; i++)
+                for (size_t k = 0; k < c.graph->ranks[i].waiting.unknown_count; k++)
+                    c.unknown[c.graph->ranks[i].waiting.unknown[k]] = true;
+        }
+    }
     if (status == ST_OK)
         status = replay_extremes(&c);
     if (status == ST_OK)

@@ -96,23 +96,6 @@ static void add_time(patch *patches, size_t *count, st_scan_span at, int64_t tim
         add_patch(patches, count, at, time_text(time_ns, text));
 }
 
-/* "rank 3 0": the process of a rank, in a file of several. */
-static void add_process(const copier *c, const st_visit *visit, patch *patches, size_t *count)
-{
-    static const st_marked values[] = {ST_MARKED_PROCESS, ST_MARKED_ID};
-    for (size_t i = 0; i < ST_COUNT(values); i++) {
-        st_scan_span at = visit->draft->marked[values[i]];
-        char text[64];
-        if (at.length == 0 || at.length > 24)
-            continue;
-        const char *value = visit->text + (at.start - visit->start);
-        bool quoted = value[0] == '"';
-        (void)snprintf(text, sizeof text, "\"rank %zu %.*s\"", c->rank,
-                       (int)at.length - (quoted ? 2 : 0), value + quoted);
-        add_patch(patches, count, at, text);
-    }
-}
-
 static void write_patched(copier *c, const st_visit *visit, const patch *patches, size_t count)
 {
     size_t done = 0;
@@ -162,8 +145,21 @@ static st_status copy_event(void *context, const st_visit *visit)
         if (draft->has_duration && duration_ns != draft->duration_ns && draft->duration_ns >= 0)
             add_time(patches, &count, draft->marked[ST_MARKED_DURATION], duration_ns);
     }
-    if (c->merged)
-        add_process(c, visit, patches, &count);
+    if (c->merged) {
+        /* "rank 3 0": the process of a rank, in a file of several. */
+        static const st_marked values[] = {ST_MARKED_PROCESS, ST_MARKED_ID};
+        for (size_t i = 0; i < ST_COUNT(values); i++) {
+            st_scan_span at = visit->draft->marked[values[i]];
+            char text[64];
+            if (at.length == 0 || at.length > 24)
+                continue;
+            const char *value = visit->text + (at.start - visit->start);
+            bool quoted = value[0] == '"';
+            (void)snprintf(text, sizeof text, "\"rank %zu %.*s\"", c->rank,
+                           (int)at.length - (quoted ? 2 : 0), value + quoted);
+            add_patch(patches, &count, at, text);
+        }
+    }
     next_event(c);
     write_patched(c, visit, patches, count);
     return c->out->failed ? ST_ERR_MEMORY : ST_OK;
@@ -171,21 +167,18 @@ static st_status copy_event(void *context, const st_visit *visit)
 
 /* ---- the critical path ---- */
 
-/* The rank as the graph has it. */
-static uint32_t rank_of(const copier *c)
-{
-    const st_trace_rank *rank = &c->asked->graph->ranks[c->rank];
-    for (size_t i = 0; i < c->trace->event_count; i++)
-        if (rank->tasks[i] != ST_TASK_NONE)
-            return st_graph_task(c->asked->graph->graph, rank->tasks[i]).rank;
-    return UINT32_MAX;
-}
-
 static void write_path(copier *c)
 {
     const st_trace_times *times = c->asked->after;
     const st_graph *graph = c->asked->graph->graph;
-    uint32_t own = rank_of(c);
+    /* The rank as the graph has it. */
+    uint32_t own = UINT32_MAX;
+    const st_trace_rank *rank = &c->asked->graph->ranks[c->rank];
+    for (size_t i = 0; i < c->trace->event_count; i++)
+        if (rank->tasks[i] != ST_TASK_NONE) {
+            own = st_graph_task(c->asked->graph->graph, rank->tasks[i]).rank;
+            break;
+        }
     for (size_t i = 0; i < times->path_count; i++) {
         st_task_view view = st_graph_task(graph, times->path[i].task);
         st_task_time time = times->tasks[times->path[i].task];
@@ -209,42 +202,6 @@ static void write_path(copier *c)
 
 /* ---- copies ---- */
 
-static void write_process(copier *c, const st_trace_track *track)
-{
-    st_buffer_text(c->out, ",\"pid\":");
-    if (c->merged)
-        st_buffer_printf(c->out, "\"rank %zu %lld\"", c->rank, (long long)track->process);
-    else
-        st_buffer_printf(c->out, "%lld", (long long)track->process);
-}
-
-/* Tasks of layers and micro-batches that the recording has not; no call launches them. */
-static void write_copies(copier *c)
-{
-    static const char *const categories[] = {[ST_TRACE_KERNEL] = "kernel",
-                                             [ST_TRACE_MEMCPY] = "gpu_memcpy",
-                                             [ST_TRACE_MEMSET] = "gpu_memset"};
-    const st_trace_rank *rank = &c->asked->graph->ranks[c->rank];
-    for (size_t i = 0; i < rank->copy_count; i++) {
-        const st_trace_event *event = &c->trace->events[rank->copies[i].event];
-        const st_trace_track *track = &c->trace->tracks[event->track];
-        st_task_time time = c->asked->after->tasks[rank->copies[i].task];
-        /* As far from the replay as what it is a copy of. */
-        int64_t apart_ns =
-            event->start_ns - c->asked->before->tasks[rank->tasks[rank->copies[i].event]].ready_ns;
-        char texts[2][ST_MICROSECONDS_TEXT];
-        next_event(c);
-        st_buffer_printf(c->out, "{\"ph\":\"X\",\"cat\":\"%s\"", categories[event->kind]);
-        st_buffer_quoted(c->out, ",\"name\":", c->trace->names[event->name], "");
-        write_process(c, track);
-        st_buffer_printf(c->out, ",\"tid\":%lld,\"ts\":%s,\"dur\":%s,\"args\":{\"stream\":%lld}}",
-                         (long long)track->number,
-                         st_microseconds_print(time.ready_ns + apart_ns + c->offset_ns, texts[0]),
-                         st_microseconds_print(time.end_ns - time.ready_ns, texts[1]),
-                         (long long)track->number);
-    }
-}
-
 /* ---- files ---- */
 
 static st_status copy_rank(copier *c, st_errors *errors)
@@ -265,7 +222,34 @@ static st_status copy_rank(copier *c, st_errors *errors)
         status = st_fail(errors, status, (st_place){.file = c->trace->file},
                          "the file changed while it was read");
     if (status == ST_OK && c->asked->graph != NULL && c->asked->after != NULL) {
-        write_copies(c);
+        /* Tasks of layers and micro-batches that the recording has not; no call launches them. */
+        static const char *const categories[] = {[ST_TRACE_KERNEL] = "kernel",
+                                                 [ST_TRACE_MEMCPY] = "gpu_memcpy",
+                                                 [ST_TRACE_MEMSET] = "gpu_memset"};
+        const st_trace_rank *rank = &c->asked->graph->ranks[c->rank];
+        for (size_t i = 0; i < rank->copy_count; i++) {
+            const st_trace_event *event = &c->trace->events[rank->copies[i].event];
+            const st_trace_track *track = &c->trace->tracks[event->track];
+            st_task_time time = c->asked->after->tasks[rank->copies[i].task];
+            /* As far from the replay as what it is a copy of. */
+            int64_t apart_ns = event->start_ns -
+                               c->asked->before->tasks[rank->tasks[rank->copies[i].event]].ready_ns;
+            char texts[2][ST_MICROSECONDS_TEXT];
+            next_event(c);
+            st_buffer_printf(c->out, "{\"ph\":\"X\",\"cat\":\"%s\"", categories[event->kind]);
+            st_buffer_quoted(c->out, ",\"name\":", c->trace->names[event->name], "");
+            st_buffer_text(c->out, ",\"pid\":");
+            if (c->merged)
+                st_buffer_printf(c->out, "\"rank %zu %lld\"", c->rank, (long long)track->process);
+            else
+                st_buffer_printf(c->out, "%lld", (long long)track->process);
+            st_buffer_printf(
+                c->out, ",\"tid\":%lld,\"ts\":%s,\"dur\":%s,\"args\":{\"stream\":%lld}}",
+                (long long)track->number,
+                st_microseconds_print(time.ready_ns + apart_ns + c->offset_ns, texts[0]),
+                st_microseconds_print(time.end_ns - time.ready_ns, texts[1]),
+                (long long)track->number);
+        }
         if (c->asked->critical)
             write_path(c);
     }
@@ -294,17 +278,6 @@ st_status st_trace_export_rank(const st_trace_export *asked, size_t rank, st_buf
     return status == ST_OK && buffer->failed ? ST_ERR_MEMORY : status;
 }
 
-/* What the file of a rank says besides its events. */
-static st_status write_head(const st_trace *trace, st_buffer *buffer, st_errors *errors)
-{
-    st_buffer members = {0};
-    st_status status = trace->is_array ? ST_OK : st_visit_members(trace->file, &members, errors);
-    if (status == ST_OK && members.length > 2)
-        st_buffer_append(buffer, members.data, members.length - 2); /* the last comma */
-    st_buffer_free(&members);
-    return status;
-}
-
 st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, st_errors *errors)
 {
     const st_trace_set *set = asked->set;
@@ -314,7 +287,13 @@ st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, s
     st_buffer_text(buffer, "{\"" ST_TRACE_PARTS "\": [");
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         st_buffer_text(buffer, i > 0 ? ",\n{" : "\n{");
-        status = write_head(set->ranks[i], buffer, errors);
+        /* What the file of a rank says besides its events. */
+        const st_trace *trace = set->ranks[i];
+        st_buffer members = {0};
+        status = trace->is_array ? ST_OK : st_visit_members(trace->file, &members, errors);
+        if (status == ST_OK && members.length > 2)
+            st_buffer_append(buffer, members.data, members.length - 2); /* the last comma */
+        st_buffer_free(&members);
         st_buffer_text(buffer, "}");
         base_ns =
             st_trace_base_ns(set->ranks[i]) < base_ns ? st_trace_base_ns(set->ranks[i]) : base_ns;

@@ -5,20 +5,13 @@
 
 enum { TEXT = 48 };
 
-/* The edges of one kind over all ranks. */
-static st_trace_edges sum_edges(const st_trace_graph *graph, int kind)
+static st_node *put_edges(st_node *node, const char *key, int kind, st_trace_edges edges)
 {
-    st_trace_edges sum = kind == ST_TRACE_EDGE_RANKS ? graph->instances : (st_trace_edges){0};
-    for (size_t i = 0; i < graph->set->count && kind != ST_TRACE_EDGE_RANKS; i++) {
-        sum.exact += graph->ranks[i].edges[kind].exact;
-        sum.inferred += graph->ranks[i].edges[kind].inferred;
-        sum.contradicted += graph->ranks[i].edges[kind].contradicted;
-    }
-    return sum;
-}
-
-static const char *describe(int kind)
-{
+    st_node *map = st_put_line_map(node, key);
+    st_put_count(map, "exact", edges.exact);
+    st_put_count(map, "inferred", edges.inferred);
+    st_put_count(map, "contradicted", edges.contradicted);
+    st_put_text(map, ".kind", st_trace_edge_kind_name((st_trace_edge_kind)kind));
     static const char *const texts[ST_TRACE_EDGE_KINDS] = {
         "host after host",
         "GPU task after its call",
@@ -27,17 +20,7 @@ static const char *describe(int kind)
         "GPU task after one of another stream",
         "collectives in which ranks meet",
     };
-    return texts[kind];
-}
-
-static st_node *put_edges(st_node *node, const char *key, int kind, st_trace_edges edges)
-{
-    st_node *map = st_put_line_map(node, key);
-    st_put_count(map, "exact", edges.exact);
-    st_put_count(map, "inferred", edges.inferred);
-    st_put_count(map, "contradicted", edges.contradicted);
-    st_put_text(map, ".kind", st_trace_edge_kind_name((st_trace_edge_kind)kind));
-    st_put_text(map, ".doc", describe(kind));
+    st_put_text(map, ".doc", texts[kind]);
     return map;
 }
 
@@ -118,8 +101,14 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
     st_node *map = st_put_map(root, "edges");
     for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
         const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);
-        st_table_show(table, put_edges(map, key, i, sum_edges(graph, i)),
-                      ".kind,exact,inferred,contradicted,.doc");
+        /* The edges of one kind over all ranks. */
+        st_trace_edges sum = i == ST_TRACE_EDGE_RANKS ? graph->instances : (st_trace_edges){0};
+        for (size_t j = 0; j < graph->set->count && i != ST_TRACE_EDGE_RANKS; j++) {
+            sum.exact += graph->ranks[j].edges[i].exact;
+            sum.inferred += graph->ranks[j].edges[i].inferred;
+            sum.contradicted += graph->ranks[j].edges[i].contradicted;
+        }
+        st_table_show(table, put_edges(map, key, i, sum), ".kind,exact,inferred,contradicted,.doc");
     }
     st_node *lines = st_put_list(root, ".lines");
     st_node *ranks = st_put_list(root, "ranks");

@@ -99,34 +99,29 @@ static st_status list_candidates(ranker *k, size_t top)
     return status;
 }
 
-static st_status try_one(ranker *k, st_trace_gain *gain)
-{
-    st_trace_graph *graph = NULL;
-    st_trace_outcome outcome;
-    st_arena *arena = st_arena_create();
-    st_trace_change change = {.sets = &gain->change, .set_count = 1};
-    st_status status =
-        arena != NULL ? st_trace_graph_make(k->set, &graph, k->errors) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = st_trace_whatif(graph, &change, arena, &outcome, k->errors);
-    if (status == ST_OK) {
-        k->made->before_ns = outcome.before_ns;
-        gain->after_ns = outcome.after_ns;
-        gain->saved_ns = outcome.before_ns - outcome.after_ns;
-    }
-    st_trace_graph_destroy(graph);
-    st_arena_destroy(arena);
-    return status;
-}
-
 st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top, st_arena *arena,
                               st_trace_ranking *ranking, st_errors *errors)
 {
     *ranking = (st_trace_ranking){.speed = speed};
     ranker k = {.set = set, .arena = arena, .errors = errors, .made = ranking};
     st_status status = list_candidates(&k, top);
-    for (size_t i = 0; i < ranking->count && status == ST_OK; i++)
-        status = try_one(&k, &ranking->gains[i]);
+    for (size_t i = 0; i < ranking->count && status == ST_OK; i++) {
+        st_trace_gain *gain = &ranking->gains[i];
+        st_trace_graph *graph = NULL;
+        st_trace_outcome outcome;
+        st_arena *one_arena = st_arena_create();
+        st_trace_change change = {.sets = &gain->change, .set_count = 1};
+        status = one_arena != NULL ? st_trace_graph_make(k.set, &graph, k.errors) : ST_ERR_MEMORY;
+        if (status == ST_OK)
+            status = st_trace_whatif(graph, &change, one_arena, &outcome, k.errors);
+        if (status == ST_OK) {
+            k.made->before_ns = outcome.before_ns;
+            gain->after_ns = outcome.after_ns;
+            gain->saved_ns = outcome.before_ns - outcome.after_ns;
+        }
+        st_trace_graph_destroy(graph);
+        st_arena_destroy(one_arena);
+    }
     if (status == ST_OK && ranking->count > 0)
         qsort(ranking->gains, ranking->count, sizeof *ranking->gains, compare_gains);
     return status;

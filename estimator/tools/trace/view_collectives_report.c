@@ -83,28 +83,6 @@ static void put_rows(const st_collective_view *view, st_node *root)
                   ".skew,.most_skew");
 }
 
-/* What a what-if takes as overlap.communication_slowdown, from 1 on. */
-static void put_beside(const st_beside *beside, st_node *root)
-{
-    char texts[3][TEXT];
-    bool known = isfinite(beside->slowdown);
-    st_node *node = st_put_line_map(root, "beside_computation");
-    st_put_count(node, "alone", beside->alone);
-    st_put_count(node, "beside", beside->beside);
-    st_put_number(node, "slowdown", beside->slowdown);
-    st_put_number(node, "error_frac", beside->error_frac);
-    st_put_number(node, "error_none_frac", beside->error_none_frac);
-    if (!known)
-        return;
-    st_say(root,
-           "\n  beside computation %zu transfers take %s times as long as %zu alone of the same "
-           "message and group\n  each by the others: %s %% off, without a slowdown %s %%%s\n",
-           beside->beside, st_number_print('f', 3, beside->slowdown, texts[0], TEXT), beside->alone,
-           st_number_print('f', 1, 100 * beside->error_frac, texts[1], TEXT),
-           st_number_print('f', 1, 100 * beside->error_none_frac, texts[2], TEXT),
-           beside->slowdown >= 1 ? "; trace whatif has overlap.communication_slowdown" : "");
-}
-
 void st_view_collectives_result(const st_collective_view *view, st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
@@ -141,7 +119,25 @@ void st_view_collectives_result(const st_collective_view *view, st_arena *arena,
         st_put_ms(node, ".compute", rank->compute_ns);
     }
     st_table_show(table, rows, ".name,.last,.caused,.late,.waiting,.compute");
-    put_beside(&view->beside, root);
+    /* What a what-if takes as overlap.communication_slowdown, from 1 on. */
+    const st_beside *beside = &view->beside;
+    char texts[3][TEXT];
+    bool known = isfinite(beside->slowdown);
+    st_node *node = st_put_line_map(root, "beside_computation");
+    st_put_count(node, "alone", beside->alone);
+    st_put_count(node, "beside", beside->beside);
+    st_put_number(node, "slowdown", beside->slowdown);
+    st_put_number(node, "error_frac", beside->error_frac);
+    st_put_number(node, "error_none_frac", beside->error_none_frac);
+    if (known)
+        st_say(
+            root,
+            "\n  beside computation %zu transfers take %s times as long as %zu alone of the same "
+            "message and group\n  each by the others: %s %% off, without a slowdown %s %%%s\n",
+            beside->beside, st_number_print('f', 3, beside->slowdown, texts[0], TEXT),
+            beside->alone, st_number_print('f', 1, 100 * beside->error_frac, texts[1], TEXT),
+            st_number_print('f', 1, 100 * beside->error_none_frac, texts[2], TEXT),
+            beside->slowdown >= 1 ? "; trace whatif has overlap.communication_slowdown" : "");
     if (view->instances == 0)
         st_say(root, "\n  who waits for whom is unknown: give the traces of all ranks\n");
     st_result_csv(result, "collectives",

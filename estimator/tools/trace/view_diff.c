@@ -81,17 +81,6 @@ static int compare_rows(const void *left, const void *right)
     return names != 0 ? names : strcmp(a->place, b->place);
 }
 
-static st_status add_pieces(const st_tree *tree, int side, st_arena *arena, piece *pieces,
-                            size_t *count)
-{
-    const char **places = name_places(tree, arena);
-    if (places == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 1; i < tree->count; i++)
-        pieces[(*count)++] = (piece){places[i], &tree->nodes[i], side};
-    return ST_OK;
-}
-
 static st_status merge(const st_tree *trees, st_arena *arena, st_trace_diff *diff)
 {
     size_t room = trees[0].count + trees[1].count;
@@ -99,8 +88,17 @@ static st_status merge(const st_tree *trees, st_arena *arena, st_trace_diff *dif
     piece *pieces = malloc(room * sizeof *pieces);
     diff->rows = st_arena_alloc(arena, room, sizeof *diff->rows);
     st_status status = pieces != NULL && diff->rows != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (int side = 0; side < 2 && status == ST_OK; side++)
-        status = add_pieces(&trees[side], side, arena, pieces, &count);
+    for (int side = 0; side < 2 && status == ST_OK; side++) {
+        status = ST_OK;
+        const st_tree *tree = &trees[side];
+        const char **places = name_places(tree, arena);
+        if (places == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 1; i < tree->count; i++)
+                pieces[count++] = (piece){places[i], &tree->nodes[i], side};
+        }
+    }
     if (status == ST_OK)
         st_sort(pieces, count, sizeof *pieces, compare_pieces);
     for (size_t i = 0; i < count && status == ST_OK; i++) {

@@ -34,23 +34,6 @@ const char *st_idle_cause_key(st_idle_cause cause)
 
 /* ---- what is known of the rank ---- */
 
-static st_status find_syncs(idler *k)
-{
-    const st_trace *trace = k->trace;
-    k->syncs_ns =
-        st_arena_alloc(k->arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k->syncs_ns);
-    if (k->syncs_ns == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
-            event->class_ <= ST_CALL_FREE)
-            k->syncs_ns[k->sync_count++] = st_trace_end_ns(event);
-    }
-    st_sort(k->syncs_ns, k->sync_count, sizeof *k->syncs_ns, st_order_times);
-    return ST_OK;
-}
-
 static st_status find_waits(idler *k)
 {
     st_dependencies found;
@@ -70,14 +53,6 @@ static st_status find_waits(idler *k)
             *last = item->before;
     }
     return ST_OK;
-}
-
-/* Whether the host came back from waiting for the GPU in a time. */
-static bool has_waited(const idler *k, int64_t from_ns, int64_t to_ns)
-{
-    size_t low = 0;
-    ST_BISECT(low, k->sync_count, k->syncs_ns[middle] <= from_ns);
-    return low < k->sync_count && k->syncs_ns[low] <= to_ns;
 }
 
 /* ---- gaps ---- */
@@ -101,8 +76,11 @@ static void add_gap(const idler *k, int64_t from_ns, int64_t to_ns, uint32_t tas
     }
     int64_t launch_ns = call == ST_TRACE_NONE ? to_ns : k->trace->events[call].start_ns;
     launch_ns = launch_ns < to_ns ? launch_ns : to_ns;
-    add_cause(idle, has_waited(k, from_ns, launch_ns) ? ST_IDLE_SYNC : ST_IDLE_HOST, from_ns,
-              launch_ns);
+    size_t low = 0;
+    ST_BISECT(low, k->sync_count, k->syncs_ns[middle] <= from_ns);
+    add_cause(idle,
+              low < k->sync_count && k->syncs_ns[low] <= launch_ns ? ST_IDLE_SYNC : ST_IDLE_HOST,
+              from_ns, launch_ns);
     if (call != ST_TRACE_NONE) {
         /* From the launch of a task on: what it waits for, and what is left without anything to
          * wait for. */
@@ -139,26 +117,6 @@ static void see_task(const idler *k, uint32_t task, int64_t *reach_ns, st_idle *
     idle->tasks++;
 }
 
-/* All streams together; after clocks are aligned, events need not be by start any more. */
-static st_status see_gpu(const idler *k, st_idle *idle)
-{
-    int64_t reach_ns = k->start_ns;
-    size_t count = 0;
-    st_launch *starts = malloc((k->order->gpu_count + 1) * sizeof *starts);
-    *idle = (st_idle){.stream = -1, .device = -1};
-    if (starts == NULL)
-        return ST_ERR_MEMORY;
-    for (uint32_t i = 0; i < k->trace->event_count; i++)
-        if (st_trace_is_gpu(&k->trace->events[i]))
-            starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
-    st_sort(starts, count, sizeof *starts, st_launch_compare);
-    for (size_t i = 0; i < count; i++)
-        see_task(k, starts[i].event, &reach_ns, idle);
-    add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
-    free(starts);
-    return ST_OK;
-}
-
 /* ---- queues ---- */
 
 typedef struct samples {
@@ -177,30 +135,6 @@ static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
     return count > 0 ? values_ns[(count - 1) * percent / 100] : -1;
 }
 
-static void see_launches(const idler *k, uint32_t track, samples *s, st_queue *queue)
-{
-    const st_lists *tasks = &k->order->by_start;
-    int64_t reach_ns = INT64_MIN;
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
-        const st_trace_event *task = &k->trace->events[tasks->items[i]];
-        uint32_t index = k->order->call_of[tasks->items[i]];
-        if (index != ST_TRACE_NONE) {
-            const st_trace_event *call = &k->trace->events[index];
-            int64_t delay_ns = task->start_ns - call->start_ns;
-            s->delays_ns[s->count] = delay_ns > 0 ? delay_ns : 0;
-            s->calls_ns[s->count] = call->duration_ns;
-            s->changes[2 * s->count] = (st_launch){call->start_ns, 1};
-            s->changes[2 * s->count + 1] = (st_launch){call->start_ns + s->delays_ns[s->count], 0};
-            if (reach_ns <= call->start_ns && k->last_before[tasks->items[i]] == ST_TRACE_NONE)
-                s->empty_ns[s->empty_count++] = s->delays_ns[s->count];
-            queue->shorter += task->duration_ns < call->duration_ns;
-            s->count++;
-        }
-        if (st_trace_end_ns(task) > reach_ns)
-            reach_ns = st_trace_end_ns(task);
-    }
-}
-
 static st_status see_queue(const idler *k, uint32_t track, st_queue *queue)
 {
     size_t most = k->order->by_start.starts[track + 1] - k->order->by_start.starts[track] + 1;
@@ -211,7 +145,26 @@ static st_status see_queue(const idler *k, uint32_t track, st_queue *queue)
     *queue = (st_queue){0};
     bool ok = s.delays_ns != NULL && s.empty_ns != NULL && s.calls_ns != NULL && s.changes != NULL;
     if (ok) {
-        see_launches(k, track, &s, queue);
+        const st_lists *tasks = &k->order->by_start;
+        int64_t reach_ns = INT64_MIN;
+        for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
+            const st_trace_event *task = &k->trace->events[tasks->items[i]];
+            uint32_t index = k->order->call_of[tasks->items[i]];
+            if (index != ST_TRACE_NONE) {
+                const st_trace_event *call = &k->trace->events[index];
+                int64_t delay_ns = task->start_ns - call->start_ns;
+                s.delays_ns[s.count] = delay_ns > 0 ? delay_ns : 0;
+                s.calls_ns[s.count] = call->duration_ns;
+                s.changes[2 * s.count] = (st_launch){call->start_ns, 1};
+                s.changes[2 * s.count + 1] = (st_launch){call->start_ns + s.delays_ns[s.count], 0};
+                if (reach_ns <= call->start_ns && k->last_before[tasks->items[i]] == ST_TRACE_NONE)
+                    s.empty_ns[s.empty_count++] = s.delays_ns[s.count];
+                queue->shorter += task->duration_ns < call->duration_ns;
+                s.count++;
+            }
+            if (st_trace_end_ns(task) > reach_ns)
+                reach_ns = st_trace_end_ns(task);
+        }
         double area = 0;
         int64_t last_ns = k->start_ns;
         size_t length = 0;
@@ -262,7 +215,24 @@ static st_status see_streams(const idler *k, st_idle_rank *rank)
         add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
         status = see_queue(k, t, &rank->queues[rank->stream_count++]);
     }
-    return status == ST_OK ? see_gpu(k, &rank->gpu) : status;
+    if (status != ST_OK)
+        return status;
+    /* All streams together; after clocks are aligned, events need not be by start any more. */
+    int64_t reach_ns = k->start_ns;
+    size_t count = 0;
+    st_launch *gpu_starts = malloc((k->order->gpu_count + 1) * sizeof *gpu_starts);
+    rank->gpu = (st_idle){.stream = -1, .device = -1};
+    if (gpu_starts == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < k->trace->event_count; i++)
+        if (st_trace_is_gpu(&k->trace->events[i]))
+            gpu_starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
+    st_sort(gpu_starts, count, sizeof *gpu_starts, st_launch_compare);
+    for (size_t i = 0; i < count; i++)
+        see_task(k, gpu_starts[i].event, &reach_ns, &rank->gpu);
+    add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, &rank->gpu);
+    free(gpu_starts);
+    return ST_OK;
 }
 
 st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
@@ -279,7 +249,21 @@ st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **
         idler k = {.order = order, .trace = order->trace, .arena = arena};
         st_view_window(order, &k.start_ns, &k.end_ns);
         *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
-        st_status rank_status = find_syncs(&k);
+        st_status rank_status = ST_OK;
+        const st_trace *trace = k.trace;
+        k.syncs_ns =
+            st_arena_alloc(k.arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k.syncs_ns);
+        if (k.syncs_ns == NULL) {
+            rank_status = ST_ERR_MEMORY;
+        } else {
+            for (size_t j = 0; j < trace->event_count; j++) {
+                const st_trace_event *event = &trace->events[j];
+                if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
+                    event->class_ <= ST_CALL_FREE)
+                    k.syncs_ns[k.sync_count++] = st_trace_end_ns(event);
+            }
+            st_sort(k.syncs_ns, k.sync_count, sizeof *k.syncs_ns, st_order_times);
+        }
         if (rank_status == ST_OK)
             rank_status = find_waits(&k);
         status = rank_status == ST_OK ? see_streams(&k, rank) : rank_status;

@@ -101,33 +101,6 @@ static int compare_addresses(const void *left, const void *right)
     return ST_ORDER(a->place, b->place);
 }
 
-static st_status match(keeper *k, size_t count)
-{
-    step **order = malloc((count + 1) * sizeof(step *));
-    step *taken = NULL;
-    if (order == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        order[i] = &k->steps[i];
-    st_sort(order, count, sizeof(step *), compare_addresses);
-    for (size_t i = 0; i < count; i++) {
-        step *one = order[i];
-        bool same = taken != NULL && taken->event->address == one->event->address;
-        if (one->event->bytes >= 0) {
-            one->category =
-                (uint8_t)st_sweep_at(&k->categories, one->event->track, one->event->at_ns);
-            taken = one;
-            continue;
-        }
-        one->category = same ? taken->category : ST_MEMORY_BEFORE;
-        if (same)
-            taken->frees = one->place;
-        taken = NULL;
-    }
-    free(order);
-    return ST_OK;
-}
-
 static st_status list_steps(keeper *k)
 {
     const st_trace *trace = k->trace;
@@ -152,7 +125,31 @@ static st_status list_steps(keeper *k)
     for (uint32_t i = 0; i < count; i++)
         k->steps[i].place = i;
     device->events = count;
-    return device->has_addresses ? match(k, count) : ST_OK;
+    if (!device->has_addresses)
+        return ST_OK;
+    step **order = malloc((count + 1) * sizeof(step *));
+    step *taken = NULL;
+    if (order == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &k->steps[i];
+    st_sort(order, count, sizeof(step *), compare_addresses);
+    for (size_t i = 0; i < count; i++) {
+        step *one = order[i];
+        bool same = taken != NULL && taken->event->address == one->event->address;
+        if (one->event->bytes >= 0) {
+            one->category =
+                (uint8_t)st_sweep_at(&k->categories, one->event->track, one->event->at_ns);
+            taken = one;
+            continue;
+        }
+        one->category = same ? taken->category : ST_MEMORY_BEFORE;
+        if (same)
+            taken->frees = one->place;
+        taken = NULL;
+    }
+    free(order);
+    return ST_OK;
 }
 
 /* ---- over time ---- */

@@ -7,34 +7,6 @@
 
 enum { TEXT = 48 };
 
-static st_status list(const st_trace_graph *graph, const st_trace_times *times, st_arena *arena,
-                      st_path_view *view)
-{
-    int64_t reached_ns = 0;
-    *view =
-        (st_path_view){.rows = st_arena_alloc(arena, times->path_count + 1, sizeof *view->rows)};
-    if (view->rows == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < times->path_count; i++) {
-        const st_path_step *step = &times->path[i];
-        st_task_time time = times->tasks[step->task];
-        st_task_view task = st_graph_task(graph->graph, step->task);
-        int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
-        reached_ns += adds_ns;
-        if (adds_ns == 0)
-            continue;
-        view->rows[view->count++] =
-            (st_path_row){.task = task,
-                          .resource = st_graph_resource_name(graph->graph, task.resource),
-                          .why = i > 0 ? st_edge_kind_name(step->edge) : "",
-                          .start_ns = time.start_ns,
-                          .end_ns = time.end_ns,
-                          .adds_ns = adds_ns};
-    }
-    view->length_ns = reached_ns;
-    return ST_OK;
-}
-
 st_status st_view_path(st_trace_graph *graph, bool delays, st_arena *arena, st_path_view *view,
                        st_errors *errors)
 {
@@ -46,8 +18,32 @@ st_status st_view_path(st_trace_graph *graph, bool delays, st_arena *arena, st_p
         status = st_replay_run(replay, errors);
     if (status == ST_OK)
         status = st_replayed_times(graph, replay, arena, &times, errors);
-    if (status == ST_OK)
-        status = list(graph, &times, arena, view);
+    if (status == ST_OK) {
+        int64_t reached_ns = 0;
+        *view =
+            (st_path_view){.rows = st_arena_alloc(arena, times.path_count + 1, sizeof *view->rows)};
+        if (view->rows == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < times.path_count; i++) {
+                const st_path_step *step = &times.path[i];
+                st_task_time time = times.tasks[step->task];
+                st_task_view task = st_graph_task(graph->graph, step->task);
+                int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
+                reached_ns += adds_ns;
+                if (adds_ns == 0)
+                    continue;
+                view->rows[view->count++] =
+                    (st_path_row){.task = task,
+                                  .resource = st_graph_resource_name(graph->graph, task.resource),
+                                  .why = i > 0 ? st_edge_kind_name(step->edge) : "",
+                                  .start_ns = time.start_ns,
+                                  .end_ns = time.end_ns,
+                                  .adds_ns = adds_ns};
+            }
+            view->length_ns = reached_ns;
+        }
+    }
     st_replay_destroy(replay);
     return status;
 }
@@ -59,28 +55,25 @@ static int compare_times(const void *left, const void *right)
     return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
 }
 
-/* What a task must add to be among the `top` ones, and how many of those that add just that are. */
-static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena, size_t *equal)
-{
-    int64_t *adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *adds_ns);
-    *equal = view->count;
-    if (adds_ns == NULL || top == 0 || top >= view->count)
-        return 0;
-    *equal = 0;
-    for (size_t i = 0; i < view->count; i++)
-        adds_ns[i] = view->rows[i].adds_ns;
-    st_sort(adds_ns, view->count, sizeof *adds_ns, compare_times);
-    while (*equal < top && adds_ns[top - 1 - *equal] == adds_ns[top - 1])
-        ++*equal;
-    return adds_ns[top - 1];
-}
-
 void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
                          st_result *result)
 {
     char text[TEXT];
     size_t equal = 0;
-    int64_t least_ns = least_of(view, top, arena, &equal);
+    /* What a task must add to be among the `top` ones, and how many of those that add just that
+     * are. */
+    int64_t least_ns = 0;
+    int64_t *least_adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *least_adds_ns);
+    equal = view->count;
+    if (least_adds_ns != NULL && top != 0 && top < view->count) {
+        equal = 0;
+        for (size_t i = 0; i < view->count; i++)
+            least_adds_ns[i] = view->rows[i].adds_ns;
+        st_sort(least_adds_ns, view->count, sizeof *least_adds_ns, compare_times);
+        while (equal < top && least_adds_ns[top - 1 - equal] == least_adds_ns[top - 1])
+            ++equal;
+        least_ns = least_adds_ns[top - 1];
+    }
     int64_t shown_ns = 0;
     size_t shown = 0;
     st_node *root = st_result_begin(result, arena);

@@ -25,23 +25,6 @@ static bool take_number(const char **at, int64_t *number)
     return errno == 0;
 }
 
-static st_status read_range(const char *text, range *steps, st_errors *errors)
-{
-    const char *at = text;
-    bool ok = take_number(&at, &steps->first);
-    steps->last = steps->first;
-    if (ok && strncmp(at, "..", 2) == 0) {
-        at += 2;
-        ok = take_number(&at, &steps->last);
-    }
-    if (ok && *at == '\0' && steps->first <= steps->last)
-        return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "option --steps" ST_FOUND "'%s'" ST_EXPECTED
-                   "a step of ProfilerStep#N, as '3', or several, as '2..4'",
-                   text);
-}
-
 /* The number of ProfilerStep#N; -1 where there is none. */
 static int64_t number_of(const st_trace *trace, const st_trace_event *event)
 {
@@ -93,13 +76,6 @@ static bool find_cut(st_trace *trace, const range *steps)
     return has_first && has_last && trace->cut_end_ns > trace->cut_start_ns;
 }
 
-static bool is_inside(const st_trace *trace, const st_trace_event *event)
-{
-    if (st_trace_is_gpu(event))
-        return event->start_ns < trace->cut_end_ns && st_trace_end_ns(event) > trace->cut_start_ns;
-    return event->start_ns >= trace->cut_start_ns && event->start_ns < trace->cut_end_ns;
-}
-
 static void clip(const st_trace *trace, st_trace_event *event)
 {
     int64_t end_ns = st_trace_end_ns(event);
@@ -120,7 +96,14 @@ static st_status mark(const st_trace *trace, bool *stays)
         return status;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
-        if (!is_inside(trace, event))
+        bool is_inside;
+        if (st_trace_is_gpu(event))
+            is_inside =
+                event->start_ns < trace->cut_end_ns && st_trace_end_ns(event) > trace->cut_start_ns;
+        else
+            is_inside =
+                event->start_ns >= trace->cut_start_ns && event->start_ns < trace->cut_end_ns;
+        if (!is_inside)
             continue;
         stays[i] = true;
         uint32_t call = st_trace_is_gpu(event)
@@ -170,7 +153,20 @@ static st_status cut(st_trace *trace)
 st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *errors)
 {
     range wanted = {0};
-    st_status status = read_range(steps, &wanted, errors);
+    st_status status = ST_OK;
+    const char *at = steps;
+    bool ok = take_number(&at, &wanted.first);
+    wanted.last = wanted.first;
+    if (ok && strncmp(at, "..", 2) == 0) {
+        at += 2;
+        ok = take_number(&at, &wanted.last);
+    }
+    if (!ok || *at != '\0' || wanted.first > wanted.last) {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                         "option --steps" ST_FOUND "'%s'" ST_EXPECTED
+                         "a step of ProfilerStep#N, as '3', or several, as '2..4'",
+                         steps);
+    }
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         status = find_cut(set->ranks[i], &wanted) ? cut(set->ranks[i])
                                                   : refuse_steps(set->ranks[i], steps, errors);

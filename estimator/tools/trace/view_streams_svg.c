@@ -86,17 +86,6 @@ static double draw_rank(painter *p, size_t index, double y)
     return y;
 }
 
-static size_t count_rows(const st_view_orders *orders, size_t ranks)
-{
-    size_t rows = 0;
-    for (size_t i = 0; i < ranks; i++) {
-        const uint32_t *starts = orders->orders[i].by_start.starts;
-        for (size_t t = 0; t < orders->orders[i].trace->track_count; t++)
-            rows += starts[t + 1] > starts[t];
-    }
-    return rows;
-}
-
 st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
 {
     st_view_orders orders = {0};
@@ -110,7 +99,13 @@ st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
         st_svg_key keys[ST_TRACE_CLASSES];
         double y = TOP;
         char text[TEXT];
-        int height = TOP + 30 + ROW * (int)count_rows(&orders, ranks) + GAP * (int)ranks;
+        size_t rows = 0;
+        for (size_t i = 0; i < ranks; i++) {
+            const uint32_t *starts = orders.orders[i].by_start.starts;
+            for (size_t t = 0; t < orders.orders[i].trace->track_count; t++)
+                rows += starts[t + 1] > starts[t];
+        }
+        int height = TOP + 30 + ROW * (int)rows + GAP * (int)ranks;
         for (int i = 0; i < ST_TRACE_CLASSES; i++)
             keys[i] = (st_svg_key){st_svg_color(hues[i]), st_trace_class_name((st_trace_class)i)};
         st_svg_begin(p.svg, LEFT + WIDTH + 20, height, title);

@@ -143,17 +143,15 @@ static st_status frame_value(void *context, uint32_t outer, const st_trace_frame
 
 /* ---- a rank ---- */
 
-static bool has_kind(const st_trace *trace, st_trace_frame_kind kind)
-{
-    for (size_t i = 0; i < trace->frame_count; i++)
-        if (trace->frames[i].kind == kind)
-            return true;
-    return false;
-}
-
 static st_status find_places(grower *g, uint32_t *frames)
 {
-    bool has_python = has_kind(g->trace, ST_FRAME_PYTHON);
+    bool has_python = false;
+    const st_trace_frame_kind kind = ST_FRAME_PYTHON;
+    for (size_t i = 0; i < g->trace->frame_count; i++)
+        if (g->trace->frames[i].kind == kind) {
+            has_python = true;
+            break;
+        }
     size_t count = 0;
     for (uint32_t i = 0; i < g->trace->frame_count; i++)
         if (is_picked(g, &g->trace->frames[i], has_python))
@@ -164,29 +162,6 @@ static st_status find_places(grower *g, uint32_t *frames)
 }
 
 ST_COMPARE(compare_forwards, forward, ST_RISING(sequence) ST_RISING(at_ns));
-
-/* Operators with sequence numbers: where they ran forward, and what runs backward when. */
-static st_status find_sequences(grower *g, uint32_t *frames)
-{
-    size_t count = 0;
-    g->forward_count = 0;
-    g->forwards = malloc((g->trace->frame_count + 1) * sizeof *g->forwards);
-    if (g->forwards == NULL)
-        return ST_ERR_MEMORY;
-    for (uint32_t i = 0; i < g->trace->frame_count; i++) {
-        const st_trace_frame *frame = &g->trace->frames[i];
-        if (frame->sequence < 0)
-            continue;
-        if (frame->is_backward)
-            frames[count++] = i;
-        else
-            g->forwards[g->forward_count++] =
-                (forward){frame->sequence, frame->start_ns, frame->track};
-    }
-    st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
-    return st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
-                         &g->backwards, g->errors);
-}
 
 static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_backward)
 {
@@ -199,7 +174,7 @@ static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_b
         return node;
     *is_backward = true;
     const st_trace_frame *backward = &g->trace->frames[frame];
-    /* The last operator of a sequence number that began before a time; */
+    /* The last operator of a sequence number that began before a time. */
     const int64_t sequence = backward->sequence;
     const forward wanted = {.sequence = sequence, .at_ns = backward->start_ns};
     size_t low = 0;
@@ -243,8 +218,29 @@ static st_status add_rank(grower *g, const st_order *order)
     g->trace = order->trace;
     uint32_t *frames = malloc((g->trace->frame_count + 1) * sizeof *frames);
     st_status status = frames != NULL ? find_places(g, frames) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = find_sequences(g, frames);
+    if (status == ST_OK) {
+        /* Operators with sequence numbers: where they ran forward, and what runs backward when. */
+        status = ST_ERR_MEMORY;
+        size_t count = 0;
+        g->forward_count = 0;
+        g->forwards = malloc((g->trace->frame_count + 1) * sizeof *g->forwards);
+        if (g->forwards != NULL) {
+            for (uint32_t i = 0; i < g->trace->frame_count; i++) {
+                const st_trace_frame *frame = &g->trace->frames[i];
+                if (frame->sequence < 0)
+                    continue;
+                if (frame->is_backward)
+                    frames[count++] = i;
+                else
+                    g->forwards[g->forward_count++] =
+                        (forward){frame->sequence, frame->start_ns, frame->track};
+            }
+            st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
+            status = st_sweep_make(
+                &(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
+                &g->backwards, g->errors);
+        }
+    }
     if (status == ST_OK) {
         g->main_track = ST_TRACE_NONE;
         for (size_t i = 0; i < g->trace->event_count && g->main_track == ST_TRACE_NONE; i++)

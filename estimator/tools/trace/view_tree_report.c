@@ -81,30 +81,6 @@ static void put_row(const writer *w, uint32_t index)
         st_put_format(row, ".calls", "%llu x", (unsigned long long)node->calls);
 }
 
-/* What is left at the root, as a part of its own. */
-static void put_unattributed(const writer *w)
-{
-    const st_tree_node *root = &w->tree->nodes[0];
-    st_tree_node rest = {.name = "unattributed", .depth = 1};
-    rest.self_ns = root->self_ns;
-    rest.gpu_ns = root->self_ns;
-    rest.kernels = root->kernels;
-    rest.backward_ns = root->backward_ns;
-    rest.communication_ns = root->communication_ns;
-    for (size_t i = 1; i < w->tree->count; i++) {
-        const st_tree_node *node = &w->tree->nodes[i];
-        if (node->parent != 0)
-            continue;
-        rest.kernels -= node->kernels;
-        rest.backward_ns -= node->backward_ns;
-        rest.communication_ns -= node->communication_ns;
-    }
-    st_node *row = put_times(w, &rest);
-    st_put_null(row, "node");
-    st_put_count(row, "parent", 0);
-    st_put_text(row, ".name", rest.name);
-}
-
 void st_view_tree_result(const st_tree *tree, const st_tree_limits *limits, st_arena *arena,
                          st_result *result)
 {
@@ -137,7 +113,26 @@ void st_view_tree_result(const st_tree *tree, const st_tree_limits *limits, st_a
         if (shown)
             put_row(&w, tree->order[i]);
     }
-    put_unattributed(&w);
+    /* What is left at the root, as a part of its own. */
+    const st_tree_node *unattributed_root = &w.tree->nodes[0];
+    st_tree_node rest = {.name = "unattributed", .depth = 1};
+    rest.self_ns = unattributed_root->self_ns;
+    rest.gpu_ns = unattributed_root->self_ns;
+    rest.kernels = unattributed_root->kernels;
+    rest.backward_ns = unattributed_root->backward_ns;
+    rest.communication_ns = unattributed_root->communication_ns;
+    for (size_t i = 1; i < w.tree->count; i++) {
+        const st_tree_node *node = &w.tree->nodes[i];
+        if (node->parent != 0)
+            continue;
+        rest.kernels -= node->kernels;
+        rest.backward_ns -= node->backward_ns;
+        rest.communication_ns -= node->communication_ns;
+    }
+    st_node *row = put_times(&w, &rest);
+    st_put_null(row, "node");
+    st_put_count(row, "parent", 0);
+    st_put_text(row, ".name", rest.name);
     st_put_count(root, "hidden", hidden);
     st_table_show(table, w.rows, ".name,.calls,kernels,.gpu,.share,.self,.backward,.communication");
     if (hidden > 0)

@@ -163,9 +163,9 @@ static void fuse(editor *e, st_whatif_edit_rule *rule)
             if (e->done[first] || e->done[second] || !matches(e, first, rule->pattern) ||
                 !matches(e, second, rule->second))
                 continue;
-            if (e->waits[second])
+            if (e->waits[second]) {
                 e->w->apart++;
-            else {
+            } else {
                 double sum_ns = (double)duration_ns(e, first) + (double)duration_ns(e, second);
                 double given_ns = rule->time_ns * e->factors[first];
                 st_task_id delay = st_whatif_delay_of(e->w, e->rank->tasks[second]);
@@ -224,9 +224,9 @@ void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_
     }
     for (size_t i = 0; i < w->values.edit_count && w->status == ST_OK; i++) {
         st_whatif_edit_rule *rule = &w->values.edits[i];
-        if (rule->second != NULL)
+        if (rule->second != NULL) {
             fuse(&e, rule);
-        else {
+        } else {
             for (uint32_t j = 0; j < e.trace->event_count; j++) {
                 if (!matches(&e, j, rule->pattern))
                     continue;

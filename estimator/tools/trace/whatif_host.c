@@ -81,23 +81,6 @@ static void change_launch(const host_change *h, uint32_t call, int64_t *last_end
     *last_end_ns = st_trace_end_ns(launch);
 }
 
-static void list_tasks(host_change *h)
-{
-    for (uint32_t i = 0; i < h->trace->event_count; i++) {
-        const st_trace_event *event = &h->trace->events[i];
-        uint32_t call = st_trace_is_gpu(event)
-                            ? st_links_find(&h->calls, event->correlation, event->start_ns)
-                            : ST_TRACE_NONE;
-        if (call == ST_TRACE_NONE)
-            continue;
-        call_tasks *tasks = &h->tasks[call];
-        tasks->first = tasks->count == 0 ? i : tasks->first;
-        tasks->further = tasks->count == 0 ? h->launches->further[i] : 0;
-        tasks->gone += h->launches->gone[i] || st_whatif_kernel_factor(h->w, h->trace, i) <= 0;
-        tasks->count++;
-    }
-}
-
 /* A call that launches one kernel, as many do. */
 typedef struct launch {
     uint32_t track;
@@ -122,7 +105,19 @@ static void change_launches(host_change *h)
     }
     for (size_t i = 0; i < tracks; i++)
         ends_ns[i] = INT64_MIN;
-    list_tasks(h);
+    for (uint32_t i = 0; i < h->trace->event_count; i++) {
+        const st_trace_event *event = &h->trace->events[i];
+        uint32_t call = st_trace_is_gpu(event)
+                            ? st_links_find(&h->calls, event->correlation, event->start_ns)
+                            : ST_TRACE_NONE;
+        if (call == ST_TRACE_NONE)
+            continue;
+        call_tasks *tasks = &h->tasks[call];
+        tasks->first = tasks->count == 0 ? i : tasks->first;
+        tasks->further = tasks->count == 0 ? h->launches->further[i] : 0;
+        tasks->gone += h->launches->gone[i] || st_whatif_kernel_factor(h->w, h->trace, i) <= 0;
+        tasks->count++;
+    }
     /* The median cost of a launch, by thread. */
     size_t count = 0;
     for (uint32_t i = 0; i < h->trace->event_count; i++)

@@ -65,17 +65,6 @@ static void check_shards(st_whatif *w)
                                   tp, tp, (long long)seen));
 }
 
-/* Of what repeats; what is told by hand is doubted where nothing repeats at all, too. */
-static const char *what_repeats(const st_whatif *w, const st_repeats *seen, bool are_layers)
-{
-    if (seen->layers == 0)
-        return "nothing in the trace repeats";
-    return are_layers
-               ? st_errors_text(w->errors, "kernels of the trace repeat %u times", seen->layers)
-               : st_errors_text(w->errors, "no kernels of the trace repeat so often: %s",
-                                st_repeats_doubt(seen, w->errors));
-}
-
 /* Held against what repeats most. Where that may be no layers, or tokens, any repetition of the
  * number is right. */
 static void check_layers(st_whatif *w)
@@ -92,7 +81,16 @@ static void check_layers(st_whatif *w)
     if (w->status != ST_OK || found || (double)seen.layers == layers ||
         (seen.layers == 0 && told <= 0))
         return;
-    const char *repeats = what_repeats(w, &seen, are_layers);
+    /* Of what repeats; what is told by hand is doubted where nothing repeats at all, too. */
+    const char *repeats;
+    if (seen.layers == 0)
+        repeats = "nothing in the trace repeats";
+    else
+        repeats =
+            are_layers
+                ? st_errors_text(w->errors, "kernels of the trace repeat %u times", seen.layers)
+                : st_errors_text(w->errors, "no kernels of the trace repeat so often: %s",
+                                 st_repeats_doubt(&seen, w->errors));
     if (told > 0)
         contradict(w, "--have",
                    st_errors_text(w->errors, "model.layers tells %.0f on a rank, and %s", layers,

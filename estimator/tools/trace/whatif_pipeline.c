@@ -162,8 +162,9 @@ static st_schedule_plan make_plan(st_whatif *w, const passes *p, uint32_t stages
                 llround((double)p->backward_ns * layers_ratio);
         }
         times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
-    } else
+    } else {
         st_note(&w->status, ST_ERR_MEMORY);
+    }
     return (st_schedule_plan){
         .shape = {.kind = ST_SCHEDULE_1F1B,
                   .stages = stages,

@@ -63,11 +63,6 @@ static void mark_hosts(builder *b)
             }
 }
 
-static bool is_delay(const builder *b, st_task_id task)
-{
-    return strcmp(st_graph_task(b->old, task).category_name, "delay") == 0;
-}
-
 /* A GPU task, what it is late, and the lag of its launch. */
 static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
 {
@@ -105,22 +100,6 @@ static void mark_tasks(builder *b)
     }
 }
 
-/* How long copies last: what leads to a collective that is not repeated is not done. */
-static void measure_group(builder *b, const group *one)
-{
-    st_task_id task = one->first;
-    for (uint32_t i = 0; i < one->count; i++, task = b->next[task])
-        b->copied_ns[task] = b->empty[task] ? 0 : b->was.duration_ns[task];
-}
-
-static void average(builder *b, const group *one, const group *other)
-{
-    st_task_id task = one->first;
-    st_task_id like = other->first;
-    for (uint32_t i = 0; i < one->count; i++, task = b->next[task], like = b->next[like])
-        b->sum_ns[task] += b->empty[like] ? 0 : (double)b->was.duration_ns[like];
-}
-
 /*
  * What the host does between the same calls differs by chance from one layer or micro-batch to the
  * next: a further one has the mean of its kind on the thread.
@@ -132,7 +111,7 @@ static void average_group(builder *b, size_t index)
     size_t first = index;
     double count = 0;
     if (one->count == 0 || st_graph_resource_kind(b->old, resource) != ST_RESOURCE_HOST ||
-        is_delay(b, one->first))
+        strcmp(st_graph_task(b->old, one->first).category_name, "delay") == 0)
         return;
     while (first > 0 && b->was.resource[b->groups[first - 1].anchor] == resource)
         first--; /* tasks of a thread, and so their groups, stand together */
@@ -142,7 +121,11 @@ static void average_group(builder *b, size_t index)
         if (other->count != one->count ||
             b->w->units[other->unit].kind != b->w->units[one->unit].kind)
             continue;
-        average(b, one, other);
+        st_task_id average_task = one->first;
+        st_task_id like = other->first;
+        for (uint32_t j = 0; j < one->count;
+             j++, average_task = b->next[average_task], like = b->next[like])
+            b->sum_ns[average_task] += b->empty[like] ? 0 : (double)b->was.duration_ns[like];
         count++;
     }
     st_task_id task = one->first;
@@ -179,7 +162,11 @@ static void make_groups(builder *b)
         b->anchored[own->anchor] = last[resource];
     }
     for (size_t i = 0; i < b->group_count; i++) {
-        measure_group(b, &b->groups[i]);
+        /* How long copies last: what leads to a collective that is not repeated is not done. */
+        const group *one = &b->groups[i];
+        st_task_id task = one->first;
+        for (uint32_t j = 0; j < one->count; j++, task = b->next[task])
+            b->copied_ns[task] = b->empty[task] ? 0 : b->was.duration_ns[task];
         average_group(b, i);
     }
     if (st_arena_failed(b->w->arena))
@@ -284,37 +271,10 @@ static void add_copies(builder *b, group *one)
     }
 }
 
-static void add_tasks(builder *b)
-{
-    for (st_task_id task = 0; task < b->was.task_count; task++) {
-        if (b->groups != NULL && b->anchored[task] != 0)
-            add_copies(b, &b->groups[b->anchored[task] - 1]);
-        b->moved[task] = add_task(b, task, 0);
-    }
-}
-
 static void add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
     if (b->w->status == ST_OK)
         b->w->status = st_graph_edge(b->graph, from, to, (st_edge_kind)kind, b->w->errors);
-}
-
-/*
- * What a unit waits for that stands right before it on a thread or stream, as what the host does
- * last before its first call, or a collective between layers, each copy waits for in the copy
- * before.
- */
-static void follow(builder *b, st_task_id from, st_task_id to, uint8_t kind)
-{
-    uint32_t copies = copies_of(b, to);
-    st_task_id behind = from + 1;
-    bool known = behind < b->was.task_count && b->group[behind] != 0 &&
-                 b->was.resource[behind] == b->was.resource[from] && b->unit[behind] == b->unit[to];
-    for (uint32_t k = 0; k < copies && known; k++) {
-        const group *before = &b->groups[b->group[behind] - 1];
-        st_task_id last = before->copies + (k + 1) * before->count - 1;
-        add_edge(b, last, k + 1 < copies ? copy_of(b, to, k + 1) : b->moved[to], kind);
-    }
 }
 
 /* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
@@ -325,91 +285,81 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
     add_edge(b, b->moved[from], b->moved[to], kind);
     if (copies > 0 && !inside) {
         add_edge(b, b->moved[from], copy_of(b, to, 0), kind);
-        follow(b, from, to, kind);
+        /* What a unit waits for that stands right before it on a thread or stream, as what the
+         * host does last before its first call, or a collective between layers, each copy waits
+         * for in the copy before. */
+        uint32_t follow_copies = copies_of(b, to);
+        st_task_id behind = from + 1;
+        bool known = behind < b->was.task_count && b->group[behind] != 0 &&
+                     b->was.resource[behind] == b->was.resource[from] &&
+                     b->unit[behind] == b->unit[to];
+        for (uint32_t k = 0; k < follow_copies && known; k++) {
+            const group *before = &b->groups[b->group[behind] - 1];
+            st_task_id last = before->copies + (k + 1) * before->count - 1;
+            add_edge(b, last, k + 1 < follow_copies ? copy_of(b, to, k + 1) : b->moved[to], kind);
+        }
     }
     for (uint32_t k = 0; k < copies && inside && b->group[from] != 0; k++)
         add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
 }
 
-static void add_edges(builder *b)
-{
-    for (st_task_id task = 0; task < b->was.task_count; task++)
-        for (uint32_t i = b->was.before_first[task]; i < b->was.before_first[task + 1]; i++)
-            copy_edge(b, b->was.before[i], task, b->was.before_kind[i]);
-}
-
 /* --- what points into the graph --------------------------------------------------------------- */
-
-static void move_waits(builder *b, st_trace_waiting *waiting)
-{
-    st_task_id *all = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < waiting->unknown_count; i++) {
-        st_task_id task = waiting->unknown[i];
-        for (uint32_t k = 0; k <= copies_of(b, task); k++) {
-            st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
-            (void)ST_APPEND(b->w->graph->arena, all, count, one);
-        }
-    }
-    waiting->unknown = all;
-    waiting->unknown_count = count;
-}
-
-static void move_events(builder *b, st_trace_rank *rank, size_t events)
-{
-    for (size_t i = 0; i < events; i++) {
-        st_task_id task = rank->tasks[i];
-        if (rank->hosts[i] != ST_TASK_NONE)
-            rank->hosts[i] = b->moved[rank->hosts[i]];
-        if (task == ST_TASK_NONE)
-            continue;
-        for (uint32_t k = 0; k < copies_of(b, task); k++)
-            (void)ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count,
-                            (st_trace_copy){(uint32_t)i, copy_of(b, task, k)});
-        b->w->outcome->added += copies_of(b, task);
-        rank->tasks[i] = b->moved[task];
-    }
-}
-
-static void move_rank(builder *b, st_trace_rank *rank, size_t events)
-{
-    for (size_t i = 0; i < rank->thread_count; i++)
-        rank->threads[i] = b->moved[rank->threads[i]];
-    for (size_t i = 0; i < rank->step_count; i++) {
-        rank->steps[i].begins = b->moved[rank->steps[i].begins];
-        rank->steps[i].ends = b->moved[rank->steps[i].ends];
-    }
-    move_events(b, rank, events);
-    move_waits(b, &rank->waiting);
-}
-
-/* Copies have no time in the replay as recorded: theirs are negative. */
-static void move_times(builder *b, st_trace_times *times)
-{
-    size_t count = st_graph_task_count(b->graph);
-    st_task_time *moved = st_arena_alloc(b->w->arena, count + 1, sizeof *moved);
-    st_path_step *path = st_arena_alloc(b->w->arena, times->path_count + 1, sizeof *path);
-    if (moved == NULL || path == NULL)
-        return;
-    for (size_t i = 0; i < count; i++)
-        moved[i] = (st_task_time){-1, -1, -1};
-    for (st_task_id task = 0; task < b->was.task_count; task++)
-        moved[b->moved[task]] = times->tasks[task];
-    for (size_t i = 0; i < times->path_count; i++) {
-        path[i] = times->path[i];
-        path[i].task = b->moved[path[i].task];
-    }
-    times->tasks = moved;
-    times->path = path;
-}
 
 static st_status move_pointers(builder *b)
 {
     st_whatif *w = b->w;
-    for (size_t i = 0; i < w->graph->set->count; i++)
-        move_rank(b, &w->graph->ranks[i], w->graph->set->ranks[i]->event_count);
-    if (w->outcome->times_before.tasks != NULL)
-        move_times(b, &w->outcome->times_before);
+    for (size_t i = 0; i < w->graph->set->count; i++) {
+        st_trace_rank *rank = &w->graph->ranks[i];
+        const size_t events = w->graph->set->ranks[i]->event_count;
+        for (size_t j = 0; j < rank->thread_count; j++)
+            rank->threads[j] = b->moved[rank->threads[j]];
+        for (size_t j = 0; j < rank->step_count; j++) {
+            rank->steps[j].begins = b->moved[rank->steps[j].begins];
+            rank->steps[j].ends = b->moved[rank->steps[j].ends];
+        }
+        for (size_t l = 0; l < events; l++) {
+            st_task_id task = rank->tasks[l];
+            if (rank->hosts[l] != ST_TASK_NONE)
+                rank->hosts[l] = b->moved[rank->hosts[l]];
+            if (task == ST_TASK_NONE)
+                continue;
+            for (uint32_t k = 0; k < copies_of(b, task); k++)
+                (void)ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count,
+                                (st_trace_copy){(uint32_t)l, copy_of(b, task, k)});
+            b->w->outcome->added += copies_of(b, task);
+            rank->tasks[l] = b->moved[task];
+        }
+        st_task_id *all = NULL;
+        size_t count = 0;
+        for (size_t l = 0; l < rank->waiting.unknown_count; l++) {
+            st_task_id task = rank->waiting.unknown[l];
+            for (uint32_t k = 0; k <= copies_of(b, task); k++) {
+                st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
+                (void)ST_APPEND(b->w->graph->arena, all, count, one);
+            }
+        }
+        rank->waiting.unknown = all;
+        rank->waiting.unknown_count = count;
+    }
+    if (w->outcome->times_before.tasks != NULL) {
+        /* Copies have no time in the replay as recorded: theirs are negative. */
+        st_trace_times *times = &w->outcome->times_before;
+        size_t count = st_graph_task_count(b->graph);
+        st_task_time *moved = st_arena_alloc(b->w->arena, count + 1, sizeof *moved);
+        st_path_step *path = st_arena_alloc(b->w->arena, times->path_count + 1, sizeof *path);
+        if (moved != NULL && path != NULL) {
+            for (size_t i = 0; i < count; i++)
+                moved[i] = (st_task_time){-1, -1, -1};
+            for (st_task_id task = 0; task < b->was.task_count; task++)
+                moved[b->moved[task]] = times->tasks[task];
+            for (size_t i = 0; i < times->path_count; i++) {
+                path[i] = times->path[i];
+                path[i].task = b->moved[path[i].task];
+            }
+            times->tasks = moved;
+            times->path = path;
+        }
+    }
     st_trace_graph_move(w->graph, b->moved);
     return st_arena_failed(w->arena) || st_arena_failed(w->graph->arena) ? ST_ERR_MEMORY : ST_OK;
 }
@@ -462,8 +412,14 @@ void st_whatif_repeat(st_whatif *w)
     }
     if (w->status == ST_OK) {
         add_meetings(&b);
-        add_tasks(&b);
-        add_edges(&b);
+        for (st_task_id task = 0; task < b.was.task_count; task++) {
+            if (b.groups != NULL && b.anchored[task] != 0)
+                add_copies(&b, &b.groups[b.anchored[task] - 1]);
+            b.moved[task] = add_task(&b, task, 0);
+        }
+        for (st_task_id task = 0; task < b.was.task_count; task++)
+            for (uint32_t i = b.was.before_first[task]; i < b.was.before_first[task + 1]; i++)
+                copy_edge(&b, b.was.before[i], task, b.was.before_kind[i]);
     }
     if (w->status == ST_OK)
         w->status = st_graph_seal(b.graph, w->errors);

@@ -69,51 +69,43 @@ static int64_t start_of(const st_graph *graph, st_task_id task, st_task_time tim
     return time.end_ns - time.start_ns > work_ns ? time.end_ns - work_ns : time.start_ns;
 }
 
-/* How many tasks were slowed. */
-static size_t relieve(st_whatif *w, const interference *kind, const st_busy_spans *ranks)
-{
-    const st_graph *graph = w->graph->graph;
-    double slowdown = w->values.have[kind->key];
-    size_t relieved = 0;
-    for (st_task_id task = 0; task < st_graph_task_count(graph); task++) {
-        if (st_graph_work(graph, task) != kind->slowed)
-            continue;
-        st_task_time time = st_replay_task(w->replay, task);
-        const st_busy_spans *list = &ranks[rank_of(graph, task)];
-        int64_t beside_ns = st_busy_spans_until(list, time.end_ns) -
-                            st_busy_spans_until(list, start_of(graph, task, time));
-        if (beside_ns > 0) {
-            double less_ns = (double)beside_ns * (1 - 1 / slowdown);
-            st_whatif_set_ns(w, task,
-                             st_graph_task(graph, task).duration_ns - (int64_t)llround(less_ns));
-            relieved++;
-        }
-    }
-    return relieved;
-}
-
-static void relieve_kind(st_whatif *w, const interference *kind)
-{
-    double slowdown = w->values.have[kind->key];
-    char factor[ST_QUANTITY_TEXT];
-    if (!(slowdown > 1))
-        return;
-    const st_busy_spans *ranks = find_spans(w, kind->by);
-    if (ranks == NULL) {
-        st_note(&w->status, ST_ERR_MEMORY);
-        return;
-    }
-    size_t relieved = relieve(w, kind, ranks);
-    st_whatif_note(w, "%zu %s%s ran alongside %s and %s taken to have been slowed %s times",
-                   relieved, kind->slowed_name, relieved == 1 ? "" : "s", kind->by_name,
-                   relieved == 1 ? "is" : "are", st_number_format(slowdown, factor, sizeof factor));
-}
-
 /* Both kinds by the replay as recorded, whose times stay what they were. */
 void st_whatif_relieve(st_whatif *w)
 {
-    for (size_t i = 0; i < ST_COUNT(interferences); i++)
-        relieve_kind(w, &interferences[i]);
+    for (size_t i = 0; i < ST_COUNT(interferences); i++) {
+        const interference *kind = &interferences[i];
+        double slowdown = w->values.have[kind->key];
+        char factor[ST_QUANTITY_TEXT];
+        if (!(slowdown > 1))
+            continue;
+        const st_busy_spans *ranks = find_spans(w, kind->by);
+        if (ranks == NULL) {
+            st_note(&w->status, ST_ERR_MEMORY);
+            continue;
+        }
+        /* How many tasks were slowed. */
+        const st_graph *graph = w->graph->graph;
+        double relieve_slowdown = w->values.have[kind->key];
+        size_t relieved = 0;
+        for (st_task_id task = 0; task < st_graph_task_count(graph); task++) {
+            if (st_graph_work(graph, task) != kind->slowed)
+                continue;
+            st_task_time time = st_replay_task(w->replay, task);
+            const st_busy_spans *list = &ranks[rank_of(graph, task)];
+            int64_t beside_ns = st_busy_spans_until(list, time.end_ns) -
+                                st_busy_spans_until(list, start_of(graph, task, time));
+            if (beside_ns > 0) {
+                double less_ns = (double)beside_ns * (1 - 1 / relieve_slowdown);
+                st_whatif_set_ns(
+                    w, task, st_graph_task(graph, task).duration_ns - (int64_t)llround(less_ns));
+                relieved++;
+            }
+        }
+        st_whatif_note(w, "%zu %s%s ran alongside %s and %s taken to have been slowed %s times",
+                       relieved, kind->slowed_name, relieved == 1 ? "" : "s", kind->by_name,
+                       relieved == 1 ? "is" : "are",
+                       st_number_format(slowdown, factor, sizeof factor));
+    }
 }
 
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,

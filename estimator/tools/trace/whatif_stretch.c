@@ -74,24 +74,6 @@ static void add_step(stretcher *s, const st_repeat *runs, size_t micros)
 /* --- stretching --------------------------------------------------------------------------------
  */
 
-static void stretch_host(stretcher *s)
-{
-    size_t count = st_graph_task_count(s->w->graph->graph);
-    for (st_task_id task = 0; task < count && s->count > 0; task++) {
-        if (!st_whatif_is_host_work(s->w, s->rank, task))
-            continue;
-        /* The part in whose time a host task ends; parts stand in the order of their launches. */
-        const int64_t end_ns = st_replay_task(s->w->replay, task).end_ns;
-        double factor = 1;
-        for (size_t i = 0; i < s->count; i++)
-            if (end_ns > prepared_ns(s, s->parts[i].first) &&
-                end_ns <= over_ns(s, s->parts[i].end, s->parts[i].hands_over))
-                factor *= s->parts[i].factor;
-        if (factor != 1)
-            st_whatif_scale(s->w, task, factor);
-    }
-}
-
 const double *st_whatif_stretch(st_whatif *w, size_t rank)
 {
     size_t events = w->graph->set->ranks[rank]->event_count;
@@ -120,7 +102,22 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
     for (size_t p = 0; p < s.count; p++)
         for (uint32_t i = s.parts[p].first; i < s.parts[p].end; i++)
             factors[s.repeats->tasks[i]] *= s.parts[p].factor;
-    if (w->status == ST_OK)
-        stretch_host(&s);
+    if (w->status == ST_OK) {
+        size_t count = st_graph_task_count(s.w->graph->graph);
+        for (st_task_id task = 0; task < count && s.count > 0; task++) {
+            if (!st_whatif_is_host_work(s.w, s.rank, task))
+                continue;
+            /* The part in whose time a host task ends; parts stand in the order of their launches.
+             */
+            const int64_t end_ns = st_replay_task(s.w->replay, task).end_ns;
+            double factor = 1;
+            for (size_t i = 0; i < s.count; i++)
+                if (end_ns > prepared_ns(&s, s.parts[i].first) &&
+                    end_ns <= over_ns(&s, s.parts[i].end, s.parts[i].hands_over))
+                    factor *= s.parts[i].factor;
+            if (factor != 1)
+                st_whatif_scale(s.w, task, factor);
+        }
+    }
     return factors;
 }

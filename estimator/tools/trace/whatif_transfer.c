@@ -90,16 +90,6 @@ double st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
     return status == ST_OK && before_s > 0 && after_s > 0 ? after_s / before_s : 0;
 }
 
-/* The ranks of a collective that has as many as `size`; ST_TRACE_NONE for others. */
-static uint32_t ranks_of(const st_trace *trace, size_t event, double size)
-{
-    const st_trace_event *e = &trace->events[event];
-    if (!st_trace_is_gpu(e) || e->class_ != ST_TRACE_COMMUNICATION || e->detail == ST_TRACE_NONE)
-        return ST_TRACE_NONE;
-    const st_trace_collective *meta = &trace->collectives[e->detail];
-    return (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
-}
-
 void st_whatif_check_groups(st_whatif *w)
 {
     double tp = w->values.have[ST_WHATIF_TP];
@@ -111,7 +101,14 @@ void st_whatif_check_groups(st_whatif *w)
         const st_trace *trace = w->graph->set->ranks[i];
         uint32_t first = ST_TRACE_NONE;
         for (size_t k = 0; k < trace->event_count; k++) {
-            uint32_t ranks = ranks_of(trace, k, size);
+            /* The ranks of a collective that has as many as `size`; ST_TRACE_NONE for others. */
+            uint32_t ranks = ST_TRACE_NONE;
+            const st_trace_event *e = &trace->events[k];
+            if (st_trace_is_gpu(e) && e->class_ == ST_TRACE_COMMUNICATION &&
+                e->detail != ST_TRACE_NONE) {
+                const st_trace_collective *meta = &trace->collectives[e->detail];
+                ranks = (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
+            }
             if (ranks != ST_TRACE_NONE && first != ST_TRACE_NONE && ranks != first)
                 st_whatif_refuse(
                     w, "%s: its groups of %.0f ranks are of two kinds, %s and %s" ST_EXPECTED "%s",

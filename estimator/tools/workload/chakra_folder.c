@@ -166,8 +166,9 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
             (void)closedir(list);
             (void)rmdir(self.path);
         }
-    } else
+    } else {
         *bytes = self.bytes;
+    }
     st_arena_destroy(self.arena);
     return status;
 }

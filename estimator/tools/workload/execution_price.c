@@ -159,24 +159,6 @@ static int64_t ranks_of(pricer *p, const st_execution_node *node)
     return p->world > 0 ? (int64_t)p->world : own != NULL ? own->members : 1;
 }
 
-/*
- * Groups that files name by their size alone meet only where all of their ranks are given; others
- * get the rank into their name.
- */
-static st_status part_groups(const pricer *p, st_execution *rank)
-{
-    for (size_t i = 0; rank->needs_prices && i < rank->count; i++) {
-        st_execution_node *node = &rank->nodes[i];
-        if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == p->set->count)
-            continue;
-        node->group =
-            st_arena_printf(p->arena, "%s of rank %lld", node->group, (long long)rank->rank);
-        if (node->group == NULL)
-            return st_out_of_memory(p->errors);
-    }
-    return ST_OK;
-}
-
 st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
                              st_arena *arena, st_execution_prices *made, st_errors *errors)
 {
@@ -188,8 +170,23 @@ st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t 
                 .errors = errors};
     st_status status = ST_OK;
     *made = (st_execution_prices){.plugins = st_prices_plugins(prices)};
-    for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        status = part_groups(&p, &set->ranks[i]);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        /* Groups that files name by their size alone meet only where all of their ranks are given;
+         * others get the rank into their name. */
+        status = ST_OK;
+        st_execution *rank = &set->ranks[i];
+        for (size_t k = 0; rank->needs_prices && k < rank->count; k++) {
+            st_execution_node *node = &rank->nodes[k];
+            if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == p.set->count)
+                continue;
+            node->group =
+                st_arena_printf(p.arena, "%s of rank %lld", node->group, (long long)rank->rank);
+            if (node->group == NULL) {
+                status = st_out_of_memory(p.errors);
+                break;
+            }
+        }
+    }
     if (status == ST_OK)
         status = count_members(&p);
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {

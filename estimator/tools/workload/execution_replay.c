@@ -306,28 +306,6 @@ static int same_way(const ending *a, const ending *b)
     return by_ends(&first, &second);
 }
 
-/* What is received was sent: both lists in one order. */
-static void join_transfers(maker *make)
-{
-    ending_list *sent = &make->sent;
-    ending_list *received = &make->received;
-    size_t i = 0;
-    size_t j = 0;
-    st_sort(sent->items, sent->count, sizeof *sent->items, by_ends);
-    st_sort(received->items, received->count, sizeof *received->items, by_ends);
-    while (i < sent->count || j < received->count) {
-        int order = i == sent->count       ? 1
-                    : j == received->count ? -1
-                                           : same_way(&sent->items[i], &received->items[j]);
-        if (order == 0)
-            add_edge(make, sent->items[i].task, received->items[j].task);
-        else
-            make->made->unmatched++;
-        i += order <= 0 ? 1 : 0;
-        j += order >= 0 ? 1 : 0;
-    }
-}
-
 /* ---- the whole ---- */
 
 static void build(maker *make)
@@ -353,7 +331,24 @@ static void build(maker *make)
                          make->tasks[k]);
         st_arena_destroy(scratch);
     }
-    join_transfers(make);
+    /* What is received was sent: both lists in one order. */
+    ending_list *sent = &make->sent;
+    ending_list *received = &make->received;
+    size_t i = 0;
+    size_t j = 0;
+    st_sort(sent->items, sent->count, sizeof *sent->items, by_ends);
+    st_sort(received->items, received->count, sizeof *received->items, by_ends);
+    while (i < sent->count || j < received->count) {
+        int order = i == sent->count       ? 1
+                    : j == received->count ? -1
+                                           : same_way(&sent->items[i], &received->items[j]);
+        if (order == 0)
+            add_edge(make, sent->items[i].task, received->items[j].task);
+        else
+            make->made->unmatched++;
+        i += order <= 0 ? 1 : 0;
+        j += order >= 0 ? 1 : 0;
+    }
     if (ok(make) && make->made->unmatched > 0)
         st_report(make->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
                   "%zu transfers have their other end in none of the files: nothing waits there",

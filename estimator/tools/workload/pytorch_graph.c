@@ -83,22 +83,20 @@ static const char *const without_kernel[] = {
 static const char *const around[] = {"autograd::engine::", "torch::autograd::", "nccl:", "c10d::",
                                      "ProfilerStep",       "[pytorch|",         "## "};
 
-/* "MmBackward0": calls operators of ATen; a function of a library has no number. */
-static bool is_derived(const char *name)
-{
-    size_t end = strlen(name);
-    while (end > 0 && st_is_digit(name[end - 1]))
-        end--;
-    return name[end] != '\0' && end >= 8 && memcmp(name + end - 8, "Backward", 8) == 0;
-}
-
 static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
 {
     static const char aten[] = "aten::";
     bool on_gpu = st_begins(one->name, "triton_"); /* until 2.3 without their tensors */
     for (size_t i = 0; i < one->tensor_count; i++)
         on_gpu = on_gpu || all->tensors[one->tensor_first + i].on_gpu;
-    if (!on_gpu || is_derived(one->name))
+    if (!on_gpu)
+        return false;
+    /* "MmBackward0": calls operators of ATen; a function of a library has no number. */
+    const char *name = one->name;
+    size_t end = strlen(name);
+    while (end > 0 && st_is_digit(name[end - 1]))
+        end--;
+    if (name[end] != '\0' && end >= 8 && memcmp(name + end - 8, "Backward", 8) == 0)
         return false;
     for (size_t i = 0; i < ST_COUNT(around); i++)
         if (st_begins(one->name, around[i]))

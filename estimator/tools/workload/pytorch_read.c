@@ -312,17 +312,6 @@ static bool read_attribute(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_attributes(reader *r)
-{
-    bool started = false;
-    if (!st_scan_enter(&r->scan, '['))
-        return false;
-    while (st_scan_item(&r->scan, &started))
-        if (!read_attribute(r))
-            return false;
-    return st_scan_ok(&r->scan);
-}
-
 static bool read_id(reader *r, uint64_t *id)
 {
     int64_t number = -1;
@@ -351,7 +340,15 @@ static bool read_member(reader *r, st_scan_span key)
         return read_shapes(r, is(r, key, "output_shapes"));
     if (is(r, key, "input_types"))
         return read_types(r);
-    return is(r, key, "attrs") ? read_attributes(r) : st_scan_skip(&r->scan);
+    if (!is(r, key, "attrs"))
+        return st_scan_skip(&r->scan);
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started))
+        if (!read_attribute(r))
+            return false;
+    return st_scan_ok(&r->scan);
 }
 
 static bool read_node(reader *r)

@@ -161,10 +161,11 @@ static void add_node(maker *make, const st_work_node *node)
             own->ticks[pass.column] += node->duration;
         if (node->type == ST_CHAKRA_COLL)
             own->bytes[column][node->group == ST_GROUP_EP ? MESSAGE_EP : MESSAGE_TP] += node->bytes;
-    } else if (node->type == ST_CHAKRA_COLL && node->group == ST_GROUP_EMBEDDING)
+    } else if (node->type == ST_CHAKRA_COLL && node->group == ST_GROUP_EMBEDDING) {
         make->tied_bytes += node->bytes;
-    else
+    } else {
         append_end(make, node);
+    }
 }
 
 /* ---- the whole ---- */

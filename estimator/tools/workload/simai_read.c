@@ -234,8 +234,9 @@ st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *sima
                         "all_gpus is no multiple of the GPUs of a pipeline" ST_FOUND
                         "%llu GPUs, tp * pp of %llu",
                         (unsigned long long)simai->size[ST_SIMAI_GPUS], (unsigned long long)ranks);
-    } else
+    } else {
         refuse(&own, &missing, ST_SIMAI_POLICY);
+    }
     if (own.status == ST_OK)
         read_rows(&own, simai);
     return own.status == ST_OK && st_arena_failed(arena) ? st_out_of_memory(errors) : own.status;

@@ -141,16 +141,6 @@ static double running(const maker *make, st_task_id task)
     return (double)(time.end_ns - time.start_ns);
 }
 
-static void add_up_times(maker *make)
-{
-    for (st_task_id i = 0; i < make->tasks.task_count; i++) {
-        part parts[PARTS_OF_TASK];
-        size_t count = parts_of(make, i, parts);
-        for (size_t j = 0; j < count; j++)
-            make->time[stage_of(make, i) * PARTS + parts[j]] += running(make, i);
-    }
-}
-
 /* The share of a task in the bytes of its part; all shares add up to what is handed over. */
 static uint64_t take_bytes(maker *make, st_task_id task, part kind)
 {
@@ -161,23 +151,6 @@ static uint64_t take_bytes(maker *make, st_task_id task, part kind)
     make->passed_s[at] += running(make, task);
     double until = make->passed_s[at] / make->time[at];
     return (uint64_t)(llround(make->handed[at] * until) - llround(make->handed[at] * before));
-}
-
-static void tell_unplaced(maker *make)
-{
-    st_workload *workload = make->workload;
-    for (size_t i = 0; i < workload->stage_count * PARTS; i++) {
-        st_group group = kinds[i % PARTS].group;
-        uint64_t bytes = (uint64_t)llround(make->handed[i]);
-        if (group != ST_GROUP_PP && make->time[i] <= 0 && bytes > workload->unplaced[group])
-            workload->unplaced[group] = bytes;
-    }
-    for (int i = 0; i < ST_GROUPS; i++)
-        if (workload->unplaced[i] > 0)
-            st_report(make->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
-                      "%.4g MB of '%s' that a rank hands over are left out: the timeline has no "
-                      "task for them",
-                      (double)workload->unplaced[i] / 1e6, st_group_name((st_group)i));
 }
 
 /* ---- nodes ---- */
@@ -219,30 +192,6 @@ static crossing *find_crossing(const maker *make, st_task_id task, uint32_t stag
     while (at != ST_NODE_NONE && make->crossings[at].stage != stage)
         at = make->crossings[at].next;
     return at == ST_NODE_NONE ? NULL : &make->crossings[at];
-}
-
-static void note_crossing(maker *make, st_task_id before, uint32_t stage)
-{
-    uint32_t from = stage_of(make, before);
-    if (from == stage || find_crossing(make, before, stage) != NULL)
-        return;
-    crossing made = {.task = before,
-                     .stage = stage,
-                     .next = make->first[before],
-                     .received = ST_NODE_NONE,
-                     .tag = make->tags[from * make->workload->stage_count + stage]++};
-    if (ST_APPEND(make->arena, make->crossings, make->crossing_count, made))
-        make->first[before] = (uint32_t)make->crossing_count - 1;
-}
-
-static void find_crossings(maker *make)
-{
-    const st_graph_arrays *tasks = &make->tasks;
-    for (size_t i = 0; i < tasks->task_count; i++) {
-        st_task_id task = tasks->order[i];
-        for (uint32_t j = tasks->before_first[task]; j < tasks->before_first[task + 1]; j++)
-            note_crossing(make, tasks->before[j], stage_of(make, task));
-    }
 }
 
 static st_work_node node_of(const maker *make, st_task_id task)
@@ -294,21 +243,6 @@ static void wait_for_all(maker *make, st_task_id task, const uint32_t *received)
     }
 }
 
-/* A part of a message as a node; the first waits for what the task does, the second for the first.
- */
-static void add_message(maker *make, st_task_id task, part kind, const st_work_node *node)
-{
-    uint32_t stage = stage_of(make, task);
-    st_work_node made = *node;
-    bool reduces = kind == PART_REDUCE || kind == PART_EXPERT_REDUCE;
-    /* Gradients whose sums every rank needs are all-reduced; else weights are gathered later. */
-    bool split = reduces && make->handed[stage * PARTS + kind + 1] > 0;
-    made.type = ST_CHAKRA_COLL;
-    made.group = kinds[kind].group;
-    made.collective = split ? ST_CHAKRA_REDUCE_SCATTER : kinds[kind].collective;
-    make->node[task] = append(make, stage, &made, make->node[task]);
-}
-
 static void add_messages(maker *make, st_task_id task, const uint32_t *received)
 {
     part parts[PARTS_OF_TASK];
@@ -327,7 +261,19 @@ static void add_messages(maker *make, st_task_id task, const uint32_t *received)
         if (bytes[i] == 0)
             continue;
         node.duration = (int64_t)((double)whole.duration * ((double)bytes[i] / (double)all));
-        add_message(make, task, parts[i], &node);
+        /* A part of a message as a node; the first waits for what the task does, the second for
+         * the first. */
+        const part kind = parts[i];
+        uint32_t stage = stage_of(make, task);
+        st_work_node made = node;
+        bool reduces = kind == PART_REDUCE || kind == PART_EXPERT_REDUCE;
+        /* Gradients whose sums every rank needs are all-reduced; else weights are gathered later.
+         */
+        bool split = reduces && make->handed[stage * PARTS + kind + 1] > 0;
+        made.type = ST_CHAKRA_COLL;
+        made.group = kinds[kind].group;
+        made.collective = split ? ST_CHAKRA_REDUCE_SCATTER : kinds[kind].collective;
+        make->node[task] = append(make, stage, &made, make->node[task]);
         node.start += node.duration;
         if (first)
             wait_for_all(make, task, received);
@@ -358,37 +304,6 @@ static void send_on(maker *make, st_task_id task, const uint32_t *received)
     }
 }
 
-static void compute(maker *make, st_task_id task, const uint32_t *received)
-{
-    st_work_node node = node_of(make, task);
-    if (st_graph_work(make->graph, task) == ST_WORK_COMMUNICATION) {
-        node.host = true; /* at the end of the model, where a stage only receives */
-        node.duration = 0;
-    }
-    make->node[task] = append(make, stage_of(make, task), &node, ST_NODE_NONE);
-    wait_for_all(make, task, received);
-}
-
-static void add_task(maker *make, st_task_id task, uint32_t *received)
-{
-    const st_graph_arrays *tasks = &make->tasks;
-    uint32_t stage = stage_of(make, task);
-    bool transfers = strcmp(category_of(make, task), "pp") == 0;
-    for (uint32_t i = tasks->before_first[task]; i < tasks->before_first[task + 1]; i++)
-        received[i - tasks->before_first[task]] = stage_of(make, tasks->before[i]) == stage
-                                                      ? ST_NODE_NONE
-                                                      : receive(make, tasks->before[i], stage);
-    if (transfers && make->first[task] != ST_NODE_NONE) {
-        send_on(make, task, received);
-        return;
-    }
-    if (!transfers && st_graph_work(make->graph, task) == ST_WORK_COMMUNICATION)
-        add_messages(make, task, received);
-    else
-        compute(make, task, received);
-    send_on(make, task, NULL);
-}
-
 static st_status add_tasks(maker *make)
 {
     const st_graph_arrays *tasks = &make->tasks;
@@ -400,8 +315,31 @@ static st_status add_tasks(maker *make)
     uint32_t *received = st_arena_alloc(make->arena, most, sizeof *received);
     if (received == NULL || st_arena_failed(make->arena))
         return st_out_of_memory(make->errors);
-    for (size_t i = 0; i < tasks->task_count; i++)
-        add_task(make, tasks->order[i], received);
+    for (size_t i = 0; i < tasks->task_count; i++) {
+        const st_task_id task = tasks->order[i];
+        uint32_t stage = stage_of(make, task);
+        bool transfers = strcmp(category_of(make, task), "pp") == 0;
+        for (uint32_t j = tasks->before_first[task]; j < tasks->before_first[task + 1]; j++)
+            received[j - tasks->before_first[task]] = stage_of(make, tasks->before[j]) == stage
+                                                          ? ST_NODE_NONE
+                                                          : receive(make, tasks->before[j], stage);
+        if (transfers && make->first[task] != ST_NODE_NONE) {
+            send_on(make, task, received);
+            continue;
+        }
+        if (!transfers && st_graph_work(make->graph, task) == ST_WORK_COMMUNICATION) {
+            add_messages(make, task, received);
+        } else {
+            st_work_node node = node_of(make, task);
+            if (st_graph_work(make->graph, task) == ST_WORK_COMMUNICATION) {
+                node.host = true; /* at the end of the model, where a stage only receives */
+                node.duration = 0;
+            }
+            make->node[task] = append(make, stage_of(make, task), &node, ST_NODE_NONE);
+            wait_for_all(make, task, received);
+        }
+        send_on(make, task, NULL);
+    }
     return st_arena_failed(make->arena) ? st_out_of_memory(make->errors) : ST_OK;
 }
 
@@ -449,8 +387,42 @@ st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, s
         status = ask_bytes(&make, estimate);
     if (status != ST_OK)
         return status;
-    add_up_times(&make);
-    tell_unplaced(&make);
-    find_crossings(&make);
+    for (st_task_id i = 0; i < make.tasks.task_count; i++) {
+        part parts[PARTS_OF_TASK];
+        size_t count = parts_of(&make, i, parts);
+        for (size_t j = 0; j < count; j++)
+            make.time[stage_of(&make, i) * PARTS + parts[j]] += running(&make, i);
+    }
+    st_workload *unplaced_workload = make.workload;
+    for (size_t i = 0; i < unplaced_workload->stage_count * PARTS; i++) {
+        st_group group = kinds[i % PARTS].group;
+        uint64_t bytes = (uint64_t)llround(make.handed[i]);
+        if (group != ST_GROUP_PP && make.time[i] <= 0 && bytes > unplaced_workload->unplaced[group])
+            unplaced_workload->unplaced[group] = bytes;
+    }
+    for (int i = 0; i < ST_GROUPS; i++)
+        if (unplaced_workload->unplaced[i] > 0)
+            st_report(make.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                      "%.4g MB of '%s' that a rank hands over are left out: the timeline has no "
+                      "task for them",
+                      (double)unplaced_workload->unplaced[i] / 1e6, st_group_name((st_group)i));
+    const st_graph_arrays *tasks = &make.tasks;
+    for (size_t i = 0; i < tasks->task_count; i++) {
+        st_task_id task = tasks->order[i];
+        for (uint32_t j = tasks->before_first[task]; j < tasks->before_first[task + 1]; j++) {
+            const st_task_id before = tasks->before[j];
+            const uint32_t stage = stage_of(&make, task);
+            uint32_t from = stage_of(&make, before);
+            if (from == stage || find_crossing(&make, before, stage) != NULL)
+                continue;
+            crossing made = {.task = before,
+                             .stage = stage,
+                             .next = make.first[before],
+                             .received = ST_NODE_NONE,
+                             .tag = make.tags[from * make.workload->stage_count + stage]++};
+            if (ST_APPEND(make.arena, make.crossings, make.crossing_count, made))
+                make.first[before] = (uint32_t)make.crossing_count - 1;
+        }
+    }
     return add_tasks(&make);
 }

@@ -17,21 +17,6 @@ static const char lines_plugin[] = "three-lines";
 /* Endings of files that a folder may hold tables in. */
 static const char *const endings[] = {".csv", ".log", ".txt", ".out", ".json", NULL};
 
-static st_status make_request(const cli_nccl *own, st_nccl_request *request)
-{
-    const cli_nccl_options *options = own->options;
-    if (options->in_place && options->out_of_place)
-        return cli_wrong_use(own->run, "--in-place and --out-of-place exclude each other", NULL);
-    *request = (st_nccl_request){.collective = options->collective,
-                                 .ranks = (size_t)options->ranks,
-                                 .nodes = (size_t)options->nodes,
-                                 .buffers = options->in_place       ? ST_NCCL_IN_PLACE
-                                            : options->out_of_place ? ST_NCCL_OUT_OF_PLACE
-                                                                    : ST_NCCL_ANY,
-                                 .chooses_later = true};
-    return ST_OK;
-}
-
 static st_status read_file(cli_nccl *own, const st_nccl_request *request, const char *file)
 {
     cli_run *run = own->run;
@@ -101,7 +86,19 @@ static st_status finish_tables(cli_nccl *own, st_nccl_buffers buffers)
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 {
     st_nccl_request request = {0};
-    st_status status = make_request(own, &request);
+    st_status status = ST_OK;
+    const cli_nccl_options *options = own->options;
+    if (options->in_place && options->out_of_place) {
+        status = cli_wrong_use(own->run, "--in-place and --out-of-place exclude each other", NULL);
+    } else {
+        request = (st_nccl_request){.collective = options->collective,
+                                    .ranks = (size_t)options->ranks,
+                                    .nodes = (size_t)options->nodes,
+                                    .buffers = options->in_place       ? ST_NCCL_IN_PLACE
+                                               : options->out_of_place ? ST_NCCL_OUT_OF_PLACE
+                                                                       : ST_NCCL_ANY,
+                                    .chooses_later = true};
+    }
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < count && status != ST_ERR_MEMORY; i++) {
@@ -119,24 +116,6 @@ st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 }
 
 /* ---- plugin and profile ---- */
-
-static st_status read_options(cli_nccl *own)
-{
-    cli_run *run = own->run;
-    size_t count = own->options->settings.count;
-    size_t worded = own->worded != NULL ? own->worded->option_count : 0;
-    own->given = st_arena_alloc(run->arena, worded + count + 1, sizeof *own->given);
-    if (own->given == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < worded; i++)
-        own->given[i] = (st_plugin_given){.name = own->worded->options[i].name,
-                                          .text = own->worded->options[i].text,
-                                          .name_place = own->worded->options[i].name_place,
-                                          .place = own->worded->options[i].place};
-    own->given_count = worded + count;
-    return st_plugin_read_options(own->options->settings.items, count, run->arena,
-                                  own->given + worded, run->errors);
-}
 
 /* One plugin, as --refine has it everywhere; a profile counts as --profile does. */
 static st_status read_plugin(cli_nccl *own)
@@ -455,8 +434,23 @@ st_status cli_nccl_run(cli_nccl *own, bool wants_fit)
 {
     own->takes_profile = !wants_fit;
     st_status status = choose_plugin(own);
-    if (status == ST_OK)
-        status = read_options(own);
+    if (status == ST_OK) {
+        status = ST_ERR_MEMORY;
+        cli_run *run = own->run;
+        size_t count = own->options->settings.count;
+        size_t worded = own->worded != NULL ? own->worded->option_count : 0;
+        own->given = st_arena_alloc(run->arena, worded + count + 1, sizeof *own->given);
+        if (own->given != NULL) {
+            for (size_t i = 0; i < worded; i++)
+                own->given[i] = (st_plugin_given){.name = own->worded->options[i].name,
+                                                  .text = own->worded->options[i].text,
+                                                  .name_place = own->worded->options[i].name_place,
+                                                  .place = own->worded->options[i].place};
+            own->given_count = worded + count;
+            status = st_plugin_read_options(own->options->settings.items, count, run->arena,
+                                            own->given + worded, run->errors);
+        }
+    }
     if (status == ST_OK)
         status = divide(own, own->each || !wants_fit);
     if (status == ST_OK && !wants_fit)

@@ -13,9 +13,9 @@ st_status cli_tables(cli_run *run, const cli_table_options *options,
     *count = 0;
     for (size_t i = 0; i < run->given_count && status == ST_OK; i++) {
         const cli_given *given = &run->given[i];
-        if (given->member == &options->files)
+        if (given->member == &options->files) {
             list[(*count)++] = (st_measured_table){.file = given->value};
-        else if (given->member == &options->filters) {
+        } else if (given->member == &options->filters) {
             /* Two --rows behind one table are one filter. */
             const char **filter = *count > 0 ? &list[*count - 1].filter : &common;
             const char *more = given->value;

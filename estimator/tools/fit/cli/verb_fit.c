@@ -149,23 +149,6 @@ static st_status read_rows(fit_run *own)
 
 /* ---- options ---- */
 
-static st_status read_options(fit_run *own)
-{
-    const fit_options *options = own->options;
-    st_calibration *calibration = &own->calibration;
-    calibration->sets = own->sets;
-    calibration->set_count = own->set_count;
-    calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
-    calibration->scale = options->scale;
-    if (options->group != NULL)
-        calibration->columns =
-            st_text_split(options->group, ",", own->run->arena, &calibration->column_count);
-    if (options->spec != NULL)
-        return st_fit_spec_apply(&own->spec, calibration, own->run->arena, own->run->errors);
-    return st_varied_parse(calibration, options->varies.items, options->varies.count,
-                           own->run->arena, own->run->errors);
-}
-
 /* Tables and settings of --spec stand before those of the command line. */
 static st_status read_spec(fit_run *own)
 {
@@ -213,8 +196,22 @@ static int run_fit(cli_run *run)
         status = read_spec(&own);
     if (status == ST_OK)
         status = read_rows(&own);
-    if (status == ST_OK)
-        status = read_options(&own);
+    if (status == ST_OK) {
+        const fit_options *options = own.options;
+        st_calibration *calibration = &own.calibration;
+        calibration->sets = own.sets;
+        calibration->set_count = own.set_count;
+        calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
+        calibration->scale = options->scale;
+        if (options->group != NULL)
+            calibration->columns =
+                st_text_split(options->group, ",", own.run->arena, &calibration->column_count);
+        if (options->spec != NULL)
+            status = st_fit_spec_apply(&own.spec, calibration, own.run->arena, own.run->errors);
+        else
+            status = st_varied_parse(calibration, options->varies.items, options->varies.count,
+                                     own.run->arena, own.run->errors);
+    }
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
     if (status == ST_OK) {

@@ -49,19 +49,6 @@ static void put_rate(st_node *map, const char *key, const st_nccl_told_rate *tol
         st_put_text(map, key, st_arena_printf(map->result->arena, "%.6g GB/s", told->rate / 1e9));
 }
 
-/* What a job that uses the profile is compared with. */
-static void put_machine(const cli_nccl *own, const st_nccl_fit *fit, st_node *map)
-{
-    const char *gpu = fit->tables[0]->gpu;
-    const st_nccl_told *told = &fit->model.told[0];
-    st_put_text(map, ST_PROFILE_GPU,
-                gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
-    if (own->options->rate_from_peak) /* what rows reach is no rate of links */
-        return;
-    put_rate(map, ST_PROFILE_LINKS, &told->links);
-    put_rate(map, ST_PROFILE_NICS, &told->nics);
-}
-
 static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
 {
     st_result result;
@@ -77,7 +64,15 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
     st_put_text(map, "steptime", STEPTIME_VERSION);
     st_put_text(map, "plugin", own->plugin);
     st_put_buffer(map, "tables", &files);
-    put_machine(own, fit, map);
+    /* What a job that uses the profile is compared with. */
+    const char *gpu = fit->tables[0]->gpu;
+    const st_nccl_told *told = &fit->model.told[0];
+    st_put_text(map, ST_PROFILE_GPU,
+                gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
+    if (!own->options->rate_from_peak) {
+        put_rate(map, ST_PROFILE_LINKS, &told->links);
+        put_rate(map, ST_PROFILE_NICS, &told->nics);
+    }
     st_put_text(map, "buffers",
                 fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
     st_put_count(map, "rows", fit->model.point_count - fit->refused);

@@ -83,25 +83,6 @@ typedef struct overlap_run {
     st_overlap_report report;
 } overlap_run;
 
-/* Options that mean something for pairs alone, and arguments that do so. */
-static st_status check_use(cli_run *run)
-{
-    const fit_overlap_options *options = run->options;
-    const char *pairs_only = options->counters != NULL                        ? "--counters"
-                             : cli_is_given(run, &options->unmatched_percent) ? "--unmatched"
-                             : options->table != NULL                         ? "--write"
-                                                                              : NULL;
-    if (options->pairs)
-        return ST_OK;
-    if (run->argument_count > 1)
-        return cli_wrong_use(run, "too many tables",
-                             "--pairs takes two recordings, --test a second table");
-    if (pairs_only != NULL)
-        return cli_wrong_use(run, st_errors_text(run->errors, "%s needs --pairs", pairs_only),
-                             NULL);
-    return ST_OK;
-}
-
 static st_status read_tables(overlap_run *own)
 {
     const fit_overlap_options *options = own->options;
@@ -112,7 +93,22 @@ static st_status read_tables(overlap_run *own)
                                       .table = options->table,
                                       .unmatched_frac = options->unmatched_percent / 100};
     const char *test = own->options->test;
-    st_status status = check_use(own->run);
+    /* Options that mean something for pairs alone, and arguments that do so. */
+    st_status status = ST_OK;
+    cli_run *run = own->run;
+    const fit_overlap_options *use_options = run->options;
+    const char *pairs_only = use_options->counters != NULL                        ? "--counters"
+                             : cli_is_given(run, &use_options->unmatched_percent) ? "--unmatched"
+                             : use_options->table != NULL                         ? "--write"
+                                                                                  : NULL;
+    if (!use_options->pairs) {
+        if (run->argument_count > 1)
+            status = cli_wrong_use(run, "too many tables",
+                                   "--pairs takes two recordings, --test a second table");
+        else if (pairs_only != NULL)
+            status = cli_wrong_use(run, st_errors_text(run->errors, "%s needs --pairs", pairs_only),
+                                   NULL);
+    }
     if (status == ST_OK)
         status = own->options->pairs
                      ? st_overlap_read_pairs(&source, own->run->arena, &own->kernels, &own->tally,

@@ -59,17 +59,6 @@ static st_status read_tables(cli_run *run, const char *const *files, size_t coun
     return status;
 }
 
-static st_status check_gpus(const ratios_run *own)
-{
-    if (own->from->gpu == NULL || own->to->gpu == NULL)
-        return st_fail(own->run->errors, ST_ERR_USAGE, (st_place){0},
-                       "the tables do not say their GPU" ST_HINT "--gpu and --onto-gpu name both");
-    return strcmp(own->from->gpu, own->to->gpu) != 0
-               ? ST_OK
-               : st_fail(own->run->errors, ST_ERR_USAGE, (st_place){.file = "--onto"},
-                         "both tables are of one GPU" ST_FOUND "%s", own->to->gpu);
-}
-
 static st_status learn(ratios_run *own)
 {
     cli_run *run = own->run;
@@ -151,8 +140,18 @@ static int run_fit_ratios(cli_run *run)
     if (status == ST_OK)
         status =
             read_tables(run, options->onto.items, options->onto.count, options->onto_gpu, &own.to);
-    if (status == ST_OK)
-        status = check_gpus(&own);
+    if (status == ST_OK) {
+        if (own.from->gpu == NULL || own.to->gpu == NULL) {
+            status =
+                st_fail(own.run->errors, ST_ERR_USAGE, (st_place){0},
+                        "the tables do not say their GPU" ST_HINT "--gpu and --onto-gpu name both");
+        } else {
+            status = strcmp(own.from->gpu, own.to->gpu) != 0
+                         ? ST_OK
+                         : st_fail(own.run->errors, ST_ERR_USAGE, (st_place){.file = "--onto"},
+                                   "both tables are of one GPU" ST_FOUND "%s", own.to->gpu);
+        }
+    }
     if (status == ST_OK)
         status = learn(&own);
     if (status == ST_OK && options->output != NULL)

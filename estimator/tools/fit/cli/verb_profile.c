@@ -199,15 +199,6 @@ static void say_members(cli_run *run, st_node *node, const char *title, const ch
         st_table_row(table, (const char *const[]){map->keys[i], shown(run, map->items[i])});
 }
 
-/* What comes from others may hold anything, which a terminal would obey. */
-static bool is_plain(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
-            return false;
-    return true;
-}
-
 /* A model is for a plugin to read: what it says it is, and its size. */
 static void say_model(st_node *node, const char *text, size_t length)
 {
@@ -215,22 +206,6 @@ static void say_model(st_node *node, const char *text, size_t length)
     size_t line = strcspn(text, "\n");
     st_say(node, "  Model\n    %.*s ... (%zu bytes)\n", (int)(line < LONGEST ? line : LONGEST),
            text, length);
-}
-
-/* ", plugin nccl-whitebox, ranks 16": what is known of the place of an entry. */
-static void say_entry(const st_profile *entry, st_node *map)
-{
-    char text[ST_QUANTITY_TEXT];
-    st_say_ink(map, ST_INK_STRONG, entry->name);
-    for (size_t i = 1; i < map->count; i++) {
-        const st_item *item = &map->items[i];
-        const char *value = item->key != NULL ? st_item_exact(item, text, sizeof text) : "";
-        if (value[0] != '\0' && strcmp(value, "0") != 0) {
-            st_say(map, ", %s ", item->key);
-            st_say_ink(map, ST_INK_PLAIN, value);
-        }
-    }
-    st_say(map, "\n");
 }
 
 static int run_show(cli_run *run)
@@ -244,9 +219,27 @@ static int run_show(cli_run *run)
             const st_profile *entry = &own.entries[i];
             st_node *map = st_put_map(list, NULL);
             const char *payload = entry->payload;
-            bool plain = is_plain(payload, entry->payload_bytes);
+            /* What comes from others may hold anything, which a terminal would obey. */
+            bool plain = true;
+            for (size_t j = 0; j < entry->payload_bytes; j++)
+                if ((payload[j] < ' ' && payload[j] != '\n') || payload[j] > '~') {
+                    plain = false;
+                    break;
+                }
             put_entry(entry, map);
-            say_entry(entry, map);
+            /* ", plugin nccl-whitebox, ranks 16": what is known of the place of an entry. */
+            char entry_text[ST_QUANTITY_TEXT];
+            st_say_ink(map, ST_INK_STRONG, entry->name);
+            for (size_t j = 1; j < map->count; j++) {
+                const st_item *item = &map->items[j];
+                const char *value =
+                    item->key != NULL ? st_item_exact(item, entry_text, sizeof entry_text) : "";
+                if (value[0] != '\0' && strcmp(value, "0") != 0) {
+                    st_say(map, ", %s ", item->key);
+                    st_say_ink(map, ST_INK_PLAIN, value);
+                }
+            }
+            st_say(map, "\n");
             st_put_count(map, "payload_bytes", entry->payload_bytes);
             put_members(run, map, "payload", payload, entry->payload_bytes);
             put_members(run, map, "provenance", entry->provenance, strlen(entry->provenance));
@@ -263,12 +256,13 @@ static int run_show(cli_run *run)
                     st_say(map, "    %.*s\n", (int)line, text);
                     text += line + 1;
                 }
-            } else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain)
+            } else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain) {
                 say_model(map, payload, entry->payload_bytes);
-            else
+            } else {
                 say_members(run, map,
                             strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
                             payload, entry->payload_bytes);
+            }
             say_members(run, map, "Where it comes from", entry->provenance,
                         strlen(entry->provenance));
         }

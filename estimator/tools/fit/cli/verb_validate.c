@@ -118,26 +118,6 @@ static st_status choose_jobs(validation *own, const st_path_entry *entries, size
     return ST_OK;
 }
 
-/* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
-static st_status choose_cases(const validation *own, const st_path_entry *entries, size_t count,
-                              const char ***names, size_t *chosen)
-{
-    const cli_run *run = own->run;
-    size_t most = count + run->argument_count;
-    *names = st_arena_alloc(run->arena, most + 1, sizeof **names);
-    *chosen = 0;
-    if (*names == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < run->argument_count; i++)
-        if (is_listed(entries, count, run->arguments[i]) ||
-            (!has_tables(own, run->arguments[i]) &&
-             !st_has_text(own->jobs, own->job_count, run->arguments[i])))
-            (*names)[(*chosen)++] = run->arguments[i];
-    for (size_t i = 0; run->argument_count == 0 && i < count; i++)
-        (*names)[(*chosen)++] = entries[i].name;
-    return ST_OK;
-}
-
 /* A name that is neither a source, of cases or of tables, nor a job. */
 static st_status refuse_name(validation *own, const char *name, const st_path_entry *entries,
                              size_t count)
@@ -165,7 +145,23 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
     cli_run *run = own->run;
     const char **names = NULL;
     size_t chosen = 0;
-    st_status status = choose_cases(own, entries, count, &names, &chosen);
+    /* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
+    st_status status = ST_OK;
+    const cli_run *case_run = own->run;
+    size_t most = count + case_run->argument_count;
+    names = st_arena_alloc(case_run->arena, most + 1, sizeof *names);
+    chosen = 0;
+    if (names == NULL) {
+        status = ST_ERR_MEMORY;
+    } else {
+        for (size_t i = 0; i < case_run->argument_count; i++)
+            if (is_listed(entries, count, case_run->arguments[i]) ||
+                (!has_tables(own, case_run->arguments[i]) &&
+                 !st_has_text(own->jobs, own->job_count, case_run->arguments[i])))
+                names[chosen++] = case_run->arguments[i];
+        for (size_t i = 0; case_run->argument_count == 0 && i < count; i++)
+            names[chosen++] = entries[i].name;
+    }
     own->cases = st_arena_alloc(run->arena, chosen + 1, sizeof *own->cases);
     if (status == ST_OK && own->cases == NULL)
         status = ST_ERR_MEMORY;
@@ -294,25 +290,6 @@ static st_status run_source_data(validation *own, const st_measured_request *req
     return ST_OK;
 }
 
-static st_status run_jobs(validation *own)
-{
-    st_status status = ST_OK;
-    st_measured *measured = st_arena_alloc(own->run->arena, own->job_count + 1, sizeof *measured);
-    if (measured == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->job_count; i++) {
-        st_status job = st_measured_job(&own->request, own->jobs[i], own->run->arena, &measured[i],
-                                        own->run->errors);
-        size_t first = own->table_count;
-        if (job == ST_OK)
-            job = add_table(own, &measured[i]);
-        if (job == ST_OK)
-            job = require_rows(own, first, measured[i].file);
-        status = status == ST_OK ? job : status;
-    }
-    return status;
-}
-
 /* ---- results ---- */
 
 static void write_result(const validation *own)
@@ -345,28 +322,6 @@ static void write_result(const validation *own)
                       "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
     }
     cli_show(run, &result);
-}
-
-/* --write-errors */
-static st_status write_errors(validation *own)
-{
-    cli_run *run = own->run;
-    st_error_rows rows = {0};
-    st_buffer buffer = {0};
-    st_status status = own->table_count > 0
-                           ? ST_OK
-                           : st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                                     "there are no errors to write" ST_FOUND "no table" ST_HINT
-                                     "STEPTIME_DATA names the folder with the sources' tables");
-    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
-        status = st_error_rows_add(&rows, own->tables[i].measured, run->arena);
-    if (status == ST_OK)
-        status = st_error_rows_write(&rows, st_sheet_name(own->tables[0].measured->sheet),
-                                     run->arena, &buffer);
-    if (status == ST_OK)
-        status = cli_write_file(run, own->options->errors, &buffer);
-    st_buffer_free(&buffer);
-    return status;
 }
 
 /* The limits of a source are about what is shipped. */
@@ -429,25 +384,26 @@ static st_status run_sources(validation *own)
                       absent);
         status = table_status;
     }
-    return status == ST_OK ? run_jobs(own) : status;
+    if (status != ST_OK)
+        return status;
+    st_status job_status = ST_OK;
+    st_measured *measured = st_arena_alloc(own->run->arena, own->job_count + 1, sizeof *measured);
+    if (measured == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->job_count; i++) {
+        st_status job = st_measured_job(&own->request, own->jobs[i], own->run->arena, &measured[i],
+                                        own->run->errors);
+        size_t first = own->table_count;
+        if (job == ST_OK)
+            job = add_table(own, &measured[i]);
+        if (job == ST_OK)
+            job = require_rows(own, first, measured[i].file);
+        job_status = job_status == ST_OK ? job : job_status;
+    }
+    return job_status;
 }
 
 /* ---- collectives ---- */
-
-static st_status list_logs(cli_run *run, const char ***files, size_t *count)
-{
-    const validate_options *options = run->options;
-    const cli_texts *given = &options->logs;
-    *count = given->count + run->argument_count;
-    *files = st_arena_alloc(run->arena, *count + 1, sizeof **files);
-    if (*files == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < given->count; i++)
-        (*files)[i] = given->items[i];
-    for (size_t i = 0; i < run->argument_count; i++)
-        (*files)[given->count + i] = run->arguments[i];
-    return ST_OK;
-}
 
 /* --nccl, all of it. */
 static int validate_collectives(cli_run *run)
@@ -459,8 +415,19 @@ static int validate_collectives(cli_run *run)
     st_status status = options->tables.files.count > 0
                            ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
                            : cli_paths(run);
-    if (status == ST_OK)
-        status = list_logs(run, &files, &count);
+    if (status == ST_OK) {
+        const cli_texts *given = &options->logs;
+        count = given->count + run->argument_count;
+        files = st_arena_alloc(run->arena, count + 1, sizeof *files);
+        if (files == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < given->count; i++)
+                files[i] = given->items[i];
+            for (size_t i = 0; i < run->argument_count; i++)
+                files[given->count + i] = run->arguments[i];
+        }
+    }
     if (status == ST_OK)
         status = cli_nccl_read(&own, files, count);
     if (status == ST_OK)
@@ -484,8 +451,24 @@ static int run_validate(cli_run *run)
         status = cli_table_request(run, &own.options->tables, &own.request);
     if (status == ST_OK)
         status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
-    if (status == ST_OK && own.options->errors != NULL)
-        status = write_errors(&own);
+    if (status == ST_OK && own.options->errors != NULL) {
+        cli_run *error_run = own.run;
+        st_error_rows rows = {0};
+        st_buffer buffer = {0};
+        status = own.table_count > 0
+                     ? ST_OK
+                     : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
+                               "there are no errors to write" ST_FOUND "no table" ST_HINT
+                               "STEPTIME_DATA names the folder with the sources' tables");
+        for (size_t i = 0; i < own.table_count && status == ST_OK; i++)
+            status = st_error_rows_add(&rows, own.tables[i].measured, error_run->arena);
+        if (status == ST_OK)
+            status = st_error_rows_write(&rows, st_sheet_name(own.tables[0].measured->sheet),
+                                         error_run->arena, &buffer);
+        if (status == ST_OK)
+            status = cli_write_file(error_run, own.options->errors, &buffer);
+        st_buffer_free(&buffer);
+    }
     if (status == ST_OK)
         write_result(&own);
     if (status != ST_OK)

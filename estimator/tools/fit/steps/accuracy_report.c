@@ -109,25 +109,6 @@ static void say_rows(const char *text, size_t rows, st_node *node)
     st_say(node, "\n");
 }
 
-static void say_verdicts(const st_accuracy *accuracy, st_node *map)
-{
-    char text[TEXT];
-    char percent[ST_PERCENT_TEXT];
-    if (accuracy->verdicts == 0)
-        return;
-    double share = st_memory_share(accuracy);
-    bool low = share < accuracy->memory_limit;
-    snprintf(text, sizeof text, "%zu of %zu, %s", accuracy->verdicts_right, accuracy->verdicts,
-             st_percent_text(share, percent));
-    st_say(map, "  judged rightly whether it fits in memory: ");
-    bool good = accuracy->memory_limit > 0 ? !low : accuracy->verdicts_right == accuracy->verdicts;
-    st_say_ink(map, good ? ST_INK_GOOD : ST_INK_BAD, text);
-    if (accuracy->memory_limit > 0)
-        st_say(map, "  %s %s", low ? "FAIL, less than" : "at least",
-               st_percent_text(accuracy->memory_limit, percent));
-    st_say(map, "\n");
-}
-
 static void put_left_out(const st_accuracy *accuracy, st_node *map)
 {
     st_node *list = st_put_list(map, "left_out");
@@ -190,15 +171,6 @@ static void put_assumptions(const st_measured *measured, bool details, st_node *
 
 /* ---- rows ---- */
 
-static const char *verdict_of(const st_row *row)
-{
-    if (row->left_out != NULL)
-        return "left out";
-    if (row->ran_out)
-        return row->fits ? "FAIL" : "ok";
-    return row->fitted ? "used in the fit" : "held out";
-}
-
 static void fill_row(const void *context, size_t index, st_node *node)
 {
     const st_measured *measured = context;
@@ -221,7 +193,14 @@ static void fill_row(const void *context, size_t index, st_node *node)
         st_put_value(node, ".measured", measured->type, row->measured);
     st_put_text(node, ".note", !compared ? row->left_out : row->fitted ? "used in the fit" : "");
     st_put_number(node, ".difference", compared && !row->ran_out ? row->error : (double)NAN);
-    st_put_text(node, ".verdict", verdict_of(row));
+    const char *verdict;
+    if (row->left_out != NULL)
+        verdict = "left out";
+    else if (row->ran_out)
+        verdict = row->fits ? "FAIL" : "ok";
+    else
+        verdict = row->fitted ? "used in the fit" : "held out";
+    st_put_text(node, ".verdict", verdict);
     st_put_text(node, ".why", !compared ? row->left_out : row->ran_out ? "ran out of memory" : "");
 }
 
@@ -266,7 +245,22 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
         for (size_t i = 0; i < accuracy->group_count; i++)
             put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
     }
-    say_verdicts(accuracy, map);
+    char text[TEXT];
+    char percent[ST_PERCENT_TEXT];
+    if (accuracy->verdicts != 0) {
+        double share = st_memory_share(accuracy);
+        bool low = share < accuracy->memory_limit;
+        snprintf(text, sizeof text, "%zu of %zu, %s", accuracy->verdicts_right, accuracy->verdicts,
+                 st_percent_text(share, percent));
+        st_say(map, "  judged rightly whether it fits in memory: ");
+        bool good =
+            accuracy->memory_limit > 0 ? !low : accuracy->verdicts_right == accuracy->verdicts;
+        st_say_ink(map, good ? ST_INK_GOOD : ST_INK_BAD, text);
+        if (accuracy->memory_limit > 0)
+            st_say(map, "  %s %s", low ? "FAIL, less than" : "at least",
+                   st_percent_text(accuracy->memory_limit, percent));
+        st_say(map, "\n");
+    }
     put_left_out(accuracy, map);
     put_assumptions(measured, details, map);
     const bool shown = details || measured->csv == NULL;

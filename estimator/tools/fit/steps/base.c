@@ -117,14 +117,6 @@ static const char *const provider_texts[] = {
     ST_KEY_COLLECTIVES_ALL_TO_ALL};
 enum { PROVIDER_TEXTS = ST_COUNT(provider_texts) };
 
-static bool has_no_texts(const st_job *job)
-{
-    for (size_t i = 0; i < PROVIDER_TEXTS; i++)
-        if (st_job_text(job, provider_texts[i])[0] != '\0')
-            return false;
-    return true;
-}
-
 static bool has_same_texts(const st_base *base, const st_base *other)
 {
     for (size_t i = 0; i < PROVIDER_TEXTS; i++)
@@ -140,7 +132,13 @@ static bool share_variant(const st_bases *bases, st_base *base)
     base->variant = 0;
     if (bases->refine_count > 0) /* a plugin may look at any key of the job */
         return false;
-    if (has_no_texts(base->job))
+    bool has_no_texts = true;
+    for (size_t i = 0; i < PROVIDER_TEXTS; i++)
+        if (st_job_text(base->job, provider_texts[i])[0] != '\0') {
+            has_no_texts = false;
+            break;
+        }
+    if (has_no_texts)
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {
         base->variant = other->variant;

@@ -279,21 +279,6 @@ static size_t count_fitted(const st_calibration *calibration)
     return count;
 }
 
-static st_status check_counts(const fitter *own)
-{
-    const st_calibration *calibration = own->calibration;
-    size_t rows = count_fitted(calibration);
-    size_t known = 0;
-    for (size_t i = 0; i < calibration->varied_count; i++)
-        known += calibration->varied[i].prior > 0 ? 1 : 0;
-    if (rows + known >= calibration->varied_count && rows > 0)
-        return ST_OK;
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
-                   "%zu measured row%s cannot tell %zu constants" ST_HINT
-                   "give at least as many rows as constants",
-                   rows, rows == 1 ? "" : "s", calibration->varied_count);
-}
-
 static st_status check_sensitivity(fitter *own)
 {
     st_status status = ST_OK;
@@ -510,19 +495,6 @@ static void try_naive(fitter *own)
                                 1.0;
 }
 
-static st_status leave_value_out(fitter *own, const st_held *by, const char *value)
-{
-    const st_used_row *rows = own->calibration->rows;
-    for (size_t i = 0; i < own->calibration->row_count; i++) {
-        own->counts[i] = !rows[i].test && strcmp(field_of(own, i, by->column), value) != 0;
-        own->held.in[i] = !rows[i].test && !own->counts[i];
-    }
-    st_status status = fit_others(own);
-    if (status == ST_OK)
-        try_naive(own);
-    return status;
-}
-
 /* All rows that fits see, or none of them, and by the groups of their sources. */
 static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, size_t *part_count)
 {
@@ -576,27 +548,19 @@ static st_status leave_values_out(fitter *own, st_held *by)
     clear_held(own);
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        status = leave_value_out(own, by, values[i]);
+        const char *value = values[i];
+        const st_used_row *out_rows = own->calibration->rows;
+        for (size_t j = 0; j < own->calibration->row_count; j++) {
+            own->counts[j] = !out_rows[j].test && strcmp(field_of(own, j, by->column), value) != 0;
+            own->held.in[j] = !out_rows[j].test && !own->counts[j];
+        }
+        status = fit_others(own);
+        if (status == ST_OK)
+            try_naive(own);
         if (status == ST_OK)
             summarize_group(own, values[i], &by->groups[by->group_count++]);
     }
     return status == ST_OK ? summarize_parts(own, false, &by->parts, &by->part_count) : status;
-}
-
-/* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says. */
-static st_status run_tests(fitter *own)
-{
-    st_calibration *calibration = own->calibration;
-    if (calibration->first_test == 0)
-        return ST_OK;
-    clear_held(own);
-    for (size_t i = 0; i < calibration->row_count; i++) {
-        own->counts[i] = !calibration->rows[i].test;
-        own->held.own[i] = calibration->rows[i].error;
-    }
-    choose(own, true, "");
-    try_naive(own);
-    return summarize_parts(own, true, &calibration->tests, &calibration->test_count);
 }
 
 static st_status leave_groups_out(fitter *own)
@@ -618,8 +582,19 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
 {
     fitter own = {.calibration = calibration, .arena = arena, .errors = errors};
     st_status status = list_rows(&own);
-    if (status == ST_OK)
-        status = check_counts(&own);
+    if (status == ST_OK) {
+        const st_calibration *count_calibration = own.calibration;
+        size_t rows = count_fitted(count_calibration);
+        size_t known = 0;
+        for (size_t i = 0; i < count_calibration->varied_count; i++)
+            known += count_calibration->varied[i].prior > 0 ? 1 : 0;
+        if (rows + known < count_calibration->varied_count || rows <= 0) {
+            status = st_fail(own.errors, ST_ERR_VALUE, (st_place){0},
+                             "%zu measured row%s cannot tell %zu constants" ST_HINT
+                             "give at least as many rows as constants",
+                             rows, rows == 1 ? "" : "s", count_calibration->varied_count);
+        }
+    }
     if (status == ST_OK)
         status = prepare(&own);
     if (status == ST_OK)
@@ -632,8 +607,22 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
         status = leave_rows_out(&own);
     if (status == ST_OK)
         status = leave_groups_out(&own);
-    if (status == ST_OK)
-        status = run_tests(&own);
+    if (status == ST_OK) {
+        /* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says.
+         */
+        st_calibration *test_calibration = own.calibration;
+        if (test_calibration->first_test != 0) {
+            clear_held(&own);
+            for (size_t i = 0; i < test_calibration->row_count; i++) {
+                own.counts[i] = !test_calibration->rows[i].test;
+                own.held.own[i] = test_calibration->rows[i].error;
+            }
+            choose(&own, true, "");
+            try_naive(&own);
+            status = summarize_parts(&own, true, &test_calibration->tests,
+                                     &test_calibration->test_count);
+        }
+    }
     for (size_t i = 0; i < own.block_count; i++)
         st_workspace_destroy(own.blocks[i].workspace);
     return status;

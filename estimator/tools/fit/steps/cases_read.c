@@ -7,17 +7,6 @@
 
 #include <string.h>
 
-/* A job named by a path is relative to the file that names it. */
-static const char *resolve_job(st_yaml_reader *reader, const st_yaml_node *node, const char *name)
-{
-    if (!st_name_is_path(name))
-        return name;
-    const char *path = st_path_resolve(reader->arena, node->place, name);
-    if (path == NULL)
-        reader->status = ST_ERR_MEMORY;
-    return path != NULL ? path : name;
-}
-
 static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case *item)
 {
     static const char *const known[] = {"name", "job", "values", "sheet", "set"};
@@ -26,7 +15,16 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
         return;
     st_read_keys(reader, node, "a case", known, 5, 3);
     item->name = st_read_text(reader, node, "name", "");
-    item->job = resolve_job(reader, node, st_read_text(reader, node, "job", ""));
+    /* A job named by a path is relative to the file that names it. */
+    const char *name = st_read_text(reader, node, "job", "");
+    if (!st_name_is_path(name)) {
+        item->job = name;
+    } else {
+        const char *path = st_path_resolve(reader->arena, node->place, name);
+        if (path == NULL)
+            reader->status = ST_ERR_MEMORY;
+        item->job = path != NULL ? path : name;
+    }
     item->sheet = st_read_text(reader, node, "sheet", NULL);
     item->sets = st_read_texts(reader, st_read_list(reader, node, "set", ST_CASES_MAX),
                                "an entry of 'set' is not a text", &item->set_count);

@@ -8,19 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Our value in the unit in which the source prints its own, so that the two can be read together.
- */
-static const char *format_ours(const st_case_value *value, char *text, size_t size)
-{
-    const char *unit_text = value->published + strspn(value->published, "+-.0123456789eE");
-    unit_text += strspn(unit_text, " ");
-    st_unit unit = value->type->unit;
-    if (unit_text[0] != '\0')
-        (void)!st_unit_parse(unit_text, strlen(unit_text), (st_place){0}, &unit, NULL);
-    st_style style = value->tolerance_frac == 0.0 ? ST_STYLE_EXACT : ST_STYLE_UNIT;
-    return st_quantity_format(value->value, &unit, style, text, size);
-}
-
 static const char *format_difference(const st_case_value *value, char *text, size_t size)
 {
     st_unit percent = st_unit_one();
@@ -36,15 +23,6 @@ static const char *format_difference(const st_case_value *value, char *text, siz
     return text;
 }
 
-static const char *verdict_of(const st_case_value *value)
-{
-    if (!value->compared)
-        return "cannot run";
-    if (!st_case_value_as_told(value))
-        return "FAIL";
-    return value->ok ? "ok" : "missed";
-}
-
 static void put_value(const st_case *item, const st_case_value *value, bool first, st_node *row)
 {
     char text[ST_QUANTITY_TEXT + 1];
@@ -55,7 +33,16 @@ static void put_value(const st_case *item, const st_case_value *value, bool firs
         st_put_unit(row, "unit", value->type);
         st_put_number(row, "difference", value->difference_frac);
         st_put_value(row, ".number", value->type, value->published_value);
-        st_put_text(row, ".ours", format_ours(value, text, sizeof text));
+        /* Our value in the unit in which the source prints its own, so that the two can be read
+         * together. */
+        const size_t size = sizeof text;
+        const char *unit_text = value->published + strspn(value->published, "+-.0123456789eE");
+        unit_text += strspn(unit_text, " ");
+        st_unit unit = value->type->unit;
+        if (unit_text[0] != '\0')
+            (void)!st_unit_parse(unit_text, strlen(unit_text), (st_place){0}, &unit, NULL);
+        st_style style = value->tolerance_frac == 0.0 ? ST_STYLE_EXACT : ST_STYLE_UNIT;
+        st_put_text(row, ".ours", st_quantity_format(value->value, &unit, style, text, size));
         st_put_text(row, ".difference", format_difference(value, text, sizeof text));
     } else {
         st_put_text(row, "published", value->published);
@@ -70,7 +57,14 @@ static void put_value(const st_case *item, const st_case_value *value, bool firs
     st_put_text(row, ".case", first ? item->name : "");
     st_put_text(row, ".shown", value->published);
     st_put_text(row, ".tolerance", value->tolerance_frac == 0.0 ? "equal" : value->tolerance);
-    st_put_text(row, ".verdict", verdict_of(value));
+    const char *verdict;
+    if (!value->compared)
+        verdict = "cannot run";
+    else if (!st_case_value_as_told(value))
+        verdict = "FAIL";
+    else
+        verdict = value->ok ? "ok" : "missed";
+    st_put_text(row, ".verdict", verdict);
     st_put_ink(row, value->ok                      ? ST_INK_GOOD
                     : st_case_value_as_told(value) ? ST_INK_FAINT
                                                    : ST_INK_BAD);

@@ -23,17 +23,14 @@ static st_error_kind kind_of(const st_measured *measured, size_t row)
     return kind;
 }
 
-static bool is_memory(const st_type *type)
-{
-    const int16_t *exponent = type->unit.dimension.exponent;
-    return type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 && exponent[ST_SECOND] == 0;
-}
-
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
     bool trains = st_sheet_reading_index(measured->sheet, ST_KEY_PRECISION_WEIGHTS) !=
                   SIZE_MAX; /* else operators alone */
-    if (is_memory(measured->type) || !trains)
+    const int16_t *exponent = measured->type->unit.dimension.exponent;
+    if ((measured->type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 &&
+         exponent[ST_SECOND] == 0) ||
+        !trains)
         return ST_OK;
     for (size_t i = 0; i < measured->row_count; i++) {
         const st_row *row = &measured->rows[i];

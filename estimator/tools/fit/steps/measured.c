@@ -231,25 +231,6 @@ static st_status list_rows(const table_reader *reader, size_t owner, st_measured
     return ST_OK;
 }
 
-/* The columns that formulas and conditions name must be known: a slip would never hold. */
-static st_status check_columns(const table_reader *reader, const st_table_source *source)
-{
-    const st_row_formulas *formulas = source->formulas;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < formulas->column_count; i++) {
-        const char *name = formulas->columns[i];
-        bool known = st_source_field_find(reader->csv, source, name).column != SIZE_MAX;
-        if (known || st_is_standard_column(name))
-            continue;
-        status = st_fail(reader->errors, ST_ERR_NAME, (st_place){source->file, 0, 0},
-                         "a formula reads '%s', which is no column of %s" ST_HINT "%s", name,
-                         reader->csv->file,
-                         st_errors_nearest(reader->errors, name, reader->csv->columns,
-                                           reader->csv->column_count));
-    }
-    return status;
-}
-
 /* The columns of numbers that formulas read; NaN where there is none. */
 static st_status fill_columns(const table_reader *reader, const st_measured *measured,
                               st_column *columns)
@@ -340,25 +321,28 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
         status = list_rows(reader, owner, measured);
     if (status == ST_OK && !request->known_only)
         st_columns_tell_unread(reader->csv, measured->source, column.name, reader->errors);
-    if (status == ST_OK && measured->source != NULL)
-        status = check_columns(reader, measured->source);
+    if (status == ST_OK && measured->source != NULL) {
+        /* The columns that formulas and conditions name must be known: a slip would never hold. */
+        const st_table_source *source = measured->source;
+        const st_row_formulas *formulas = source->formulas;
+        for (size_t i = 0; i < formulas->column_count; i++) {
+            const char *column_name = formulas->columns[i];
+            bool known = st_source_field_find(reader->csv, source, column_name).column != SIZE_MAX;
+            if (known || st_is_standard_column(column_name))
+                continue;
+            status = st_fail(reader->errors, ST_ERR_NAME, (st_place){source->file, 0, 0},
+                             "a formula reads '%s', which is no column of %s" ST_HINT "%s",
+                             column_name, reader->csv->file,
+                             st_errors_nearest(reader->errors, column_name, reader->csv->columns,
+                                               reader->csv->column_count));
+        }
+    }
     if (status == ST_OK && measured->source != NULL)
         status = run_formulas(reader, measured);
     return status == ST_OK ? read_rows(reader, &column, measured) : status;
 }
 
 /* ---- the table ---- */
-
-static st_status choose_rows(const st_csv *csv, const char *filter, st_arena *arena,
-                             const bool **kept, st_errors *errors)
-{
-    bool *list = st_arena_alloc(arena, csv->row_count, sizeof *list);
-    if (list == NULL)
-        return ST_ERR_MEMORY;
-    memset(list, 1, csv->row_count * sizeof *list);
-    *kept = list;
-    return filter != NULL ? st_filter_rows(filter, csv, arena, list, errors) : ST_OK;
-}
 
 static st_status split_table(table_reader *reader, st_measured **sets, size_t *count)
 {
@@ -413,7 +397,16 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
     reader.csv = table->csv;
     if (table->csv == NULL)
         status = st_table_csv_read(path, table->place, arena, &reader.csv, errors);
-    if (status == ST_OK)
-        status = choose_rows(reader.csv, table->filter, arena, &reader.kept, errors);
+    if (status == ST_OK) {
+        status = ST_ERR_MEMORY;
+        const st_csv *csv = reader.csv;
+        const char *filter = table->filter;
+        bool *list = st_arena_alloc(arena, csv->row_count, sizeof *list);
+        if (list != NULL) {
+            memset(list, 1, csv->row_count * sizeof *list);
+            reader.kept = list;
+            status = filter != NULL ? st_filter_rows(filter, csv, arena, list, errors) : ST_OK;
+        }
+    }
     return status == ST_OK ? split_table(&reader, sets, count) : status;
 }

@@ -34,10 +34,32 @@ static bool is_known(const double *mfu, const bool *seen, size_t row)
     return seen[row] && isfinite(mfu[row]);
 }
 
-/* The median of the rows that agree in most columns, the last ones first. */
-static double typical_mfu(const st_calibration *calibration, size_t row, const double *mfu,
-                          const bool *seen, double *scratch)
+double st_naive_mfu(const st_calibration *calibration, st_naive naive, size_t row,
+                    const double *mfu, const bool *seen, double *scratch)
 {
+    if (calibration->alike[naive].count == 0)
+        return (double)NAN;
+    if (naive != ST_NAIVE_MFU) {
+        /* The row that agrees in the last column, among those in the one before, and so on; the
+         * first of several. */
+        const st_alike *mfu_alike = &calibration->alike[ST_NAIVE_NEAREST];
+        double best_score = -1.0;
+        double best = (double)NAN;
+        for (size_t other = 0; other < calibration->row_count; other++) {
+            double score = 0.0;
+            if (!is_known(mfu, seen, other))
+                continue;
+            for (size_t i = mfu_alike->count; i-- > 0;)
+                score = 2.0 * score +
+                        (agree(calibration, row, other, mfu_alike->columns[i]) ? 1.0 : 0.0);
+            if (score > best_score) {
+                best_score = score;
+                best = mfu[other];
+            }
+        }
+        return best;
+    }
+    /* The median of the rows that agree in most columns, the last ones first. */
     const st_alike *alike = &calibration->alike[ST_NAIVE_MFU];
     for (size_t given_up = 0; given_up <= alike->count; given_up++) {
         size_t count = 0;
@@ -52,35 +74,4 @@ static double typical_mfu(const st_calibration *calibration, size_t row, const d
             return st_median(scratch, count);
     }
     return (double)NAN;
-}
-
-/* The row that agrees in the last column, among those in the one before, and so on; the first of
- * several. */
-static double nearest_mfu(const st_calibration *calibration, size_t row, const double *mfu,
-                          const bool *seen)
-{
-    const st_alike *alike = &calibration->alike[ST_NAIVE_NEAREST];
-    double best_score = -1.0;
-    double best = (double)NAN;
-    for (size_t other = 0; other < calibration->row_count; other++) {
-        double score = 0.0;
-        if (!is_known(mfu, seen, other))
-            continue;
-        for (size_t i = alike->count; i-- > 0;)
-            score = 2.0 * score + (agree(calibration, row, other, alike->columns[i]) ? 1.0 : 0.0);
-        if (score > best_score) {
-            best_score = score;
-            best = mfu[other];
-        }
-    }
-    return best;
-}
-
-double st_naive_mfu(const st_calibration *calibration, st_naive naive, size_t row,
-                    const double *mfu, const bool *seen, double *scratch)
-{
-    if (calibration->alike[naive].count == 0)
-        return (double)NAN;
-    return naive == ST_NAIVE_MFU ? typical_mfu(calibration, row, mfu, seen, scratch)
-                                 : nearest_mfu(calibration, row, mfu, seen);
 }

@@ -31,20 +31,17 @@ bool st_text_matches(const char *text, const char *pattern)
     return *pattern == '\0';
 }
 
-static bool is_same_number(const char *field, const char *value)
-{
-    double first = 0;
-    double second = 0;
-    return st_number_parse(field, strlen(field), (st_place){0}, &first, NULL) == ST_OK &&
-           st_number_parse(value, strlen(value), (st_place){0}, &second, NULL) == ST_OK &&
-           first == second;
-}
-
 bool st_condition_holds(const st_condition *condition, const char *field)
 {
     for (size_t i = 0; i < condition->value_count; i++) {
         const char *value = condition->values[i];
-        if (st_text_matches(field, value) || is_same_number(field, value))
+        if (st_text_matches(field, value))
+            return !condition->negated;
+        double first = 0;
+        double second = 0;
+        if (st_number_parse(field, strlen(field), (st_place){0}, &first, NULL) == ST_OK &&
+            st_number_parse(value, strlen(value), (st_place){0}, &second, NULL) == ST_OK &&
+            first == second)
             return !condition->negated;
     }
     return condition->negated;

@@ -36,27 +36,7 @@ const st_provider_list *st_measured_providers(const st_measured *measured, size_
     return variant < measured->variant_count ? &measured->variants[variant] : &none;
 }
 
-static st_status compile(const row_run *run, size_t variant, const st_program **program)
-{
-    const st_asked_cells *asked = run->asked;
-    const st_provider_list *list = st_measured_providers(run->measured, variant);
-    const st_provider **providers = st_arena_alloc(run->arena, list->count + 1, sizeof(*providers));
-    size_t count = 0;
-    if (providers == NULL)
-        return ST_ERR_MEMORY;
-    if (asked->before != NULL)
-        providers[count++] = asked->before;
-    for (size_t i = 0; i < list->count; i++)
-        providers[count++] = list->items[i];
-    const st_program_options options = {.outputs = asked->names,
-                                        .output_count = asked->count,
-                                        .providers = providers,
-                                        .provider_count = count,
-                                        .without_checks = asked->checks == NULL};
-    return st_program_compile(run->measured->sheet, &options, run->arena, program, run->errors);
-}
-
-static void gather(row_run *run)
+static st_status run_rows(row_run *run, const st_program *program, st_workspace *workspace)
 {
     const st_measured *measured = run->measured;
     for (size_t i = 0; i < measured->input_count; i++) {
@@ -65,25 +45,16 @@ static void gather(row_run *run)
             values[row] = measured->inputs[i * measured->row_count + run->rows[row]];
         run->columns[i] = (st_column){values, 1};
     }
-}
-
-static void scatter(const row_run *run)
-{
-    const st_asked_cells *asked = run->asked;
-    for (size_t i = 0; i < asked->count + run->check_count; i++) {
-        double *into = i < asked->count ? asked->values[i] : asked->checks[i - asked->count];
-        for (size_t row = 0; row < run->row_count; row++)
-            into[run->rows[row]] = run->outputs[i][row];
-    }
-}
-
-static st_status run_rows(row_run *run, const st_program *program, st_workspace *workspace)
-{
-    gather(run);
     st_status status = st_program_run(program, workspace, run->columns, run->row_count,
                                       run->outputs, run->outputs + run->asked->count);
-    if (status == ST_OK)
-        scatter(run);
+    if (status == ST_OK) {
+        const st_asked_cells *asked = run->asked;
+        for (size_t i = 0; i < asked->count + run->check_count; i++) {
+            double *into = i < asked->count ? asked->values[i] : asked->checks[i - asked->count];
+            for (size_t row = 0; row < run->row_count; row++)
+                into[run->rows[row]] = run->outputs[i][row];
+        }
+    }
     return status;
 }
 
@@ -91,7 +62,24 @@ static st_status run_variant(row_run *run, size_t variant)
 {
     const st_measured *measured = run->measured;
     const st_program *program = NULL;
-    st_status status = compile(run, variant, &program);
+    st_status status = ST_ERR_MEMORY;
+    const st_asked_cells *asked = run->asked;
+    const st_provider_list *list = st_measured_providers(run->measured, variant);
+    const st_provider **providers = st_arena_alloc(run->arena, list->count + 1, sizeof(*providers));
+    size_t count = 0;
+    if (providers != NULL) {
+        if (asked->before != NULL)
+            providers[count++] = asked->before;
+        for (size_t i = 0; i < list->count; i++)
+            providers[count++] = list->items[i];
+        const st_program_options options = {.outputs = asked->names,
+                                            .output_count = asked->count,
+                                            .providers = providers,
+                                            .provider_count = count,
+                                            .without_checks = asked->checks == NULL};
+        status =
+            st_program_compile(run->measured->sheet, &options, run->arena, &program, run->errors);
+    }
     if (status != ST_OK)
         return status;
     st_workspace *workspace = st_workspace_create(program);
@@ -135,34 +123,6 @@ st_status st_measured_ask(const st_measured *measured, const st_asked_cells *ask
     return status;
 }
 
-/* The check that rejects a row; NULL where all hold. What does not fit in memory may well have run:
- * that is an answer to be compared, and no reason to leave the row out. */
-static const st_sheet_check *failing_check(const st_measured *measured, double *const *values,
-                                           size_t row)
-{
-    const char *fits = measured->fits != NULL ? measured->fits : "";
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(measured->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (!checks[i].warning && !checks[i].limit && strcmp(checks[i].formula, fits) != 0 &&
-            values[i][row] != 1.0)
-            return &checks[i];
-    return NULL;
-}
-
-/* What a check says where it fails, with the names of the values that differ from row to row. */
-static const char *words_of(const st_sheet_check *check, st_arena *arena)
-{
-    char *words = st_arena_copy(arena, check->message, strlen(check->message));
-    size_t length = 0;
-    for (size_t i = 0; words != NULL && words[i] != '\0'; i++)
-        if (words[i] != '{' && words[i] != '}')
-            words[length++] = words[i];
-    if (words != NULL)
-        words[length] = '\0';
-    return words;
-}
-
 static st_status take_row(st_measured *measured, const st_asked_cells *asked, size_t index,
                           st_arena *arena)
 {
@@ -172,13 +132,34 @@ static st_status take_row(st_measured *measured, const st_asked_cells *asked, si
     row->fits = measured->fits != NULL && asked->values[asked->count - 1][index] == 1.0;
     if (row->left_out != NULL)
         return ST_OK;
-    const st_sheet_check *check = failing_check(measured, asked->checks, index);
-    if (check != NULL)
-        row->left_out = words_of(check, arena);
-    else if (!isfinite(row->estimate))
+    /* The check that rejects a row. What does not fit in memory may well have run: that is an
+     * answer to be compared, and no reason to leave the row out. */
+    const st_sheet_check *check = NULL;
+    const char *fits = measured->fits != NULL ? measured->fits : "";
+    size_t count = 0;
+    const st_sheet_check *failing_checks = st_sheet_checks(measured->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!failing_checks[i].warning && !failing_checks[i].limit &&
+            strcmp(failing_checks[i].formula, fits) != 0 && asked->checks[i][index] != 1.0) {
+            check = &failing_checks[i];
+            break;
+        }
+    if (check != NULL) {
+        /* What a check says where it fails, with the names of the values that differ from row to
+         * row. */
+        char *words = st_arena_copy(arena, check->message, strlen(check->message));
+        size_t length = 0;
+        for (size_t i = 0; words != NULL && words[i] != '\0'; i++)
+            if (words[i] != '{' && words[i] != '}')
+                words[length++] = words[i];
+        if (words != NULL)
+            words[length] = '\0';
+        row->left_out = words;
+    } else if (!isfinite(row->estimate)) {
         row->left_out = st_arena_printf(arena, "%s has no finite value", measured->cell);
-    else
+    } else {
         row->estimated = true;
+    }
     if (row->estimated && row->unmeasured)
         row->left_out = "nothing was measured";
     return row->left_out != NULL || row->estimated ? ST_OK : ST_ERR_MEMORY;
@@ -221,14 +202,6 @@ st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *err
 
 /* ---- jobs ---- */
 
-static st_status no_measurement(const st_job *job, const char *path, st_errors *errors)
-{
-    return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
-                   "job %s has no measured step time" ST_HINT
-                   "add 'measured: {step_time: ...}' (%s)",
-                   st_job_name(job), path);
-}
-
 static st_status load_job(const st_measured_request *request, const char *job, st_arena *arena,
                           st_estimate *estimate, st_errors *errors)
 {
@@ -262,8 +235,13 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
         return status;
     const st_estimate_parts estimate = st_estimate_parts_of(loaded);
     const st_job_value *value = st_job_value_of(estimate.job, path);
-    if (value == NULL || value->origin == ST_ORIGIN_NONE)
-        return no_measurement(estimate.job, path, errors);
+    if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+        const st_job *measurement_job = estimate.job;
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(measurement_job)},
+                       "job %s has no measured step time" ST_HINT
+                       "add 'measured: {step_time: ...}' (%s)",
+                       st_job_name(measurement_job), path);
+    }
     st_row *row = st_arena_alloc(arena, 1, sizeof *row);
     double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
     st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);

@@ -46,17 +46,6 @@ static double share_of(double coordinate)
     return 1.0 / (1.0 + exp(-coordinate));
 }
 
-/* The coordinate of a value, moved inside the bounds where it is not. */
-static double coordinate_of(const st_parameter *parameter, double value)
-{
-    double share = log(value / parameter->low) / log(parameter->high / parameter->low);
-    if (!(share > edge))
-        share = edge;
-    if (share > 1.0 - edge)
-        share = 1.0 - edge;
-    return log(share / (1.0 - share));
-}
-
 static void values_of(const st_problem *problem, const gsl_vector *coordinates, double *values)
 {
     for (size_t i = 0; i < problem->parameter_count; i++)
@@ -258,7 +247,13 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
             const st_parameter *parameter = &problem->parameters[j];
             double value =
                 i == 0 ? parameter->start : st_parameter_at(parameter, start_shares[i - 1]);
-            gsl_vector_set(start, j, coordinate_of(parameter, value));
+            /* The coordinate of a value, moved inside the bounds where it is not. */
+            double share = log(value / parameter->low) / log(parameter->high / parameter->low);
+            if (!(share > edge))
+                share = edge;
+            if (share > 1.0 - edge)
+                share = 1.0 - edge;
+            gsl_vector_set(start, j, log(share / (1.0 - share)));
         }
         st_status status = descend(state, parts, &own);
         if (status != ST_OK && status != ST_ERR_MATH)
@@ -273,17 +268,12 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
     return first;
 }
 
-static size_t count_rows(const st_problem *problem)
+st_status st_solve(const st_problem *problem, st_solution *solution)
 {
     size_t count = 0;
     for (size_t i = 0; i < problem->row_count; i++)
         count += is_seen(problem, i) ? 1 : 0;
-    return count;
-}
-
-st_status st_solve(const st_problem *problem, st_solution *solution)
-{
-    st_solution best = {.rows = count_rows(problem)};
+    st_solution best = {.rows = count};
     if (problem->parameter_count == 0 || problem->parameter_count > ST_FIT_MAX_PARAMETERS ||
         best.rows + count_priors(problem) < problem->parameter_count)
         return ST_ERR_VALUE;

@@ -27,26 +27,6 @@ static void fill_prediction(const void *context, size_t index, st_node *row)
     st_put_number(row, "error", pair->error);
 }
 
-static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
-{
-    static const st_table_column shape[] = {
-        {.title = "one from the other's layer time", .ink = ST_INK_NAME},
-        ST_COLUMN_NUMBER("pairs"),
-        ST_COLUMN_SHARE("mean", 1),
-        ST_COLUMN_SHARE("median", 1),
-        ST_COLUMN_SHARE("max", 1),
-        ST_COLUMN_SHARE("in 5 %", 0),
-        ST_COLUMN_SHARE("in 10 %", 0),
-        ST_COLUMN_SHARE("estimate alone", 1)};
-    if (pairs->count == 0) {
-        st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
-        return;
-    }
-    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), kinds,
-                  "edit,pairs,errors/mean_absolute,errors/median_absolute,errors/largest,"
-                  "errors/within_5,errors/within_10,errors_of_the_estimate_alone/mean_absolute");
-}
-
 void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
 {
     st_put_text(map, "source", pairs->measured->name);
@@ -57,7 +37,23 @@ void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
         st_say_ink(map, ST_INK_PLAIN, pairs->measured->source->title);
     }
     st_say(map, "\n");
-    say_kinds(pairs, st_put_maps(map, "kinds", fill_kind, pairs, pairs->kind_count), map);
+    const st_node *kinds = st_put_maps(map, "kinds", fill_kind, pairs, pairs->kind_count);
+    static const st_table_column kind_shape[] = {
+        {.title = "one from the other's layer time", .ink = ST_INK_NAME},
+        ST_COLUMN_NUMBER("pairs"),
+        ST_COLUMN_SHARE("mean", 1),
+        ST_COLUMN_SHARE("median", 1),
+        ST_COLUMN_SHARE("max", 1),
+        ST_COLUMN_SHARE("in 5 %", 0),
+        ST_COLUMN_SHARE("in 10 %", 0),
+        ST_COLUMN_SHARE("estimate alone", 1)};
+    if (pairs->count == 0)
+        st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
+    else
+        st_table_show(
+            st_say_table(map, kind_shape, ST_COUNT(kind_shape), 2), kinds,
+            "edit,pairs,errors/mean_absolute,errors/median_absolute,errors/largest,"
+            "errors/within_5,errors/within_10,errors_of_the_estimate_alone/mean_absolute");
     st_put_count(map, "left_out", pairs->slower);
     if (pairs->slower > 0)
         st_say(map,

@@ -72,30 +72,29 @@ static const cli_example megatron_examples[] = {
     {NULL, NULL},
 };
 
-/* Several words, or one that begins an option, are the command line; one word is a file. */
-static st_status read_text(cli_run *run, st_source *source)
-{
-    bool is_command = run->argument_count > 1 || strncmp(run->arguments[0], "--", 2) == 0;
-    if (!is_command)
-        return st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, source,
-                                    run->errors);
-    st_buffer text = {0};
-    for (size_t i = 0; i < run->argument_count; i++) {
-        st_buffer_text(&text, i > 0 ? " " : "");
-        st_buffer_text(&text, run->arguments[i]);
-    }
-    const char *copy = text.failed ? NULL : st_arena_copy(run->arena, text.data, text.length);
-    *source = (st_source){.file = "the command line", .text = copy, .length = text.length};
-    st_buffer_free(&text);
-    return copy != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
 static int run_import(cli_run *run, int framework)
 {
     st_source source = {0};
     st_status status = cli_paths(run);
-    if (status == ST_OK)
-        status = read_text(run, &source);
+    if (status == ST_OK) {
+        /* Several words, or one that begins an option, are the command line; one word is a file. */
+        bool is_command = run->argument_count > 1 || strncmp(run->arguments[0], "--", 2) == 0;
+        if (!is_command) {
+            status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
+                                          run->errors);
+        } else {
+            st_buffer text = {0};
+            for (size_t i = 0; i < run->argument_count; i++) {
+                st_buffer_text(&text, i > 0 ? " " : "");
+                st_buffer_text(&text, run->arguments[i]);
+            }
+            const char *copy =
+                text.failed ? NULL : st_arena_copy(run->arena, text.data, text.length);
+            source = (st_source){.file = "the command line", .text = copy, .length = text.length};
+            st_buffer_free(&text);
+            status = copy != NULL ? ST_OK : ST_ERR_MEMORY;
+        }
+    }
     const import_options *options = run->options;
     const st_import_request request = (st_import_request){.paths = run->paths,
                                                           .file = source.file,

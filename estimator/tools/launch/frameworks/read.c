@@ -223,9 +223,9 @@ static void read_json(megatron_run *settings)
 
 void fw_read(st_framework framework, megatron_run *settings)
 {
-    if (framework == ST_MEGATRON)
+    if (framework == ST_MEGATRON) {
         megatron_read_command(settings);
-    else if (framework == ST_MEGATRON_BRIDGE) {
+    } else if (framework == ST_MEGATRON_BRIDGE) {
         st_draft *draft = settings->draft;
         const st_yaml_node *root = NULL;
         st_note(&draft->status,
@@ -238,10 +238,11 @@ void fw_read(st_framework framework, megatron_run *settings)
                     st_or_none(st_yaml_describe(root, draft->errors)));
         if (draft->status == ST_OK)
             flatten_yaml(settings, root, "");
-    } else if (framework == ST_TORCHTITAN)
+    } else if (framework == ST_TORCHTITAN) {
         read_toml(settings);
-    else
+    } else {
         read_json(settings);
+    }
 }
 
 /* ---- what is carried ---- */

@@ -140,8 +140,9 @@ static void write_members(const megatron_run *settings, size_t first, section_st
                 next = ", ";
             }
             st_buffer_text(buffer, "]");
-        } else
+        } else {
             write_scalar(setting->value, buffer);
+        }
     }
 }
 

@@ -145,17 +145,6 @@ static const char *part_by_fields(const hf_reader *reader)
                  : "speech model: it has fields of sounds and no vocab_size";
 }
 
-static bool refuse_wordless(hf_reader *reader, const char *name)
-{
-    const char *part = part_by_fields(reader);
-    part = part != NULL ? part : part_by_name(name);
-    if (part != NULL)
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                "architecture '%.60s' is a %s" ST_EXPECTED "a decoder-only language model", name,
-                part);
-    return part != NULL;
-}
-
 /* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
 static const char *class_of(const hf_reader *reader)
 {
@@ -234,8 +223,16 @@ bool hf_find_family(hf_reader *reader)
     const char *shown = reader->name != NULL ? reader->name
                         : class != NULL      ? class
                                              : "without name";
-    if (hf_family_find(shown) == NULL && refuse_wordless(reader, shown))
-        return false;
+    if (hf_family_find(shown) == NULL) {
+        const char *part = part_by_fields(reader);
+        part = part != NULL ? part : part_by_name(shown);
+        if (part != NULL)
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                    "architecture '%.60s' is a %s" ST_EXPECTED "a decoder-only language model",
+                    shown, part);
+        if (part != NULL)
+            return false;
+    }
     if (reader->name == NULL || reader->name[0] == '\0') {
         refuse_nameless(reader);
         return false;

@@ -54,9 +54,10 @@ void megatron_put_all(megatron_run *run)
                       run->is_dump ? ", those that are off not counted" : "", unknown);
 }
 
-/* A zero byte would end a text in the middle of a number. */
-static void refuse_zero_bytes(st_draft *draft)
+static st_status import_run(megatron_run *run, st_buffer *job)
 {
+    st_draft *draft = run->draft;
+    /* A zero byte would end a text in the middle of a number. */
     const st_import_request *request = draft->request;
     megatron_line line = {0};
     for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
@@ -66,14 +67,8 @@ static void refuse_zero_bytes(st_draft *draft)
         const st_place place = {
             .file = request->file, .line = line.number, .column = (int)(found - line.text) + 1};
         ST_NOTE(draft, ST_ERR_SYNTAX, place, "the file holds a zero byte" ST_EXPECTED "text");
-        return;
+        break;
     }
-}
-
-static st_status import_run(megatron_run *run, st_buffer *job)
-{
-    st_draft *draft = run->draft;
-    refuse_zero_bytes(draft);
     if (draft->status != ST_OK)
         return draft->status;
     run->is_dump = megatron_is_log(draft->request);

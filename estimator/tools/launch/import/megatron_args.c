@@ -152,21 +152,6 @@ static void read_escape(shell_reader *reader)
         add_character(reader, c);
 }
 
-/* A character of the text that ends no word: a quote, a comment, an escape, or one of the word. */
-static void take_character(shell_reader *reader, char c)
-{
-    bool is_quote = c == '"' || c == '\'';
-    if (is_quote && (reader->quote == '\0' || reader->quote == c))
-        reader->quote = reader->quote == c ? '\0' : c;
-    else if (c == '#' && reader->word_length == 0 && reader->quote == '\0') {
-        while (reader->offset < reader->length && reader->text[reader->offset] != '\n')
-            reader->offset++;
-    } else if (c == '\\' && reader->quote != '\'')
-        read_escape(reader);
-    else if (!is_separator(c) && c != '\0')
-        add_character(reader, c);
-}
-
 /* The next word, without quotes; false at the end. Blanks inside of quotes separate too. */
 static bool read_word(shell_reader *reader)
 {
@@ -178,7 +163,19 @@ static bool read_word(shell_reader *reader)
             break;
         }
         reader->line += c == '\n' ? 1 : 0;
-        take_character(reader, c);
+        /* A character of the text that ends no word: a quote, a comment, an escape, or one of
+         * the word. */
+        bool is_quote = c == '"' || c == '\'';
+        if (is_quote && (reader->quote == '\0' || reader->quote == c)) {
+            reader->quote = reader->quote == c ? '\0' : c;
+        } else if (c == '#' && reader->word_length == 0 && reader->quote == '\0') {
+            while (reader->offset < reader->length && reader->text[reader->offset] != '\n')
+                reader->offset++;
+        } else if (c == '\\' && reader->quote != '\'') {
+            read_escape(reader);
+        } else if (!is_separator(c) && c != '\0') {
+            add_character(reader, c);
+        }
     }
     reader->word[reader->word_length] = '\0';
     return reader->word_length > 0;

@@ -92,24 +92,6 @@ static double number_of(xml_reader *reader, const char *const *attributes, const
     return 0;
 }
 
-/*
- * What a PCI link moves, as NCCL counts it: per lane 1.5 Gbit/s at 2.5 GT/s, twice as much with
- * every generation (src/graph/topo.cc, kvDictPciGen).
- */
-static double pcie_rate(xml_reader *reader, const char *const *attributes)
-{
-    static const double giga_transfers[] = {2.5, 5, 8, 16, 32, 64};
-    double speed = number_of(reader, attributes, "link_speed", 1000);
-    double width = number_of(reader, attributes, "link_width", 64);
-    double lane_mbit_per_s = 1500;
-    for (size_t i = 0; i < ST_COUNT(giga_transfers); i++) {
-        if (speed == giga_transfers[i])
-            return width * lane_mbit_per_s;
-        lane_mbit_per_s *= 2;
-    }
-    return 0;
-}
-
 /* ---- elements ---- */
 
 static open_element *parent_of(xml_reader *reader, element kind)
@@ -146,7 +128,20 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
 static void open_pci(xml_reader *reader, open_element *own, const char *const *attributes)
 {
     const char *class = st_attribute(attributes, "class");
-    double rate = pcie_rate(reader, attributes);
+    /* What a PCI link moves, as NCCL counts it: per lane 1.5 Gbit/s at 2.5 GT/s, twice as much
+     * with every generation (src/graph/topo.cc, kvDictPciGen). */
+    double rate = 0;
+    static const double giga_transfers[] = {2.5, 5, 8, 16, 32, 64};
+    double speed = number_of(reader, attributes, "link_speed", 1000);
+    double width = number_of(reader, attributes, "link_width", 64);
+    double lane_mbit_per_s = 1500;
+    for (size_t i = 0; i < ST_COUNT(giga_transfers); i++) {
+        if (speed == giga_transfers[i]) {
+            rate = width * lane_mbit_per_s;
+            break;
+        }
+        lane_mbit_per_s *= 2;
+    }
     own->pcie_mbit_per_s = rate;
     if (class == NULL || strlen(class) < 6)
         return;
@@ -233,20 +228,21 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
         else if (version != NULL && strcmp(version, "1") != 0)
             fail(reader, ST_ERR_VALUE,
                  "a topology of another version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
-    } else if (kind == CPU)
+    } else if (kind == CPU) {
         open_cpu(reader, own);
-    else if (kind == PCI)
+    } else if (kind == PCI) {
         open_pci(reader, opened, own);
-    else if (kind == GPU) {
+    } else if (kind == GPU) {
         const open_element *pci = parent_of(reader, PCI);
         add_gpu(reader,
                 &(st_topology_gpu){.sm = (unsigned)number_of(reader, own, "sm", 999),
                                    .pcie_mbit_per_s = pci != NULL ? pci->pcie_mbit_per_s : 0,
                                    .described = true});
-    } else if (kind == NVLINK || kind == C2C)
+    } else if (kind == NVLINK || kind == C2C) {
         open_link(reader, kind, own);
-    else if (kind == NET)
+    } else if (kind == NET) {
         open_net(reader, own);
+    }
     reader->depth++;
 }
 
@@ -270,27 +266,6 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
 
 /* ---- the file ---- */
 
-static void parse(xml_reader *reader)
-{
-    const st_topology_request *request = reader->request;
-    if (request->length > ST_TOPOLOGY_MAX_BYTES) {
-        fail(reader, ST_ERR_LIMIT, "the file is larger than 8 MiB");
-        return;
-    }
-    XML_SetUserData(reader->parser, reader);
-    XML_SetElementHandler(reader->parser, on_start, on_end);
-    XML_SetStartDoctypeDeclHandler(reader->parser, on_doctype);
-    if (XML_Parse(reader->parser, request->text, (int)request->length, XML_TRUE) ==
-            XML_STATUS_ERROR &&
-        reader->status == ST_OK) {
-        enum XML_Error code = XML_GetErrorCode(reader->parser);
-        if (code == XML_ERROR_NO_MEMORY)
-            fail(reader, ST_ERR_MEMORY, "out of memory");
-        else
-            fail(reader, ST_ERR_SYNTAX, "bad XML: %s", XML_ErrorString(code));
-    }
-}
-
 st_status st_import_nccl_topology(const st_topology_request *request, st_buffer *cluster,
                                   st_errors *errors)
 {
@@ -303,7 +278,23 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
     st_status status = ST_ERR_MEMORY;
     if (reader.arena == NULL || reader.parser == NULL)
         goto cleanup;
-    parse(&reader);
+    const st_topology_request *parse_request = reader.request;
+    if (parse_request->length > ST_TOPOLOGY_MAX_BYTES) {
+        fail(&reader, ST_ERR_LIMIT, "the file is larger than 8 MiB");
+    } else {
+        XML_SetUserData(reader.parser, &reader);
+        XML_SetElementHandler(reader.parser, on_start, on_end);
+        XML_SetStartDoctypeDeclHandler(reader.parser, on_doctype);
+        if (XML_Parse(reader.parser, parse_request->text, (int)parse_request->length, XML_TRUE) ==
+                XML_STATUS_ERROR &&
+            reader.status == ST_OK) {
+            enum XML_Error code = XML_GetErrorCode(reader.parser);
+            if (code == XML_ERROR_NO_MEMORY)
+                fail(&reader, ST_ERR_MEMORY, "out of memory");
+            else
+                fail(&reader, ST_ERR_SYNTAX, "bad XML: %s", XML_ErrorString(code));
+        }
+    }
     status = reader.status;
     if (status != ST_OK)
         goto cleanup;

@@ -5,27 +5,6 @@
 #include "base/memory.h"
 #include "steptime/tool/rank_groups.h"
 
-static st_status list_ranks(cli_run *run, const st_placement *placed, cli_planned_ranks *planned)
-{
-    static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_CP, ST_GROUP_DP};
-    size_t stages = placed->size[ST_GROUP_PP];
-    size_t apart = placed->stride[ST_GROUP_PP] > 0 ? placed->stride[ST_GROUP_PP] : 1;
-    size_t second = 0;
-    planned->world = placed->ranks;
-    planned->count = stages;
-    planned->ranks = st_arena_alloc(run->arena, stages, sizeof *planned->ranks);
-    planned->as = st_arena_alloc(run->arena, placed->ranks, sizeof *planned->as);
-    if (st_arena_failed(run->arena))
-        return st_out_of_memory(run->errors);
-    for (size_t i = 0; i < ST_COUNT(groups); i++)
-        second += placed->size[groups[i]] > 1 ? placed->stride[groups[i]] : 0;
-    for (size_t i = 0; i < stages; i++)
-        planned->ranks[i] = (int32_t)(second + i * apart);
-    for (size_t i = 0; i < placed->ranks; i++)
-        planned->as[i] = planned->ranks[stages > 1 ? i / apart % stages : 0];
-    return ST_OK;
-}
-
 st_status cli_planned_ranks_of(cli_run *run, const char *job, cli_planned_ranks *planned)
 {
     const st_job *loaded = NULL;
@@ -39,5 +18,23 @@ st_status cli_planned_ranks_of(cli_run *run, const char *job, cli_planned_ranks 
         status = st_fail(run->errors, ST_ERR_LIMIT, (st_place){.file = "--plan"},
                          "the job has too many ranks" ST_FOUND "%zu" ST_EXPECTED "at most %llu",
                          placed.ranks, (unsigned long long)CLI_MOST_GIVEN);
-    return status == ST_OK ? list_ranks(run, &placed, planned) : status;
+    if (status != ST_OK)
+        return status;
+    static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_CP, ST_GROUP_DP};
+    size_t stages = placed.size[ST_GROUP_PP];
+    size_t apart = placed.stride[ST_GROUP_PP] > 0 ? placed.stride[ST_GROUP_PP] : 1;
+    size_t second = 0;
+    planned->world = placed.ranks;
+    planned->count = stages;
+    planned->ranks = st_arena_alloc(run->arena, stages, sizeof *planned->ranks);
+    planned->as = st_arena_alloc(run->arena, placed.ranks, sizeof *planned->as);
+    if (st_arena_failed(run->arena))
+        return st_out_of_memory(run->errors);
+    for (size_t i = 0; i < ST_COUNT(groups); i++)
+        second += placed.size[groups[i]] > 1 ? placed.stride[groups[i]] : 0;
+    for (size_t i = 0; i < stages; i++)
+        planned->ranks[i] = (int32_t)(second + i * apart);
+    for (size_t i = 0; i < placed.ranks; i++)
+        planned->as[i] = planned->ranks[stages > 1 ? i / apart % stages : 0];
+    return ST_OK;
 }

@@ -201,13 +201,6 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
 
 /* ---- the library ---- */
 
-static bool has_library(const char *folder)
-{
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/libsteptime-record.so", folder);
-    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
-}
-
 /* Beside the program where it was built, where it is installed, or where it was to be. */
 static st_status find_library(cli_run *run, const char **folder)
 {
@@ -222,7 +215,12 @@ static st_status find_library(cli_run *run, const char **folder)
         STEPTIME_MODULES "/record"};
     for (size_t i = 0; i < ST_COUNT(places); i++) {
         char whole[PATH_MAX];
-        if (places[i] == NULL || !has_library(places[i]) || realpath(places[i], whole) == NULL)
+        if (places[i] == NULL)
+            continue;
+        char path[PATH_MAX];
+        int library_length = snprintf(path, sizeof path, "%s/libsteptime-record.so", places[i]);
+        if (library_length <= 0 || (size_t)library_length >= sizeof path ||
+            access(path, R_OK) != 0 || realpath(places[i], whole) == NULL)
             continue;
         *folder = st_arena_copy(run->arena, whole, strlen(whole));
         return *folder != NULL ? ST_OK : st_out_of_memory(run->errors);
@@ -245,21 +243,6 @@ static bool is_empty(const char *path)
     return entries == 2;
 }
 
-static st_status make_folder(cli_run *run, const char *path, const char **whole)
-{
-    char absolute[PATH_MAX];
-    if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty(path)))
-        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
-                       "cannot make the run's folder: %s" ST_EXPECTED
-                       "a folder that is not there yet, or is empty",
-                       strerror(errno));
-    if (realpath(path, absolute) == NULL)
-        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
-                       "cannot find the run's folder: %s", strerror(errno));
-    *whole = st_arena_copy(run->arena, absolute, strlen(absolute));
-    return *whole != NULL ? ST_OK : st_out_of_memory(run->errors);
-}
-
 /* ---- ranks ---- */
 
 typedef struct rank_list {
@@ -267,25 +250,6 @@ typedef struct rank_list {
     size_t count;
     int32_t *as; /* by rank, as the plan says; NULL: there is none */
 } rank_list;
-
-static st_status select_ranks(cli_run *run, uint64_t world, rank_list *ranks)
-{
-    const record_options *options = run->options;
-    for (size_t i = 0; i < options->selective.count; i++) {
-        const char *text = options->selective.items[i];
-        double number = 0;
-        st_place place = {.file = "--selective"};
-        st_status status = st_number_parse(text, strlen(text), place, &number, run->errors);
-        if (status != ST_OK)
-            return status;
-        if (number < 0 || number >= (double)world || number > (double)(int32_t)number)
-            return st_fail(run->errors, ST_ERR_VALUE, place,
-                           "there is no such rank" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
-                           (unsigned long long)world - 1);
-        ranks->items[ranks->count++] = (int32_t)number;
-    }
-    return ST_OK;
-}
 
 static st_status check_ranks(cli_run *run, bool one, bool all)
 {
@@ -306,18 +270,6 @@ static st_status check_ranks(cli_run *run, bool one, bool all)
     return ST_OK;
 }
 
-static st_status choose_planned(cli_run *run, uint64_t *world, rank_list *ranks)
-{
-    const record_options *options = run->options;
-    cli_planned_ranks planned;
-    st_status status = cli_planned_ranks_of(run, options->plan, &planned);
-    if (status != ST_OK)
-        return status;
-    *world = planned.world;
-    *ranks = (rank_list){.items = planned.ranks, .count = planned.count, .as = planned.as};
-    return ST_OK;
-}
-
 static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
 {
     const record_options *options = run->options;
@@ -326,8 +278,15 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
     st_status status = check_ranks(run, one, all);
     if (status != ST_OK)
         return status;
-    if (options->plan != NULL)
-        return choose_planned(run, world, ranks);
+    if (options->plan != NULL) {
+        cli_planned_ranks planned;
+        st_status planned_status = cli_planned_ranks_of(run, options->plan, &planned);
+        if (planned_status != ST_OK)
+            return planned_status;
+        *world = planned.world;
+        *ranks = (rank_list){.items = planned.ranks, .count = planned.count, .as = planned.as};
+        return ST_OK;
+    }
     size_t most = all ? (size_t)options->ranks + options->selective.count : 1;
     ranks->items = st_arena_alloc(run->arena, most, sizeof *ranks->items);
     if (ranks->items == NULL)
@@ -341,7 +300,21 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
     ranks->count = options->selective.count > 0 ? 0 : (size_t)options->ranks;
     for (size_t i = 0; i < ranks->count; i++)
         ranks->items[i] = (int32_t)i;
-    return select_ranks(run, *world, ranks);
+    const uint64_t rank_world = *world;
+    for (size_t i = 0; i < options->selective.count; i++) {
+        const char *text = options->selective.items[i];
+        double number = 0;
+        st_place place = {.file = "--selective"};
+        st_status rank_status = st_number_parse(text, strlen(text), place, &number, run->errors);
+        if (rank_status != ST_OK)
+            return rank_status;
+        if (number < 0 || number >= (double)rank_world || number > (double)(int32_t)number)
+            return st_fail(run->errors, ST_ERR_VALUE, place,
+                           "there is no such rank" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
+                           (unsigned long long)rank_world - 1);
+        ranks->items[ranks->count++] = (int32_t)number;
+    }
+    return ST_OK;
 }
 
 /* ---- what came of it ---- */
@@ -517,8 +490,22 @@ static st_status prepare(cli_run *run, st_launch_request *request)
     if (status == ST_OK)
         status = st_program_find(run->arguments[0], !options->profile, run->arena, &request->path,
                                  run->errors);
-    if (status == ST_OK)
-        status = make_folder(run, options->run, &request->folder);
+    if (status == ST_OK) {
+        const char *path = options->run;
+        char absolute[PATH_MAX];
+        if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty(path))) {
+            status = st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                             "cannot make the run's folder: %s" ST_EXPECTED
+                             "a folder that is not there yet, or is empty",
+                             strerror(errno));
+        } else if (realpath(path, absolute) == NULL) {
+            status = st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                             "cannot find the run's folder: %s", strerror(errno));
+        } else {
+            request->folder = st_arena_copy(run->arena, absolute, strlen(absolute));
+            status = request->folder != NULL ? ST_OK : st_out_of_memory(run->errors);
+        }
+    }
     if (status != ST_OK)
         return status;
     const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);

@@ -183,37 +183,6 @@ static void take_copy(const st_cupti_copy *copy)
               peer ? copy->peer_correlation : copy->correlation);
 }
 
-static void take_set(const st_cupti_set *set)
-{
-    st_log_record record = {
-        .kind = ST_LOG_SET, .device = (uint16_t)set->device, .flags = ST_LOG_ASYNC};
-    record.copy = (st_log_copy){.bytes = set->bytes,
-                                .stream = set->stream,
-                                .direction = ST_LOG_DEVICE_TO_DEVICE,
-                                .from = set->value};
-    learn_device(set->context, set->device);
-    keep_task(&record, set->start_ns, set->end_ns, set->correlation);
-}
-
-static void take_event(const st_cupti_event *event)
-{
-    st_log_record record = {.kind = ST_LOG_EVENT_RECORD, .device = device_of(event->context)};
-    record.event = (st_log_event){.event = event->event, .stream = event->stream};
-    keep_task(&record, zero, zero, event->correlation);
-}
-
-static void take_stream(const st_cupti_stream *stream)
-{
-    st_log_record record = {.kind = ST_LOG_STREAM_CREATE, .device = device_of(stream->context)};
-    record.stream =
-        (st_log_stream){.stream = stream->stream, .priority = (int32_t)stream->priority};
-    if (stream->flag == STREAM_NON_BLOCKING)
-        record.flags = ST_LOG_NON_BLOCKING;
-    if (stream->flag == STREAM_DEFAULT)
-        record.flags = ST_LOG_DEFAULT;
-    keep_task(&record, zero, zero, stream->correlation);
-}
-
 static void take_wait(const st_cupti_wait *wait)
 {
     st_log_record record = {.device = device_of(wait->context)};
@@ -290,15 +259,39 @@ static void take(const void *record)
     case ST_CUPTI_MEMCPY_PEER:
         take_copy(record);
         break;
-    case ST_CUPTI_MEMSET:
-        take_set(record);
+    case ST_CUPTI_MEMSET: {
+        const st_cupti_set *set = record;
+        st_log_record set_record = {
+            .kind = ST_LOG_SET, .device = (uint16_t)set->device, .flags = ST_LOG_ASYNC};
+        set_record.copy = (st_log_copy){.bytes = set->bytes,
+                                        .stream = set->stream,
+                                        .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                        .from = set->value};
+        learn_device(set->context, set->device);
+        keep_task(&set_record, set->start_ns, set->end_ns, set->correlation);
         break;
-    case ST_CUPTI_EVENT:
-        take_event(record);
+    }
+    case ST_CUPTI_EVENT: {
+        const st_cupti_event *event = record;
+        st_log_record event_record = {.kind = ST_LOG_EVENT_RECORD,
+                                      .device = device_of(event->context)};
+        event_record.event = (st_log_event){.event = event->event, .stream = event->stream};
+        keep_task(&event_record, zero, zero, event->correlation);
         break;
-    case ST_CUPTI_STREAM:
-        take_stream(record);
+    }
+    case ST_CUPTI_STREAM: {
+        const st_cupti_stream *stream = record;
+        st_log_record stream_record = {.kind = ST_LOG_STREAM_CREATE,
+                                       .device = device_of(stream->context)};
+        stream_record.stream =
+            (st_log_stream){.stream = stream->stream, .priority = (int32_t)stream->priority};
+        if (stream->flag == STREAM_NON_BLOCKING)
+            stream_record.flags = ST_LOG_NON_BLOCKING;
+        if (stream->flag == STREAM_DEFAULT)
+            stream_record.flags = ST_LOG_DEFAULT;
+        keep_task(&stream_record, zero, zero, stream->correlation);
         break;
+    }
     case ST_CUPTI_SYNCHRONIZATION:
         take_wait(record);
         break;

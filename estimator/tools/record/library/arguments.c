@@ -98,8 +98,9 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
                 /* Of a structure only pointers are known, by the blocks that they lie in. */
                 for (uint64_t at = 0; at + 8 <= bytes; at += 8)
                     (void)put_pointer(&own, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
-            } else if (bytes < 8 || !put_pointer(&own, raw, ST_LOG_ARG_POINTER))
+            } else if (bytes < 8 || !put_pointer(&own, raw, ST_LOG_ARG_POINTER)) {
                 put_argument(&own, ST_LOG_ARG_INTEGER, raw, 0);
+            }
         }
     }
     uint64_t kib = (own.reached + 1023) / 1024;

@@ -306,20 +306,6 @@ static uint64_t put_descriptors(st_call *call, const attribute *at)
     return 0;
 }
 
-/* What nobody set: a workspace and shared memory of no bytes, one engine, nothing else. */
-static uint64_t put_own_answer(st_call *call, uint32_t name)
-{
-    bool size = name == PLAN_WORKSPACE || name == CONFIG_WORKSPACE || name == CONFIG_SHARED;
-    bool number = size || name == GRAPH_ENGINES || name == ENGINE_INDEX;
-    size_t bytes = element_bytes((uint32_t)st_int(call, 2));
-    const int64_t value = name == GRAPH_ENGINES ? 1 : 0;
-    if (st_word(call, 4) != 0)
-        (void)ST_PUT(call, 4, int64_t, number);
-    if (number && st_word(call, 5) != 0 && (int64_t)st_word(call, 3) > 0)
-        (void)st_put_bytes(st_pointer(call, 5), &value, bytes < 8 ? bytes : 8);
-    return 0;
-}
-
 /* cudnnBackendGetAttribute(descriptor, name, type, most, count *, elements *) */
 uint64_t st_do_descriptor_get(st_call *call)
 {
@@ -332,8 +318,18 @@ uint64_t st_do_descriptor_get(st_call *call)
     if (name == HEURISTIC_RESULTS)
         return put_results(call, of);
     const attribute *at = find(of, name);
-    if (at == NULL)
-        return put_own_answer(call, name);
+    if (at == NULL) {
+        /* What nobody set: a workspace and shared memory of no bytes, one engine, nothing else. */
+        bool size = name == PLAN_WORKSPACE || name == CONFIG_WORKSPACE || name == CONFIG_SHARED;
+        bool number = size || name == GRAPH_ENGINES || name == ENGINE_INDEX;
+        size_t bytes = element_bytes((uint32_t)st_int(call, 2));
+        const int64_t value = name == GRAPH_ENGINES ? 1 : 0;
+        if (st_word(call, 4) != 0)
+            (void)ST_PUT(call, 4, int64_t, number);
+        if (number && st_word(call, 5) != 0 && (int64_t)st_word(call, 3) > 0)
+            (void)st_put_bytes(st_pointer(call, 5), &value, bytes < 8 ? bytes : 8);
+        return 0;
+    }
     if (st_word(call, 4) != 0)
         (void)ST_PUT(call, 4, int64_t, (int64_t)at->count);
     if (at->type == TYPE_DESCRIPTOR)
@@ -454,16 +450,6 @@ static void add_tensor(reading *own, const descriptor *of)
     }
 }
 
-static void add_tensors(reading *own, const descriptor *operation)
-{
-    for (const attribute *at = operation->attributes; at != NULL; at = at->next)
-        for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++) {
-            const descriptor *of = part(operation, at->name, i);
-            if (of != NULL && of->type == TENSOR)
-                add_tensor(own, of);
-        }
-}
-
 /* Batch, heads, length and width of the queries, length and width of the keys, and how many heads
  * of queries share one of keys. */
 static void read_attention(reading *own, const descriptor *of, uint32_t q, uint32_t k)
@@ -514,7 +500,12 @@ static void read_matmul(reading *own, const descriptor *of)
 static void read_operation(reading *own, const descriptor *of)
 {
     name_operation(own, of->type);
-    add_tensors(own, of);
+    for (const attribute *at = of->attributes; at != NULL; at = at->next)
+        for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++) {
+            const descriptor *tensor_of = part(of, at->name, i);
+            if (tensor_of != NULL && tensor_of->type == TENSOR)
+                add_tensor(own, tensor_of);
+        }
     switch (of->type) {
     case CONVOLUTION:
         read_convolution(own, of, FORWARD_W, FORWARD_Y);
@@ -541,31 +532,6 @@ static void read_operation(reading *own, const descriptor *of)
     }
 }
 
-/* Attention of single operations: its first product is that of queries and keys. */
-static void read_composed_attention(reading *own, const descriptor *graph)
-{
-    for (uint64_t i = 0; i < MOST_OPERATIONS; i++) {
-        const descriptor *of = part(graph, GRAPH_OPERATIONS, i);
-        if (of != NULL && of->type == MATMUL) {
-            read_attention(own, of, MATMUL_A, MATMUL_B);
-            return;
-        }
-    }
-}
-
-static void read_graph(reading *own, const descriptor *graph)
-{
-    uint64_t i = 0;
-    for (const descriptor *of = part(graph, GRAPH_OPERATIONS, i); of != NULL && i < MOST_OPERATIONS;
-         of = part(graph, GRAPH_OPERATIONS, ++i))
-        read_operation(own, of);
-    if (own->into->matmuls == 2 || own->into->matmuls == 5)
-        read_composed_attention(own, graph);
-    double kib = (own->bytes + 1023) / 1024;
-    own->into->kib = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
-    own->into->operations = st_string(own->text);
-}
-
 /* cudnnBackendExecute(handle, plan, variant pack) */
 uint64_t st_do_descriptor_execute(st_call *call)
 {
@@ -585,7 +551,24 @@ uint64_t st_do_descriptor_execute(st_call *call)
     call->draft.kind = ST_LOG_CUDNN;
     *into = (st_log_cudnn){.stream = stream->number, .type = ST_LOG_TYPE_UNKNOWN};
     reading own = {.into = into};
-    read_graph(&own, part(engine, ENGINE_GRAPH, 0));
+    const descriptor *graph = part(engine, ENGINE_GRAPH, 0);
+    uint64_t k = 0;
+    for (const descriptor *of = part(graph, GRAPH_OPERATIONS, k); of != NULL && k < MOST_OPERATIONS;
+         of = part(graph, GRAPH_OPERATIONS, ++k))
+        read_operation(&own, of);
+    if (own.into->matmuls == 2 || own.into->matmuls == 5) {
+        /* Attention of single operations: its first product is that of queries and keys. */
+        for (uint64_t j = 0; j < MOST_OPERATIONS; j++) {
+            const descriptor *of = part(graph, GRAPH_OPERATIONS, j);
+            if (of != NULL && of->type == MATMUL) {
+                read_attention(&own, of, MATMUL_A, MATMUL_B);
+                break;
+            }
+        }
+    }
+    double kib = (own.bytes + 1023) / 1024;
+    own.into->kib = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
+    own.into->operations = st_string(own.text);
     st_enqueue(call, stream);
     st_mix(st_hash_text(ST_HASH_BEGIN, own.text));
     for (size_t i = 0; i < 4; i++)

@@ -31,14 +31,6 @@ static const limits all_limits[] = {
     {0, 2048, 98304, 6 * MIB},
 };
 
-static const limits *limits_now(void)
-{
-    const limits *found = all_limits;
-    while (found->capability > st_now.compute_capability)
-        found++;
-    return found;
-}
-
 static bool is_device(int32_t device)
 {
     return device >= 0 && (uint32_t)device < st_now.header.device_count;
@@ -64,7 +56,9 @@ typedef struct facts {
 
 static facts facts_of(int32_t device)
 {
-    const limits *own = limits_now();
+    const limits *own = all_limits;
+    while (own->capability > st_now.compute_capability)
+        own++;
     const uint64_t number = (uint64_t)device + 1;
     return (facts){{
         {0, 256, 256, 4, number}, /* a UUID that differs between devices */

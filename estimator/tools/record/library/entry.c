@@ -80,8 +80,11 @@ static inline bool is_defined(const st_thread *thread, uint32_t string)
            (thread->defined[string / 64] >> (string % 64) & 1) != 0;
 }
 
-static bool define_new(st_thread *thread, uint32_t string)
+/* A string stands in a log before the first record that names it. */
+static inline bool define(st_thread *thread, uint32_t string)
 {
+    if (is_defined(thread, string))
+        return true;
     size_t word = string / 64;
     if (word >= thread->defined_words) {
         size_t words = word + 64;
@@ -96,26 +99,6 @@ static bool define_new(st_thread *thread, uint32_t string)
     return st_log_define(thread->log, string, st_string_text(string));
 }
 
-/* A string stands in a log before the first record that names it. */
-static inline bool define(st_thread *thread, uint32_t string)
-{
-    return is_defined(thread, string) || define_new(thread, string);
-}
-
-static bool define_all(st_thread *thread, const st_log_record *record)
-{
-    bool fine = record->call == 0 || define(thread, record->call);
-    if (record->kind == ST_LOG_LAUNCH && record->launch.kernel != 0)
-        fine = define(thread, record->launch.kernel) && fine;
-    if (record->kind == ST_LOG_CUDNN && record->cudnn.operations != 0)
-        fine = define(thread, record->cudnn.operations) && fine;
-    bool has_text = record->kind == ST_LOG_MARK || record->kind == ST_LOG_MISUSE ||
-                    record->kind == ST_LOG_UNSUPPORTED || record->kind == ST_LOG_FORKED;
-    if (has_text && record->mark.text != 0)
-        fine = define(thread, record->mark.text) && fine;
-    return fine;
-}
-
 /* When a record's call was, and what came of it. */
 typedef struct moment {
     uint64_t begin_ns;
@@ -127,7 +110,18 @@ typedef struct moment {
 /* The moment goes straight into the log: what was written just before is copied slowly. */
 static inline void keep(st_thread *thread, const st_log_record *record, moment when)
 {
-    if (thread->log == NULL || !define_all(thread, record))
+    if (thread->log == NULL)
+        return;
+    bool fine = record->call == 0 || define(thread, record->call);
+    if (record->kind == ST_LOG_LAUNCH && record->launch.kernel != 0)
+        fine = define(thread, record->launch.kernel) && fine;
+    if (record->kind == ST_LOG_CUDNN && record->cudnn.operations != 0)
+        fine = define(thread, record->cudnn.operations) && fine;
+    bool has_text = record->kind == ST_LOG_MARK || record->kind == ST_LOG_MISUSE ||
+                    record->kind == ST_LOG_UNSUPPORTED || record->kind == ST_LOG_FORKED;
+    if (has_text && record->mark.text != 0)
+        fine = define(thread, record->mark.text) && fine;
+    if (!fine)
         return;
     st_log_record *into = st_log_next(thread->log);
     if (into == NULL)
@@ -311,26 +305,6 @@ static uint64_t run(st_call *call)
     return call->entry->run != NULL ? call->entry->run(call) : unsupported(call);
 }
 
-static void finish(st_call *call, uint64_t result, uint64_t begin)
-{
-    const st_log_record *draft = &call->draft;
-    uint64_t start_ns = st_clock_ns(begin);
-    uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
-    bool quiet = call->entry->quiet;
-    moment when = {.begin_ns = start_ns - st_now.header.start_monotonic_ns,
-                   .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
-                   .device = (uint16_t)call->thread->device,
-                   .status = quiet ? draft->status : (uint16_t)result};
-    if (draft->kind == ST_LOG_CALL && quiet)
-        return;
-    keep(call->thread, draft, when);
-    when.length_ns = 0;
-    for (uint32_t i = 0; i < call->extra_count; i++) {
-        when.status = call->extra[i].status;
-        keep(call->thread, &call->extra[i], when);
-    }
-}
-
 uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack)
 {
     bool counts = st_clock_now.scale > 0;
@@ -356,7 +330,22 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
         if (result != 0 && result != ST_CUDA_NOT_READY && call.entry->library == ST_CUDART &&
             !call.entry->quiet)
             thread->last_error = (uint32_t)result;
-        finish(&call, result, begin);
+        const st_log_record *draft = &call.draft;
+        uint64_t start_ns = st_clock_ns(begin);
+        uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
+        bool quiet = call.entry->quiet;
+        moment when = {.begin_ns = start_ns - st_now.header.start_monotonic_ns,
+                       .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
+                       .device = (uint16_t)call.thread->device,
+                       .status = quiet ? draft->status : (uint16_t)result};
+        if (draft->kind != ST_LOG_CALL || !quiet) {
+            keep(call.thread, draft, when);
+            when.length_ns = 0;
+            for (uint32_t i = 0; i < call.extra_count; i++) {
+                when.status = call.extra[i].status;
+                keep(call.thread, &call.extra[i], when);
+            }
+        }
     }
     leave_lock();
     return result;

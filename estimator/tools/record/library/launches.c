@@ -94,21 +94,16 @@ typedef struct launched {
     const st_parameters *parameters; /* NULL: not known */
 } launched;
 
-static bool possible(const launch *wanted)
-{
-    uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
-    const uint32_t *grid = wanted->grid;
-    return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= INT32_MAX &&
-           grid[1] <= UINT16_MAX && grid[2] <= UINT16_MAX && threads > 0 && threads <= 1024 &&
-           wanted->block[2] <= 64;
-}
-
 static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 {
     st_object *stream = st_stream_of(wanted->stream);
     if (stream == NULL)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
-    if (!possible(wanted))
+    uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
+    const uint32_t *grid = wanted->grid;
+    if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0 || grid[0] > INT32_MAX ||
+        grid[1] > UINT16_MAX || grid[2] > UINT16_MAX || threads <= 0 || threads > 1024 ||
+        wanted->block[2] > 64)
         return st_misuse(call, ST_CUDA_INVALID_CONFIGURATION,
                          "a launch without threads, or with more than a block or a grid can have");
     st_log_launch *into = &call->draft.launch;

@@ -40,28 +40,6 @@ static uint16_t word16(const unsigned char *at)
     return word;
 }
 
-/* Attributes: form, number, and 16 bits, which of sized ones are the bytes that follow. */
-static void read_attributes(const unsigned char *at, uint64_t bytes, st_layout *layout)
-{
-    const unsigned char *end = at + bytes;
-    while (end - at >= 4) {
-        uint16_t size = at[0] == SIZED ? word16(at + 2) : 0;
-        if (end - at - 4 < size)
-            return;
-        if (at[0] == SIZED && at[1] == PARAMETER && size == PARAMETER_BYTES) {
-            const unsigned char *value = at + 4;
-            uint16_t ordinal = word16(value + 4);
-            if (ordinal < ST_MOST_PARAMETERS) {
-                layout->offset[ordinal] = word16(value + 6);
-                layout->bytes[ordinal] = (uint16_t)(word32(value + 8) >> SIZE_SHIFT);
-                layout->count =
-                    ordinal + 1 > layout->count ? (uint8_t)(ordinal + 1) : layout->count;
-            }
-        }
-        at += 4 + size;
-    }
-}
-
 static bool is_of(const char *section, const char *kernel)
 {
     static const char stem[] = ".nv.info.";
@@ -96,30 +74,26 @@ static bool read_cubin(const cubin_view *of, const char *kernel, st_layout *layo
             !is_of((const char *)of->bytes + names.sh_offset + section.sh_name, kernel))
             continue;
         *layout = (st_layout){0};
-        read_attributes(of->bytes + section.sh_offset, section.sh_size, layout);
+        /* Attributes: form, number, and 16 bits, which of sized ones are the bytes that follow. */
+        const unsigned char *at = of->bytes + section.sh_offset;
+        const unsigned char *end = at + section.sh_size;
+        while (end - at >= 4) {
+            uint16_t size = at[0] == SIZED ? word16(at + 2) : 0;
+            if (end - at - 4 < size)
+                break;
+            if (at[0] == SIZED && at[1] == PARAMETER && size == PARAMETER_BYTES) {
+                const unsigned char *value = at + 4;
+                uint16_t ordinal = word16(value + 4);
+                if (ordinal < ST_MOST_PARAMETERS) {
+                    layout->offset[ordinal] = word16(value + 6);
+                    layout->bytes[ordinal] = (uint16_t)(word32(value + 8) >> SIZE_SHIFT);
+                    layout->count =
+                        ordinal + 1 > layout->count ? (uint8_t)(ordinal + 1) : layout->count;
+                }
+            }
+            at += 4 + size;
+        }
         return layout->count > 0;
-    }
-    return false;
-}
-
-static bool read_fat(const unsigned char *fat, const char *kernel, st_layout *layout)
-{
-    uint16_t head = word16(fat + 6);
-    uint64_t bytes;
-    memcpy(&bytes, fat + 8, sizeof bytes);
-    if (bytes > MOST_FAT_BYTES)
-        return false;
-    for (uint64_t at = 0; at + sizeof(fat_entry) <= bytes;) {
-        fat_entry entry;
-        memcpy(&entry, fat + head + at, sizeof entry);
-        if (entry.header_bytes < sizeof entry || entry.header_bytes > bytes - at ||
-            entry.bytes > bytes - at - entry.header_bytes)
-            return false;
-        cubin_view cubin = {fat + head + at + entry.header_bytes, entry.bytes};
-        if (entry.kind == KIND_ELF && entry.compressed_bytes == 0 &&
-            read_cubin(&cubin, kernel, layout))
-            return true;
-        at += entry.header_bytes + entry.bytes;
     }
     return false;
 }
@@ -142,7 +116,26 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
     if (memcmp(bytes, ELFMAG, SELFMAG) == 0)
         return read_cubin(&(cubin_view){bytes, UINT64_MAX}, kernel, layout);
     bytes = unwrapped(bytes);
-    return bytes != NULL && word32(bytes) == FAT_MAGIC && read_fat(bytes, kernel, layout);
+    if (bytes == NULL || word32(bytes) != FAT_MAGIC)
+        return false;
+    uint16_t head = word16(bytes + 6);
+    uint64_t fat_bytes;
+    memcpy(&fat_bytes, bytes + 8, sizeof fat_bytes);
+    if (fat_bytes > MOST_FAT_BYTES)
+        return false;
+    for (uint64_t at = 0; at + sizeof(fat_entry) <= fat_bytes;) {
+        fat_entry entry;
+        memcpy(&entry, bytes + head + at, sizeof entry);
+        if (entry.header_bytes < sizeof entry || entry.header_bytes > fat_bytes - at ||
+            entry.bytes > fat_bytes - at - entry.header_bytes)
+            return false;
+        cubin_view cubin = {bytes + head + at + entry.header_bytes, entry.bytes};
+        if (entry.kind == KIND_ELF && entry.compressed_bytes == 0 &&
+            read_cubin(&cubin, kernel, layout))
+            return true;
+        at += entry.header_bytes + entry.bytes;
+    }
+    return false;
 }
 
 void *st_layout_copy(const void *image)

@@ -60,20 +60,6 @@ static void remember(spelling *own, type read)
         own->known[own->count++] = read;
 }
 
-/* S_ is the first, S0_ the second, up to S9_, SA_. NULL: there is no such type. */
-static const char *read_substitution(const spelling *own, const char *at, type *read)
-{
-    size_t index = 0;
-    if (isdigit((unsigned char)*at))
-        index = (size_t)(*at++ - '0') + 1;
-    else if (isupper((unsigned char)*at))
-        index = (size_t)(*at++ - 'A') + 11;
-    if (*at != '_' || index >= own->count)
-        return NULL;
-    *read = own->known[index];
-    return at + 1;
-}
-
 /* Behind a type; NULL: it is spelled in a way not known here. Qualifiers and pointers are read up
  * to what they are of, and remembered from there on. */
 static const char *read_type(spelling *own, const char *at, type *read)
@@ -82,7 +68,18 @@ static const char *read_type(spelling *own, const char *at, type *read)
     at += strspn(at, "PKVr");
     const char *end = NULL;
     if (*at == 'S') {
-        end = read_substitution(own, at + 1, read);
+        /* S_ is the first, S0_ the second, up to S9_, SA_. */
+        end = NULL;
+        const char *substitution_at = at + 1;
+        size_t index = 0;
+        if (isdigit((unsigned char)*substitution_at))
+            index = (size_t)(*substitution_at++ - '0') + 1;
+        else if (isupper((unsigned char)*substitution_at))
+            index = (size_t)(*substitution_at++ - 'A') + 11;
+        if (*substitution_at == '_' && index < own->count) {
+            *read = own->known[index];
+            end = substitution_at + 1;
+        }
     } else if (isdigit((unsigned char)*at)) {
         *read = class_of(at);
         end = skip_name(at);

@@ -15,7 +15,7 @@ static uint32_t not_before(const char *name)
     return (uint32_t)low;
 }
 
-static const st_entry *find_entry(const char *name)
+st_function st_address_of(const char *name)
 {
     const st_entry *found = NULL;
     size_t length = strlen(name);
@@ -31,11 +31,8 @@ static const st_entry *find_entry(const char *name)
         if (*rest == '\0' || (version && (found == NULL || st_entries[i].run != NULL)))
             found = &st_entries[i];
     }
-    return found;
-}
-
-static st_function spare_for(const char *name)
-{
+    if (found != NULL)
+        return found->address;
     uint32_t first = st_entry_count - ST_SPARES;
     uint32_t at = 0;
     while (at < spares_used && strcmp(st_spare_names[at], name) != 0)
@@ -47,12 +44,6 @@ static st_function spare_for(const char *name)
         spares_used++;
     }
     return st_entries[first + at].address;
-}
-
-st_function st_address_of(const char *name)
-{
-    const st_entry *found = find_entry(name);
-    return found != NULL ? found->address : spare_for(name);
 }
 
 static const st_entry *exact(const char *name)

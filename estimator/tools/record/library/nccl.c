@@ -232,22 +232,6 @@ static uint8_t type_of(uint64_t type)
     return type < sizeof types ? types[type] : ST_LOG_TYPE_UNKNOWN;
 }
 
-/* Which communicator of the process it is, and how far the other rank is, tell ranks apart. */
-static void mix_collective(const st_object *comm, const st_log_collective *collective)
-{
-    int64_t ranks = comm->comm.ranks;
-    int64_t apart = 0;
-    bool pair = collective->operation == ST_LOG_SEND || collective->operation == ST_LOG_RECEIVE;
-    if (pair)
-        apart = ((int64_t)collective->peer - comm->comm.rank + ranks) % ranks;
-    else if (collective->peer >= 0)
-        apart = collective->peer == comm->comm.rank;
-    st_mix((uint64_t)collective->operation << 8 | collective->type);
-    st_mix((uint64_t)comm->number << 32 | (uint32_t)ranks);
-    st_mix((uint32_t)apart);
-    st_mix_size(collective->count);
-}
-
 /* Operations: n count, y type, r reduction, g root or peer, c communicator, s stream; the constant
  * is a st_log_operation. */
 uint64_t st_do_collective(st_call *call)
@@ -273,6 +257,18 @@ uint64_t st_do_collective(st_call *call)
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
     st_enqueue(call, stream);
-    mix_collective(comm, &call->draft.collective);
+    /* Which communicator of the process it is, and how far the other rank is, tell ranks apart. */
+    const st_log_collective *collective = &call->draft.collective;
+    int64_t ranks = comm->comm.ranks;
+    int64_t apart = 0;
+    bool pair = collective->operation == ST_LOG_SEND || collective->operation == ST_LOG_RECEIVE;
+    if (pair)
+        apart = ((int64_t)collective->peer - comm->comm.rank + ranks) % ranks;
+    else if (collective->peer >= 0)
+        apart = collective->peer == comm->comm.rank;
+    st_mix((uint64_t)collective->operation << 8 | collective->type);
+    st_mix((uint64_t)comm->number << 32 | (uint32_t)ranks);
+    st_mix((uint32_t)apart);
+    st_mix_size(collective->count);
     return 0;
 }

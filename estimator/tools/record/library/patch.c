@@ -165,25 +165,11 @@ static void replace_functions(const object *of, const struct dl_phdr_info *loade
                 read_version(memory_at(at), symbol->st_size);
             write_jump(at, target);
         }
-    } else
+    } else {
         (void)dprintf(STDERR_FILENO, "%s: its own CUDA runtime cannot be replaced\n", path);
+    }
     if (!let_write(loaded, false))
         (void)dprintf(STDERR_FILENO, "%s: its code cannot be protected again\n", path);
-}
-
-/* A library of CUDA's by its name: a real one, which a path or a run path led to. A forwarder
- * has no functions. */
-static bool is_library(const char *path)
-{
-    static const char *const names[] = {"libcudart.so",   "libcuda.so",  "libcublas.so",
-                                        "libcublasLt.so", "libcudnn.so", "libnccl.so",
-                                        "libnvidia-ml.so"};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
 }
 
 /* ---- objects as they come ---- */
@@ -213,7 +199,19 @@ static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context
     const char *path = loaded->dlpi_name[0] != '\0' ? loaded->dlpi_name : "/proc/self/exe";
     if (!is_seen(loaded) && strstr(path, "libsteptime-record.so") == NULL) {
         object of = {0};
-        bool library = is_library(path);
+        /* A library of CUDA's by its name: a real one, which a path or a run path led to. A
+         * forwarder has no functions. */
+        bool library = false;
+        static const char *const names[] = {"libcudart.so",   "libcuda.so",  "libcublas.so",
+                                            "libcublasLt.so", "libcudnn.so", "libnccl.so",
+                                            "libnvidia-ml.so"};
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL ? slash + 1 : path;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (strncmp(name, names[i], strlen(names[i])) == 0) {
+                library = true;
+                break;
+            }
         if (map_file(path, &of)) {
             if (find_symbols(&of, library ? SHT_DYNSYM : SHT_SYMTAB) &&
                 (library || has_runtime(&of)))

@@ -47,19 +47,6 @@ static void *find_real(uint8_t library, const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-static void pass_on(const st_call *call, uint64_t *result)
-{
-    real_function *real = NULL;
-    void *found = find_real(call->entry->library, call->entry->name);
-    const uint64_t *r = call->registers;
-    const uint64_t *s = call->stack;
-    memcpy(&real, &found, sizeof real);
-    if (real != NULL)
-        *result = real(r[0], r[1], r[2], r[3], r[4], r[5], s[0], s[1], s[2], s[3], s[4], s[5], s[6],
-                       s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15], s[16],
-                       s[WORDS_OF_STACK - 1]);
-}
-
 static void run_real(void *context)
 {
     passed *own = context;
@@ -68,7 +55,16 @@ static void run_real(void *context)
         const st_log_gemm gemm = own->read(own->call);
         st_product_push(&gemm);
     }
-    pass_on(own->call, &own->result);
+    const st_call *call = own->call;
+    real_function *real = NULL;
+    void *found = find_real(call->entry->library, call->entry->name);
+    const uint64_t *r = call->registers;
+    const uint64_t *s = call->stack;
+    memcpy(&real, &found, sizeof real);
+    if (real != NULL)
+        own->result = real(r[0], r[1], r[2], r[3], r[4], r[5], s[0], s[1], s[2], s[3], s[4], s[5],
+                           s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15], s[16],
+                           s[WORDS_OF_STACK - 1]);
     if (outermost)
         st_product_pop();
     depth--;

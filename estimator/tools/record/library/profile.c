@@ -86,38 +86,6 @@ static bool find_functions(const char *path, const wanted_function *wanted, size
     return true;
 }
 
-static bool find_driver(void)
-{
-    const wanted_function wanted[] = {
-        {"cuDeviceGetCount", &driver.device_count},
-        {"cuDevicePrimaryCtxGetState", &driver.primary_state},
-        {"cuDevicePrimaryCtxRetain", &driver.primary_retain},
-        {"cuDevicePrimaryCtxRelease_v2", &driver.primary_release},
-        {"cuCtxGetCurrent", &driver.current},
-        {"cuStreamIsCapturing", &driver.is_capturing},
-        {"cuMemAlloc_v2", &driver.allocate},
-        {"cuMemFree_v2", &driver.release},
-    };
-    return find_functions("libcuda.so.1", wanted, sizeof wanted / sizeof wanted[0]);
-}
-
-static bool find_cupti(const char *path)
-{
-    const wanted_function wanted[] = {
-        {"cuptiActivityRegisterCallbacks", &cupti.register_callbacks},
-        {"cuptiActivityEnable", &cupti.enable},
-        {"cuptiActivityGetNextRecord", &cupti.next_record},
-        {"cuptiActivityFlushAll", &cupti.flush},
-        {"cuptiActivityFlushPeriod", &cupti.flush_period},
-        {"cuptiGetTimestamp", &cupti.timestamp},
-        {"cuptiGetStreamIdEx", &cupti.stream_id},
-        {"cuptiActivityPushExternalCorrelationId", &cupti.push},
-        {"cuptiActivityPopExternalCorrelationId", &cupti.pop},
-        {"cuptiGetCallbackName", &cupti.callback_name},
-    };
-    return find_functions(path, wanted, sizeof wanted / sizeof wanted[0]);
-}
-
 /* ---- CUPTI ---- */
 
 static void give_buffer(uint8_t **buffer, size_t *bytes, size_t *most_records)
@@ -138,32 +106,27 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
     free(buffer);
 }
 
-/* Default streams of the devices that were used. */
-static void log_defaults(void)
-{
-    int devices = 0;
-    if (driver.device_count(&devices) != 0)
-        return;
-    for (int device = 0; device < devices; device++) {
-        unsigned flags = 0;
-        int active = 0;
-        void *context = NULL;
-        uint32_t stream = 0;
-        if (driver.primary_state(device, &flags, &active) != 0 || active == 0 ||
-            driver.primary_retain(&context, device) != 0)
-            continue;
-        if (cupti.stream_id(context, NULL, 0, &stream) == 0)
-            st_activities_default(stream);
-        (void)driver.primary_release(device);
-    }
-}
-
 /* A child of fork that calls exit has neither CUPTI's threads nor a driver that works. */
 static void finish(void)
 {
     if (getpid() != owner)
         return;
-    log_defaults();
+    /* Default streams of the devices that were used. */
+    int devices = 0;
+    if (driver.device_count(&devices) == 0) {
+        for (int device = 0; device < devices; device++) {
+            unsigned flags = 0;
+            int active = 0;
+            void *context = NULL;
+            uint32_t stream = 0;
+            if (driver.primary_state(device, &flags, &active) != 0 || active == 0 ||
+                driver.primary_retain(&context, device) != 0)
+                continue;
+            if (cupti.stream_id(context, NULL, 0, &stream) == 0)
+                st_activities_default(stream);
+            (void)driver.primary_release(device);
+        }
+    }
     int error = cupti.flush(FLUSH_FORCED);
     if (error != 0)
         st_activities_refused("CUPTI did not hand over all that it measured", error);
@@ -250,7 +213,32 @@ int InitializeInjection(void)
     if (begun || path == NULL)
         return 1;
     begun = true;
-    if (!find_driver() || !find_cupti(path) || !open_log())
+    const wanted_function wanted[] = {
+        {"cuDeviceGetCount", &driver.device_count},
+        {"cuDevicePrimaryCtxGetState", &driver.primary_state},
+        {"cuDevicePrimaryCtxRetain", &driver.primary_retain},
+        {"cuDevicePrimaryCtxRelease_v2", &driver.primary_release},
+        {"cuCtxGetCurrent", &driver.current},
+        {"cuStreamIsCapturing", &driver.is_capturing},
+        {"cuMemAlloc_v2", &driver.allocate},
+        {"cuMemFree_v2", &driver.release},
+    };
+    if (!find_functions("libcuda.so.1", wanted, sizeof wanted / sizeof wanted[0]))
+        return 0;
+    const wanted_function cupti_wanted[] = {
+        {"cuptiActivityRegisterCallbacks", &cupti.register_callbacks},
+        {"cuptiActivityEnable", &cupti.enable},
+        {"cuptiActivityGetNextRecord", &cupti.next_record},
+        {"cuptiActivityFlushAll", &cupti.flush},
+        {"cuptiActivityFlushPeriod", &cupti.flush_period},
+        {"cuptiGetTimestamp", &cupti.timestamp},
+        {"cuptiGetStreamIdEx", &cupti.stream_id},
+        {"cuptiActivityPushExternalCorrelationId", &cupti.push},
+        {"cuptiActivityPopExternalCorrelationId", &cupti.pop},
+        {"cuptiGetCallbackName", &cupti.callback_name},
+    };
+    if (!find_functions(path, cupti_wanted, sizeof cupti_wanted / sizeof cupti_wanted[0]) ||
+        !open_log())
         return 0;
     owner = getpid();
     (void)atexit(finish);

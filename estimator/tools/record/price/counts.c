@@ -49,34 +49,6 @@ static bool count_task(counter *c, const st_walk_task *task)
     return true;
 }
 
-static void count_collectives(counter *c, const st_walk_task *task)
-{
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = c->own->meets[i].next) {
-        const st_walk_meet *meet = &c->own->meets[i];
-        const st_log_record *record = &c->own->worker->calls[meet->what].record;
-        const st_instance_of *instance = &c->imported->groups->instances[meet->instance];
-        const st_communicator *group = st_groups_find(c->imported->groups, c->index, record);
-        st_imported_collective *own = &c->counts->collectives[record->collective.operation];
-        own->count++;
-        own->time_ns += instance->duration_ns;
-        own->bytes += st_collective_message(&record->collective, group != NULL ? group->ranks : 1);
-    }
-    c->counts->waiting_ns += task->end_ns - task->start_ns - task->duration_ns;
-}
-
-static void count_memory(counter *c)
-{
-    const st_worker *worker = c->own->worker;
-    for (size_t i = 0; i < worker->call_count; i++) {
-        const st_log_record *record = &worker->calls[i].record;
-        bool counts = record->kind == ST_LOG_MALLOC && record->status == 0;
-        if (counts && record->memory.live_bytes > c->counts->peak_bytes) {
-            c->counts->peak_bytes = record->memory.live_bytes;
-            c->counts->peak_ns = c->own->end_ns[i];
-        }
-    }
-}
-
 st_status st_imported_count(const st_imported *imported, size_t worker, st_arena *arena,
                             st_errors *errors)
 {
@@ -91,14 +63,34 @@ st_status st_imported_count(const st_imported *imported, size_t worker, st_arena
         c.counts->busy_ns += task->duration_ns;
         c.counts->length_ns =
             task->end_ns > c.counts->length_ns ? task->end_ns : c.counts->length_ns;
-        if (task->meet != ST_NO_INDEX)
-            count_collectives(&c, task);
-        else if (!count_task(&c, task))
+        if (task->meet != ST_NO_INDEX) {
+            for (uint32_t j = task->meet; j != ST_NO_INDEX; j = c.own->meets[j].next) {
+                const st_walk_meet *meet = &c.own->meets[j];
+                const st_log_record *record = &c.own->worker->calls[meet->what].record;
+                const st_instance_of *instance = &c.imported->groups->instances[meet->instance];
+                const st_communicator *group = st_groups_find(c.imported->groups, c.index, record);
+                st_imported_collective *own = &c.counts->collectives[record->collective.operation];
+                own->count++;
+                own->time_ns += instance->duration_ns;
+                own->bytes +=
+                    st_collective_message(&record->collective, group != NULL ? group->ranks : 1);
+            }
+            c.counts->waiting_ns += task->end_ns - task->start_ns - task->duration_ns;
+        } else if (!count_task(&c, task)) {
             return st_out_of_memory(errors);
+        }
     }
     for (size_t i = 0; i < c.own->worker->call_count; i++)
         c.counts->length_ns =
             c.own->end_ns[i] > c.counts->length_ns ? c.own->end_ns[i] : c.counts->length_ns;
-    count_memory(&c);
+    const st_worker *memory_worker = c.own->worker;
+    for (size_t i = 0; i < memory_worker->call_count; i++) {
+        const st_log_record *record = &memory_worker->calls[i].record;
+        bool counts = record->kind == ST_LOG_MALLOC && record->status == 0;
+        if (counts && record->memory.live_bytes > c.counts->peak_bytes) {
+            c.counts->peak_bytes = record->memory.live_bytes;
+            c.counts->peak_ns = c.own->end_ns[i];
+        }
+    }
     return ST_OK;
 }

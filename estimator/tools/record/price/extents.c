@@ -43,18 +43,19 @@ st_extents *st_extents_create(st_arena *arena)
     return made;
 }
 
-static bool add_value(st_extents *extents, const value *made)
+bool st_extents_add(st_extents *extents, const st_log_record *record)
 {
-    extents->launches[extents->launch_count - 1].count++;
-    if (!ST_APPEND(extents->arena, extents->values, extents->value_count, *made))
-        return false;
-    tensor_start begin = {.block = made->block, .extent = made->value};
-    return made->block == 0 ||
-           ST_APPEND(extents->arena, extents->starts, extents->start_count, begin);
-}
-
-static bool add_arguments(st_extents *extents, const st_log_arguments *from)
-{
+    if (record->kind == ST_LOG_LAUNCH) {
+        const st_log_launch *from = &record->launch;
+        launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
+                       .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
+                       .bytes = (uint64_t)from->pointer_kib * 1024,
+                       .first = extents->value_count};
+        return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
+    }
+    if (record->kind != ST_LOG_ARGUMENTS)
+        return true;
+    const st_log_arguments *from = &record->arguments;
     bool fine = true;
     for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD && extents->launch_count > 0 && fine; i++) {
         unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
@@ -66,22 +67,16 @@ static bool add_arguments(st_extents *extents, const st_log_arguments *from)
         } else if (kind != ST_LOG_ARG_INTEGER) {
             continue;
         }
-        fine = add_value(extents, &made);
+        fine = false;
+        const value *value_made = &made;
+        extents->launches[extents->launch_count - 1].count++;
+        if (ST_APPEND(extents->arena, extents->values, extents->value_count, *value_made)) {
+            tensor_start begin = {.block = value_made->block, .extent = value_made->value};
+            fine = value_made->block == 0 ||
+                   ST_APPEND(extents->arena, extents->starts, extents->start_count, begin);
+        }
     }
     return fine;
-}
-
-bool st_extents_add(st_extents *extents, const st_log_record *record)
-{
-    if (record->kind == ST_LOG_LAUNCH) {
-        const st_log_launch *from = &record->launch;
-        launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
-                       .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
-                       .bytes = (uint64_t)from->pointer_kib * 1024,
-                       .first = extents->value_count};
-        return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
-    }
-    return record->kind != ST_LOG_ARGUMENTS || add_arguments(extents, &record->arguments);
 }
 
 ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
@@ -115,15 +110,6 @@ typedef struct elements {
     uint64_t most; /* of those that have all rows whole, others have less; 0: not known */
 } elements;
 
-/* The next number behind a place; 0: there is none. */
-static uint64_t number_behind(const st_extents *extents, const launch *of, size_t place)
-{
-    for (size_t i = place + 1; i < of->count; i++)
-        if (extents->values[of->first + i].block == 0)
-            return extents->values[of->first + i].value;
-    return 0;
-}
-
 /* The number, or the product of neighbouring ones, that fits the threads; else one that fits the
  * blocks, by the number behind it. A launch of one block fits too much to tell. */
 static elements elements_of(const st_extents *extents, const launch *of)
@@ -138,7 +124,13 @@ static elements elements_of(const st_extents *extents, const launch *of)
             if (own->value == 0 || own->value >= UINT32_MAX || product >= UINT32_MAX)
                 break;
             product *= own->value;
-            uint64_t behind = number_behind(extents, of, k);
+            /* The next number behind a place; 0: there is none. */
+            uint64_t behind = 0;
+            for (size_t j = k + 1; j < of->count; j++)
+                if (extents->values[of->first + j].block == 0) {
+                    behind = extents->values[of->first + j].value;
+                    break;
+                }
             if (fits(of, product) && product > found.each)
                 found.each = product;
             if (of->blocks > 1 && product % of->blocks == 0 && product / of->blocks <= 32 &&

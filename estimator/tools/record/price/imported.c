@@ -60,38 +60,6 @@ static st_status price_shapes(st_arena *arena, st_imported *own, st_errors *erro
     return status;
 }
 
-static void report_problems(const st_imported *own, st_errors *errors)
-{
-    st_place place = {.file = own->run->folder};
-    uint64_t unsupported = 0;
-    for (size_t i = 0; i < own->run->worker_count; i++)
-        unsupported += own->run->workers[i].unsupported;
-    if (unsupported > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu functions were called that the recorder does not know: what they do is not "
-                  "in the times",
-                  (unsigned long long)unsupported);
-    if (own->run->lost_tasks > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "of %llu measured GPU tasks the calls are missing: they are left out",
-                  (unsigned long long)own->run->lost_tasks);
-    if (own->walk->unmatched > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "to %llu collectives not all ranks of the communicator came: these end with "
-                  "those that did",
-                  (unsigned long long)own->walk->unmatched);
-    if (own->unpriced > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu collectives have no time" ST_HINT
-                  "--cluster NAME tells the network that they go over",
-                  (unsigned long long)own->unpriced);
-    if (own->groups->inferred > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "ranks of %zu communicators are not all read: how far apart they are is taken "
-                  "from one that is and its place in the communicator",
-                  own->groups->inferred);
-}
-
 static st_status count_workers(st_arena *arena, st_imported *own, st_errors *errors)
 {
     st_status status = ST_OK;
@@ -136,7 +104,34 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
         status = count_workers(arena, own, errors);
     if (status != ST_OK)
         return status;
-    report_problems(own, errors);
+    st_place place = {.file = own->run->folder};
+    uint64_t unsupported = 0;
+    for (size_t i = 0; i < own->run->worker_count; i++)
+        unsupported += own->run->workers[i].unsupported;
+    if (unsupported > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu functions were called that the recorder does not know: what they do is not "
+                  "in the times",
+                  (unsigned long long)unsupported);
+    if (own->run->lost_tasks > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "of %llu measured GPU tasks the calls are missing: they are left out",
+                  (unsigned long long)own->run->lost_tasks);
+    if (own->walk->unmatched > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "to %llu collectives not all ranks of the communicator came: these end with "
+                  "those that did",
+                  (unsigned long long)own->walk->unmatched);
+    if (own->unpriced > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives have no time" ST_HINT
+                  "--cluster NAME tells the network that they go over",
+                  (unsigned long long)own->unpriced);
+    if (own->groups->inferred > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "ranks of %zu communicators are not all read: how far apart they are is taken "
+                  "from one that is and its place in the communicator",
+                  own->groups->inferred);
     *imported = own;
     return ST_OK;
 }

@@ -54,23 +54,6 @@ static void put_place(trace_writer *w, int64_t process, int64_t track)
 
 /* ---- calls ---- */
 
-static bool is_shown(const st_log_record *record)
-{
-    return record->call != 0 && record->kind != ST_LOG_END && record->kind != ST_LOG_FORKED &&
-           record->kind != ST_LOG_MARK;
-}
-
-static void write_call(trace_writer *w, size_t index)
-{
-    const st_worker_call *call = &w->worker->calls[index];
-    const char *name = name_of(w, call->name);
-    bool driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
-    begin_event(w, driver ? "cuda_driver" : "cuda_runtime", name, w->own->begin_ns[index],
-                w->own->end_ns[index]);
-    put_place(w, w->worker->header.pid, w->worker->header.tid + (int64_t)call->thread);
-    st_buffer_printf(w->out, "\"correlation\":%zu}}", index + 1);
-}
-
 /* What the profiler calls memory: each change of what is charged on a device. */
 static void write_memory(trace_writer *w, size_t index)
 {
@@ -160,30 +143,13 @@ static const char *torch_type(uint32_t type)
     }
 }
 
-/* The collective by which all that meet call the task: the one of the least number. */
-static const st_walk_meet *first_meet(const trace_writer *w, const st_walk_task *task)
-{
-    const st_walk_meet *first = &w->own->meets[task->meet];
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = w->own->meets[i].next)
-        if (w->own->meets[i].instance < first->instance)
-            first = &w->own->meets[i];
-    return first;
-}
-
-static void write_ranks(trace_writer *w, const st_communicator *group)
-{
-    if (group->ranks > MOST_RANKS_SHOWN)
-        return;
-    st_buffer_text(w->out, ",\"Process Group Ranks\":\"[");
-    int64_t at = group->base;
-    for (int64_t i = 0; i < group->ranks; i++, at += group->stride)
-        st_buffer_printf(w->out, "%s%lld", i > 0 ? ", " : "", (long long)at);
-    st_buffer_text(w->out, "]\"");
-}
-
 static void write_collective(trace_writer *w, const st_walk_task *task)
 {
-    const st_walk_meet *meet = first_meet(w, task);
+    /* The collective by which all that meet call the task: the one of the least number. */
+    const st_walk_meet *meet = &w->own->meets[task->meet];
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = w->own->meets[i].next)
+        if (w->own->meets[i].instance < meet->instance)
+            meet = &w->own->meets[i];
     const st_log_record *record = &w->worker->calls[meet->what].record;
     const st_log_collective *collective = &record->collective;
     const st_communicator *group = st_groups_find(w->imported->groups, w->index, record);
@@ -204,34 +170,16 @@ static void write_collective(trace_writer *w, const st_walk_task *task)
         return;
     st_buffer_printf(w->out, ",\"Process Group Name\":\"%016llx\",\"Rank\":%lld",
                      (unsigned long long)group->key, (long long)group->rank);
-    write_ranks(w, group);
+    if (group->ranks > MOST_RANKS_SHOWN)
+        return;
+    st_buffer_text(w->out, ",\"Process Group Ranks\":\"[");
+    int64_t at = group->base;
+    for (int64_t i = 0; i < group->ranks; i++, at += group->stride)
+        st_buffer_printf(w->out, "%s%lld", i > 0 ? ", " : "", (long long)at);
+    st_buffer_text(w->out, "]\"");
 }
 
 /* ---- GPU tasks ---- */
-
-static void write_sizes(trace_writer *w, const st_worker_call *call)
-{
-    const st_log_record *record = &call->record;
-    const st_log_launch *launch = &record->launch;
-    const st_task_shape *shape = &w->imported->run->shapes[call->shape];
-    const st_price *price = &w->imported->shape_prices[call->shape];
-    if (record->kind == ST_LOG_LAUNCH)
-        st_buffer_printf(w->out,
-                         ",\"grid\":[%lu,%lu,%lu],\"block\":[%u,%u,%u],\"shared memory\":%lu",
-                         (unsigned long)launch->grid[0], (unsigned long)launch->grid[1],
-                         (unsigned long)launch->grid[2], launch->block[0], launch->block[1],
-                         launch->block[2], (unsigned long)launch->shared_bytes);
-    if (shape->form == ST_FORM_PRODUCT)
-        st_buffer_printf(w->out, ",\"MNK\":[%.0f,%.0f,%.0f],\"batch\":%.0f",
-                         shape->sizes[ST_SIZE_M], shape->sizes[ST_SIZE_N], shape->sizes[ST_SIZE_K],
-                         shape->sizes[ST_SIZE_PRODUCTS]);
-    if (shape->type != NULL)
-        st_buffer_printf(w->out, ",\"type\":\"%s\"", shape->type);
-    if (shape->sizes[ST_SIZE_BYTES] > 0)
-        st_buffer_printf(w->out, ",\"bytes\":%.0f", shape->sizes[ST_SIZE_BYTES]);
-    st_buffer_printf(w->out, ",\"operation\":\"%s\"%s", price->operation,
-                     price->unknown ? ",\"unknown\":1" : "");
-}
 
 /* A name by which readers of traces tell the class of a task. */
 static const char *task_name(const trace_writer *w, const st_worker_call *call,
@@ -278,54 +226,34 @@ static void write_task(trace_writer *w, const st_walk_task *task)
     st_buffer_printf(w->out, "\"device\":%lu,\"stream\":%lld,\"correlation\":%lu",
                      (unsigned long)lane->device, (long long)stream_number(lane),
                      (unsigned long)task->call + 1);
-    if (task->meet != ST_NO_INDEX)
+    if (task->meet != ST_NO_INDEX) {
         write_collective(w, task);
-    else
-        write_sizes(w, call);
+    } else {
+        const st_log_record *record = &call->record;
+        const st_log_launch *launch = &record->launch;
+        const st_task_shape *shape = &w->imported->run->shapes[call->shape];
+        const st_price *price = &w->imported->shape_prices[call->shape];
+        if (record->kind == ST_LOG_LAUNCH)
+            st_buffer_printf(w->out,
+                             ",\"grid\":[%lu,%lu,%lu],\"block\":[%u,%u,%u],\"shared memory\":%lu",
+                             (unsigned long)launch->grid[0], (unsigned long)launch->grid[1],
+                             (unsigned long)launch->grid[2], launch->block[0], launch->block[1],
+                             launch->block[2], (unsigned long)launch->shared_bytes);
+        if (shape->form == ST_FORM_PRODUCT)
+            st_buffer_printf(w->out, ",\"MNK\":[%.0f,%.0f,%.0f],\"batch\":%.0f",
+                             shape->sizes[ST_SIZE_M], shape->sizes[ST_SIZE_N],
+                             shape->sizes[ST_SIZE_K], shape->sizes[ST_SIZE_PRODUCTS]);
+        if (shape->type != NULL)
+            st_buffer_printf(w->out, ",\"type\":\"%s\"", shape->type);
+        if (shape->sizes[ST_SIZE_BYTES] > 0)
+            st_buffer_printf(w->out, ",\"bytes\":%.0f", shape->sizes[ST_SIZE_BYTES]);
+        st_buffer_printf(w->out, ",\"operation\":\"%s\"%s", price->operation,
+                         price->unknown ? ",\"unknown\":1" : "");
+    }
     st_buffer_text(w->out, "}}");
 }
 
-/* What a stream waits for before a task, as the profiler records it since 2024. */
-static void write_waits(trace_writer *w, const st_walk_task *task)
-{
-    const st_walk_lane *lane = &w->own->lanes[task->lane];
-    for (uint32_t i = task->wait; i != ST_NO_INDEX; i = w->own->waits[i].next) {
-        const st_walk_wait *wait = &w->own->waits[i];
-        if (wait->record == ST_NO_INDEX)
-            continue;
-        const st_walk_lane *on = &w->own->lanes[w->own->tasks[wait->task].lane];
-        begin_event(w, "cuda_sync", "Stream Wait Event", task->launch_ns, task->launch_ns);
-        put_place(w, lane->device, stream_number(lane));
-        st_buffer_printf(w->out,
-                         "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":%lld,"
-                         "\"correlation\":%lu,\"wait_on_stream\":%lld,"
-                         "\"wait_on_cuda_event_record_corr_id\":%lu,\"device\":%lu}}",
-                         (long long)stream_number(lane), (unsigned long)task->call + 1,
-                         (long long)stream_number(on), (unsigned long)wait->record + 1,
-                         (unsigned long)lane->device);
-    }
-}
-
 /* ---- the file ---- */
-
-static void write_head(trace_writer *w, uint64_t rank)
-{
-    const st_log_header *header = &w->worker->header;
-    st_buffer_text(w->out,
-                   "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[");
-    for (uint32_t i = 0; i < header->device_count && i < 64; i++) {
-        st_buffer_printf(w->out, "%s{\"id\":%lu,\"name\":", i > 0 ? "," : "", (unsigned long)i);
-        st_buffer_json_string(w->out, w->imported->device);
-        st_buffer_printf(w->out, ",\"totalGlobalMem\":%llu}",
-                         (unsigned long long)header->device_bytes);
-    }
-    st_buffer_printf(w->out,
-                     "],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":%llu,"
-                     "\"world_size\":%llu},\"baseTimeNanoseconds\":0,\"recorded\":{\"program\":",
-                     (unsigned long long)rank, (unsigned long long)w->imported->run->world);
-    st_buffer_json_string(w->out, header->program);
-    st_buffer_text(w->out, "},\"traceEvents\":[");
-}
 
 static void write_steps(trace_writer *w)
 {
@@ -349,18 +277,55 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
                       .worker = &imported->run->workers[index],
                       .index = index,
                       .out = buffer};
-    write_head(&w, rank);
+    const st_log_header *header = &w.worker->header;
+    st_buffer_text(w.out, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[");
+    for (uint32_t i = 0; i < header->device_count && i < 64; i++) {
+        st_buffer_printf(w.out, "%s{\"id\":%lu,\"name\":", i > 0 ? "," : "", (unsigned long)i);
+        st_buffer_json_string(w.out, w.imported->device);
+        st_buffer_printf(w.out, ",\"totalGlobalMem\":%llu}",
+                         (unsigned long long)header->device_bytes);
+    }
+    st_buffer_printf(w.out,
+                     "],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":%llu,"
+                     "\"world_size\":%llu},\"baseTimeNanoseconds\":0,\"recorded\":{\"program\":",
+                     (unsigned long long)rank, (unsigned long long)w.imported->run->world);
+    st_buffer_json_string(w.out, header->program);
+    st_buffer_text(w.out, "},\"traceEvents\":[");
     write_steps(&w);
     for (size_t i = 0; i < w.worker->call_count; i++) {
         const st_log_record *record = &w.worker->calls[i].record;
-        if (!is_shown(record))
+        if (record->call == 0 || record->kind == ST_LOG_END || record->kind == ST_LOG_FORKED ||
+            record->kind == ST_LOG_MARK)
             continue;
-        write_call(&w, i);
+        const st_worker_call *call = &w.worker->calls[i];
+        const char *name = name_of(&w, call->name);
+        bool driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+        begin_event(&w, driver ? "cuda_driver" : "cuda_runtime", name, w.own->begin_ns[i],
+                    w.own->end_ns[i]);
+        put_place(&w, w.worker->header.pid, w.worker->header.tid + (int64_t)call->thread);
+        st_buffer_printf(w.out, "\"correlation\":%zu}}", i + 1);
         if (changes_memory(record))
             write_memory(&w, i);
     }
     for (size_t i = 0; i < w.own->task_count; i++) {
-        write_waits(&w, &w.own->tasks[i]);
+        /* What a stream waits for before a task, as the profiler records it since 2024. */
+        const st_walk_task *task = &w.own->tasks[i];
+        const st_walk_lane *lane = &w.own->lanes[task->lane];
+        for (uint32_t j = task->wait; j != ST_NO_INDEX; j = w.own->waits[j].next) {
+            const st_walk_wait *wait = &w.own->waits[j];
+            if (wait->record == ST_NO_INDEX)
+                continue;
+            const st_walk_lane *on = &w.own->lanes[w.own->tasks[wait->task].lane];
+            begin_event(&w, "cuda_sync", "Stream Wait Event", task->launch_ns, task->launch_ns);
+            put_place(&w, lane->device, stream_number(lane));
+            st_buffer_printf(w.out,
+                             "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":%lld,"
+                             "\"correlation\":%lu,\"wait_on_stream\":%lld,"
+                             "\"wait_on_cuda_event_record_corr_id\":%lu,\"device\":%lu}}",
+                             (long long)stream_number(lane), (unsigned long)task->call + 1,
+                             (long long)stream_number(on), (unsigned long)wait->record + 1,
+                             (unsigned long)lane->device);
+        }
         write_task(&w, &w.own->tasks[i]);
     }
     st_buffer_text(buffer, "\n]}\n");

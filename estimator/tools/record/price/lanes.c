@@ -116,18 +116,6 @@ uint32_t st_lanes_event(const st_lanes *lanes, const st_log_event *event)
 
 /* ---- collectives ---- */
 
-/* The task of the group that is open, in this stream. */
-static uint32_t open_task(const st_lanes *lanes, const st_log_collective *collective, uint32_t lane)
-{
-    const st_walk_worker *own = lanes->own;
-    if (collective->group == 0 || collective->group != lanes->open_group)
-        return ST_NO_INDEX;
-    for (size_t i = lanes->group_first; i < own->task_count; i++)
-        if (own->tasks[i].lane == lane && own->tasks[i].meet != ST_NO_INDEX)
-            return (uint32_t)i;
-    return ST_NO_INDEX;
-}
-
 static st_status add_meet(st_lanes *lanes, uint32_t what, uint32_t next, uint32_t *meet)
 {
     st_walk_worker *own = lanes->own;
@@ -146,7 +134,16 @@ static st_status launch_collective(st_lanes *lanes, st_walk_task *task)
 {
     st_walk_worker *own = lanes->own;
     const st_log_collective *collective = &own->worker->calls[task->what].record.collective;
-    uint32_t open = open_task(lanes, collective, task->lane);
+    /* The task of the group that is open, in this stream. */
+    uint32_t open = ST_NO_INDEX;
+    const st_walk_worker *task_own = lanes->own;
+    if (collective->group != 0 && collective->group == lanes->open_group) {
+        for (size_t i = lanes->group_first; i < task_own->task_count; i++)
+            if (task_own->tasks[i].lane == task->lane && task_own->tasks[i].meet != ST_NO_INDEX) {
+                open = (uint32_t)i;
+                break;
+            }
+    }
     if (collective->group != lanes->open_group) {
         lanes->open_group = collective->group;
         lanes->group_first = own->task_count;
@@ -163,15 +160,6 @@ static st_status launch_collective(st_lanes *lanes, st_walk_task *task)
 }
 
 /* ---- graphs ---- */
-
-static st_status begin_capture(st_lanes *lanes, const st_log_graph *graph, uint32_t call)
-{
-    st_lane_capture made = {.capture = graph->capture, .stream = graph->stream, .first = call + 1};
-    made.end = made.first;
-    return ST_APPEND(lanes->walk->arena, lanes->captures, lanes->capture_count, made)
-               ? ST_OK
-               : no_room(lanes);
-}
 
 /* The capture behind a record about a graph, the latest first. */
 static st_lane_capture *capture_of(const st_lanes *lanes, const st_log_graph *graph)
@@ -234,25 +222,6 @@ static st_status launch_graph(st_lanes *lanes, const launching *by, uint32_t wha
 
 /* ---- records ---- */
 
-static st_status record_event(st_lanes *lanes, uint32_t what, uint32_t lane)
-{
-    const st_log_record *record = &lanes->own->worker->calls[what].record;
-    st_lane_event *event = event_at(lanes, record->event.event);
-    if (event == NULL)
-        return no_room(lanes);
-    *event = (st_lane_event){.task = lanes->own->lanes[lane].tail, .record = what};
-    return ST_OK;
-}
-
-static st_status wait_for_event(st_lanes *lanes, uint32_t what, uint32_t lane)
-{
-    const st_log_record *record = &lanes->own->worker->calls[what].record;
-    st_lane_event *event = event_at(lanes, record->event.event);
-    if (event == NULL)
-        return no_room(lanes);
-    return add_wait(lanes, &lanes->own->lanes[lane].wait, event->task, event->record);
-}
-
 /* What call `what` says is launched, which is the launching one, or a node of a graph. */
 static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t what)
 {
@@ -271,10 +240,21 @@ static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t wh
                          .lane = lane,
                          .meet = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
-    case ST_LOG_EVENT_RECORD:
-        return record_event(lanes, what, lane);
-    case ST_LOG_EVENT_WAIT:
-        return wait_for_event(lanes, what, lane);
+    case ST_LOG_EVENT_RECORD: {
+        const st_log_record *event_record = &lanes->own->worker->calls[what].record;
+        st_lane_event *event = event_at(lanes, event_record->event.event);
+        if (event == NULL)
+            return no_room(lanes);
+        *event = (st_lane_event){.task = lanes->own->lanes[lane].tail, .record = what};
+        return ST_OK;
+    }
+    case ST_LOG_EVENT_WAIT: {
+        const st_log_record *event_record = &lanes->own->worker->calls[what].record;
+        st_lane_event *event = event_at(lanes, event_record->event.event);
+        if (event == NULL)
+            return no_room(lanes);
+        return add_wait(lanes, &lanes->own->lanes[lane].wait, event->task, event->record);
+    }
     case ST_LOG_STREAM_CREATE:
         lanes->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
         return ST_OK;
@@ -297,8 +277,14 @@ st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
     st_lane_capture *capture = NULL;
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
-    case ST_LOG_CAPTURE_BEGIN:
-        return begin_capture(lanes, &record->graph, call);
+    case ST_LOG_CAPTURE_BEGIN: {
+        st_lane_capture made = {
+            .capture = record->graph.capture, .stream = record->graph.stream, .first = call + 1};
+        made.end = made.first;
+        return ST_APPEND(lanes->walk->arena, lanes->captures, lanes->capture_count, made)
+                   ? ST_OK
+                   : no_room(lanes);
+    }
     case ST_LOG_CAPTURE_END:
         capture = capture_of(lanes, &(st_log_graph){.capture = record->graph.capture});
         if (capture != NULL) {
@@ -317,21 +303,6 @@ st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
 }
 
 /* ---- when ---- */
-
-/* The latest of what a task waits for; false while that is not known. */
-static bool find_start(const st_walk_worker *own, const st_walk_lane *lane,
-                       const st_walk_task *task, int64_t *start_ns)
-{
-    int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
-    for (uint32_t i = task->wait; i != ST_NO_INDEX; i = own->waits[i].next) {
-        int64_t end = own->tasks[own->waits[i].task].end_ns;
-        if (end < 0)
-            return false;
-        start = end > start ? end : start;
-    }
-    *start_ns = start;
-    return true;
-}
 
 /* The end of the collectives of a task: sends beside receives, others one after the other. */
 static bool find_end(const st_lanes *lanes, st_walk_task *task)
@@ -362,8 +333,17 @@ static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
 {
     st_walk_worker *own = lanes->own;
     st_walk_task *task = &own->tasks[lane->head];
-    if (task->start_ns < 0 && !find_start(own, lane, task, &task->start_ns))
-        return false;
+    if (task->start_ns < 0) {
+        /* The latest of what a task waits for; false while that is not known. */
+        int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
+        for (uint32_t i = task->wait; i != ST_NO_INDEX; i = own->waits[i].next) {
+            int64_t end = own->tasks[own->waits[i].task].end_ns;
+            if (end < 0)
+                return false;
+            start = end > start ? end : start;
+        }
+        task->start_ns = start;
+    }
     if (task->meet == ST_NO_INDEX)
         task->end_ns = task->start_ns + task->duration_ns;
     bool arrives = task->meet != ST_NO_INDEX && !task->arrived;

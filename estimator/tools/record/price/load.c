@@ -87,22 +87,6 @@ static bool same_process(const st_log_header *a, const st_log_header *b)
     return a->pid == b->pid && a->start_monotonic_ns == b->start_monotonic_ns && a->rank == b->rank;
 }
 
-static void find_processes(loader *l)
-{
-    st_sort(l->files, l->file_count, sizeof *l->files, order_files);
-    for (size_t i = 0; i < l->file_count; i++) {
-        process *last = i > 0 ? &l->processes[l->process_count - 1] : NULL;
-        if (i > 0 && same_process(&l->files[last->first].header, &l->files[i].header)) {
-            last->count++;
-            if (last->hash != 0)
-                last->hash = l->files[i].hash != 0 ? last->hash + l->files[i].hash : 0;
-            continue;
-        }
-        l->processes[l->process_count++] = (process){
-            .first = i, .count = 1, .rank = l->files[i].header.rank, .hash = l->files[i].hash};
-    }
-}
-
 /* ---- records ---- */
 
 static st_status intern(st_run *run, const char *text, uint32_t *name)
@@ -215,17 +199,6 @@ static st_status read_thread(loader *l, const log_file *file, uint32_t thread, s
 ST_COMPARE(order_calls, st_worker_call,
            ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
 
-static st_status join_measured(loader *l, const process *own, st_worker *worker)
-{
-    st_measured_threads threads = {.count = own->count, .capacity = own->count};
-    threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
-    if (threads.numbers == NULL)
-        return st_out_of_memory(l->errors);
-    for (size_t i = 0; i < own->count; i++)
-        threads.numbers[i] = l->files[own->first + i].header.tid;
-    return st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
-}
-
 static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
@@ -256,8 +229,17 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
         launche_status = st_run_shape(l->run, &shape, &call->shape);
     }
     status = launche_status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
-    if (status == ST_OK)
-        status = join_measured(l, own, worker);
+    if (status == ST_OK) {
+        st_measured_threads threads = {.count = own->count, .capacity = own->count};
+        threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
+        if (threads.numbers == NULL) {
+            status = st_out_of_memory(l->errors);
+        } else {
+            for (size_t i = 0; i < own->count; i++)
+                threads.numbers[i] = l->files[own->first + i].header.tid;
+            status = st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
+        }
+    }
     if (status != ST_OK)
         return status;
     /* Calls of several threads in order of time; of one they are. */
@@ -417,20 +399,6 @@ static bool one_in_each(const st_run *run, uint64_t block)
     return true;
 }
 
-/* Gives ranks that have no worker the one before them, the first ones that of the first. */
-static void fill_block(st_run *run, uint64_t first, uint64_t end)
-{
-    uint64_t i = first;
-    while (i < end && run->worker_of[i] == ST_NO_INDEX)
-        i++;
-    uint32_t last = run->worker_of[i];
-    for (i = first; i < end; i++) {
-        run->assumed += run->worker_of[i] == ST_NO_INDEX;
-        last = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
-        run->worker_of[i] = last;
-    }
-}
-
 /* Ranks that were not run do as the recorder found out, as far as it did. */
 static st_status follow_twins(const loader *l)
 {
@@ -479,8 +447,19 @@ static st_status spread(loader *l, const uint32_t *of)
     uint64_t block = recorded > 0 ? run->world / recorded : run->world;
     if (block == 0 || run->world % block != 0 || !one_in_each(run, block))
         block = run->world;
-    for (uint64_t first = 0; first < run->world; first += block)
-        fill_block(run, first, first + block);
+    for (uint64_t first = 0; first < run->world; first += block) {
+        /* Gives ranks that have no worker the one before them, the first ones that of the first. */
+        const uint64_t end = first + block;
+        uint64_t i = first;
+        while (i < end && run->worker_of[i] == ST_NO_INDEX)
+            i++;
+        uint32_t last = run->worker_of[i];
+        for (i = first; i < end; i++) {
+            run->assumed += run->worker_of[i] == ST_NO_INDEX;
+            last = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
+            run->worker_of[i] = last;
+        }
+    }
     for (size_t i = 0; i < run->worker_count; i++)
         run->workers[i].twins = 0;
     for (uint64_t i = 0; i < run->world; i++)
@@ -506,7 +485,18 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     if (status == ST_OK)
         status = open_files(&l);
     if (status == ST_OK) {
-        find_processes(&l);
+        st_sort(l.files, l.file_count, sizeof *l.files, order_files);
+        for (size_t i = 0; i < l.file_count; i++) {
+            process *last = i > 0 ? &l.processes[l.process_count - 1] : NULL;
+            if (i > 0 && same_process(&l.files[last->first].header, &l.files[i].header)) {
+                last->count++;
+                if (last->hash != 0)
+                    last->hash = l.files[i].hash != 0 ? last->hash + l.files[i].hash : 0;
+                continue;
+            }
+            l.processes[l.process_count++] = (process){
+                .first = i, .count = 1, .rank = l.files[i].header.rank, .hash = l.files[i].hash};
+        }
         of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
         status = of != NULL ? read_workers(&l, of) : st_out_of_memory(errors);
     }

@@ -36,32 +36,6 @@ double st_collective_message(const st_log_collective *collective, int64_t ranks)
 
 /* ---- communicators ---- */
 
-/* Recorded members of a communicator with this number. */
-static uint32_t members_of(const st_run *run, uint64_t comm)
-{
-    uint32_t count = 0;
-    for (size_t w = 0; w < run->worker_count; w++)
-        for (size_t i = 0; i < run->workers[w].comm_count; i++)
-            count += run->workers[w].comms[i].comm == comm;
-    return count;
-}
-
-/* A split that is only known by its color has the ranks of it that were recorded. */
-static void complete_split(const st_run *run, const st_worker_comm *comm, uint32_t members,
-                           st_communicator *group)
-{
-    if (comm->ranks <= 0)
-        group->ranks = members;
-    if (comm->rank >= 0)
-        return;
-    group->rank = 0;
-    for (size_t w = 0; w < run->worker_count; w++)
-        for (size_t i = 0; i < run->workers[w].comm_count; i++) {
-            const st_worker_comm *other = &run->workers[w].comms[i];
-            group->rank += other->comm == comm->comm && other->key < comm->key;
-        }
-}
-
 /* Whether a distance puts all recorded ranks where this communicator of theirs, the `index`-th of
  * each, has them; of `only` alone where that is not ST_NO_INDEX. */
 static bool stride_fits(const st_run *run, size_t index, const st_communicator *group,
@@ -77,20 +51,6 @@ static bool stride_fits(const st_run *run, size_t index, const st_communicator *
             return false;
     }
     return (int64_t)run->world % (stride * group->ranks) == 0;
-}
-
-/* The smallest distance that fits all recorded ranks, or, where none does, this worker's. */
-static void infer_stride(const st_run *run, size_t index, st_communicator *group)
-{
-    int64_t rank = run->workers[group->worker].rank;
-    int64_t most = (int64_t)run->world / group->ranks;
-    group->stride = 0;
-    for (int64_t stride = 1; stride <= most && group->stride == 0; stride++)
-        group->stride = stride_fits(run, index, group, stride, ST_NO_INDEX) ? stride : 0;
-    for (int64_t stride = 1; stride <= most && group->stride == 0; stride++)
-        group->stride = stride_fits(run, index, group, stride, group->worker) ? stride : 0;
-    group->stride = group->stride == 0 ? 1 : group->stride;
-    group->base = rank - group->rank * group->stride;
 }
 
 /* The distance of ranks of which all are known. */
@@ -142,7 +102,11 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     const st_run *run = g->run;
     const st_worker *own = &run->workers[worker];
     const st_worker_comm *comm = &own->comms[index];
-    uint32_t members = members_of(run, comm->comm);
+    /* Recorded members of a communicator with this number. */
+    uint32_t members = 0;
+    for (size_t w = 0; w < run->worker_count; w++)
+        for (size_t i = 0; i < run->workers[w].comm_count; i++)
+            members += run->workers[w].comms[i].comm == comm->comm;
     st_communicator group = {.worker = worker,
                              .device = comm->device,
                              .comm = comm->comm,
@@ -150,7 +114,17 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
                              .rank = comm->rank,
                              .ranks = comm->ranks,
                              .meets = members};
-    complete_split(run, comm, members, &group);
+    /* A split that is only known by its color has the ranks of it that were recorded. */
+    if (comm->ranks <= 0)
+        group.ranks = members;
+    if (comm->rank < 0) {
+        group.rank = 0;
+        for (size_t w = 0; w < run->worker_count; w++)
+            for (size_t i = 0; i < run->workers[w].comm_count; i++) {
+                const st_worker_comm *other = &run->workers[w].comms[i];
+                group.rank += other->comm == comm->comm && other->key < comm->key;
+            }
+    }
     group.exact = (int64_t)members == group.ranks;
     if (group.ranks < 1 || group.ranks > (int64_t)run->world)
         return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
@@ -160,7 +134,17 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     if (group.exact) {
         measure_stride(run, &group);
     } else {
-        infer_stride(run, index, &group);
+        /* The smallest distance that fits all recorded ranks, or, where none does, this
+         * worker's. */
+        int64_t rank = run->workers[group.worker].rank;
+        int64_t most = (int64_t)run->world / group.ranks;
+        group.stride = 0;
+        for (int64_t stride = 1; stride <= most && group.stride == 0; stride++)
+            group.stride = stride_fits(run, index, &group, stride, ST_NO_INDEX) ? stride : 0;
+        for (int64_t stride = 1; stride <= most && group.stride == 0; stride++)
+            group.stride = stride_fits(run, index, &group, stride, group.worker) ? stride : 0;
+        group.stride = group.stride == 0 ? 1 : group.stride;
+        group.base = rank - group.rank * group.stride;
         status = find_meeting(g, index, &group);
         g->inferred++;
     }
@@ -272,43 +256,11 @@ static st_status key_of_folded_pair(st_groups *g, const st_communicator *group,
     return status;
 }
 
-/* The key of an instance, and how many come to it. */
-static st_status key_of(st_groups *g, st_communicator *group, const st_log_collective *collective,
-                        uint64_t *key, uint32_t *expected)
-{
-    *key = st_hash_number(ST_HASH_BEGIN, group->key);
-    *expected = group->meets;
-    if (!is_pair(collective->operation)) {
-        uint32_t count = group->counts[ST_LOG_ALL_REDUCE]++;
-        *key = st_hash_number(st_hash_number(*key, collective->operation), count);
-        return ST_OK;
-    }
-    *key = st_hash_number(*key, UINT64_C(1) << 40);
-    return group->exact ? key_of_pair(g, group, collective, key, expected)
-                        : key_of_folded_pair(g, group, collective, key, expected);
-}
-
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record)
 {
     const st_communicator *group = st_groups_find(groups, worker, record);
     return group != NULL && !group->exact && record->collective.operation == ST_LOG_RECEIVE &&
            worker_at(groups, group, record->collective.peer) != worker;
-}
-
-static st_status price_of(st_groups *g, const st_communicator *group,
-                          const st_log_collective *collective, st_price *price)
-{
-    bool pair = is_pair(collective->operation);
-    int64_t apart = collective->peer - group->rank;
-    apart = apart < 0 ? -apart : apart;
-    st_trace_transfer transfer = {.collective = operation_name(collective->operation),
-                                  .size_bytes = st_collective_message(collective, group->ranks),
-                                  .ranks = pair ? 2 : (double)group->ranks,
-                                  .stride = (double)group->stride,
-                                  .bandwidth_factor = 1};
-    if (pair && apart > 0)
-        transfer.stride *= (double)apart;
-    return st_prices_of_transfer(g->prices, &transfer, price, g->errors);
 }
 
 /* The instance of a key; *is_new where it was added. */
@@ -343,14 +295,35 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
             groups->errors, ST_ERR_VALUE, (st_place){.file = groups->run->workers[worker].file},
             "a collective on a communicator that the log does not make" ST_FOUND "%016llx",
             (unsigned long long)collective->comm);
-    st_status status = key_of(groups, group, collective, &key, &expected);
+    /* The key of an instance, and how many come to it. */
+    st_status status = ST_OK;
+    key = st_hash_number(ST_HASH_BEGIN, group->key);
+    expected = group->meets;
+    if (!is_pair(collective->operation)) {
+        uint32_t count = group->counts[ST_LOG_ALL_REDUCE]++;
+        key = st_hash_number(st_hash_number(key, collective->operation), count);
+    } else {
+        key = st_hash_number(key, UINT64_C(1) << 40);
+        status = group->exact ? key_of_pair(groups, group, collective, &key, &expected)
+                              : key_of_folded_pair(groups, group, collective, &key, &expected);
+    }
     if (status == ST_OK)
         status = find_instance(groups, key, instance, &is_new);
     if (status != ST_OK || !is_new)
         return status;
     st_instance_of *made = &groups->instances[*instance];
     made->expected = expected;
-    status = price_of(groups, group, collective, &made->price);
+    bool pair = is_pair(collective->operation);
+    int64_t apart = collective->peer - group->rank;
+    apart = apart < 0 ? -apart : apart;
+    st_trace_transfer transfer = {.collective = operation_name(collective->operation),
+                                  .size_bytes = st_collective_message(collective, group->ranks),
+                                  .ranks = pair ? 2 : (double)group->ranks,
+                                  .stride = (double)group->stride,
+                                  .bandwidth_factor = 1};
+    if (pair && apart > 0)
+        transfer.stride *= (double)apart;
+    status = st_prices_of_transfer(groups->prices, &transfer, &made->price, groups->errors);
     made->duration_ns = (int64_t)(made->price.time_s * 1e9 + 0.5);
     return status;
 }

@@ -81,15 +81,6 @@ static bool end_of_lane(const st_lanes *l, uint32_t lane, int64_t *end_ns)
     return true;
 }
 
-static bool end_of_task(const st_lanes *l, uint32_t task, int64_t *end_ns)
-{
-    if (task == ST_NO_INDEX)
-        return true;
-    int64_t end = l->own->tasks[task].end_ns;
-    *end_ns = end > *end_ns ? end : *end_ns;
-    return end >= 0;
-}
-
 static bool end_of_device(const st_lanes *l, uint32_t device, int64_t *end_ns)
 {
     bool known = true;
@@ -108,8 +99,14 @@ static bool wait_of(st_lanes *l, const st_worker_call *call, int64_t *end_ns)
     switch ((st_log_kind)record->kind) {
     case ST_LOG_STREAM_SYNC:
         return end_of_lane(l, st_lane_of(l, call, record->stream.stream), end_ns);
-    case ST_LOG_EVENT_SYNC:
-        return end_of_task(l, st_lanes_event(l, &record->event), end_ns);
+    case ST_LOG_EVENT_SYNC: {
+        const uint32_t task = st_lanes_event(l, &record->event);
+        if (task == ST_NO_INDEX)
+            return true;
+        int64_t end = l->own->tasks[task].end_ns;
+        *end_ns = end > *end_ns ? end : *end_ns;
+        return end >= 0;
+    }
     case ST_LOG_DEVICE_SYNC:
         return end_of_device(l, record->device, end_ns);
     case ST_LOG_FREE:

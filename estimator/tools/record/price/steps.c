@@ -25,19 +25,6 @@ typedef struct step_finder {
     size_t covered;  /* tasks of all steps */
 } step_finder;
 
-/* Whether the host waits for the GPU before it launches a task, or that is its first. */
-static bool follows_wait(const st_walk_worker *own, size_t index)
-{
-    uint32_t last = index > 0 ? own->tasks[index - 1].call : 0;
-    bool waits = index == 0;
-    for (uint32_t i = last; i < own->tasks[index].call && !waits; i++) {
-        uint16_t kind = own->worker->calls[i].record.kind;
-        waits =
-            kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC || kind == ST_LOG_DEVICE_SYNC;
-    }
-    return waits;
-}
-
 /* Products and attention are the same by all of their sizes, others by the highest bit of their
  * bytes, which follow tokens and neighbours in memory; copies to and from the host are alike. */
 static uint64_t mark_of_shape(const st_task_shape *shape)
@@ -124,7 +111,14 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
         if (call->record.kind == ST_LOG_COLLECTIVE)
             mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
                    call->record.collective.count;
-        f.marks[i] = follows_wait(mark_own, index) ? mark ^ (UINT64_C(1) << 62) : mark;
+        uint32_t last = index > 0 ? mark_own->tasks[index - 1].call : 0;
+        bool waits = index == 0;
+        for (uint32_t j = last; j < mark_own->tasks[index].call && !waits; j++) {
+            uint16_t kind = mark_own->worker->calls[j].record.kind;
+            waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
+                    kind == ST_LOG_DEVICE_SYNC;
+        }
+        f.marks[i] = waits ? mark ^ (UINT64_C(1) << 62) : mark;
     }
     /* Of ends that cover as much, the one with the fewest tasks left out. */
     for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {

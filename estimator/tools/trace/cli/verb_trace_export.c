@@ -62,25 +62,6 @@ static st_status replay_times(cli_run *run, st_trace_graph *graph, bool delays,
     return status;
 }
 
-static st_status change_times(cli_run *run, st_trace_graph *graph, st_trace_outcome *outcome)
-{
-    const export_options *options = run->options;
-    st_trace_change change = {.have = options->have.items,
-                              .have_count = options->have.count,
-                              .sets = run->common.sets.items,
-                              .set_count = run->common.sets.count,
-                              .removed = options->removed.items,
-                              .removed_count = options->removed.count,
-                              .keep_times = true};
-    if (options->no_delays)
-        return cli_wrong_use(run, "--no-delays with --set or --remove", "give one of them");
-    st_status status = st_trace_whatif(graph, &change, run->arena, outcome, run->errors);
-    if (status == ST_OK && outcome->times_after.tasks == NULL)
-        status =
-            st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--set"}, CLI_NO_NEW_THREADS);
-    return status;
-}
-
 static st_status find_times(cli_run *run, st_trace_graph *graph, st_trace_outcome *outcome,
                             st_trace_export *asked)
 {
@@ -88,7 +69,20 @@ static st_status find_times(cli_run *run, st_trace_graph *graph, st_trace_outcom
     if (run->common.sets.count + options->removed.count > 0) {
         asked->before = &outcome->times_before;
         asked->after = &outcome->times_after;
-        return change_times(run, graph, outcome);
+        st_trace_change change = {.have = options->have.items,
+                                  .have_count = options->have.count,
+                                  .sets = run->common.sets.items,
+                                  .set_count = run->common.sets.count,
+                                  .removed = options->removed.items,
+                                  .removed_count = options->removed.count,
+                                  .keep_times = true};
+        if (options->no_delays)
+            return cli_wrong_use(run, "--no-delays with --set or --remove", "give one of them");
+        st_status time_status = st_trace_whatif(graph, &change, run->arena, outcome, run->errors);
+        if (time_status == ST_OK && outcome->times_after.tasks == NULL)
+            time_status =
+                st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--set"}, CLI_NO_NEW_THREADS);
+        return time_status;
     }
     if (!options->no_delays && !options->critical)
         return ST_OK;

@@ -108,22 +108,6 @@ static st_status list_ranks(rank_list *list, const cli_texts *words, const st_wo
 
 /* ---- the verb ---- */
 
-static st_status write_folder(cli_run *run, const st_workload *workload)
-{
-    const chakra_options *options = run->options;
-    rank_list list = {.run = run, .world = workload->placement.ranks};
-    uint64_t bytes = 0;
-    st_status status = list_ranks(&list, &options->ranks, workload);
-    const st_chakra_request request = {
-        .folder = options->folder, .name = workload->job, .ranks = list.ranks, .count = list.count};
-    if (status == ST_OK)
-        status = st_chakra_write_folder(workload, &request, &bytes, run->errors);
-    if (status == ST_OK)
-        st_buffer_printf(&run->result, "%zu ranks in %s, %.4g MB\n", list.count, options->folder,
-                         (double)bytes / 1e6);
-    return status;
-}
-
 static int run_export_chakra(cli_run *run)
 {
     const chakra_options *options = run->options;
@@ -132,8 +116,20 @@ static int run_export_chakra(cli_run *run)
     if (options->folder == NULL)
         return cli_exit_code(run, cli_wrong_use(run, "a folder is missing", "-o FOLDER names it"));
     st_status status = cli_make_workload(run, &layout, &workload);
-    if (status == ST_OK)
-        status = write_folder(run, &workload);
+    if (status == ST_OK) {
+        rank_list list = {.run = run, .world = workload.placement.ranks};
+        uint64_t bytes = 0;
+        status = list_ranks(&list, &options->ranks, &workload);
+        const st_chakra_request request = {.folder = options->folder,
+                                           .name = workload.job,
+                                           .ranks = list.ranks,
+                                           .count = list.count};
+        if (status == ST_OK)
+            status = st_chakra_write_folder(&workload, &request, &bytes, run->errors);
+        if (status == ST_OK)
+            st_buffer_printf(&run->result, "%zu ranks in %s, %.4g MB\n", list.count,
+                             options->folder, (double)bytes / 1e6);
+    }
     return cli_exit_code(run, status);
 }
 
