@@ -63,31 +63,27 @@ static bool has_two_sides(const cli_run *run)
     return run->argument_count > 1 || options->sets_b.count > 0 || options->sheet_b != NULL;
 }
 
-/* Assignments of one side: those of both, then those of B. */
-static st_status list_sets(cli_run *run, bool for_b, st_request *request)
-{
-    const compare_options *options = run->options;
-    const cli_texts *both = &run->common.sets;
-    size_t extra = for_b ? options->sets_b.count : 0;
-    const char **sets = st_arena_alloc(run->arena, both->count + extra + 1, sizeof *sets);
-    if (sets == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < both->count; i++)
-        sets[i] = both->items[i];
-    for (size_t i = 0; i < extra; i++)
-        sets[both->count + i] = options->sets_b.items[i];
-    request->sets = sets;
-    request->set_count = both->count + extra;
-    return ST_OK;
-}
-
 static st_status run_side(cli_run *run, bool is_b, const char *refine, st_estimate *estimate)
 {
     const compare_options *options = run->options;
     st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
                           .sheet = is_b ? options->sheet_b : options->sheet_a,
                           .checks_warn = run->common.check == CLI_CHECK_NONE};
-    st_status status = list_sets(run, is_b, &request);
+    /* Assignments of one side: those of both, then those of B. */
+    st_status status = ST_OK;
+    const cli_texts *both = &run->common.sets;
+    size_t extra = is_b ? options->sets_b.count : 0;
+    const char **sets = st_arena_alloc(run->arena, both->count + extra + 1, sizeof *sets);
+    if (sets == NULL) {
+        status = ST_ERR_MEMORY;
+    } else {
+        for (size_t i = 0; i < both->count; i++)
+            sets[i] = both->items[i];
+        for (size_t i = 0; i < extra; i++)
+            sets[both->count + i] = options->sets_b.items[i];
+        request.sets = sets;
+        request.set_count = both->count + extra;
+    }
     request.refine = &refine;
     request.refine_count = refine != NULL ? 1 : 0;
     if (status == ST_OK)
@@ -115,17 +111,6 @@ static st_status list_columns(cli_run *run, st_columns *columns)
     return status;
 }
 
-static bool is_told(const st_errors *errors, const st_error *fault)
-{
-    for (size_t i = 0; i < st_errors_size(errors); i++) {
-        const st_error *told = st_errors_at(errors, i);
-        if (told->severity == fault->severity && told->place.line == fault->place.line &&
-            strcmp(told->message, fault->message) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Estimates one column; one that fails says why and leaves the others alone. */
 static st_status run_column(cli_run *run, const char *refine, st_columns *columns, size_t index)
 {
@@ -141,7 +126,16 @@ static st_status run_column(cli_run *run, const char *refine, st_columns *column
     const char *fault_why = NULL;
     for (size_t i = 0; i < st_errors_size(own); i++) {
         const st_error *fault = st_errors_at(own, i);
-        if (!is_told(run->errors, fault))
+        bool is_told = false;
+        for (size_t j = 0; j < st_errors_size(run->errors); j++) {
+            const st_error *told = st_errors_at(run->errors, j);
+            if (told->severity == fault->severity && told->place.line == fault->place.line &&
+                strcmp(told->message, fault->message) == 0) {
+                is_told = true;
+                break;
+            }
+        }
+        if (!is_told)
             (void)st_errors_add(run->errors, fault);
         if (fault->severity == ST_SEVERITY_ERROR && fault_why == NULL)
             fault_why = st_arena_printf(run->arena, "%s%s%s", fault->message,
@@ -187,38 +181,6 @@ static st_status compare_columns(cli_run *run, st_columns *columns)
     return status;
 }
 
-/* --timeline: the closed form of one job beside its replay. */
-static int compare_timeline(cli_run *run)
-{
-    st_estimate estimate = {0};
-    st_timeline_plan plan = {0};
-    st_timeline timeline = {0};
-    if (has_two_sides(run))
-        return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
-                                                "leave B, --set-b and --sheet-b out"));
-    const compare_options *options = run->options;
-    const st_schedule_wish own_schedule = {0};
-    st_request request = cli_request(run);
-    request.sheet = options->sheet_a;
-    st_status status = cli_paths(run);
-    if (status == ST_OK)
-        status = st_estimate_load(run->paths, &request, run->arena, &estimate, run->errors);
-    if (status == ST_OK)
-        status = st_timeline_plan_make(&estimate, run->arena, &plan, run->errors);
-    if (status == ST_OK)
-        status = st_schedule_choose(&own_schedule, run->paths, estimate.job, run->arena, &plan,
-                                    run->errors);
-    if (status == ST_OK)
-        status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_timeline_terms_report(&timeline, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_timeline_free(&timeline);
-    return cli_exit_code(run, status);
-}
-
 static st_status compare_sides(cli_run *run, const char *refine)
 {
     st_estimate a = {0};
@@ -240,8 +202,36 @@ static st_status compare_sides(cli_run *run, const char *refine)
 static int run_compare(cli_run *run)
 {
     const compare_options *options = run->options;
-    if (options->timeline)
-        return compare_timeline(run);
+    if (options->timeline) {
+        /* --timeline: the closed form of one job beside its replay. */
+        st_estimate estimate = {0};
+        st_timeline_plan plan = {0};
+        st_timeline timeline = {0};
+        if (has_two_sides(run))
+            return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
+                                                    "leave B, --set-b and --sheet-b out"));
+        const st_schedule_wish own_schedule = {0};
+        st_request request = cli_request(run);
+        request.sheet = options->sheet_a;
+        st_status timeline_status = cli_paths(run);
+        if (timeline_status == ST_OK)
+            timeline_status =
+                st_estimate_load(run->paths, &request, run->arena, &estimate, run->errors);
+        if (timeline_status == ST_OK)
+            timeline_status = st_timeline_plan_make(&estimate, run->arena, &plan, run->errors);
+        if (timeline_status == ST_OK)
+            timeline_status = st_schedule_choose(&own_schedule, run->paths, estimate.job,
+                                                 run->arena, &plan, run->errors);
+        if (timeline_status == ST_OK)
+            timeline_status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
+        if (timeline_status == ST_OK) {
+            st_result result;
+            st_timeline_terms_report(&timeline, run->arena, &result);
+            cli_show(run, &result);
+        }
+        st_timeline_free(&timeline);
+        return cli_exit_code(run, timeline_status);
+    }
     st_columns *columns = st_arena_alloc(run->arena, 1, sizeof *columns);
     st_status status = columns != NULL ? cli_paths(run) : ST_ERR_MEMORY;
     if (status == ST_OK)

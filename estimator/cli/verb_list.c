@@ -127,8 +127,10 @@ static void fill_folder(const void *context, size_t index, st_node *row)
     st_put_text(row, "doc", folders[index].doc);
 }
 
-static int list_folders(cli_run *run)
+static int run_list(cli_run *run)
 {
+    if (run->argument_count > 0)
+        return cli_list_folder(run, run->arguments[0]);
     size_t *counts = st_arena_alloc(run->arena, FOLDER_COUNT, sizeof *counts);
     const st_path_entry *entries = NULL;
     st_status status = counts != NULL ? cli_paths(run) : ST_ERR_MEMORY;
@@ -148,11 +150,6 @@ static int list_folders(cli_run *run)
         cli_show(run, &result);
     }
     return cli_exit_code(run, status);
-}
-
-static int run_list(cli_run *run)
-{
-    return run->argument_count > 0 ? cli_list_folder(run, run->arguments[0]) : list_folders(run);
 }
 
 const cli_verb cli_verb_list = {

@@ -291,18 +291,6 @@ static void fill_finding(const void *context, size_t index, st_node *row)
     st_put_ink(row, kinds_found[finding->kind].ink);
 }
 
-/* A plugin that fails is reported in full, and the exit code says so. */
-static st_status count_failures(cli_run *run, const st_finding *findings, size_t count)
-{
-    size_t failed = 0;
-    for (size_t i = 0; i < count; i++)
-        failed += findings[i].kind == ST_FINDING_FAIL ? 1 : 0;
-    if (failed == 0)
-        return ST_OK;
-    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "plugin %s fails %zu of %zu checks",
-                   run->arguments[0], failed, count);
-}
-
 static int run_check(cli_run *run)
 {
     st_findings found = {0};
@@ -329,7 +317,17 @@ static int run_check(cli_run *run)
         st_table_show(st_say_table(root, columns, 3, 0), rows, ".result,check,finding");
         st_result_csv(&result, "checks", "check,result,finding");
         cli_show(run, &result);
-        status = count_failures(run, found.items, found.count);
+        /* A plugin that fails is reported in full, and the exit code says so. */
+        const st_finding *failure_findings = found.items;
+        const size_t failure_count = found.count;
+        size_t failed = 0;
+        for (size_t i = 0; i < failure_count; i++)
+            failed += failure_findings[i].kind == ST_FINDING_FAIL ? 1 : 0;
+        if (failed != 0) {
+            status = st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
+                             "plugin %s fails %zu of %zu checks", run->arguments[0], failed,
+                             failure_count);
+        }
     }
     return cli_exit_code(run, status);
 }

@@ -119,20 +119,6 @@ static void show_progress(void *context, uint64_t done, uint64_t rows)
     cli_progress_show(context, done, rows);
 }
 
-/* --map and what it does not go with. */
-static st_status check_map(cli_run *run, const search_options *options, const st_guide *guide)
-{
-    const size_t keys = options->map.count;
-    if (keys == 0)
-        return ST_OK;
-    if (keys != 2)
-        return cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
-    if (options->pareto.count != 0 || options->write != NULL || st_guide_is_given(guide))
-        return cli_wrong_use(run, "--map shows every plan, and nothing beside it",
-                             "leave --pareto, --write, --method and --prune out");
-    return ST_OK;
-}
-
 /* Options that do not go together. */
 static st_status check_options(cli_run *run, const search_options *options, const st_guide *guide)
 {
@@ -169,8 +155,18 @@ static st_status read_request(cli_run *run, st_search_request *request)
         status = cli_explore_guide(run, &request->guide);
     if (status == ST_OK)
         status = check_options(run, options, &request->guide);
-    if (status == ST_OK)
-        status = check_map(run, options, &request->guide);
+    if (status == ST_OK) {
+        /* --map and what it does not go with. */
+        const size_t keys = options->map.count;
+        if (keys != 0) {
+            if (keys != 2)
+                status = cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+            else if (options->pareto.count != 0 || options->write != NULL ||
+                     st_guide_is_given(&request->guide))
+                status = cli_wrong_use(run, "--map shows every plan, and nothing beside it",
+                                       "leave --pareto, --write, --method and --prune out");
+        }
+    }
     request->varies = options->varies.items;
     request->vary_count = options->varies.count;
     request->only = options->only.items;
@@ -189,29 +185,6 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->tie_frac = options->tie_percent / 100;
     request->merges = !st_guide_is_given(&request->guide) && request->tie_frac > 0;
     return status;
-}
-
-/* What a search that found nothing, or was cut short, ends with. */
-static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result,
-                          const st_search_view *view)
-{
-    if (result->interrupted)
-        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "interrupted after %llu of %llu plans" ST_HINT "%s",
-                       (unsigned long long)result->found.done, (unsigned long long)search->rows,
-                       cli_partial_name(run));
-    if (result->found.kept > 0)
-        return ST_OK;
-    const char *miss = view->miss != NULL
-                           ? st_errors_text(run->errors, "the nearest lacks: %s", view->miss)
-                           : NULL;
-    bool partly = search->rows < search->total || result->guided.untried > 0;
-    const char *message =
-        partly ? "no plan that was looked at passes all checks" : "no plan passes all checks";
-    if (search->rows == 0)
-        message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
-    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "%s" ST_HINT "%s", message,
-                   run->common.csv ? miss : "");
 }
 
 /* The plan that --write asks for; where there is none, conclude() says so. */
@@ -250,7 +223,25 @@ static st_status show(cli_run *run, const st_search *search, const st_search_res
                 ? ST_OK
                 : st_search_svg(run->paths, &view, cli_make_file(run, options->svg), run->errors);
     }
-    return status == ST_OK ? conclude(run, search, result, &view) : status;
+    if (status != ST_OK)
+        return status;
+    /* What a search that found nothing, or was cut short, ends with. */
+    if (result->interrupted)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
+                       "interrupted after %llu of %llu plans" ST_HINT "%s",
+                       (unsigned long long)result->found.done, (unsigned long long)search->rows,
+                       cli_partial_name(run));
+    if (result->found.kept > 0)
+        return ST_OK;
+    const char *miss =
+        view.miss != NULL ? st_errors_text(run->errors, "the nearest lacks: %s", view.miss) : NULL;
+    bool partly = search->rows < search->total || result->guided.untried > 0;
+    const char *message =
+        partly ? "no plan that was looked at passes all checks" : "no plan passes all checks";
+    if (search->rows == 0)
+        message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
+    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "%s" ST_HINT "%s", message,
+                   run->common.csv ? miss : "");
 }
 
 /* What one process tells the first one. */
@@ -259,21 +250,6 @@ typedef struct deeds {
     uint64_t threads;
     double seconds;
 } deeds;
-
-static st_status tell_deeds(cli_run *run, const st_processes *processes, const deeds *own)
-{
-    deeds *all = st_arena_alloc(run->arena, (size_t)processes->count, sizeof *all);
-    if (all == NULL)
-        return ST_ERR_MEMORY;
-    all[0] = *own;
-    if (processes->count > 1 && processes->gather(processes->context, own, sizeof *own, all) != 0)
-        return ST_ERR_IO;
-    for (int i = 0; i < processes->count && processes->rank == 0; i++)
-        fprintf(stderr, "process %d of %d: %llu plans in %.3f s, %llu thread%s\n", i + 1,
-                processes->count, (unsigned long long)all[i].plans, all[i].seconds,
-                (unsigned long long)all[i].threads, all[i].threads == 1 ? "" : "s");
-    return ST_OK;
-}
 
 /* With what a file adds, whose errors are reported with their places there. */
 static st_status create(cli_run *run, st_search_request *request, st_search **made)
@@ -335,8 +311,24 @@ static st_status search(cli_run *run, const st_processes *processes)
     status = st_search_run(made, processes, &watch, &result, run->errors);
     cli_progress_end(&progress);
     deeds own = {result.own_done, (uint64_t)result.threads, cli_progress_seconds(&progress)};
-    if (status == ST_OK && options->verbose)
-        status = tell_deeds(run, processes, &own);
+    if (status == ST_OK && options->verbose) {
+        deeds *all = st_arena_alloc(run->arena, (size_t)processes->count, sizeof *all);
+        if (all == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            all[0] = own;
+            if (processes->count > 1 &&
+                processes->gather(processes->context, &own, sizeof own, all) != 0) {
+                status = ST_ERR_IO;
+            } else {
+                for (int i = 0; i < processes->count && processes->rank == 0; i++)
+                    fprintf(stderr, "process %d of %d: %llu plans in %.3f s, %llu thread%s\n",
+                            i + 1, processes->count, (unsigned long long)all[i].plans,
+                            all[i].seconds, (unsigned long long)all[i].threads,
+                            all[i].threads == 1 ? "" : "s");
+            }
+        }
+    }
     return status == ST_OK ? show(run, made, &result) : status;
 }
 

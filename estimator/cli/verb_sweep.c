@@ -94,17 +94,6 @@ static st_status take_rows(void *context, const st_space_worker *worker, uint64_
                                   : ST_OK;
 }
 
-static st_status write_plot(cli_explorer *explorer)
-{
-    st_buffer picture = {0};
-    st_plot_write(explorer->plot, &picture);
-    st_status status = picture.failed
-                           ? ST_ERR_MEMORY
-                           : cli_stream_write(&explorer->stream, picture.data, picture.length);
-    st_buffer_free(&picture);
-    return status;
-}
-
 /* What was rejected, on standard error; nothing fits where all was. */
 static st_status tell(cli_run *run, const st_space *space, const st_sweep_result *result)
 {
@@ -142,8 +131,14 @@ static st_status finish_table(cli_run *run, cli_explorer *explorer, const st_spa
 {
     bool picture = ((const sweep_options *)run->options)->plot != NULL;
     bool whole = !result->interrupted;
-    if (status == ST_OK && picture && whole)
-        status = write_plot(explorer);
+    if (status == ST_OK && picture && whole) {
+        st_buffer plot_picture = {0};
+        st_plot_write(explorer->plot, &plot_picture);
+        status = plot_picture.failed
+                     ? ST_ERR_MEMORY
+                     : cli_stream_write(&explorer->stream, plot_picture.data, plot_picture.length);
+        st_buffer_free(&plot_picture);
+    }
     if (status == ST_OK && !picture && !whole) {
         st_buffer text = {0};
         cli_say_partial(run, result->done, space->rows, &text);
@@ -231,18 +226,6 @@ static st_status show_map(cli_run *run, const st_space *space)
                : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no row passes all checks");
 }
 
-static st_status check_map(cli_run *run)
-{
-    const sweep_options *options = run->options;
-    if (options->map.count == 0)
-        return options->svg == NULL ? ST_OK : cli_wrong_use(run, "--svg draws a --map", NULL);
-    if (options->map.count != 2)
-        return cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
-    if (options->plot != NULL || options->xlsx != NULL || options->zip)
-        return cli_wrong_use(run, "--map shows one thing", "leave --plot, --xlsx and --zip out");
-    return ST_OK;
-}
-
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
     const sweep_options *options = run->options;
@@ -256,7 +239,13 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
                                 .over_count = options->overs.count,
                                 .zip = options->zip,
                                 .once = true};
-    st_status status = check_map(run);
+    st_status status = ST_OK;
+    if (options->map.count == 0)
+        status = options->svg == NULL ? ST_OK : cli_wrong_use(run, "--svg draws a --map", NULL);
+    else if (options->map.count != 2)
+        status = cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+    else if (options->plot != NULL || options->xlsx != NULL || options->zip)
+        status = cli_wrong_use(run, "--map shows one thing", "leave --plot, --xlsx and --zip out");
     if (status == ST_OK)
         status = cli_explore_request(run, &request);
     if (status == ST_OK)

@@ -109,27 +109,6 @@ static bool varies(const timeline_options *options)
     return options->slow.count > 0 || options->jitter != NULL || options->samples > 0;
 }
 
-static st_status check_options(cli_run *run)
-{
-    const timeline_options *options = run->options;
-    const char *other = options->memory               ? "--memory"
-                        : options->nic                ? "--nic"
-                        : options->ranks == RANKS_ALL ? "--ranks all"
-                        : options->svg != NULL        ? "--svg"
-                        : options->perfetto != NULL   ? "--perfetto"
-                                                      : NULL;
-    if (options->bins > 0 && !options->nic)
-        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins is for --nic");
-    if (options->nic && options->memory)
-        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                       "--memory and --nic each show one thing" ST_EXPECTED "one of them");
-    if (varies(options) && other != NULL)
-        return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = other},
-                       "shows one step of ranks that are alike" ST_EXPECTED
-                       "no --slow, --jitter or --samples beside it");
-    return ST_OK;
-}
-
 static st_status lay_out(cli_run *run, timeline_made *made)
 {
     const timeline_options *options = run->options;
@@ -141,7 +120,23 @@ static st_status lay_out(cli_run *run, timeline_made *made)
                                    .layers = options->detail != 0,
                                    .jitter = options->jitter,
                                    .strategy = options->strategy};
-    st_status status = check_options(run);
+    st_status status = ST_OK;
+    const char *other = options->memory               ? "--memory"
+                        : options->nic                ? "--nic"
+                        : options->ranks == RANKS_ALL ? "--ranks all"
+                        : options->svg != NULL        ? "--svg"
+                        : options->perfetto != NULL   ? "--perfetto"
+                                                      : NULL;
+    if (options->bins > 0 && !options->nic) {
+        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins is for --nic");
+    } else if (options->nic && options->memory) {
+        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                         "--memory and --nic each show one thing" ST_EXPECTED "one of them");
+    } else if (varies(options) && other != NULL) {
+        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = other},
+                         "shows one step of ranks that are alike" ST_EXPECTED
+                         "no --slow, --jitter or --samples beside it");
+    }
     if (status == ST_OK)
         status = cli_paths(run);
     request.paths = run->paths;
@@ -153,33 +148,29 @@ static st_status lay_out(cli_run *run, timeline_made *made)
     return status;
 }
 
-/* What is asked for beside the step itself. */
-static st_status look_closer(cli_run *run, timeline_made *made)
-{
-    const timeline_options *options = run->options;
-    const st_variance_wish wish = {.slow = options->slow.items,
-                                   .slow_count = options->slow.count,
-                                   .samples = options->samples > 0 ? options->samples : 1000,
-                                   .seed = options->seed > 0 ? options->seed : 1};
-    if (options->memory)
-        return st_timeline_memory_make(&made->estimate, &made->timeline, run->arena, &made->memory,
-                                       run->errors);
-    if (options->nic)
-        return st_nic_usage_make(&made->estimate, &made->timeline,
-                                 options->bins > 0 ? options->bins : BINS, run->arena, &made->nic,
-                                 run->errors);
-    return varies(options) ? st_variance_make(&made->estimate, &made->timeline, &wish, run->arena,
-                                              &made->variance, run->errors)
-                           : ST_OK;
-}
-
 static int run_timeline(cli_run *run)
 {
     timeline_made made = {0};
     const timeline_options *options = run->options;
     st_status status = lay_out(run, &made);
-    if (status == ST_OK)
-        status = look_closer(run, &made);
+    if (status == ST_OK) {
+        /* What is asked for beside the step itself. */
+        const st_variance_wish wish = {.slow = options->slow.items,
+                                       .slow_count = options->slow.count,
+                                       .samples = options->samples > 0 ? options->samples : 1000,
+                                       .seed = options->seed > 0 ? options->seed : 1};
+        if (options->memory)
+            status = st_timeline_memory_make(&made.estimate, &made.timeline, run->arena,
+                                             &made.memory, run->errors);
+        else if (options->nic)
+            status = st_nic_usage_make(&made.estimate, &made.timeline,
+                                       options->bins > 0 ? options->bins : BINS, run->arena,
+                                       &made.nic, run->errors);
+        else
+            status = varies(options) ? st_variance_make(&made.estimate, &made.timeline, &wish,
+                                                        run->arena, &made.variance, run->errors)
+                                     : ST_OK;
+    }
     if (status == ST_OK)
         status = write_files(run, &made);
     if (status == ST_OK) {

@@ -58,20 +58,6 @@ static st_group wanted_group(const cli_run *run)
     return name == NULL ? ST_GROUPS : group;
 }
 
-static void show(cli_run *run, const st_traffic_report *report, const st_messages *messages)
-{
-    const traffic_options *options = run->options;
-    st_result result;
-    if (run->common.csv && !options->messages) {
-        st_traffic_flows_csv(report, &run->result);
-        return;
-    }
-    st_traffic_result(report, run->arena, &result);
-    if (options->messages)
-        st_messages_result(messages, &result);
-    cli_show(run, &result);
-}
-
 static int run_traffic(cli_run *run)
 {
     const traffic_options *options = run->options;
@@ -91,8 +77,17 @@ static int run_traffic(cli_run *run)
     if (status == ST_OK && options->svg != NULL)
         status = st_traffic_report_svg(&report, options->linear, run->arena,
                                        cli_make_file(run, options->svg), run->errors);
-    if (status == ST_OK)
-        show(run, &report, &messages);
+    if (status == ST_OK) {
+        st_result result;
+        if (run->common.csv && !options->messages) {
+            st_traffic_flows_csv(&report, &run->result);
+        } else {
+            st_traffic_result(&report, run->arena, &result);
+            if (options->messages)
+                st_messages_result(&messages, &result);
+            cli_show(run, &result);
+        }
+    }
     return cli_exit_code(run, status);
 }
 

@@ -41,17 +41,6 @@ st_status cli_unknown_verb(cli_run *run, const char *name)
     return cli_wrong_use(run, st_errors_text(run->errors, "unknown verb '%s'", name), remedy);
 }
 
-/* Slips of --help and --version, and the letters that other programs have for them. */
-static const char *meant_option(const char *word)
-{
-    static const char *const names[] = {"--help", "--version"};
-    if (strcmp(word, "-V") == 0 || strcmp(word, "-v") == 0)
-        return "--version";
-    if (strcmp(word, "-?") == 0 || strcmp(word, "-H") == 0)
-        return "--help";
-    return word[1] == '-' ? st_nearest(word, names, ST_COUNT(names)) : NULL;
-}
-
 /* Takes one or two words as the verb; run->verb stays NULL before --help and --version. */
 static st_status take_verb(cli_run *run, word_list *list)
 {
@@ -59,7 +48,15 @@ static st_status take_verb(cli_run *run, word_list *list)
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "--version") == 0)
         return ST_OK;
     if (first[0] == '-') {
-        const char *meant = meant_option(first);
+        /* Slips of --help and --version, and the letters that other programs have for them. */
+        const char *meant;
+        static const char *const names[] = {"--help", "--version"};
+        if (strcmp(first, "-V") == 0 || strcmp(first, "-v") == 0)
+            meant = "--version";
+        else if (strcmp(first, "-?") == 0 || strcmp(first, "-H") == 0)
+            meant = "--help";
+        else
+            meant = first[1] == '-' ? st_nearest(first, names, ST_COUNT(names)) : NULL;
         if (meant != NULL)
             return cli_wrong_use(run, st_errors_text(run->errors, "unknown option '%s'", first),
                                  meant);
@@ -207,26 +204,6 @@ size_t cli_most_arguments(const cli_verb *verb)
     return strstr(verb->arguments, "...") != NULL ? SIZE_MAX : count_words(verb->arguments, false);
 }
 
-static st_status check_arguments(cli_run *run)
-{
-    const cli_verb *verb = run->verb;
-    const size_t most = cli_most_arguments(verb);
-    if (run->argument_count < count_words(verb->arguments, true))
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
-            st_errors_text(run->errors, "see 'steptime help %s'", verb->name));
-    if (run->argument_count > most)
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[most]),
-            st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
-    if (run->common.json && run->common.csv)
-        return cli_wrong_use(run, "--json and --csv exclude each other", NULL);
-    if (run->argument_count == 0)
-        return ST_OK;
-    return cli_check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
-                            verb->choices, run->arguments[0], NULL);
-}
-
 st_status cli_parse(cli_run *run, size_t count, const char *const *words)
 {
     word_list list = {words, count, 0};
@@ -251,5 +228,20 @@ st_status cli_parse(cli_run *run, size_t count, const char *const *words)
     }
     if (status != ST_OK || run->common.help || run->common.version)
         return status;
-    return check_arguments(run);
+    const cli_verb *verb = run->verb;
+    const size_t most = cli_most_arguments(verb);
+    if (run->argument_count < count_words(verb->arguments, true))
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
+            st_errors_text(run->errors, "see 'steptime help %s'", verb->name));
+    if (run->argument_count > most)
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[most]),
+            st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
+    if (run->common.json && run->common.csv)
+        return cli_wrong_use(run, "--json and --csv exclude each other", NULL);
+    if (run->argument_count == 0)
+        return ST_OK;
+    return cli_check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
+                            verb->choices, run->arguments[0], NULL);
 }

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static void write_field(const char *text, st_buffer *buffer)
-{
-    for (const char *next = text; *next != '\0'; next++) {
-        if (strchr("|<>*_", *next) != NULL)
-            st_buffer_text(buffer, "\\");
-        st_buffer_append(buffer, next, 1);
-    }
-}
-
 /* A bar inside code splits a table's row unless it is escaped. */
 static void write_code(const char *text, st_buffer *buffer)
 {
@@ -23,21 +14,6 @@ static void write_code(const char *text, st_buffer *buffer)
         st_buffer_append(buffer, next, 1);
     }
     st_buffer_text(buffer, "`");
-}
-
-static void write_option(const cli_option *option, st_buffer *buffer)
-{
-    st_buffer name = {0};
-    st_buffer meaning = {0};
-    cli_write_option(option, &name);
-    cli_write_meaning(option, &meaning);
-    st_buffer_text(buffer, "| ");
-    write_code(name.data != NULL ? name.data : option->name, buffer);
-    st_buffer_text(buffer, " | ");
-    write_field(st_buffer_read(&meaning), buffer);
-    st_buffer_text(buffer, " |\n");
-    st_buffer_end(&name, &buffer->failed);
-    st_buffer_end(&meaning, &buffer->failed);
 }
 
 void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
@@ -56,8 +32,24 @@ void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
     if (verb->options[0].name == NULL)
         return;
     st_buffer_text(buffer, "\n| option | meaning |\n| --- | --- |\n");
-    for (const cli_option *option = verb->options; option->name != NULL; option++)
-        write_option(option, buffer);
+    for (const cli_option *option = verb->options; option->name != NULL; option++) {
+        st_buffer name = {0};
+        st_buffer meaning = {0};
+        cli_write_option(option, &name);
+        cli_write_meaning(option, &meaning);
+        st_buffer_text(buffer, "| ");
+        write_code(name.data != NULL ? name.data : option->name, buffer);
+        st_buffer_text(buffer, " | ");
+        const char *text = st_buffer_read(&meaning);
+        for (const char *next = text; *next != '\0'; next++) {
+            if (strchr("|<>*_", *next) != NULL)
+                st_buffer_text(buffer, "\\");
+            st_buffer_append(buffer, next, 1);
+        }
+        st_buffer_text(buffer, " |\n");
+        st_buffer_end(&name, &buffer->failed);
+        st_buffer_end(&meaning, &buffer->failed);
+    }
 }
 
 void cli_write_commands(st_buffer *buffer)

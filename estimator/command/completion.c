@@ -60,22 +60,6 @@ static bool join_words(completer *self, const char *const *given, size_t count)
     return self->words != NULL;
 }
 
-static void find_verb(completer *self)
-{
-    if (self->count < 2)
-        return;
-    self->verb = cli_find_verb(self->words[0]);
-    self->verb_words = 1;
-    if (self->count < 3)
-        return;
-    const char *name = st_arena_printf(self->run->arena, "%s %s", self->words[0], self->words[1]);
-    const cli_verb *longer = name != NULL ? cli_find_verb(name) : NULL;
-    if (longer != NULL) {
-        self->verb = longer;
-        self->verb_words = 2;
-    }
-}
-
 static const cli_option *option_of(const completer *self, const char *word)
 {
     size_t length = strcspn(word, "=");
@@ -124,16 +108,6 @@ static void offer(completer *self, const char *word, const char *meaning)
     if (meaning[0] != '\0')
         st_buffer_printf(result, "\t%.*s", (int)strcspn(meaning, "\n"), meaning);
     st_buffer_text(result, "\n");
-}
-
-static void offer_choices(completer *self, const char *choices)
-{
-    for (const char *next = choices; next != NULL && *next != '\0';) {
-        size_t length = strcspn(next, " ");
-        const char *word = st_arena_copy(self->run->arena, next, length);
-        offer(self, word != NULL ? word : "", "");
-        next += length + (next[length] == ' ' ? 1 : 0);
-    }
 }
 
 /* The first words of the verbs, or the second ones of those that begin with `group`. */
@@ -208,14 +182,6 @@ static void offer_keys(completer *self)
         st_buffer_text(&self->run->result, ":nospace\n");
 }
 
-static void offer_options(completer *self)
-{
-    const cli_option *option = self->verb->options;
-    offer(self, "--help", cli_help_option.doc);
-    for (; option->name != NULL; option++)
-        offer(self, st_errors_text(self->run->errors, "--%s", option->name), option->doc);
-}
-
 /* A name on the search path, or a file of one's own. */
 static void offer_named(completer *self, st_folder folder)
 {
@@ -255,36 +221,33 @@ static void offer_word(completer *self, cli_word word, const char *choices)
         st_buffer_text(&self->run->result, word == CLI_WORD_FILE ? ":files\n" : ":folders\n");
         return;
     case CLI_WORD_CHOICE:
-        offer_choices(self, choices);
+        for (const char *next = choices; next != NULL && *next != '\0';) {
+            size_t length = strcspn(next, " ");
+            const char *choice_word = st_arena_copy(self->run->arena, next, length);
+            offer(self, choice_word != NULL ? choice_word : "", "");
+            next += length + (next[length] == ' ' ? 1 : 0);
+        }
         return;
     case CLI_WORD_NONE:
         return;
     }
 }
 
-static void offer_argument(completer *self)
-{
-    const cli_verb *verb = self->verb;
-    if (self->place > 0 && self->place >= cli_most_arguments(verb))
-        return;
-    offer_word(self, verb->words[self->place > 0 ? 1 : 0], self->place > 0 ? NULL : verb->choices);
-}
-
-/* The tool of the verb knows its options; it gets the same words. */
-static void ask_tool(completer *self)
-{
-    const char **words = st_arena_alloc(self->run->arena, self->given_count + 1, sizeof *words);
-    if (words == NULL)
-        return;
-    words[0] = "words";
-    for (size_t i = 0; i < self->given_count; i++)
-        words[i + 1] = self->given[i];
-    (void)cli_tool_page(self->verb->tool, self->given_count + 1, words, &self->run->result);
-}
-
 static void answer(completer *self, bool joined)
 {
-    find_verb(self);
+    if (self->count >= 2) {
+        self->verb = cli_find_verb(self->words[0]);
+        self->verb_words = 1;
+        if (self->count >= 3) {
+            const char *name =
+                st_arena_printf(self->run->arena, "%s %s", self->words[0], self->words[1]);
+            const cli_verb *longer = name != NULL ? cli_find_verb(name) : NULL;
+            if (longer != NULL) {
+                self->verb = longer;
+                self->verb_words = 2;
+            }
+        }
+    }
     self->word = self->words[self->count - 1];
     self->before = "";
     if (self->count == 1) {
@@ -298,16 +261,31 @@ static void answer(completer *self, bool joined)
     if (self->verb == NULL)
         return;
     if (self->verb->tool != NULL) {
-        ask_tool(self);
+        /* The tool of the verb knows its options; it gets the same words. */
+        const char **words = st_arena_alloc(self->run->arena, self->given_count + 1, sizeof *words);
+        if (words != NULL) {
+            words[0] = "words";
+            for (size_t i = 0; i < self->given_count; i++)
+                words[i + 1] = self->given[i];
+            (void)cli_tool_page(self->verb->tool, self->given_count + 1, words, &self->run->result);
+        }
         return;
     }
     walk(self, joined);
-    if (self->option != NULL)
+    if (self->option != NULL) {
         offer_word(self, self->option->word, self->option->choices);
-    else if (self->word[0] == '-')
-        offer_options(self);
-    else
-        offer_argument(self);
+    } else if (self->word[0] == '-') {
+        const cli_option *option = self->verb->options;
+        offer(self, "--help", cli_help_option.doc);
+        for (; option->name != NULL; option++)
+            offer(self, st_errors_text(self->run->errors, "--%s", option->name), option->doc);
+    } else {
+        const cli_verb *verb = self->verb;
+        if (self->place > 0 && self->place >= cli_most_arguments(verb))
+            return;
+        offer_word(self, verb->words[self->place > 0 ? 1 : 0],
+                   self->place > 0 ? NULL : verb->choices);
+    }
 }
 
 void cli_complete(cli_run *run, const char *const *words, size_t count)

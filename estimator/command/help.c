@@ -14,13 +14,6 @@ static const char overview_start[] =
     "Usage: steptime VERB [ARGUMENT...] [OPTION...]\n"
     "\n";
 
-static void write_examples(const cli_example *examples, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "Examples:\n");
-    for (const cli_example *example = examples; example->command != NULL; example++)
-        st_buffer_printf(buffer, "  %s\n      %s\n", example->command, example->doc);
-}
-
 /* Lines of at most 80 characters behind `indent` blanks, of which `column` are written already. */
 static void write_filled(const char *text, size_t column, size_t indent, st_buffer *buffer)
 {
@@ -28,21 +21,6 @@ static void write_filled(const char *text, size_t column, size_t indent, st_buff
     st_buffer_printf(buffer, "%*s", (int)(indent - column), "");
     st_paint_wrapped(&page, text, indent, indent, buffer);
     st_buffer_text(buffer, "\n");
-}
-
-static void write_paragraphs(const char *text, st_buffer *buffer)
-{
-    while (*text != '\0') {
-        const char *end = strstr(text, "\n\n");
-        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        st_buffer paragraph = {0};
-        st_buffer_append(&paragraph, text, length);
-        write_filled(st_buffer_read(&paragraph), 0, 0, buffer);
-        st_buffer_end(&paragraph, &buffer->failed);
-        text += length + (end != NULL ? 2 : 0);
-        if (end != NULL)
-            st_buffer_text(buffer, "\n");
-    }
 }
 
 void cli_write_option(const cli_option *option, st_buffer *buffer)
@@ -88,11 +66,25 @@ static void write_option_help(const cli_option *option, st_buffer *buffer)
 void cli_write_help(const cli_verb *verb, st_buffer *buffer)
 {
     st_buffer_printf(buffer, "steptime %s: %s\n\n", verb->name, verb->summary);
-    write_examples(verb->examples, buffer);
+    const cli_example *examples = verb->examples;
+    st_buffer_text(buffer, "Examples:\n");
+    for (const cli_example *example = examples; example->command != NULL; example++)
+        st_buffer_printf(buffer, "  %s\n      %s\n", example->command, example->doc);
     st_buffer_text(buffer, "\nUsage: ");
     cli_write_usage(verb, buffer);
     st_buffer_text(buffer, "\n\n");
-    write_paragraphs(verb->doc, buffer);
+    const char *text = verb->doc;
+    while (*text != '\0') {
+        const char *end = strstr(text, "\n\n");
+        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+        st_buffer paragraph = {0};
+        st_buffer_append(&paragraph, text, length);
+        write_filled(st_buffer_read(&paragraph), 0, 0, buffer);
+        st_buffer_end(&paragraph, &buffer->failed);
+        text += length + (end != NULL ? 2 : 0);
+        if (end != NULL)
+            st_buffer_text(buffer, "\n");
+    }
     st_buffer_text(buffer, "\nOptions:\n");
     for (const cli_option *option = verb->options; option->name != NULL; option++)
         write_option_help(option, buffer);
@@ -178,34 +170,6 @@ static void write_names(const cli_verb *const *verbs, size_t count, st_buffer *b
     st_buffer_end(&names, &buffer->failed);
 }
 
-/* The first group in full, the others on few lines, so that all fit on one screen. */
-static void write_groups(st_buffer *buffer)
-{
-    size_t count = 0;
-    size_t listed = 0;
-    const cli_verb *const *verbs = cli_verbs(&count);
-    const cli_verb **shown = calloc(count + 1, sizeof *shown);
-    if (shown == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (cli_summary(verbs[i]) != NULL)
-            shown[listed++] = verbs[i];
-    for (size_t i = 0, end; i < listed; i = end) {
-        const char *title = cli_group_of(shown[i]);
-        for (end = i + 1; end < listed && strcmp(cli_group_of(shown[end]), title) == 0;)
-            end++;
-        if (i == 0) {
-            st_buffer_printf(buffer, "%s:\n", title[0] != '\0' ? title : "Verbs");
-            write_lines(shown, end, buffer);
-        } else {
-            write_names(shown + i, end - i, buffer);
-        }
-    }
-    free(shown);
-}
-
 static void write_own_verbs(st_buffer *buffer)
 {
     static const char title[] = "Your own:";
@@ -225,7 +189,30 @@ static void write_own_verbs(st_buffer *buffer)
 void cli_write_overview(st_buffer *buffer)
 {
     st_buffer_text(buffer, overview_start);
-    write_groups(buffer);
+    /* The first group in full, the others on few lines, so that all fit on one screen. */
+    size_t count = 0;
+    size_t listed = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    const cli_verb **shown = calloc(count + 1, sizeof *shown);
+    if (shown == NULL) {
+        buffer->failed = true;
+    } else {
+        for (size_t i = 0; i < count; i++)
+            if (cli_summary(verbs[i]) != NULL)
+                shown[listed++] = verbs[i];
+        for (size_t i = 0, end; i < listed; i = end) {
+            const char *title = cli_group_of(shown[i]);
+            for (end = i + 1; end < listed && strcmp(cli_group_of(shown[end]), title) == 0;)
+                end++;
+            if (i == 0) {
+                st_buffer_printf(buffer, "%s:\n", title[0] != '\0' ? title : "Verbs");
+                write_lines(shown, end, buffer);
+            } else {
+                write_names(shown + i, end - i, buffer);
+            }
+        }
+        free(shown);
+    }
     write_own_verbs(buffer);
     st_buffer_text(buffer, "'steptime help VERB' shows a verb's examples and options.\n"
                            "Exit codes: 0 done, 1 failed, 2 wrong use, 3 a check of the sheet "

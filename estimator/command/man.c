@@ -24,21 +24,13 @@ static const char *escape_of(char c)
     }
 }
 
-static void append_word(const char *word, size_t length, st_buffer *buffer)
+/* A request with its text, or with "" running text. */
+static void write_line(const char *request, const char *text, st_buffer *buffer)
 {
-    for (size_t i = 0; i < length; i++) {
-        const char *escape = escape_of(word[i]);
-        if (escape != NULL)
-            st_buffer_text(buffer, escape);
-        else
-            st_buffer_append(buffer, &word[i], 1);
-    }
-}
-
-/* Running text in lines that end at a sentence's end or before they are long; none of them can
- * become a request, and hyphens stay what they are. */
-static void write_text(const char *text, bool filled, st_buffer *buffer)
-{
+    st_buffer_text(buffer, request);
+    /* Running text in lines that end at a sentence's end or before they are long; none of them
+     * can become a request, and hyphens stay what they are. */
+    const bool filled = request[0] == '\0';
     size_t line_start = buffer->length;
     bool sentence_ends = false;
     for (const char *word = text; *word != '\0';) {
@@ -51,43 +43,17 @@ static void write_text(const char *text, bool filled, st_buffer *buffer)
             line_start = buffer->length;
         if (buffer->length == line_start && (word[0] == '.' || word[0] == '\''))
             st_buffer_text(buffer, "\\&");
-        append_word(word, length, buffer);
+        for (size_t i = 0; i < length; i++) {
+            const char *escape = escape_of(word[i]);
+            if (escape != NULL)
+                st_buffer_text(buffer, escape);
+            else
+                st_buffer_append(buffer, &word[i], 1);
+        }
         sentence_ends = length > 0 && word[length - 1] == '.';
         word += length + (word[length] != '\0' ? 1 : 0);
     }
-}
-
-/* A request with its text, or with "" running text. */
-static void write_line(const char *request, const char *text, st_buffer *buffer)
-{
-    st_buffer_text(buffer, request);
-    write_text(text, request[0] == '\0', buffer);
     st_buffer_text(buffer, "\n");
-}
-
-static void write_paragraphs(const char *text, st_buffer *buffer)
-{
-    for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
-        st_buffer paragraph = {0};
-        st_buffer_append(&paragraph, text, (size_t)(end - text));
-        write_line("", st_buffer_read(&paragraph), buffer);
-        st_buffer_text(buffer, ".PP\n");
-        st_buffer_end(&paragraph, &buffer->failed);
-    }
-    write_line("", text, buffer);
-}
-
-static void write_option(const cli_option *option, st_buffer *buffer)
-{
-    st_buffer name = {0};
-    st_buffer meaning = {0};
-    cli_write_option(option, &name);
-    cli_write_meaning(option, &meaning);
-    st_buffer_text(buffer, ".TP\n");
-    write_line(".B ", name.data != NULL ? name.data : option->name, buffer);
-    write_line("", st_buffer_read(&meaning), buffer);
-    st_buffer_end(&name, &buffer->failed);
-    st_buffer_end(&meaning, &buffer->failed);
 }
 
 void cli_write_man_verb(const cli_verb *verb, st_buffer *buffer)
@@ -99,9 +65,26 @@ void cli_write_man_verb(const cli_verb *verb, st_buffer *buffer)
     }
     cli_write_usage(verb, &usage);
     write_line(".SS ", usage.data != NULL ? usage.data : verb->name, buffer);
-    write_paragraphs(verb->doc, buffer);
-    for (const cli_option *option = verb->options; option->name != NULL; option++)
-        write_option(option, buffer);
+    const char *text = verb->doc;
+    for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
+        st_buffer paragraph = {0};
+        st_buffer_append(&paragraph, text, (size_t)(end - text));
+        write_line("", st_buffer_read(&paragraph), buffer);
+        st_buffer_text(buffer, ".PP\n");
+        st_buffer_end(&paragraph, &buffer->failed);
+    }
+    write_line("", text, buffer);
+    for (const cli_option *option = verb->options; option->name != NULL; option++) {
+        st_buffer name = {0};
+        st_buffer meaning = {0};
+        cli_write_option(option, &name);
+        cli_write_meaning(option, &meaning);
+        st_buffer_text(buffer, ".TP\n");
+        write_line(".B ", name.data != NULL ? name.data : option->name, buffer);
+        write_line("", st_buffer_read(&meaning), buffer);
+        st_buffer_end(&name, &buffer->failed);
+        st_buffer_end(&meaning, &buffer->failed);
+    }
     st_buffer_end(&usage, &buffer->failed);
 }
 

@@ -94,35 +94,6 @@ static const char *count_range(cli_run *run, const cli_option *option, bool is_h
                           (unsigned long long)option->least, (unsigned long long)option->most);
 }
 
-static st_status take_count(cli_run *run, const cli_option *option, const char *text,
-                            uint64_t *count)
-{
-    uint64_t value = 0;
-    size_t digits = strspn(text, "0123456789");
-    for (size_t i = 0; i < digits; i++)
-        value = value > CLI_MOST_DIGITS ? UINT64_MAX : 10 * value + (uint64_t)(text[i] - '0');
-    bool is_whole = digits > 0 && text[digits] == '\0';
-    if (!is_whole || value < option->least || value > option->most)
-        return refuse(run, option, text,
-                      count_range(run, option, is_whole && value > option->most));
-    *count = value;
-    return ST_OK;
-}
-
-static st_status take_number(cli_run *run, const cli_option *option, const char *text,
-                             double *number)
-{
-    const st_unit one = st_unit_one();
-    double value = 0;
-    st_status status =
-        option->pure ? st_quantity_parse(text, strlen(text), &one, (st_place){0}, &value, NULL)
-                     : st_number_parse(text, strlen(text), (st_place){0}, &value, NULL);
-    if (status != ST_OK || !(value >= option->low && value <= option->high))
-        return refuse(run, option, text, option->range);
-    *number = value;
-    return ST_OK;
-}
-
 st_status cli_add_text(cli_run *run, cli_texts *texts, const char *text)
 {
     return ST_APPEND(run->arena, texts->items, texts->count, text) ? ST_OK
@@ -174,10 +145,34 @@ static st_status store(cli_run *run, const cli_option *option, const char *value
         return cli_check_choice(run, what, option->choices, value, NULL);
     case CLI_IS_CHOICE:
         return cli_check_choice(run, what, option->choices, value, member);
-    case CLI_IS_COUNT:
-        return take_count(run, option, value, member);
-    case CLI_IS_NUMBER:
-        return take_number(run, option, value, member);
+    case CLI_IS_COUNT: {
+        uint64_t *count = member;
+        uint64_t count_value = 0;
+        size_t digits = strspn(value, "0123456789");
+        for (size_t i = 0; i < digits; i++)
+            count_value = count_value > CLI_MOST_DIGITS
+                              ? UINT64_MAX
+                              : 10 * count_value + (uint64_t)(value[i] - '0');
+        bool is_whole = digits > 0 && value[digits] == '\0';
+        if (!is_whole || count_value < option->least || count_value > option->most)
+            return refuse(run, option, value,
+                          count_range(run, option, is_whole && count_value > option->most));
+        *count = count_value;
+        return ST_OK;
+    }
+    case CLI_IS_NUMBER: {
+        double *number = member;
+        const st_unit one = st_unit_one();
+        double number_value = 0;
+        st_status status =
+            option->pure
+                ? st_quantity_parse(value, strlen(value), &one, (st_place){0}, &number_value, NULL)
+                : st_number_parse(value, strlen(value), (st_place){0}, &number_value, NULL);
+        if (status != ST_OK || !(number_value >= option->low && number_value <= option->high))
+            return refuse(run, option, value, option->range);
+        *number = number_value;
+        return ST_OK;
+    }
     case CLI_IS_TEXTS:
         return cli_add_text(run, member, value);
     case CLI_IS_NAMES:
@@ -208,22 +203,21 @@ static bool sets_key_of(const cli_option *option, const cli_option *set, const c
            text[length] == '=';
 }
 
-/* An option that stands for a key, and --set of that key: one would win silently. */
-static const cli_option *find_rival(const cli_run *run, const cli_option *option, const char *value)
-{
-    for (size_t i = 0; value != NULL && i < run->given_count; i++) {
-        const cli_given *given = &run->given[i];
-        if (given->value != NULL && sets_key_of(option, given->option, given->value))
-            return option;
-        if (sets_key_of(given->option, option, value))
-            return given->option;
-    }
-    return NULL;
-}
-
 st_status cli_option_take(cli_run *run, const cli_option *option, const char *value)
 {
-    const cli_option *rival = find_rival(run, option, value);
+    /* An option that stands for a key, and --set of that key: one would win silently. */
+    const cli_option *rival = NULL;
+    for (size_t i = 0; value != NULL && i < run->given_count; i++) {
+        const cli_given *given = &run->given[i];
+        if (given->value != NULL && sets_key_of(option, given->option, given->value)) {
+            rival = option;
+            break;
+        }
+        if (sets_key_of(given->option, option, value)) {
+            rival = given->option;
+            break;
+        }
+    }
     if (rival != NULL)
         return cli_wrong_use(run,
                              st_errors_text(run->errors, "--%s and --set %s=... are both given",

@@ -68,21 +68,6 @@ void cli_show(cli_run *run, st_result *result)
     st_result_write(result, form, &paint, &run->result);
 }
 
-/* What was known when the user lost patience does not take the place of what was whole. */
-static st_status write_partial(cli_run *run, const char *file)
-{
-    st_output *output = NULL;
-    const char *name = NULL;
-    st_status status = st_output_open(file, &output, run->errors);
-    if (status != ST_OK)
-        return status;
-    status = st_output_append(output, run->result.data, run->result.length, run->errors);
-    if (status == ST_OK)
-        return st_output_commit_partial(output, &name, run->arena, run->errors);
-    st_output_discard(output);
-    return status;
-}
-
 st_buffer *cli_make_file(cli_run *run, const char *path)
 {
     cli_file *file = st_arena_alloc(run->arena, 1, sizeof *file);
@@ -122,9 +107,19 @@ static st_status write_text(cli_run *run)
         return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s",
                        reason);
     }
-    return run->interrupted
-               ? write_partial(run, file)
-               : st_output_write(file, run->result.data, run->result.length, run->errors);
+    if (!run->interrupted)
+        return st_output_write(file, run->result.data, run->result.length, run->errors);
+    /* What was known when the user lost patience does not take the place of what was whole. */
+    st_output *output = NULL;
+    const char *name = NULL;
+    st_status status = st_output_open(file, &output, run->errors);
+    if (status != ST_OK)
+        return status;
+    status = st_output_append(output, run->result.data, run->result.length, run->errors);
+    if (status == ST_OK)
+        return st_output_commit_partial(output, &name, run->arena, run->errors);
+    st_output_discard(output);
+    return status;
 }
 
 int cli_write_result(cli_run *run, int code)

@@ -7,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Help and version are wanted whatever else the command line has. */
-static int run_verb(cli_run *run)
-{
-    if (run->common.version) {
-        st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
-        return CLI_DONE;
-    }
-    if (run->common.help) {
-        cli_learn_tools(run);
-        if (run->verb != NULL)
-            cli_write_help(run->verb, &run->result);
-        else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
-            cli_write_overview(&run->result);
-        return CLI_DONE;
-    }
-    return run->verb->run(run);
-}
-
 static int run_words(cli_run *run, size_t count, const char *const *words)
 {
     if (count == 0) {
@@ -41,16 +23,20 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
         status = cli_check_results(run);
     if (status != ST_OK)
         return cli_exit_code(run, status);
-    return cli_write_result(run, run_verb(run));
-}
-
-static void write_messages(const cli_run *run)
-{
-    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++)
-        if (st_errors_at(run->errors, i)->severity != ST_SEVERITY_WARNING)
-            st_error_write(st_errors_at(run->errors, i), stderr);
-    if (!run->common.quiet)
-        st_errors_write(run->errors, stderr);
+    /* Help and version are wanted whatever else the command line has. */
+    int verb = CLI_DONE;
+    if (run->common.version) {
+        st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
+    } else if (run->common.help) {
+        cli_learn_tools(run);
+        if (run->verb != NULL)
+            cli_write_help(run->verb, &run->result);
+        else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
+            cli_write_overview(&run->result);
+    } else {
+        verb = run->verb->run(run);
+    }
+    return cli_write_result(run, verb);
 }
 
 int cli_main(const cli_program *program, int argc, char **argv)
@@ -73,8 +59,13 @@ int cli_main(const cli_program *program, int argc, char **argv)
         code = cli_exit_code(&run, status);
     else
         code = run_words(&run, count, words);
-    if (run.errors != NULL && !run.warnings_shown)
-        write_messages(&run);
+    if (run.errors != NULL && !run.warnings_shown) {
+        for (size_t i = 0; run.common.quiet && i < st_errors_size(run.errors); i++)
+            if (st_errors_at(run.errors, i)->severity != ST_SEVERITY_WARNING)
+                st_error_write(st_errors_at(run.errors, i), stderr);
+        if (!run.common.quiet)
+            st_errors_write(run.errors, stderr);
+    }
     st_buffer_free(&run.result);
     cli_free_files(&run);
     st_paths_destroy(run.paths);

@@ -33,18 +33,14 @@ static const char *folder_of(unsigned place, const char *tool, char *folder)
     return written > 0 && written < PATH_BYTES ? folder : NULL;
 }
 
-/* A group of the caller's own, as many systems give every user. */
-static bool is_own_group(gid_t group)
-{
-    return group == 0 || (group == getegid() && group == geteuid());
-}
-
 static const char *distrust(const struct stat *found)
 {
     if (found->st_uid != 0 && found->st_uid != geteuid())
         return "belongs to another user than root and you";
+    /* A group of the caller's own, as many systems give every user. */
     if ((found->st_mode & S_IWOTH) != 0 ||
-        ((found->st_mode & S_IWGRP) != 0 && !is_own_group(found->st_gid)))
+        ((found->st_mode & S_IWGRP) != 0 && found->st_gid != 0 &&
+         (found->st_gid != getegid() || found->st_gid != geteuid())))
         return "can be written by other users";
     return NULL;
 }

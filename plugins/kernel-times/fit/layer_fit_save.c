@@ -133,8 +133,11 @@ static st_status save(const st_layer_fit *own)
     return status;
 }
 
-static st_status write_file(const st_layer_fit *own)
+st_status st_layer_fit_save(const st_layer_fit *own)
 {
+    st_status status = own->asked->profile != NULL ? save(own) : ST_OK;
+    if (status != ST_OK)
+        return status;
     const char *file = own->asked->output;
     st_buffer buffer = {0};
     if (file == NULL)
@@ -144,15 +147,9 @@ static st_status write_file(const st_layer_fit *own)
                        "--output takes the times of one cell, and these are of several" ST_HINT
                        "use --save");
     st_times_write(&own->models[0], own->sets, &buffer);
-    st_status status = buffer.failed
-                           ? ST_ERR_MEMORY
-                           : st_output_write(file, buffer.data, buffer.length, own->errors);
+    st_status file_status = buffer.failed
+                                ? ST_ERR_MEMORY
+                                : st_output_write(file, buffer.data, buffer.length, own->errors);
     st_buffer_free(&buffer);
-    return status;
-}
-
-st_status st_layer_fit_save(const st_layer_fit *own)
-{
-    st_status status = own->asked->profile != NULL ? save(own) : ST_OK;
-    return status == ST_OK ? write_file(own) : status;
+    return file_status;
 }

@@ -33,19 +33,16 @@ static st_status try_table(st_layer_fit *own, const st_measured_table *table, co
     return status;
 }
 
-/* The models of step times; NULL where there are none. */
-static const st_time_models *step_models(const st_layer_fit *own)
-{
-    for (size_t i = 0; i < own->sets->count; i++)
-        if (own->sets->sets[i].cell == ST_TIMES_OF_LAYER)
-            return &own->models[i];
-    return NULL;
-}
-
 /* With the times as the plugin will read them. */
 st_status st_layer_fit_try_steps(st_layer_fit *own)
 {
-    const st_time_models *models = step_models(own);
+    /* The models of step times. */
+    const st_time_models *models = NULL;
+    for (size_t i = 0; i < own->sets->count; i++)
+        if (own->sets->sets[i].cell == ST_TIMES_OF_LAYER) {
+            models = &own->models[i];
+            break;
+        }
     st_buffer buffer = {0};
     st_times times;
     char reason[200];
@@ -129,24 +126,6 @@ static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool 
     return status;
 }
 
-/* The samples of --test behind those of the fit, as one set of which the first ones count. */
-static st_status join(st_layer_fit *own, const st_time_set *fitted, const st_time_set *test,
-                      st_time_set *both, bool **counts)
-{
-    size_t count = fitted->count + test->count;
-    *both = *fitted;
-    both->samples = st_arena_alloc(own->arena, count + 1, sizeof *both->samples);
-    *counts = st_arena_alloc(own->arena, count + 1, sizeof **counts);
-    if (both->samples == NULL || *counts == NULL)
-        return ST_ERR_MEMORY;
-    memcpy(both->samples, fitted->samples, fitted->count * sizeof *both->samples);
-    memcpy(both->samples + fitted->count, test->samples, test->count * sizeof *both->samples);
-    both->count = count;
-    for (size_t i = 0; i < fitted->count; i++)
-        (*counts)[i] = true;
-    return ST_OK;
-}
-
 static bool is_same_kind(const st_time_set *left, const st_time_set *right)
 {
     return left->cell == right->cell && memcmp(left->has, right->has, sizeof left->has) == 0 &&
@@ -170,7 +149,25 @@ static st_status test_file(st_layer_fit *own, const char *file)
                 continue;
             found = true;
             st_time_merge(&tested->sets[k]);
-            status = join(own, &own->sets->sets[i], &tested->sets[k], &both, &counts);
+            /* The samples of --test behind those of the fit, as one set of which the first ones
+             * count. */
+            status = ST_OK;
+            const st_time_set *fitted = &own->sets->sets[i];
+            const st_time_set *join_test = &tested->sets[k];
+            size_t count = fitted->count + join_test->count;
+            both = *fitted;
+            both.samples = st_arena_alloc(own->arena, count + 1, sizeof *both.samples);
+            counts = st_arena_alloc(own->arena, count + 1, sizeof *counts);
+            if (both.samples == NULL || counts == NULL) {
+                status = ST_ERR_MEMORY;
+            } else {
+                memcpy(both.samples, fitted->samples, fitted->count * sizeof *both.samples);
+                memcpy(both.samples + fitted->count, join_test->samples,
+                       join_test->count * sizeof *both.samples);
+                both.count = count;
+                for (size_t j = 0; j < fitted->count; j++)
+                    counts[j] = true;
+            }
             st_layer_fit_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
             if (status == ST_OK)
                 status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
@@ -180,23 +177,6 @@ static st_status test_file(st_layer_fit *own, const char *file)
                ? st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
                          "this table has none of the times that are fitted, or other columns")
                : status;
-}
-
-static st_status leave_out(st_layer_fit *own, size_t set_index, size_t group)
-{
-    const st_time_set *set = &own->sets->sets[set_index];
-    size_t left = 0;
-    bool *counts = st_arena_alloc(own->arena, set->count + 1, sizeof *counts);
-    if (counts == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < set->count; i++) {
-        counts[i] = set->samples[i].group != group;
-        left += counts[i] ? 0 : 1;
-    }
-    if (left == 0)
-        return ST_OK;
-    st_layer_fit_test *test = add_test(own, own->sets->groups[group], &own->models[set_index]);
-    return test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
 }
 
 st_status st_layer_fit_test_all(st_layer_fit *own)
@@ -210,7 +190,24 @@ st_status st_layer_fit_test_all(st_layer_fit *own)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "--leave-one-out needs times of two models or files");
     for (size_t i = 0; i < own->sets->count; i++)
-        for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++)
-            status = leave_out(own, i, group);
+        for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++) {
+            status = ST_ERR_MEMORY;
+            const st_time_set *set = &own->sets->sets[i];
+            size_t left = 0;
+            bool *counts = st_arena_alloc(own->arena, set->count + 1, sizeof *counts);
+            if (counts != NULL) {
+                for (size_t j = 0; j < set->count; j++) {
+                    counts[j] = set->samples[j].group != group;
+                    left += counts[j] ? 0 : 1;
+                }
+                if (left == 0) {
+                    status = ST_OK;
+                } else {
+                    st_layer_fit_test *test =
+                        add_test(own, own->sets->groups[group], &own->models[i]);
+                    status = test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
+                }
+            }
+        }
     return status;
 }

@@ -137,14 +137,6 @@ typedef struct trial {
     double *sums;
 } trial;
 
-static double ratio_by(const trial *own, st_ratios_way way, const st_ratios_kernel *kernel)
-{
-    st_trace_class taken;
-    if (own->learnt[way] != NULL)
-        return st_ratios_ask(own->learnt[way], kernel->class_, kernel->from_s, &taken);
-    return kernel->class_ == ST_TRACE_GEMM ? own->rates : own->bandwidths;
-}
-
 static bool has_group(const st_ratios_kernels *kernels, size_t group, bool others)
 {
     for (size_t i = 0; i < kernels->count; i++)
@@ -180,7 +172,13 @@ static st_status try_group(trial *own, size_t group, st_arena *arena, st_ratios_
             layer = kernel->layer;
             if (kernel->group != group)
                 continue;
-            double estimate = ratio_by(own, way, kernel) * kernel->from_s;
+            double ratio;
+            st_trace_class taken;
+            if (own->learnt[way] != NULL)
+                ratio = st_ratios_ask(own->learnt[way], kernel->class_, kernel->from_s, &taken);
+            else
+                ratio = kernel->class_ == ST_TRACE_GEMM ? own->rates : own->bandwidths;
+            double estimate = ratio * kernel->from_s;
             own->each[test->kernels++] = estimate / kernel->to_s - 1;
             predicted += kernel->repeats * estimate;
             measured += kernel->repeats * kernel->to_s;

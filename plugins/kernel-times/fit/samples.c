@@ -106,8 +106,9 @@ void st_time_merge(st_time_set *set)
                 share *
                 (from->shape.features[ST_TIMES_CLOSED] - last->shape.features[ST_TIMES_CLOSED]);
             last->repeats += from->repeats;
-        } else
+        } else {
             set->samples[kept++] = set->samples[i];
+        }
     }
     set->count = kept;
 }

@@ -29,28 +29,6 @@ static st_status give_time(void *context, size_t rows, const double *const *argu
     return ST_OK;
 }
 
-/* The argument keeps the time from being taken for a constant. */
-static st_status make_provider(const st_measured *measured, const char *const *names,
-                               st_step_layers *layers, st_provider *provider, st_errors *errors)
-{
-    static const st_unit one = {.multiplier = 1, .divisor = 1, .text = "1"};
-    const st_sheet_cell *cell = st_sheet_find_cell(measured->sheet, names[ST_STEP_LAYER]);
-    if (cell == NULL)
-        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                       "'%s' is an input of sheet %s" ST_EXPECTED
-                       "an open cell for the time of a layer",
-                       names[ST_STEP_LAYER], st_sheet_name(measured->sheet));
-    *provider = (st_provider){.name = cell->name,
-                              .source = "kernel-times",
-                              .argument_names = &names[ST_TIMES_TOKENS],
-                              .argument_units = &one,
-                              .argument_count = 1,
-                              .unit = cell->type.unit,
-                              .evaluate = give_time,
-                              .self = layers};
-    return ST_OK;
-}
-
 st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_arena *arena,
                       double **values, st_errors *errors)
 {
@@ -69,8 +47,26 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
         return ST_ERR_NAME;
     }
     st_status status = st_sheet_need_roles(measured->sheet, &wanted, names, errors);
-    if (status == ST_OK && layers != NULL)
-        status = make_provider(measured, names, layers, &provider, errors);
+    if (status == ST_OK && layers != NULL) {
+        /* The argument keeps the time from being taken for a constant. */
+        static const st_unit one = {.multiplier = 1, .divisor = 1, .text = "1"};
+        const st_sheet_cell *cell = st_sheet_find_cell(measured->sheet, names[ST_STEP_LAYER]);
+        if (cell == NULL) {
+            status = st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                             "'%s' is an input of sheet %s" ST_EXPECTED
+                             "an open cell for the time of a layer",
+                             names[ST_STEP_LAYER], st_sheet_name(measured->sheet));
+        } else {
+            provider = (st_provider){.name = cell->name,
+                                     .source = "kernel-times",
+                                     .argument_names = &names[ST_TIMES_TOKENS],
+                                     .argument_units = &one,
+                                     .argument_count = 1,
+                                     .unit = cell->type.unit,
+                                     .evaluate = give_time,
+                                     .self = layers};
+        }
+    }
     for (size_t i = 0; i < ST_STEP_VALUES; i++)
         values[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof **values);
     if (st_arena_failed(arena))
@@ -79,25 +75,6 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
 }
 
 /* ---- layers ---- */
-
-/* The GPU's rates as the rows have them; one for all. */
-static st_status take_gpu(const st_measured *measured, size_t row, double *const *values,
-                          st_time_sets *sets, st_errors *errors)
-{
-    const char *name = st_measured_field(measured, row, "gpu");
-    if (sets->gpu == NULL) {
-        sets->gpu = name[0] != '\0' ? name : "unknown";
-        sets->peak = values[ST_STEP_PEAK][row];
-        sets->bandwidth = values[ST_STEP_BANDWIDTH][row];
-        return ST_OK;
-    }
-    if (sets->peak == values[ST_STEP_PEAK][row] &&
-        sets->bandwidth == values[ST_STEP_BANDWIDTH][row])
-        return ST_OK;
-    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
-                   "times of two GPUs, %s and %s" ST_HINT "make a profile of each", sets->gpu,
-                   name[0] != '\0' ? name : "another one");
-}
 
 /* Counts the row; false where no layer time can be told from it. */
 static bool is_usable(const st_row *row, size_t index, double *const *values, st_step_rows *rows)
@@ -143,7 +120,19 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
         if (!is_usable(&measured->rows[row], row, values, rows))
             continue;
         st_time_sample sample;
-        status = take_gpu(measured, row, values, sets, errors);
+        /* The GPU's rates as the rows have them; one for all. */
+        status = ST_OK;
+        const char *name = st_measured_field(measured, row, "gpu");
+        if (sets->gpu == NULL) {
+            sets->gpu = name[0] != '\0' ? name : "unknown";
+            sets->peak = values[ST_STEP_PEAK][row];
+            sets->bandwidth = values[ST_STEP_BANDWIDTH][row];
+        } else if (sets->peak != values[ST_STEP_PEAK][row] ||
+                   sets->bandwidth != values[ST_STEP_BANDWIDTH][row]) {
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
+                             "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
+                             sets->gpu, name[0] != '\0' ? name : "another one");
+        }
         /* The time of a row's layers. */
         double layers = values[ST_STEP_FACTOR][row] *
                         (values[ST_STEP_MICROS][row] * values[ST_STEP_LAYERS][row]);

@@ -240,18 +240,6 @@ static void check_times(table_reader *own)
 
 /* ---- rows ---- */
 
-/* Tokens that the table does not count itself. */
-static void count_tokens(table_reader *own, size_t index, const table_row *row, double *features)
-{
-    if (has(own, ST_TIMES_TOKENS))
-        return;
-    double context = features[ST_TIMES_CONTEXT];
-    features[ST_TIMES_TOKENS] =
-        row->micro_batch * features[ST_TIMES_SEQUENCE] / (isnan(context) ? 1 : context);
-    if (features[ST_TIMES_TOKENS] > MOST_FEATURE)
-        st_fields_refuse(&own->fields, index, MICRO_BATCH, "at most 1e11 tokens");
-}
-
 /* The group of a row: its model, else its file. */
 static size_t find_group(table_reader *own, const char *model)
 {
@@ -300,7 +288,15 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
     features[ST_TIMES_UP] += 1;
     features[ST_TIMES_PASSES] += 1;
     features[ST_TIMES_WIDTH] = exp2(features[ST_TIMES_WIDTH]);
-    count_tokens(own, index, &row, row.features);
+    /* Tokens that the table does not count itself. */
+    double *token_features = row.features;
+    if (!has(own, ST_TIMES_TOKENS)) {
+        double context = token_features[ST_TIMES_CONTEXT];
+        token_features[ST_TIMES_TOKENS] =
+            row.micro_batch * token_features[ST_TIMES_SEQUENCE] / (isnan(context) ? 1 : context);
+        if (token_features[ST_TIMES_TOKENS] > MOST_FEATURE)
+            st_fields_refuse(&own->fields, index, MICRO_BATCH, "at most 1e11 tokens");
+    }
     read_gpu(own, index, row.gpu);
     sample.group = find_group(own, row.model);
     for (size_t i = 0; i < own->found_count && own->fields.status == ST_OK; i++) {

@@ -51,9 +51,9 @@ static void product(double m, double n, double k, double width, double *flop, do
 static void work_of_all(st_times_piece piece, const double *x, double *flop, double *bytes)
 {
     double width = known(x[ST_TIMES_WIDTH], 2);
-    if (piece == ST_TIMES_WHOLE)
+    if (piece == ST_TIMES_WHOLE) {
         *flop = x[ST_TIMES_CLOSED];
-    else if (piece == ST_TIMES_LAYER) {
+    } else if (piece == ST_TIMES_LAYER) {
         /* Products and attention of a layer, forward, and the traffic of its element-wise kernels.
          */
         double tokens = x[ST_TIMES_TOKENS];
@@ -91,11 +91,12 @@ static void work_of_all(st_times_piece piece, const double *x, double *flop, dou
         *bytes = work_width * ((attention + shared) / tensor +
                                experts / known(x[ST_TIMES_EXPERT_RANKS], 1) * hidden * inner +
                                tokens * (10 + 4 / tensor) * hidden + copies * (2 * hidden + inner));
-    } else if (piece == ST_TIMES_LOGITS)
+    } else if (piece == ST_TIMES_LOGITS) {
         product(x[ST_TIMES_TOKENS], x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], x[ST_TIMES_HIDDEN],
                 width, flop, bytes);
-    else if (piece == ST_TIMES_OPTIMIZER)
+    } else if (piece == ST_TIMES_OPTIMIZER) {
         *bytes = width * x[ST_TIMES_PARAMETERS];
+    }
 }
 
 bool st_times_dimensions(st_times_piece piece, const st_times_shape *shape, double dimensions[3])
@@ -229,20 +230,6 @@ void st_times_shape_of(const st_times *times, const double *row, st_times_shape 
 
 /* ---- predictions ---- */
 
-static double walk(const st_times_model *model, const float *inputs)
-{
-    double sum = model->base;
-    for (size_t i = 0; i < model->tree_count; i++) {
-        const st_times_node *node = &model->nodes[model->starts[i]];
-        while (node->feature >= 0) {
-            bool below = inputs[node->feature] < node->threshold;
-            node = &model->nodes[model->starts[i] + (below ? node->left : node->right)];
-        }
-        sum += (double)node->threshold;
-    }
-    return sum;
-}
-
 void st_times_note_ranges(st_times *times)
 {
     for (size_t i = 0; i < times->row_count; i++) {
@@ -304,7 +291,16 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
                       (model->form != ST_TIMES_WITHIN || is_within(times, piece, shape));
     if (asks_trees) {
         st_times_inputs(times, piece, shape, inputs);
-        double factor = exp(walk(model, inputs));
+        double sum = model->base;
+        for (size_t i = 0; i < model->tree_count; i++) {
+            const st_times_node *node = &model->nodes[model->starts[i]];
+            while (node->feature >= 0) {
+                bool below = inputs[node->feature] < node->threshold;
+                node = &model->nodes[model->starts[i] + (below ? node->left : node->right)];
+            }
+            sum += (double)node->threshold;
+        }
+        double factor = exp(sum);
         line = model->form == ST_TIMES_TREES ? factor : line * factor;
     }
     return line > 0 && isfinite(line) ? line : UNKNOWN;
@@ -317,20 +313,6 @@ static bool is_equal(double left, double right)
     return fabs(left - right) <= 1e-12 * fabs(right);
 }
 
-/* Whether a row has the shape's features but for its tokens, which are told apart. */
-static bool is_alike(const st_times *times, const double *row, const st_times_shape *shape,
-                     size_t *tokens)
-{
-    *tokens = 0;
-    for (size_t i = 0; i < times->shape_count; i++)
-        if (times->shape[i] == ST_TIMES_TOKENS)
-            *tokens = i;
-        else if (times->shape[i] != ST_TIMES_CLOSED &&
-                 !is_equal(shape->features[times->shape[i]], row[i]))
-            return false;
-    return true;
-}
-
 /* The rows of the shape with the nearest numbers of tokens below and above; NULL where none is. */
 static void find_rows(const st_times *times, const st_times_shape *shape, const double **below,
                       const double **above)
@@ -341,7 +323,17 @@ static void find_rows(const st_times *times, const st_times_shape *shape, const 
     *above = NULL;
     for (size_t i = 0; i < times->row_count; i++) {
         const double *row = times->rows + i * stride_of(times);
-        if (!is_alike(times, row, shape, &tokens))
+        bool is_alike = true;
+        tokens = 0;
+        for (size_t j = 0; j < times->shape_count; j++)
+            if (times->shape[j] == ST_TIMES_TOKENS) {
+                tokens = j;
+            } else if (times->shape[j] != ST_TIMES_CLOSED &&
+                       !is_equal(shape->features[times->shape[j]], row[j])) {
+                is_alike = false;
+                break;
+            }
+        if (!is_alike)
             continue;
         bool same = times->shape[tokens] != ST_TIMES_TOKENS || is_equal(wanted, row[tokens]);
         if ((same || row[tokens] < wanted) && (*below == NULL || (*below)[tokens] < row[tokens]))

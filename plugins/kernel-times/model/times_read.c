@@ -154,21 +154,6 @@ static const char *read_names(text_reader *own, const char *const *names, size_t
     return *count > 0 ? NULL : refuse(own, "no names");
 }
 
-static const char *read_head(text_reader *own, st_times *times)
-{
-    char word[ST_TIMES_NAME];
-    if (!next_key(own, "steptime-kernel-times") || !next_word(own, word, sizeof word) ||
-        strcmp(word, "1") != 0)
-        return refuse(own, "no 'steptime-kernel-times 1', as 'steptime fit kernels' writes it");
-    if (!next_key(own, "value") || !next_word(own, times->value, sizeof times->value))
-        return refuse(own, "no 'value' with the name of a cell");
-    if (!next_key(own, "gpu") || !next_number(own, 1, 1e30, &times->peak) ||
-        !next_number(own, 1, 1e30, &times->bandwidth) ||
-        !next_word(own, times->gpu, sizeof times->gpu))
-        return refuse(own, "no 'gpu' with its peak rate, its bandwidth and its name");
-    return NULL;
-}
-
 /* What tells shapes apart, and what their times are made of. */
 static const char *read_lists(text_reader *own, st_times *times)
 {
@@ -332,7 +317,17 @@ const char *st_times_read(st_times *times, const char *text, size_t length, char
     text_reader own = {
         .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
     memset(times, 0, sizeof *times);
-    const char *fault = read_head(&own, times);
+    const char *fault = NULL;
+    char word[ST_TIMES_NAME];
+    if (!next_key(&own, "steptime-kernel-times") || !next_word(&own, word, sizeof word) ||
+        strcmp(word, "1") != 0)
+        fault = refuse(&own, "no 'steptime-kernel-times 1', as 'steptime fit kernels' writes it");
+    else if (!next_key(&own, "value") || !next_word(&own, times->value, sizeof times->value))
+        fault = refuse(&own, "no 'value' with the name of a cell");
+    else if (!next_key(&own, "gpu") || !next_number(&own, 1, 1e30, &times->peak) ||
+             !next_number(&own, 1, 1e30, &times->bandwidth) ||
+             !next_word(&own, times->gpu, sizeof times->gpu))
+        fault = refuse(&own, "no 'gpu' with its peak rate, its bandwidth and its name");
     if (fault == NULL)
         fault = read_lists(&own, times);
     if (fault == NULL)

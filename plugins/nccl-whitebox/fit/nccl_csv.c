@@ -160,32 +160,6 @@ static void read_comment(st_nccl_reader *reader, const char *text, size_t length
 
 /* ---- rows ---- */
 
-/* What stands out of place is in place where the lines before the heading say so, or the file's
- * name. */
-static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t index, int line)
-{
-    const double none = (double)NAN;
-    bool in_place = reader->in_place;
-    csv_row own = {.time = {none, none}, .bandwidth = {none, none}};
-    if (!st_fields_read(table, index, &own)) {
-        reader->status = table->status;
-        return;
-    }
-    st_nccl_row row = {.size_bytes = own.size, .line = line};
-    for (int i = 0; i < 2; i++) {
-        int from = in_place ? 0 : i;
-        bool has = !in_place || i == ST_NCCL_IN_PLACE;
-        row.time_s[i] = has ? own.time[from] : none;
-        row.bandwidth[i] = has ? own.bandwidth[from] : none;
-        const char *text = has ? st_fields_text(table, index, BANDWIDTHS + (size_t)from) : "";
-        const char *point = strchr(text, '.');
-        row.slack[i] = point == NULL || strchr(text, 'e') != NULL
-                           ? (double)INFINITY
-                           : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
-    }
-    st_nccl_add_row(reader, &row);
-}
-
 /* Whether the row is of other ranks, nodes or another collective than the one before it. */
 static bool differs(const st_field_reader *table, size_t row)
 {
@@ -206,7 +180,28 @@ static void read_rows(st_nccl_reader *reader, st_field_reader *table, int headin
                          st_fields_text(table, i, k));
         if (begins && reader->status == ST_OK)
             st_nccl_open_table(reader, i == 0 ? heading : line);
-        read_row(reader, table, i, line);
+        /* What stands out of place is in place where the lines before the heading say so, or the
+         * file's name. */
+        const double none = (double)NAN;
+        bool in_place = reader->in_place;
+        csv_row own = {.time = {none, none}, .bandwidth = {none, none}};
+        if (!st_fields_read(table, i, &own)) {
+            reader->status = table->status;
+            continue;
+        }
+        st_nccl_row row = {.size_bytes = own.size, .line = line};
+        for (int j = 0; j < 2; j++) {
+            int from = in_place ? 0 : j;
+            bool has = !in_place || j == ST_NCCL_IN_PLACE;
+            row.time_s[j] = has ? own.time[from] : none;
+            row.bandwidth[j] = has ? own.bandwidth[from] : none;
+            const char *text = has ? st_fields_text(table, i, BANDWIDTHS + (size_t)from) : "";
+            const char *point = strchr(text, '.');
+            row.slack[j] = point == NULL || strchr(text, 'e') != NULL
+                               ? (double)INFINITY
+                               : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
+        }
+        st_nccl_add_row(reader, &row);
     }
 }
 

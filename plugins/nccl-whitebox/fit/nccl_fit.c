@@ -353,26 +353,6 @@ static void set_done(const fitter *own, st_nccl_kind kind, double group, left_ou
         buffers->done[i] = buffers->done[i] || group_of(own, kind, i) == group;
 }
 
-/* Each of the other groups by a fit without it and without one group, from the fit without that. */
-static st_status leave_out_both(fitter *own, double group, const candidate *start,
-                                left_out *buffers)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < own->fit->model.point_count && status == ST_OK; i++) {
-        double other = group_of(own, ST_NCCL_NO_RANKS, i);
-        st_solution solution;
-        if (other == group || buffers->done[i] || !own->usable[i] ||
-            !leave_out(own, ST_NCCL_NO_RANKS, group, other))
-            continue;
-        status = solve(own, start, 1, &solution);
-        if (status == ST_OK)
-            status = predict_shares(own, solution.values, other, ST_NCCL_NO_RANKS, buffers);
-        set_done(own, ST_NCCL_NO_RANKS, other, buffers);
-        status = status == ST_ERR_MATH ? ST_OK : status;
-    }
-    return status;
-}
-
 /* Chooses all shares; of `unseen`, rows of `but` ranks have no say. */
 static void choose_shares(const st_nccl_fit *fit, const st_nccl_unseen *unseen, double but,
                           st_nccl_transfer *transfers)
@@ -399,8 +379,23 @@ static st_status choose_unseen(fitter *own, double group, const st_solution *sol
     st_status status = predict(own, solution->values, buffers->scratch, &correction);
     if (status == ST_OK)
         status = make_buffers(own, ST_NCCL_NO_RANKS, &others);
-    if (status == ST_OK)
-        status = leave_out_both(own, group, &start, &others);
+    if (status == ST_OK) {
+        /* Each of the other groups by a fit without it and without one group, from the fit without
+         * that. */
+        for (size_t i = 0; i < own->fit->model.point_count && status == ST_OK; i++) {
+            double other = group_of(own, ST_NCCL_NO_RANKS, i);
+            st_solution both_solution;
+            if (other == group || others.done[i] || !own->usable[i] ||
+                !leave_out(own, ST_NCCL_NO_RANKS, group, other))
+                continue;
+            status = solve(own, &start, 1, &both_solution);
+            if (status == ST_OK)
+                status =
+                    predict_shares(own, both_solution.values, other, ST_NCCL_NO_RANKS, &others);
+            set_done(own, ST_NCCL_NO_RANKS, other, &others);
+            status = status == ST_ERR_MATH ? ST_OK : status;
+        }
+    }
     if (status != ST_OK)
         return status;
     const st_nccl_unseen unseen = {.times_s = others.results, .count = others.shares};
@@ -494,20 +489,6 @@ static void count_all(fitter *own)
         own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
 }
 
-static st_status refuse_all(fitter *own)
-{
-    const st_nccl_fit *fit = own->fit;
-    const char *why = st_nccl_model_refusal(&fit->model, own->arena);
-    const st_nccl_table *table = fit->tables[0];
-    if (fit->model.gpu == NULL && table->gpu[0] != '\0')
-        why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
-                              why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
-    return st_fail(own->errors, ST_ERR_PROVIDER, st_nccl_place_of(table),
-                   "plugin '%s' refuses all rows%s%.300s" ST_HINT
-                   "give --cluster NAME or --set KEY=VALUE",
-                   fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
-}
-
 /* The plugin as it comes; what it refuses takes no part in what follows. */
 static st_status run_nominal(fitter *own)
 {
@@ -540,7 +521,16 @@ static st_status run_nominal(fitter *own)
     fit->times_s[ST_NCCL_NOMINAL] = times;
     if (fit->refused < points)
         return ST_OK;
-    return refuse_all(own);
+    const st_nccl_fit *all_fit = own->fit;
+    const char *why = st_nccl_model_refusal(&all_fit->model, own->arena);
+    const st_nccl_table *table = all_fit->tables[0];
+    if (all_fit->model.gpu == NULL && table->gpu[0] != '\0')
+        why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
+                              why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
+    return st_fail(own->errors, ST_ERR_PROVIDER, st_nccl_place_of(table),
+                   "plugin '%s' refuses all rows%s%.300s" ST_HINT
+                   "give --cluster NAME or --set KEY=VALUE",
+                   all_fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)

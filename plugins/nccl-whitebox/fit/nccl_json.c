@@ -79,22 +79,6 @@ static void read_block(const st_json *result, const char *name, int buffers, st_
     row->slack[buffers] = 0.5e3; /* six digits behind the point of GB/s */
 }
 
-static void read_results(st_nccl_reader *reader, const st_json *results)
-{
-    st_nccl_open_table(reader, results->line);
-    for (const st_json *own = results->first; own != NULL && reader->status == ST_OK;
-         own = own->next) {
-        st_nccl_row row = {.size_bytes = number_of(member(own, "size")), .line = own->line};
-        if (isnan(row.size_bytes) || row.size_bytes < 0) {
-            st_nccl_refuse(reader, ST_ERR_VALUE, own->line, "a result without a size");
-            return;
-        }
-        read_block(own, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);
-        read_block(own, "in_place", ST_NCCL_IN_PLACE, &row);
-        st_nccl_add_row(reader, &row);
-    }
-}
-
 static void warn_of_wrong_results(st_nccl_reader *reader, const st_json *root)
 {
     const st_json *okay = member(member(root, "out_of_bounds"), "okay");
@@ -119,8 +103,20 @@ void st_nccl_read_json(st_nccl_reader *reader)
         read_name(reader, text_of(arguments));
     read_name(reader, text_of(member(results->first, "experiment_name")));
     read_devices(reader, root);
-    if (reader->status == ST_OK)
-        read_results(reader, results);
+    if (reader->status == ST_OK) {
+        st_nccl_open_table(reader, results->line);
+        for (const st_json *own = results->first; own != NULL && reader->status == ST_OK;
+             own = own->next) {
+            st_nccl_row row = {.size_bytes = number_of(member(own, "size")), .line = own->line};
+            if (isnan(row.size_bytes) || row.size_bytes < 0) {
+                st_nccl_refuse(reader, ST_ERR_VALUE, own->line, "a result without a size");
+                break;
+            }
+            read_block(own, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);
+            read_block(own, "in_place", ST_NCCL_IN_PLACE, &row);
+            st_nccl_add_row(reader, &row);
+        }
+    }
     if (reader->status == ST_OK)
         warn_of_wrong_results(reader, root);
 }

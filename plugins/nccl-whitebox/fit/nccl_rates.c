@@ -71,18 +71,6 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* "x" as in 4x200, behind the number or before it; NULL where it is none. */
-static const char *after_times(const char *at)
-{
-    if (st_begins(at, "\xC3\x97"))
-        return at + 2;
-    bool plain = *at == 'x' && !isalpha((unsigned char)at[1]);
-    bool named =
-        *at == 'x' && (at[1] == ' ' || st_begins(at + 1, "edr") || st_begins(at + 1, "hdr") ||
-                       st_begins(at + 1, "ndr") || st_begins(at + 1, "xdr"));
-    return plain || named ? at + 1 : NULL;
-}
-
 /* Byte/s of one of the unit at `at`; 0 where it is none. A lone G counts behind a count of ports or
  * a number that no other G would have. */
 static double unit_at(const char *at, double number, bool counted)
@@ -151,7 +139,17 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
     char *end = NULL;
     double number = strtod(start, &end);
     const char *after = skip_blanks(end);
-    const char *times = after_times(after);
+    /* "x" as in 4x200, behind the number or before it. */
+    const char *times;
+    if (st_begins(after, "\xC3\x97")) {
+        times = after + 2;
+    } else {
+        bool plain = *after == 'x' && !isalpha((unsigned char)after[1]);
+        bool named = *after == 'x' && (after[1] == ' ' || st_begins(after + 1, "edr") ||
+                                       st_begins(after + 1, "hdr") || st_begins(after + 1, "ndr") ||
+                                       st_begins(after + 1, "xdr"));
+        times = plain || named ? after + 1 : NULL;
+    }
     size_t gpus = gpus_at(own->text, start, end, number);
     double unit = unit_at(after, number, own->ports > 0);
     bool counts = number >= 1 && number <= MOST_PORTS;

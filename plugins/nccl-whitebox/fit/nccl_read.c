@@ -297,21 +297,6 @@ static void join_trays(st_nccl_table *table)
     table->nodes = domains;
 }
 
-/* Ranks of a node that the file's name alone says: "a100_4g.txt". */
-static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
-{
-    size_t ranks = st_nccl_path_ranks(reader->input->file);
-    if (table->ranks != 0 || table->nodes > 1 || ranks == 0)
-        return;
-    table->ranks = ranks;
-    table->nodes = 1;
-    st_nccl_warn(reader, table->line,
-                 st_errors_text(reader->errors,
-                                "%zu ranks on one node, since the file's name says so alone; "
-                                "--ranks and --nodes say it otherwise",
-                                ranks));
-}
-
 static void check_collectives(st_nccl_reader *reader)
 {
     const char *wanted = reader->request->collective;
@@ -367,7 +352,18 @@ static void finish(st_nccl_reader *reader)
         if (!reader->request->chooses_later || table->row_count == 0)
             st_note(&reader->status,
                     st_nccl_choose(table, reader->request->buffers, reader->errors));
-        name_ranks(reader, table);
+        /* Ranks of a node that the file's name alone says: "a100_4g.txt". */
+        size_t ranks = st_nccl_path_ranks(reader->input->file);
+        if (table->ranks == 0 && table->nodes <= 1 && ranks != 0) {
+            table->ranks = ranks;
+            table->nodes = 1;
+            st_nccl_warn(
+                reader, table->line,
+                st_errors_text(reader->errors,
+                               "%zu ranks on one node, since the file's name says so alone; "
+                               "--ranks and --nodes say it otherwise",
+                               ranks));
+        }
         check_ranks(reader, table);
         if (reader->status == ST_OK) {
             /* OSU counts what a rank sends to one other, nccl-tests all that it sends or
@@ -391,27 +387,6 @@ static void finish(st_nccl_reader *reader)
                                           reader->broken));
 }
 
-/* A line of several fields, one of which is the size. */
-static bool is_heading(const char *at, const char *end)
-{
-    bool has_size = false;
-    size_t fields = 0;
-    while (at <= end) {
-        const char *stop = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
-        stop = stop != NULL ? stop : end;
-        const char *last = stop;
-        while (at < last && strchr("\"\r", last[-1]) != NULL && last[-1] != '\0')
-            last--;
-        at += at < last && *at == '"' ? 1 : 0;
-        size_t length = (size_t)(last - at);
-        has_size = has_size || (length == 4 && memcmp(at, "size", 4) == 0) ||
-                   (length == 10 && memcmp(at, "size_bytes", 10) == 0);
-        fields++;
-        at = stop + 1;
-    }
-    return has_size && fields > 1;
-}
-
 static bool is_csv(const st_nccl_input *input)
 {
     const char *at = input->text;
@@ -419,19 +394,28 @@ static bool is_csv(const st_nccl_input *input)
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop != NULL ? stop : end;
-        if (at < stop && *at != '#' && *at != '\r')
-            return is_heading(at, stop);
+        if (at < stop && *at != '#' && *at != '\r') {
+            /* A line of several fields, one of which is the size. */
+            bool has_size = false;
+            size_t fields = 0;
+            while (at <= stop) {
+                const char *heading_stop = at < stop ? memchr(at, ',', (size_t)(stop - at)) : NULL;
+                heading_stop = heading_stop != NULL ? heading_stop : stop;
+                const char *last = heading_stop;
+                while (at < last && strchr("\"\r", last[-1]) != NULL && last[-1] != '\0')
+                    last--;
+                at += at < last && *at == '"' ? 1 : 0;
+                size_t length = (size_t)(last - at);
+                has_size = has_size || (length == 4 && memcmp(at, "size", 4) == 0) ||
+                           (length == 10 && memcmp(at, "size_bytes", 10) == 0);
+                fields++;
+                at = heading_stop + 1;
+            }
+            return has_size && fields > 1;
+        }
         at = stop + 1;
     }
     return false;
-}
-
-static bool is_json(const st_nccl_input *input)
-{
-    size_t at = 0;
-    while (at < input->length && strchr(" \t\r\n", input->text[at]) != NULL && input->text[at] != 0)
-        at++;
-    return at < input->length && input->text[at] == '{';
 }
 
 st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
@@ -451,7 +435,12 @@ st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *inpu
                              .gpu = "",
                              .fabric = "",
                              .source = ""};
-    if (is_json(&own))
+    bool is_json;
+    size_t at = 0;
+    while (at < own.length && strchr(" \t\r\n", own.text[at]) != NULL && own.text[at] != 0)
+        at++;
+    is_json = at < own.length && own.text[at] == '{';
+    if (is_json)
         st_nccl_read_json(&reader);
     else if (is_csv(&own))
         st_nccl_read_csv(&reader);

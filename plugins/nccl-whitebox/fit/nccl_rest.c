@@ -123,25 +123,6 @@ static double curve_at(const curve *own, const gsl_vector *duals, double octave)
 
 /* ---- text ---- */
 
-static void write_curve(const st_nccl_rest *group, const curve *own, const gsl_vector *duals,
-                        st_buffer *buffer)
-{
-    int first = (int)fmax(0, floor(own->octaves[0]) - FADING);
-    int last = (int)fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
-    st_buffer_printf(buffer, "%s%zu/%zu", buffer->length > 0 ? "; " : "", group->ranks,
-                     group->nodes);
-    for (int octave = first; octave <= last; octave++) {
-        char size[32];
-        char factor[32];
-        st_number_significant(ldexp(1, octave), 17, size, sizeof size);
-        /* One at both ends, from where on the plugin has no rest to follow. */
-        bool is_end = (octave == first && first > 0) || octave == last;
-        double rest = is_end ? 0 : curve_at(own, duals, octave);
-        st_number_print('f', 4, exp(fmin(fmax(rest, -5), 5)), factor, sizeof factor);
-        st_buffer_printf(buffer, " %s=%s", size, factor);
-    }
-}
-
 const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
 {
     st_buffer buffer = {0};
@@ -162,8 +143,22 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
         gsl_vector *duals = gsl_vector_alloc(own->count);
         bool curve_done =
             matrix != NULL && duals != NULL && solve(own, matrix, duals) == GSL_SUCCESS;
-        if (curve_done)
-            write_curve(curve_rows, own, duals, &buffer);
+        if (curve_done) {
+            int first = (int)fmax(0, floor(own->octaves[0]) - FADING);
+            int last = (int)fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
+            st_buffer_printf(&buffer, "%s%zu/%zu", buffer.length > 0 ? "; " : "", curve_rows->ranks,
+                             curve_rows->nodes);
+            for (int octave = first; octave <= last; octave++) {
+                char size[32];
+                char factor[32];
+                st_number_significant(ldexp(1, octave), 17, size, sizeof size);
+                /* One at both ends, from where on the plugin has no rest to follow. */
+                bool is_end = (octave == first && first > 0) || octave == last;
+                double rest = is_end ? 0 : curve_at(own, duals, octave);
+                st_number_print('f', 4, exp(fmin(fmax(rest, -5), 5)), factor, sizeof factor);
+                st_buffer_printf(&buffer, " %s=%s", size, factor);
+            }
+        }
         if (duals != NULL)
             gsl_vector_free(duals);
         if (matrix != NULL)

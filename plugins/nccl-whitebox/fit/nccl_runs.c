@@ -59,22 +59,6 @@ static bool belongs(const st_nccl_table *in_place, const st_nccl_table *out_of_p
            (in_place->source[0] != '\0' && difference(in_place, out_of_place) == NULL);
 }
 
-static st_status join(st_nccl_table *whole, const st_nccl_table *in_place, st_errors *errors)
-{
-    const char *differs = difference(whole, in_place);
-    if (differs != NULL)
-        return st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(in_place),
-                       "times in place of another run than those out of place in %s:%d" ST_FOUND
-                       "%s differs" ST_EXPECTED "two halves of one run",
-                       whole->file, whole->line, differs);
-    for (size_t i = 0; i < whole->row_count; i++) {
-        whole->rows[i].time_s[ST_NCCL_IN_PLACE] = in_place->rows[i].time_s[ST_NCCL_IN_PLACE];
-        whole->rows[i].bandwidth[ST_NCCL_IN_PLACE] = in_place->rows[i].bandwidth[ST_NCCL_IN_PLACE];
-        whole->rows[i].slack[ST_NCCL_IN_PLACE] = in_place->rows[i].slack[ST_NCCL_IN_PLACE];
-    }
-    return ST_OK;
-}
-
 static bool same_group(const st_nccl_table *a, const st_nccl_table *b)
 {
     return strcmp(a->collective, b->collective) == 0 && a->ranks == b->ranks &&
@@ -93,7 +77,25 @@ st_status st_nccl_join_runs(st_nccl_table **tables, size_t *count, st_errors *er
                  is_half(tables[whole], ST_NCCL_OUT_OF_PLACE) && belongs(half, tables[whole])))
             whole++;
         if (whole < *count) {
-            st_status status = join(tables[whole], half, errors);
+            st_status status = ST_OK;
+            st_nccl_table *join_whole = tables[whole];
+            const char *differs = difference(join_whole, half);
+            if (differs != NULL) {
+                status = st_fail(
+                    errors, ST_ERR_VALUE, st_nccl_place_of(half),
+                    "times in place of another run than those out of place in %s:%d" ST_FOUND
+                    "%s differs" ST_EXPECTED "two halves of one run",
+                    join_whole->file, join_whole->line, differs);
+            } else {
+                for (size_t j = 0; j < join_whole->row_count; j++) {
+                    join_whole->rows[j].time_s[ST_NCCL_IN_PLACE] =
+                        half->rows[j].time_s[ST_NCCL_IN_PLACE];
+                    join_whole->rows[j].bandwidth[ST_NCCL_IN_PLACE] =
+                        half->rows[j].bandwidth[ST_NCCL_IN_PLACE];
+                    join_whole->rows[j].slack[ST_NCCL_IN_PLACE] =
+                        half->rows[j].slack[ST_NCCL_IN_PLACE];
+                }
+            }
             if (status != ST_OK)
                 return status;
             tables[i] = tables[whole]; /* once more, and left out below */

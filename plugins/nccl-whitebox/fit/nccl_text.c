@@ -137,17 +137,6 @@ static token without_prefix(token own)
 
 /* ---- the heading ---- */
 
-/* Where "size count type", or of mscclpp-test "size count time", ends in a line; 0: nowhere. */
-static size_t find_sizes(const log_line *line)
-{
-    size_t size = find_word(line, 0, "size");
-    size_t count = find_word(line, size, "count");
-    if (count + 1 >= line->count || count != size + 1)
-        return 0;
-    token next = line->tokens[count + 1];
-    return is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
-}
-
 /* Names the columns; false where the line is no heading. */
 static bool read_heading(text_reader *reader, const log_line *line)
 {
@@ -155,7 +144,14 @@ static bool read_heading(text_reader *reader, const log_line *line)
     size_t measured = 0;
     size_t blocks = 0;
     bool has_root = false;
-    size_t first = find_sizes(line);
+    /* Where "size count type", or of mscclpp-test "size count time", ends in a line; 0: nowhere. */
+    size_t first = 0;
+    size_t size = find_word(line, 0, "size");
+    size_t count = find_word(line, size, "count");
+    if (count + 1 < line->count && count == size + 1) {
+        token next = line->tokens[count + 1];
+        first = is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
+    }
     if (first == 0)
         return false;
     for (size_t i = first; i < line->count && measured < MEASURES; i++) {
@@ -239,18 +235,6 @@ static void close_row(text_reader *reader)
         st_nccl_add_row(reader->own, &reader->row);
 }
 
-static bool is_type(token own)
-{
-    static const char *const types[] = {"int8",     "uint8",    "int32",   "uint32",  "int64",
-                                        "uint64",   "half",     "float",   "double",  "bfloat16",
-                                        "fp8_e4m3", "fp8_e5m2", "f8e4m3",  "f8e5m2",  "fp8",
-                                        "char",     "int",      "float16", "float32", "float64"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (is_word(own, types[i]))
-            return true;
-    return false;
-}
-
 /* How many tokens from `from` on are measures. */
 static size_t count_measures(const log_line *line, size_t from)
 {
@@ -283,38 +267,9 @@ static void take_tail(text_reader *reader, const log_line *line, size_t from)
     }
 }
 
-/* The next pieces of the open row, on a line of their own or before somebody else's words. */
-static void continue_row(text_reader *reader, const log_line *line)
-{
-    size_t first = 0;
-    if (line->count > 0 && !is_measure(line->tokens[0]))
-        first = 1; /* "[1,0]<stdout>:" */
-    size_t measures = count_measures(line, first);
-    size_t missing = reader->measure_count - reader->filled;
-    bool is_whole = first + measures == line->count;
-    if (measures == 0 || measures > missing || (!is_whole && (first > 0 || measures < 3)))
-        return;
-    for (size_t i = 0; i < measures; i++)
-        take_measure(reader, line->tokens[first + i]);
-    if (reader->filled == reader->measure_count)
-        close_row(reader);
-}
-
 static bool is_count(token own)
 {
     return own.length > 0 && is_integer(own) && own.text[0] != '-';
-}
-
-/* A type that is not known yet, before as many numbers as a row has. */
-static bool is_new_type(const text_reader *reader, const log_line *line, size_t at)
-{
-    token own = line->tokens[at];
-    size_t next = at + 1;
-    if (own.text[0] < 'a' || own.text[0] > 'z')
-        return false;
-    if (next < line->count && !is_measure(line->tokens[next]))
-        next++; /* the operation */
-    return count_measures(line, next) >= (reader->measure_count + 1) / 2;
 }
 
 /* What stands behind size and count of a row: a type, or at least a block of numbers. */
@@ -322,7 +277,22 @@ static bool is_row_behind(const text_reader *reader, const log_line *line, size_
 {
     if (!reader->has_type)
         return count_measures(line, at) + 1 >= reader->measure_count / 2;
-    return is_type(line->tokens[at]) || is_new_type(reader, line, at);
+    const token type_own = line->tokens[at];
+    static const char *const types[] = {"int8",     "uint8",    "int32",   "uint32",  "int64",
+                                        "uint64",   "half",     "float",   "double",  "bfloat16",
+                                        "fp8_e4m3", "fp8_e5m2", "f8e4m3",  "f8e5m2",  "fp8",
+                                        "char",     "int",      "float16", "float32", "float64"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (is_word(type_own, types[i]))
+            return true;
+    /* A type that is not known yet, before as many numbers as a row has. */
+    token own = line->tokens[at];
+    size_t next = at + 1;
+    if (own.text[0] < 'a' || own.text[0] > 'z')
+        return false;
+    if (next < line->count && !is_measure(line->tokens[next]))
+        next++; /* the operation */
+    return count_measures(line, next) >= (reader->measure_count + 1) / 2;
 }
 
 /* Where a row begins in the line: a size, a count and a type; line->count where none does. */
@@ -525,7 +495,20 @@ static void read_line(text_reader *reader, const log_line *line)
         reader->behind = 0;
         st_nccl_open_table(reader->own, line->number);
     } else if (reader->is_open && memchr(line->text, '#', line->length) == NULL) {
-        continue_row(reader, line);
+        /* The next pieces of the open row, on a line of their own or before somebody else's
+         * words. */
+        size_t first = 0;
+        if (line->count > 0 && !is_measure(line->tokens[0]))
+            first = 1; /* "[1,0]<stdout>:" */
+        size_t measures = count_measures(line, first);
+        size_t missing = reader->measure_count - reader->filled;
+        bool is_whole = first + measures == line->count;
+        if (measures == 0 || measures > missing || (!is_whole && (first > 0 || measures < 3)))
+            return;
+        for (size_t i = 0; i < measures; i++)
+            take_measure(reader, line->tokens[first + i]);
+        if (reader->filled == reader->measure_count)
+            close_row(reader);
     } else {
         read_remark(reader, line);
     }

@@ -108,21 +108,6 @@ int st_nccl_evaluate(void *instance, int collective, size_t rows, const double *
     return ST_PLUGIN_OK;
 }
 
-static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
-                        const st_nccl_answer *answer, double bytes)
-{
-    static const char *const algorithms[] = {"tree",      "ring", "NVLS",
-                                             "NVLS tree", "PAT",  "transfer"};
-    static const char *const protocols[] = {"LL", "LL128", "Simple"};
-    const st_nccl_line *line = answer->line;
-    st_nccl_cut cut = st_nccl_cut_of(plan, line->algorithm, line->protocol, bytes);
-    st_plugin_tell_text(sink, "algorithm", algorithms[line->algorithm], NULL);
-    st_plugin_tell_text(sink, "protocol", protocols[line->protocol], NULL);
-    st_plugin_tell_value(sink, "channels", "", cut.channels, NULL);
-    st_plugin_tell_value(sink, "chunk", "kB", cut.sent_bytes, NULL);
-    st_plugin_tell_value(sink, "rounds", "", cut.rounds, NULL);
-}
-
 static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, const char *reason)
 {
     char message[256];
@@ -191,7 +176,16 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
         st_plugin_tell_text(sink, "calibration", verdict, NULL);
     }
     if (answer.line) {
-        tell_choice(sink, &kept.plans.large, &answer, bytes);
+        static const char *const algorithms[] = {"tree",      "ring", "NVLS",
+                                                 "NVLS tree", "PAT",  "transfer"};
+        static const char *const protocols[] = {"LL", "LL128", "Simple"};
+        const st_nccl_line *line = answer.line;
+        st_nccl_cut cut = st_nccl_cut_of(&kept.plans.large, line->algorithm, line->protocol, bytes);
+        st_plugin_tell_text(sink, "algorithm", algorithms[line->algorithm], NULL);
+        st_plugin_tell_text(sink, "protocol", protocols[line->protocol], NULL);
+        st_plugin_tell_value(sink, "channels", "", cut.channels, NULL);
+        st_plugin_tell_value(sink, "chunk", "kB", cut.sent_bytes, NULL);
+        st_plugin_tell_value(sink, "rounds", "", cut.rounds, NULL);
         /* What no data sheet says is told, not guessed. */
         if (kept.from.machine.link == ST_NCCL_PCI && kept.from.group.per_node > 2.0 &&
             settings->link_rate <= 0.0) {

@@ -115,7 +115,7 @@ static void take_curve(reader *own, st_nccl_curve *curve)
         while (next < ST_NCCL_OCTAVES && (double)next <= point[0]) {
             double share =
                 last[0] < point[0] ? ((double)next - last[0]) / (point[0] - last[0]) : 1.0;
-            curve->logs[(next)++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
+            curve->logs[next++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
         }
         memcpy(last, point, sizeof(last));
         skip_blanks(own);

@@ -27,20 +27,6 @@ static bool whole(double value, double most)
     return value >= 1.0 && value <= most && value == floor(value);
 }
 
-static int arch_of(const st_nccl_settings *settings, double capability)
-{
-    if (settings->arch != ST_NCCL_ANY) {
-        return settings->arch;
-    }
-    if (!given(capability)) {
-        return ST_NCCL_ANY;
-    }
-    return capability < 8.0    ? ST_NCCL_VOLTA
-           : capability < 9.0  ? ST_NCCL_AMPERE
-           : capability < 10.0 ? ST_NCCL_HOPPER
-                               : ST_NCCL_BLACKWELL;
-}
-
 static const char *read_group(const double *values, int collective, st_nccl_group *group,
                               double *gpus)
 {
@@ -83,14 +69,6 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
                : "the ranks are no multiple of the ranks of a machine";
 }
 
-static int link_of(const st_nccl_settings *settings, double rate)
-{
-    if (settings->link != ST_NCCL_ANY) {
-        return settings->link;
-    }
-    return rate >= NVLINK_FROM ? ST_NCCL_NVLINK : ST_NCCL_PCI;
-}
-
 /* Of a GPU inside a machine, as NCCL counts it. */
 static void read_links(const st_nccl_settings *settings, const double *values, st_nccl_case *out)
 {
@@ -100,7 +78,10 @@ static void read_links(const st_nccl_settings *settings, const double *values, s
     double reached =
         given(settings->link_rate) && !pair ? settings->link_rate : values[ST_NCCL_BANDWIDTH];
     double rate = given(links) ? links : reached;
-    machine->link = link_of(settings, rate);
+    if (settings->link != ST_NCCL_ANY)
+        machine->link = settings->link;
+    else
+        machine->link = rate >= NVLINK_FROM ? ST_NCCL_NVLINK : ST_NCCL_PCI;
     double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
     double inside = given(links) ? links * share : reached;
     machine->reached = !given(links);
@@ -137,7 +118,16 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
 const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
                              const st_nccl_row *row, st_nccl_case *out)
 {
-    out->machine.arch = arch_of(settings, row->values[ST_NCCL_CAPABILITY]);
+    const double capability = row->values[ST_NCCL_CAPABILITY];
+    if (settings->arch != ST_NCCL_ANY)
+        out->machine.arch = settings->arch;
+    else if (!given(capability))
+        out->machine.arch = ST_NCCL_ANY;
+    else
+        out->machine.arch = capability < 8.0    ? ST_NCCL_VOLTA
+                            : capability < 9.0  ? ST_NCCL_AMPERE
+                            : capability < 10.0 ? ST_NCCL_HOPPER
+                                                : ST_NCCL_BLACKWELL;
     const char *reason = read_group(row->values, collective, &out->group, &out->machine.gpus);
     out->choices = settings->choices;
     if (reason || out->group.ranks <= 1.0) {
@@ -174,33 +164,28 @@ const char *st_nccl_check_size(double bytes)
     return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size has to be from 0 to 2^63 bytes";
 }
 
-/* So much of the factors' logarithms, and of what they are away from as they come. */
-static void fade(double share, st_nccl_kind *kind, st_nccl_factors *factors)
-{
-    if (share >= 1.0) {
-        return;
-    }
-    for (size_t i = 0; i < ST_NCCL_PROTOCOLS; i++) {
-        kind->setup[i] = pow(kind->setup[i], share);
-        kind->latency[i] = pow(kind->latency[i], share);
-        kind->bandwidth[i] = pow(kind->bandwidth[i], share);
-    }
-    kind->tree_latency = pow(kind->tree_latency, share);
-    kind->tree_bandwidth = pow(kind->tree_bandwidth, share);
-    factors->nvls_latency = pow(factors->nvls_latency, share);
-    factors->nvls_bandwidth = pow(factors->nvls_bandwidth, share);
-    factors->small_group =
-        ST_NCCL_SMALL_GROUP + share * (factors->small_group - ST_NCCL_SMALL_GROUP);
-    factors->sharpness = ST_NCCL_SHARPNESS * pow(factors->sharpness / ST_NCCL_SHARPNESS, share);
-}
-
 /* NCCL's lines with the factors of a generation and a transport, and with a share of what was
  * calibrated. */
 static void calibrate(const st_nccl_settings *settings, const st_nccl_case *from, double share,
                       st_nccl_plan *plan)
 {
     st_nccl_factors factors = settings->factors;
-    fade(share, from->group.nodes > 1.0 ? &factors.across : &factors.inside, &factors);
+    /* So much of the factors' logarithms, and of what they are away from as they come. */
+    st_nccl_kind *kind = from->group.nodes > 1.0 ? &factors.across : &factors.inside;
+    if (!(share >= 1.0)) {
+        for (size_t i = 0; i < ST_NCCL_PROTOCOLS; i++) {
+            kind->setup[i] = pow(kind->setup[i], share);
+            kind->latency[i] = pow(kind->latency[i], share);
+            kind->bandwidth[i] = pow(kind->bandwidth[i], share);
+        }
+        kind->tree_latency = pow(kind->tree_latency, share);
+        kind->tree_bandwidth = pow(kind->tree_bandwidth, share);
+        factors.nvls_latency = pow(factors.nvls_latency, share);
+        factors.nvls_bandwidth = pow(factors.nvls_bandwidth, share);
+        factors.small_group =
+            ST_NCCL_SMALL_GROUP + share * (factors.small_group - ST_NCCL_SMALL_GROUP);
+        factors.sharpness = ST_NCCL_SHARPNESS * pow(factors.sharpness / ST_NCCL_SHARPNESS, share);
+    }
     st_nccl_of_generation(&from->machine, plan, &factors);
     st_nccl_of_carrier(&from->machine, &factors);
     if (from->machine.reached) {

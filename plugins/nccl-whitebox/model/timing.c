@@ -143,18 +143,6 @@ static double latency_us(const st_nccl_plan *plan, const st_nccl_line *line, dou
     return line->round_us > 0.0 && bytes > 0.0 ? plain + rounds_us(plan, line, bytes) : plain;
 }
 
-/* A share to the power of the sharpness. */
-static double sharpened(const st_nccl_plan *plan, double share)
-{
-    if (plan->squarings == 0) {
-        return pow(share, plan->sharpness);
-    }
-    for (int i = 0; i < plan->squarings; i++) {
-        share *= share;
-    }
-    return share;
-}
-
 /* Smallest of all times or the chosen one, its line, and what the power mean makes of them. */
 static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 {
@@ -197,7 +185,18 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
     double sum = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
         if (best > plan->near * times[i] && i != *fastest) {
-            sum += fmax(0.0, sharpened(plan, best / times[i]) - plan->far);
+            /* A share to the power of the sharpness. */
+            double sharpened;
+            double share = best / times[i];
+            if (plan->squarings == 0) {
+                sharpened = pow(share, plan->sharpness);
+            } else {
+                for (int j = 0; j < plan->squarings; j++) {
+                    share *= share;
+                }
+                sharpened = share;
+            }
+            sum += fmax(0.0, sharpened - plan->far);
         }
     }
     return sum > 1.0 ? best * pow(sum, -1.0 / plan->sharpness) : best;

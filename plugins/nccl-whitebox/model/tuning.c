@@ -84,22 +84,6 @@ static double ring_rate(const setting *s, int protocol)
     return bus * s->ranks / s->steps;
 }
 
-static double tree_rate(const setting *s, int protocol)
-{
-    const st_nccl_search *found = &s->plan->search;
-    double bus = found->channels * (s->nodes <= 2.0 ? found->tree_gbs : found->inter_gbs);
-    int version = s->choices->version;
-    int arch = s->machine->arch;
-    bus = fmin(0.92 * bus, found->channels * st_nccl_tree_gbs[version][arch][s->span]);
-    if (protocol == ST_NCCL_LL) {
-        bus = fmin(bus / 3.8, ll_limit(s));
-    } else if (protocol == ST_NCCL_LL128) {
-        bus = fmin(bus * (s->nodes <= 1.0 ? 7.0 / 9.0 : 120.0 / 128.0),
-                   found->channels * st_nccl_tree_ll128_gbs[version][arch][s->span]);
-    }
-    return 0.5 * bus * (found->plain_tree ? 0.85 : 1.0);
-}
-
 /* Of the switch's rate that its kernels reach, by NCCL 2.28 and later. */
 static double switch_share(const setting *s)
 {
@@ -256,8 +240,20 @@ static double rate(const setting *s, int algorithm, int protocol)
     switch (algorithm) {
     case ST_NCCL_RING:
         return ring_rate(s, protocol);
-    case ST_NCCL_TREE:
-        return tree_rate(s, protocol);
+    case ST_NCCL_TREE: {
+        const st_nccl_search *found = &s->plan->search;
+        double bus = found->channels * (s->nodes <= 2.0 ? found->tree_gbs : found->inter_gbs);
+        int version = s->choices->version;
+        int arch = s->machine->arch;
+        bus = fmin(0.92 * bus, found->channels * st_nccl_tree_gbs[version][arch][s->span]);
+        if (protocol == ST_NCCL_LL) {
+            bus = fmin(bus / 3.8, ll_limit(s));
+        } else if (protocol == ST_NCCL_LL128) {
+            bus = fmin(bus * (s->nodes <= 1.0 ? 7.0 / 9.0 : 120.0 / 128.0),
+                       found->channels * st_nccl_tree_ll128_gbs[version][arch][s->span]);
+        }
+        return 0.5 * bus * (found->plain_tree ? 0.85 : 1.0);
+    }
     case ST_NCCL_PAT:
         return 0.75 * ring_rate(s, protocol);
     default:

@@ -107,15 +107,6 @@ static st_status take_part(const st_operator_fit *fit, const st_operator_group *
     return ST_OK;
 }
 
-/* Whether an input is what tells a library's kernels from others'. */
-static bool is_factor(const st_operator_group *group, const char *key)
-{
-    for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
-        if (strncmp(key, factors[group->kind][k], strlen(factors[group->kind][k])) == 0)
-            return true;
-    return false;
-}
-
 static void put_constant(part *own, size_t input, double value)
 {
     for (size_t row = 0; row < own->set.row_count; row++)
@@ -130,7 +121,14 @@ static void put_constants(const st_operator_group *group, const double *values, 
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(own->set.sheet, &count);
     for (size_t i = 0; i < count; i++) {
-        if (is_factor(group, inputs[i].from))
+        bool is_factor = false;
+        const char *key = inputs[i].from;
+        for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
+            if (strncmp(key, factors[group->kind][k], strlen(factors[group->kind][k])) == 0) {
+                is_factor = true;
+                break;
+            }
+        if (is_factor)
             put_constant(own, i, 1);
         for (size_t k = 0; k < value_count; k++)
             if (strcmp(inputs[i].from, group->varied[k].path) == 0)
@@ -360,21 +358,6 @@ static st_status try_between(const st_operator_fit *fit, const st_operator_point
     return ST_OK;
 }
 
-static st_status try_rate(const st_operator_fit *fit, const st_operator_points *known,
-                          const st_operator_points *held, st_error_summary *summary)
-{
-    double *errors = st_arena_alloc(fit->arena, held->count + 1, sizeof *errors);
-    double *ratios = st_arena_alloc(fit->arena, known->count + 1, sizeof *ratios);
-    if (errors == NULL || ratios == NULL)
-        return ST_ERR_MEMORY;
-    memcpy(ratios, known->ratios, known->count * sizeof *ratios);
-    double middle = st_median(ratios, known->count);
-    for (size_t i = 0; i < held->count; i++)
-        errors[i] = middle / held->ratios[i] - 1.0;
-    *summary = st_summarize_errors(errors, held->count);
-    return ST_OK;
-}
-
 /* ---- a group ---- */
 
 static st_status try_halves(const st_operator_fit *fit, st_operator_group *group)
@@ -402,8 +385,19 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
     st_status naive_status = take_points(fit, group, &known, true, &first);
     if (naive_status == ST_OK)
         naive_status = take_points(fit, group, &held, true, &second);
-    if (naive_status == ST_OK)
-        naive_status = try_rate(fit, &first, &second, &group->rate);
+    if (naive_status == ST_OK) {
+        double *errors = st_arena_alloc(fit->arena, second.count + 1, sizeof *errors);
+        double *ratios = st_arena_alloc(fit->arena, first.count + 1, sizeof *ratios);
+        if (errors == NULL || ratios == NULL) {
+            naive_status = ST_ERR_MEMORY;
+        } else {
+            memcpy(ratios, first.ratios, first.count * sizeof *ratios);
+            double middle = st_median(ratios, first.count);
+            for (size_t i = 0; i < second.count; i++)
+                errors[i] = middle / second.ratios[i] - 1.0;
+            group->rate = st_summarize_errors(errors, second.count);
+        }
+    }
     if (naive_status == ST_OK)
         naive_status = try_between(fit, &first, &second, &group->between);
     if (naive_status == ST_OK)

@@ -64,31 +64,25 @@ static void put_group(const st_operator_fit *fit, const st_operator_group *group
     st_put_text_or_null(map, "kin_gpus", group->kin_names != NULL ? group->kin_names : "");
 }
 
-static st_table *say_errors(const st_operator_fit *fit, st_node *root)
-{
-    st_table_column shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
-                               {.title = "operator"},
-                               ST_COLUMN_NUMBER("rows"),
-                               ST_COLUMN_SHARE("fitted", 1),
-                               ST_COLUMN_SHARE("held out", 1),
-                               ST_COLUMN_SHARE("one rate", 1),
-                               ST_COLUMN_SHARE("neighbours", 1),
-                               ST_COLUMN_SHARE("with them", 1),
-                               ST_COLUMN_SHARE("kin", 1),
-                               {.title = "of"}};
-    if (!fit->leave_gpu)
-        shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
-    st_table *table = st_say_table(root, shape, fit->leave_gpu ? 10 : 9, 2);
-    return table;
-}
-
 void st_operators_report(const st_operator_fit *fit, st_result *result)
 {
     st_node *root = st_result_begin(result, fit->arena);
     st_put_text(root, "date", fit->date);
     st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
     st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
-    st_table *errors = say_errors(fit, root);
+    st_table_column error_shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
+                                     {.title = "operator"},
+                                     ST_COLUMN_NUMBER("rows"),
+                                     ST_COLUMN_SHARE("fitted", 1),
+                                     ST_COLUMN_SHARE("held out", 1),
+                                     ST_COLUMN_SHARE("one rate", 1),
+                                     ST_COLUMN_SHARE("neighbours", 1),
+                                     ST_COLUMN_SHARE("with them", 1),
+                                     ST_COLUMN_SHARE("kin", 1),
+                                     {.title = "of"}};
+    if (!fit->leave_gpu)
+        error_shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
+    st_table *errors = st_say_table(root, error_shape, fit->leave_gpu ? 10 : 9, 2);
     static const st_table_column shape[] = {
         {.title = "GPU", .ink = ST_INK_NAME},
         {.title = "key of its file"},

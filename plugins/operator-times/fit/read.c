@@ -179,23 +179,6 @@ static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t 
                : ST_ERR_MEMORY;
 }
 
-static st_status add_rows(st_operator_fit *fit, const st_measured *table)
-{
-    st_status status = ST_OK;
-    size_t used = 0;
-    for (size_t row = 0; row < table->row_count && status == ST_OK; row++) {
-        if (table->rows[row].left_out != NULL)
-            continue;
-        used++;
-        status = add_row(fit, table, row);
-    }
-    if (status != ST_OK || used > 0)
-        return status;
-    return st_fail(fit->errors, ST_ERR_VALUE, (st_place){.file = table->file}, "no row is left%s%s",
-                   table->row_count > 0 ? ": " : "",
-                   table->row_count > 0 ? table->rows[0].left_out : "");
-}
-
 /* ---- tables ---- */
 
 static st_status read_rows(st_operator_fit *fit, const st_table_source *source, const st_csv *csv)
@@ -214,7 +197,22 @@ static st_status read_rows(st_operator_fit *fit, const st_table_source *source, 
     st_status status = st_measured_read(&request, &table, fit->arena, &sets, &count, fit->errors);
     if (status == ST_OK)
         status = st_measured_run(sets, fit->arena, fit->errors);
-    return status == ST_OK ? add_rows(fit, sets) : status;
+    if (status != ST_OK)
+        return status;
+    const st_measured *row_table = sets;
+    st_status row_status = ST_OK;
+    size_t used = 0;
+    for (size_t row = 0; row < row_table->row_count && row_status == ST_OK; row++) {
+        if (row_table->rows[row].left_out != NULL)
+            continue;
+        used++;
+        row_status = add_row(fit, row_table, row);
+    }
+    if (row_status != ST_OK || used > 0)
+        return row_status;
+    return st_fail(fit->errors, ST_ERR_VALUE, (st_place){.file = row_table->file},
+                   "no row is left%s%s", row_table->row_count > 0 ? ": " : "",
+                   row_table->row_count > 0 ? row_table->rows[0].left_out : "");
 }
 
 static st_status read_table(st_operator_fit *fit, const char *file)

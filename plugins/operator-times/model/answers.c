@@ -186,8 +186,9 @@ static void read_request(const operator_times *own, st_operator of, const double
         request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
         if (!(request->sizes[ST_BYTES] > 0))
             request->kept = "nothing is moved";
-    } else
+    } else {
         read_experts(columns, row, request);
+    }
     if (own->shapes[of].table.count == 0)
         request->kept = "no times are given";
     else if (request->kept == NULL &&

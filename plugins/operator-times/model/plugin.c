@@ -142,35 +142,6 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
     return reason;
 }
 
-/* NULL, or what is wrong, perhaps in `reason` of `size` bytes. */
-static const char *train_trees(operator_times *own, char *reason, size_t size)
-{
-    const st_plugin_setting *const *settings = own->host->settings;
-    bool trains = settings[MODEL]->number == TREES;
-    char fault[ST_TABLE_REASON] = "";
-    if (!trains && settings[MULTIPROCESSORS]->number > 0)
-        return "multiprocessors= is for trees: give model=trees";
-    size_t rows = 0;
-    for (size_t i = 0; i < ST_EXPERTS; i++)
-        rows += own->shapes[i].table.count;
-    if (trains && rows == 0)
-        return "model=trees needs times=, attention= or moved= to train on";
-    if (!trains)
-        return NULL;
-    for (size_t i = 0; i < ST_EXPERTS; i++) {
-        if (own->shapes[i].table.count == 0)
-            continue;
-        const char *found =
-            st_shape_trees_train(&own->shapes[i], own->widths[i], settings[MULTIPROCESSORS]->number,
-                                 &own->trees[i], fault);
-        if (found == NULL)
-            continue;
-        (void)snprintf(reason, size, "%s%s", tables[i].name, found);
-        return reason;
-    }
-    return NULL;
-}
-
 static void free_times(operator_times *own)
 {
     for (size_t i = 0; i < ST_OPERATORS; i++) {
@@ -197,7 +168,34 @@ static int open_times(const st_plugin_host *host, void **instance)
         }
         rows += own->shapes[i].table.count;
     }
-    const char *untrained = train_trees(own, reason, sizeof reason);
+    const char *untrained = NULL;
+    const size_t size = sizeof reason;
+    const st_plugin_setting *const *settings = own->host->settings;
+    bool trains = settings[MODEL]->number == TREES;
+    char fault[ST_TABLE_REASON] = "";
+    if (!trains && settings[MULTIPROCESSORS]->number > 0) {
+        untrained = "multiprocessors= is for trees: give model=trees";
+    } else {
+        size_t tree_rows = 0;
+        for (size_t i = 0; i < ST_EXPERTS; i++)
+            tree_rows += own->shapes[i].table.count;
+        if (trains && tree_rows == 0) {
+            untrained = "model=trees needs times=, attention= or moved= to train on";
+        } else if (trains) {
+            for (size_t i = 0; i < ST_EXPERTS; i++) {
+                if (own->shapes[i].table.count == 0)
+                    continue;
+                const char *found =
+                    st_shape_trees_train(&own->shapes[i], own->widths[i],
+                                         settings[MULTIPROCESSORS]->number, &own->trees[i], fault);
+                if (found == NULL)
+                    continue;
+                (void)snprintf(reason, size, "%s%s", tables[i].name, found);
+                untrained = reason;
+                break;
+            }
+        }
+    }
     if (untrained != NULL) {
         host->error(host->context, untrained);
         free_times(own);

@@ -136,9 +136,12 @@ static int is_wanted(const table_reader *own)
     return not_source == NULL || strstr(word_of(own, WORD_SOURCE), not_source) == NULL;
 }
 
-/* Times of two GPUs, or in two types, beside each other would be the times of none. */
-static const char *check_words(table_reader *own, size_t count)
+static const char *add_row(table_reader *own, st_table *table)
 {
+    st_measured *row = &table->rows[table->count];
+    /* Times of two GPUs, or in two types, beside each other would be the times of none. */
+    const char *words = NULL;
+    const size_t count = table->count;
     for (size_t i = WORD_GPU; i <= WORD_DTYPE; i++) {
         const char *found = word_of(own, i);
         if (count == 0)
@@ -148,15 +151,10 @@ static const char *check_words(table_reader *own, size_t count)
         (void)snprintf(own->reason, ST_TABLE_REASON,
                        "the table has rows of %.40s and %.40s; name one with the option %s%s",
                        own->seen[i], found, i == WORD_GPU ? "" : own->form->options, word_names[i]);
-        return own->reason;
+        words = own->reason;
+        break;
     }
-    return NULL;
-}
-
-static const char *add_row(table_reader *own, st_table *table)
-{
-    st_measured *row = &table->rows[table->count];
-    if (check_words(own, table->count) != NULL)
+    if (words != NULL)
         return own->reason;
     for (size_t i = 0; i < own->sizes; i++)
         if (read_number(own, own->places[i], own->form->sizes[i], &row->sizes[i]) != NULL)

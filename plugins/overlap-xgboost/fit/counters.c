@@ -169,18 +169,6 @@ static void read_row(reader *self, size_t index, const char **last)
 
 /* ---- the whole ---- */
 
-static bool find_columns(reader *self)
-{
-    st_field_reader *own = &self->fields;
-    static const size_t needed[] = {ID, UNIT, VALUE};
-    if (!st_fields_find(own))
-        return false;
-    for (size_t i = 0; st_fields_have(own, METRIC) && i < ST_COUNT(needed); i++)
-        if (!st_fields_have(own, needed[i]))
-            st_fields_missing(own, fields[needed[i]].name, NULL);
-    return own->status == ST_OK;
-}
-
 static void check_whole(reader *self)
 {
     st_errors *errors = self->fields.errors;
@@ -216,7 +204,15 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     counters->kernels = st_arena_alloc(arena, csv->row_count + 1, sizeof *counters->kernels);
     if (counters->kernels == NULL)
         return st_out_of_memory(errors);
-    bool known = find_columns(&self);
+    bool known = false;
+    st_field_reader *own = &self.fields;
+    static const size_t needed[] = {ID, UNIT, VALUE};
+    if (st_fields_find(own)) {
+        for (size_t i = 0; st_fields_have(own, METRIC) && i < ST_COUNT(needed); i++)
+            if (!st_fields_have(own, needed[i]))
+                st_fields_missing(own, fields[needed[i]].name, NULL);
+        known = own->status == ST_OK;
+    }
     /* A row of units follows the heading of the page raw: percents must be percents. */
     for (size_t row = 0; known && row < csv->row_count; row++)
         if (!st_fields_have(&self.fields, METRIC) &&
@@ -227,8 +223,9 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
                 if (unit[0] != '\0' && strcmp(unit, "%") != 0)
                     st_fields_refuse(&self.fields, row, i, "the unit '%'");
             }
-        } else
+        } else {
             read_row(&self, row, &last);
+        }
     if (self.fields.status == ST_OK)
         check_whole(&self);
     return self.fields.status;

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-/* Where brackets that stand for a namespace without a name end; 0 where there are none. */
-static size_t unnamed(const char *text)
-{
-    static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>", "<(anonymous)>"};
-    for (size_t i = 0; i < ST_COUNT(spellings); i++) {
-        size_t length = strlen(spellings[i]);
-        if (strncmp(text, spellings[i], length) == 0)
-            return length;
-    }
-    return 0;
-}
-
 typedef struct name_reader {
     const char *at;
     const char *start; /* of the last name outside of brackets */
@@ -27,12 +15,23 @@ const char *st_function_name(const char *name, size_t *length)
 {
     name_reader own = {.at = name, .start = name};
     while (*own.at != '\0') {
-        size_t passed = unnamed(own.at);
-        if (passed > 0)
+        /* Where brackets that stand for a namespace without a name end. */
+        size_t passed = 0;
+        const char *text = own.at;
+        static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>",
+                                                "<(anonymous)>"};
+        for (size_t i = 0; i < ST_COUNT(spellings); i++) {
+            size_t unnamed_length = strlen(spellings[i]);
+            if (strncmp(text, spellings[i], unnamed_length) == 0) {
+                passed = unnamed_length;
+                break;
+            }
+        }
+        if (passed > 0) {
             own.at += passed;
-        else if (*own.at == '(' && own.depth == 0)
+        } else if (*own.at == '(' && own.depth == 0) {
             break; /* parameters */
-        else {
+        } else {
             /* Passes one character. Outside of all brackets, a blank or "::" begins a new name and
              * '<' ends it (its arguments). */
             char c = *own.at;

@@ -88,14 +88,6 @@ static size_t bound(const st_join *join, const st_counted_kernel *wanted, bool s
     return low;
 }
 
-static bool is_known(const st_counted_kernel *kernel)
-{
-    for (size_t i = 0; i < ST_COUNTERS; i++)
-        if (isnan(kernel->values[i]))
-            return false;
-    return true;
-}
-
 const st_counted_kernel *st_join_next(st_join *join, const st_recorded_kernel *kernel)
 {
     char name[1024];
@@ -116,5 +108,11 @@ const st_counted_kernel *st_join_next(st_join *join, const st_recorded_kernel *k
         return NULL;
     const st_counted_kernel *found = order->sorted[first + order->used[first] % (last - first)];
     order->used[first]++;
-    return is_known(found) ? found : NULL;
+    bool is_known = true;
+    for (size_t i = 0; i < ST_COUNTERS; i++)
+        if (isnan(found->values[i])) {
+            is_known = false;
+            break;
+        }
+    return is_known ? found : NULL;
 }

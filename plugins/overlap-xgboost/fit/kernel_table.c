@@ -208,9 +208,9 @@ static void read_row(st_field_reader *reader, size_t index, st_kernel *kernel)
     for (size_t i = 0; i < ST_FEATURE_CLASS; i++)
         row.features[i] = UNKNOWN;
     bool good = st_fields_read(reader, index, &row);
-    if (good && row.name[0] == '\0')
+    if (good && row.name[0] == '\0') {
         st_fields_refuse(reader, index, NAME, "the name of a kernel");
-    else if (good) {
+    } else if (good) {
         const double *features = row.features;
         kernel->name = row.name;
         kernel->class =

@@ -44,15 +44,6 @@ static st_status read_counters(const char *file, st_arena *arena, st_counters *c
     return status;
 }
 
-static st_status write_table(const st_overlap_source *asked, const st_buffer *table,
-                             st_errors *errors)
-{
-    if (table->failed)
-        return st_out_of_memory(errors);
-    return asked->table != NULL ? st_output_write(asked->table, table->data, table->length, errors)
-                                : ST_OK;
-}
-
 st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
                                 st_kernels *kernels, st_pairs_tally *tally, st_errors *errors)
 {
@@ -81,8 +72,14 @@ st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
         status = pair_status;
         *tally = made.tally;
     }
-    if (status == ST_OK)
-        status = write_table(asked, &made.table, errors);
+    if (status == ST_OK) {
+        if (made.table.failed)
+            status = st_out_of_memory(errors);
+        else
+            status = asked->table != NULL
+                         ? st_output_write(asked->table, made.table.data, made.table.length, errors)
+                         : ST_OK;
+    }
     const st_source source = {.file = asked->table != NULL ? asked->table : "kernels of the pairs",
                               .text = made.table.data,
                               .length = made.table.length};

@@ -54,26 +54,6 @@ static stream *find_stream(const side *own, int64_t device, int64_t number)
     return NULL;
 }
 
-static st_status count_streams(side *own, st_arena *arena)
-{
-    for (size_t i = 0; i < own->recorded->count; i++) {
-        const st_recorded_kernel *kernel = &own->recorded->kernels[i];
-        if (kernel->collective != NULL)
-            continue;
-        stream *at = find_stream(own, kernel->device, kernel->stream);
-        if (at == NULL) {
-            if (own->stream_count == MOST_STREAMS)
-                return ST_ERR_LIMIT;
-            const stream one = {.device = kernel->device, .number = kernel->stream};
-            if (!ST_APPEND(arena, own->streams, own->stream_count, one))
-                return ST_ERR_MEMORY;
-            at = &own->streams[own->stream_count - 1];
-        }
-        at->count++;
-    }
-    return ST_OK;
-}
-
 /* The kernels of each stream in order, their names as numbers that both recordings share. */
 static st_status fill_streams(pairing *own, side *of)
 {
@@ -234,24 +214,6 @@ static st_status match_all(pairing *own)
 
 /* ---- what is refused ---- */
 
-static st_status check_matched(const pairing *own)
-{
-    size_t all = 0;
-    for (size_t i = 0; i < own->without.stream_count; i++)
-        all += own->without.streams[i].count;
-    for (size_t i = 0; i < own->with.stream_count; i++)
-        all += own->with.streams[i].count;
-    double share = all > 0 ? (double)own->alone / (double)all : 1;
-    if (share <= own->options->unmatched_frac)
-        return ST_OK;
-    return st_fail(
-        own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
-        "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
-        "%.1f %%, the first %s" ST_EXPECTED "at most %g %%; --unmatched sets another share",
-        own->alone, all, own->without.recorded->file, 100 * share,
-        own->first_alone != NULL ? own->first_alone : "", 100 * own->options->unmatched_frac);
-}
-
 /* Two GPUs differ by more than what runs beside a kernel. */
 static st_status check_gpus(const pairing *own)
 {
@@ -267,7 +229,27 @@ static st_status check_gpus(const pairing *own)
 
 static st_status prepare(pairing *own, side *of)
 {
-    st_status status = count_streams(of, own->arena);
+    st_status status = ST_OK;
+    st_arena *arena = own->arena;
+    for (size_t i = 0; i < of->recorded->count; i++) {
+        const st_recorded_kernel *kernel = &of->recorded->kernels[i];
+        if (kernel->collective != NULL)
+            continue;
+        stream *at = find_stream(of, kernel->device, kernel->stream);
+        if (at == NULL) {
+            if (of->stream_count == MOST_STREAMS) {
+                status = ST_ERR_LIMIT;
+                break;
+            }
+            const stream one = {.device = kernel->device, .number = kernel->stream};
+            if (!ST_APPEND(arena, of->streams, of->stream_count, one)) {
+                status = ST_ERR_MEMORY;
+                break;
+            }
+            at = &of->streams[of->stream_count - 1];
+        }
+        at->count++;
+    }
     if (status == ST_OK)
         status = fill_streams(own, of);
     if (status == ST_OK)
@@ -318,7 +300,20 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
         status = tell(&own, status);
     if (status == ST_OK) {
         made->tally.pairs++;
-        status = check_matched(&own);
+        size_t all = 0;
+        for (size_t i = 0; i < own.without.stream_count; i++)
+            all += own.without.streams[i].count;
+        for (size_t i = 0; i < own.with.stream_count; i++)
+            all += own.with.streams[i].count;
+        double share = all > 0 ? (double)own.alone / (double)all : 1;
+        if (!(share <= own.options->unmatched_frac)) {
+            status = st_fail(
+                own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
+                "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
+                "%.1f %%, the first %s" ST_EXPECTED "at most %g %%; --unmatched sets another share",
+                own.alone, all, own.without.recorded->file, 100 * share,
+                own.first_alone != NULL ? own.first_alone : "", 100 * own.options->unmatched_frac);
+        }
     }
     st_names_free(&own.names);
     return status;

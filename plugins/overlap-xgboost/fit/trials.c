@@ -29,24 +29,6 @@ static void keep(fold_run *own, size_t trial)
         own->factors[trial][own->held[i]] = own->predicted[i];
 }
 
-static st_status run_recipes(fold_run *own)
-{
-    st_slowdown_model model = {0};
-    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
-    st_kernel_rows held = {own->kernels, own->held, own->held_count};
-    st_status status = ST_OK;
-    for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
-        const st_recipe *recipe = own->trials->items[i].recipe;
-        status = st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
-        if (status == ST_OK)
-            status = st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
-        if (status == ST_OK)
-            keep(own, i);
-        st_slowdown_destroy(&model);
-    }
-    return status;
-}
-
 static st_status run_baselines(fold_run *own)
 {
     st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
@@ -88,7 +70,21 @@ static st_status run_split(fold_run *own, st_split split)
                 own->held[own->held_count++] = i;
             else
                 own->learn[own->learn_count++] = i;
-        status = run_recipes(own);
+        st_slowdown_model model = {0};
+        st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
+        st_kernel_rows held = {own->kernels, own->held, own->held_count};
+        status = ST_OK;
+        for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
+            const st_recipe *recipe = own->trials->items[i].recipe;
+            status =
+                st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
+            if (status == ST_OK)
+                status =
+                    st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
+            if (status == ST_OK)
+                keep(own, i);
+            st_slowdown_destroy(&model);
+        }
         if (status == ST_OK)
             status = run_baselines(own);
     }

@@ -148,22 +148,6 @@ static bool decode(const char *text, size_t length, unsigned char *bytes, size_t
     return true;
 }
 
-static const char *load_member(line_reader *own, model *into, const unsigned char *bytes,
-                               size_t size)
-{
-    BoosterHandle made = NULL;
-    if (XGBoosterCreate(NULL, 0, &made) != 0) {
-        return refuse(own, "XGBoost cannot begin");
-    }
-    if (XGBoosterLoadModelFromBuffer(made, bytes, size) != 0 ||
-        XGBoosterSetParam(made, "nthread", "1") != 0) {
-        (void)XGBoosterFree(made);
-        return refuse(own, "XGBoost cannot read this member, it may be of another version");
-    }
-    into->members[into->member_count++] = made;
-    return NULL;
-}
-
 /* Unpacks `packed` into memory of the caller, whose size and checksum are given; NULL: damaged. */
 static unsigned char *unpack(const unsigned char *packed, size_t packed_size, size_t size,
                              unsigned long checksum)
@@ -201,7 +185,18 @@ static const char *read_member(line_reader *own, model *into)
     if (bytes == NULL) {
         reason = refuse(own, "this member is damaged");
     } else {
-        reason = load_member(own, into, bytes, (size_t)size);
+        reason = NULL;
+        const size_t member_size = (size_t)size;
+        BoosterHandle made = NULL;
+        if (XGBoosterCreate(NULL, 0, &made) != 0) {
+            reason = refuse(own, "XGBoost cannot begin");
+        } else if (XGBoosterLoadModelFromBuffer(made, bytes, member_size) != 0 ||
+                   XGBoosterSetParam(made, "nthread", "1") != 0) {
+            (void)XGBoosterFree(made);
+            reason = refuse(own, "XGBoost cannot read this member, it may be of another version");
+        } else {
+            into->members[into->member_count++] = made;
+        }
     }
     free(bytes);
     free(packed);
@@ -278,32 +273,19 @@ static const char *read_classes(line_reader *own, model *into)
     return NULL;
 }
 
-static const char *read_head(line_reader *own, model *into)
+static const char *read_members(line_reader *own, model *into)
 {
-    char target[32];
-    double kernels = 0;
-    bool whole = next_line(own) && (size_t)(own->line_end - own->line) == sizeof format_line - 1;
-    own->earlier = whole && memcmp(own->line, earlier_line, sizeof earlier_line - 1) == 0;
-    if (!whole || (!own->earlier && memcmp(own->line, format_line, sizeof format_line - 1) != 0)) {
-        return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
-                           "first line must be 'steptime-slowdown 4'");
+    double count = 0;
+    const char *reason = NULL;
+    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count)) {
+        return refuse(own, "no members");
     }
-    if (!next_key(own, "recipe") || !next_key(own, "target") ||
-        !next_word(own, target, sizeof target) ||
-        !next_setting(own, "quantile", 0, 1, &into->quantile) ||
-        !next_setting(own, "spread", 0, 1000, &into->spread) ||
-        !next_setting(own, "least", 0, 1, &into->least_slowdown) ||
-        !next_setting(own, "scale", 0, 100, &into->scale) ||
-        !next_setting(own, "kernels", 1, 1e9, &kernels)) {
-        return refuse(own, "the head of the model is damaged");
+    for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
+        reason = read_member(own, into);
     }
-    into->logarithm = strcmp(target, "logarithm") == 0;
-    return NULL;
-}
-
-/* The last line has a checksum of all before it. */
-static const char *read_end(line_reader *own)
-{
+    if (reason != NULL)
+        return reason;
+    /* The last line has a checksum of all before it. */
     char checksum[16];
     char *end = NULL;
     size_t length = (size_t)(own->at - own->text);
@@ -318,19 +300,6 @@ static const char *read_end(line_reader *own)
     return NULL;
 }
 
-static const char *read_members(line_reader *own, model *into)
-{
-    double count = 0;
-    const char *reason = NULL;
-    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count)) {
-        return refuse(own, "no members");
-    }
-    for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
-        reason = read_member(own, into);
-    }
-    return reason != NULL ? reason : read_end(own);
-}
-
 const char *model_read(model *own, const char *text, size_t length, char *reason,
                        size_t reason_bytes)
 {
@@ -340,7 +309,27 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
                           .reason = reason,
                           .reason_bytes = reason_bytes};
     *own = (model){0};
-    const char *fault = read_head(&reader, own);
+    const char *fault = NULL;
+    char target[32];
+    double kernels = 0;
+    bool whole =
+        next_line(&reader) && (size_t)(reader.line_end - reader.line) == sizeof format_line - 1;
+    reader.earlier = whole && memcmp(reader.line, earlier_line, sizeof earlier_line - 1) == 0;
+    if (!whole ||
+        (!reader.earlier && memcmp(reader.line, format_line, sizeof format_line - 1) != 0))
+        fault =
+            refuse(&reader, "not a model of 'steptime fit overlap', or one of another version; the "
+                            "first line must be 'steptime-slowdown 4'");
+    else if (!next_key(&reader, "recipe") || !next_key(&reader, "target") ||
+             !next_word(&reader, target, sizeof target) ||
+             !next_setting(&reader, "quantile", 0, 1, &own->quantile) ||
+             !next_setting(&reader, "spread", 0, 1000, &own->spread) ||
+             !next_setting(&reader, "least", 0, 1, &own->least_slowdown) ||
+             !next_setting(&reader, "scale", 0, 100, &own->scale) ||
+             !next_setting(&reader, "kernels", 1, 1e9, &kernels))
+        fault = refuse(&reader, "the head of the model is damaged");
+    else
+        own->logarithm = strcmp(target, "logarithm") == 0;
     fault = fault != NULL ? fault : read_features(&reader, own);
     fault = fault != NULL ? fault : read_gpus(&reader, own);
     fault = fault != NULL ? fault : read_classes(&reader, own);
