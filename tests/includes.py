@@ -7,8 +7,8 @@ its own module and of those before it, and a public header counts as one of the 
 A tool includes nothing of the library but <steptime/...>, "steptime/tool/..." and `base`, and nothing
 of other tools but of those whose libraries it links; its command line adds "command/...". What a
 source calls, as its object in BUILD says, obeys the same order, and inside a module no two sources
-call each other, directly or through others, unless a header says why. Every header has a name of its
-own. Prints what is wrong, a line each.
+call each other, directly or through others, unless a header says why, which three may. Every header
+has a name of its own. Prints what is wrong, a line each.
 """
 import collections
 import json
@@ -105,6 +105,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 OBJECTS = re.compile(r'steptime(-(core|command|trace|record|fit|launch|workload))?(\.a)?\.p/')
 # Functions of the C library that the command line replaces.
 REPLACED = {'_exit', 'daemon'}
+MOST_CIRCLES = 3
 # A file that is part of a circle says so: "Circle: with base/b, base/c, because ..."
 REASON = re.compile(r'Circle: with ([\w-]+(?:/\w+)+(?:,[\s*]*(?:and )?[\w-]+(?:/\w+)+)*)')
 
@@ -262,10 +263,18 @@ def call_faults(root, files, modules, calls):
                 needs[source].add(target)
             elif modules.index(other) > modules.index(own):
                 yield f'{files[source]}: {own} calls {target}, of {other} above it'
-    for circle in circles_of(needs):
+    circles = circles_of(needs)
+    if len(circles) > MOST_CIRCLES:
+        yield f'{len(circles)} circles of files, at most {MOST_CIRCLES}'
+    told = set()
+    for circle in circles:
         names = {os.path.splitext(source)[0] for source in circle}
-        if not any(names <= reasons[name] | {name} for name in names):
+        telling = {name for name in names if names <= reasons[name] | {name}}
+        told |= telling
+        if not telling:
             yield 'a circle of files without a reason: ' + ', '.join(circle)
+    for name in sorted(name for name, others in reasons.items() if others and name not in told):
+        yield f'{name}: a reason for a circle that does not exist'
 
 
 def tool_faults(root, files):

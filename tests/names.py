@@ -15,7 +15,7 @@ import sys
 EXCEPTIONS = {
     'tools/fit/steps/accuracy_report.c': ('results', 'site_factor'),
     'tools/fit/steps/row_fields.c': ('columns of tables', 'gpus_per_node'),
-    'tools/fit/steps/rows.c': ('columns of tables', 'gpus_per_node'),
+    'tools/fit/steps/measured.c': ('columns of tables', 'gpus_per_node'),
     'tools/fit/steps/source.c': ('keys of table.yaml', 'site_factor'),
     'core/estimate/traffic.c': ('results', 'gpus_per_node'),
     'tools/launch/frameworks/plan.c': ('options of Megatron-LM', 'sequence_parallel'),

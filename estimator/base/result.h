@@ -41,9 +41,6 @@
  * Memory. Texts are copied, keys and units are not. Whatever fails, fails in the result: no call
  * returns NULL, and the renderer tells through buffer->failed, as it does where the arena has
  * failed: what it was asked for on the way to a field needs no check.
- *
- * Circle: with base/render_csv, base/render_json, base/render_text, because a result is written by
- * its renderers, which pull its rows.
  */
 #ifndef STEPTIME_BASE_RESULT_H
 #define STEPTIME_BASE_RESULT_H

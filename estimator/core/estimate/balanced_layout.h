@@ -4,8 +4,6 @@
  * has as little to do as can be. It follows from what layers and ends of the model cost in a row,
  * in whole steps of the dearest, packed into one number that sheets pass on
  * (docs/decisions/0075-balanced-layouts.md).
- * Circle: with estimate/stage_layers, because a division that is read may have such a layout, which
- * is cut for that division.
  */
 #ifndef STEPTIME_ESTIMATE_BALANCED_LAYOUT_H
 #define STEPTIME_ESTIMATE_BALANCED_LAYOUT_H

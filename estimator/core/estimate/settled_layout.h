@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What parallel.layout: auto is in one plan: whoever looks at a single job sees the very layout.
- * Circle: with estimate/estimate, because what layers cost is an estimate, which is loaded anew
- * with the layout.
  */
 #ifndef STEPTIME_ESTIMATE_SETTLED_LAYOUT_H
 #define STEPTIME_ESTIMATE_SETTLED_LAYOUT_H

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold of an entry, whoever brings it: shared by the database and the reader of exports.
- *
- * Circle: with profile/entry, because what is stored is checked as an entry, and the entry
- * that a job means is looked up.
  */
 #ifndef STEPTIME_CALIBRATE_STORE_DATABASE_H
 #define STEPTIME_CALIBRATE_STORE_DATABASE_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The checker of single expressions.
- *
- * Circle: with sheet/check_calls, because arguments of calls are expressions.
  */
 #ifndef STEPTIME_SHEET_CHECK_H
 #define STEPTIME_SHEET_CHECK_H

@@ -39,7 +39,7 @@ bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_exp
 /* check_index.c: why a name with an index, or a family's without one, names no cell; false. */
 bool st_checker_refuse_index(st_checker *checker, const st_expr *expr);
 
-/* check_calls.c; the operands are typed on the way. */
+/* The operands are typed on the way. */
 bool st_checker_call(st_checker *checker, st_expr *expr);
 
 #endif

@@ -161,3 +161,646 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
     st_buffer_free(&expansion.text);
     st_buffer_free(&expansion.name);
 }
+
+/* ---- expansion of a formula ---- */
+
+/*
+ * The expansion of one formula. Text and tree are copied together, node by node, so that spans stay
+ * true and what `explain` prints is what is computed; pieces remember where in the sheet's file
+ * each stretch of the new text was written.
+ */
+
+/* Where the copy stands: in which text, for which member, with which value for '*'. */
+typedef struct st_view {
+    const st_formula *source;
+    size_t from; /* so far the source's text is done */
+    st_family_member of;
+    const st_enum *star; /* NULL: outside of reductions */
+    size_t star_value;
+} st_view;
+
+typedef struct st_expander {
+    const st_sheet *sheet;
+    st_arena *arena;
+    st_errors *errors;
+    st_view view;
+    const st_expr *root; /* stands alone: needs no parentheses */
+    st_buffer text;
+    st_buffer name; /* of a member, while it is looked up */
+    st_formula_piece *pieces;
+    size_t piece_count;
+    const st_formula **sources; /* that the pieces come from */
+    size_t source_count;
+    bool failed;
+} st_expander;
+
+static st_expr *copy_node(st_expander *own, const st_expr *node);
+
+/* --- errors and text ------------------------------------------------------------------------- */
+
+static ST_PRINTF(4, 5) void *refuse(st_expander *own, size_t offset, st_status status,
+                                    const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!own->failed)
+        (void)st_vfail(own->errors, status, st_formula_place_at(own->view.source, offset), format,
+                       arguments);
+    va_end(arguments);
+    own->failed = true;
+    return NULL;
+}
+
+static void *out_of_memory(st_expander *own)
+{
+    return refuse(own, 0, ST_ERR_MEMORY, "out of memory");
+}
+
+/* The text to come stands at `offset` of the source; all of it there where it is `own` text. */
+static void begin_piece(st_expander *own, size_t offset, bool fixed)
+{
+    size_t source = 0;
+    while (source < own->source_count && own->sources[source] != own->view.source)
+        source++;
+    bool known = source < own->source_count ||
+                 (source < UINT16_MAX &&
+                  ST_APPEND(own->arena, own->sources, own->source_count, own->view.source));
+    if (!known || !ST_APPEND(own->arena, own->pieces, own->piece_count,
+                             (st_formula_piece){.start = (uint32_t)own->text.length,
+                                                .offset = (uint32_t)offset,
+                                                .source = (uint16_t)source,
+                                                .fixed = fixed})) {
+        (void)out_of_memory(own);
+        return;
+    }
+}
+
+static void copy_text(st_expander *own, size_t end)
+{
+    st_view *view = &own->view;
+    if (end > view->from) {
+        begin_piece(own, view->from, false);
+        st_buffer_append(&own->text, view->source->text + view->from, end - view->from);
+        view->from = end;
+    }
+}
+
+/* Text that the sheet does not have, for what stands at `offset` there. */
+static void put_text(st_expander *own, size_t offset, const char *text)
+{
+    begin_piece(own, offset, true);
+    st_buffer_text(&own->text, text);
+}
+
+static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count)
+{
+    st_expr *made = st_expr_make(own->arena, kind, own->text.length, child_count);
+    return made != NULL ? made : out_of_memory(own);
+}
+
+/* Ends a node's span where the text ends; NULL where the tree got too high. */
+static st_expr *finish(st_expander *own, st_expr *made)
+{
+    if (own->failed)
+        return NULL;
+    st_expr_end(made, own->text.length);
+    if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
+        return refuse(own, own->view.from, ST_ERR_LIMIT,
+                      "the formula grows too large when its families are put in place" ST_EXPECTED
+                      "at most 64 KiB and 1000 operators in a row");
+    return made;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static const st_enum *own_axis(const st_expander *own, const char *text, size_t length,
+                               size_t *value)
+{
+    const st_family *family = own->view.of.family;
+    for (size_t i = 0; family != NULL && i < family->axis_count; i++) {
+        const char *name = family->axes[i]->name;
+        if (strlen(name) == length && memcmp(name, text, length) == 0) {
+            *value = st_family_value(family, own->view.of.index, i);
+            return family->axes[i];
+        }
+    }
+    return NULL;
+}
+
+/* `name` with values in its index, until the next call. */
+static const char *resolve_name(st_expander *own, const st_expr *name)
+{
+    const char *item = strchr(st_expr_name(name), '[');
+    own->name.length = 0;
+    st_buffer_append(&own->name, st_expr_name(name), (size_t)(item - st_expr_name(name)) + 1);
+    for (item++; *item != '\0';) {
+        size_t length = strcspn(item, ",]");
+        size_t value = 0;
+        const st_enum *axis = own_axis(own, item, length, &value);
+        if (*item == '*' && own->view.star == NULL)
+            return refuse(own, name->operator_offset, ST_ERR_NAME,
+                          "'%.60s' stands outside of a reduction" ST_EXPECTED
+                          "'*' in the one argument of sum, min, max, argmin or argmax",
+                          st_expr_name(name));
+        const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
+                            : axis != NULL ? axis->values[value]
+                                           : item;
+        st_buffer_append(&own->name, shown, shown != item ? strlen(shown) : length);
+        st_buffer_append(&own->name, &item[length], 1);
+        item += length + 1;
+    }
+    return own->name.failed ? out_of_memory(own) : own->name.data;
+}
+
+static const st_type *type_of(st_expander *own, const st_enum *axis)
+{
+    st_type *type = st_arena_alloc(own->arena, 1, sizeof *type);
+    if (type == NULL) {
+        (void)out_of_memory(own);
+        return &st_type_pure;
+    }
+    *type = st_type_pure;
+    type->kind = ST_TYPE_ENUM;
+    type->enumeration = axis;
+    return type;
+}
+
+/* --- what the own index decides -------------------------------------------------------------- */
+
+static int decide(const st_expander *own, const st_expr *expr)
+{
+    if (expr->kind == ST_EXPR_UNARY && expr->op == ST_OPERATOR_NOT) {
+        int truth = decide(own, st_expr_child(expr, 0));
+        return truth < 0 ? truth : !truth;
+    }
+    if (expr->kind != ST_EXPR_BINARY)
+        return -1;
+    if (expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL) {
+        /* 1 or 0 where a comparison of the own index with a value is decided, -1 where it is none.
+         */
+        for (size_t i = 0; i < 2; i++) {
+            const st_expr *side = st_expr_child(expr, i);
+            const st_expr *other = st_expr_child(expr, 1 - i);
+            size_t value = 0;
+            if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
+                return -1;
+            const st_enum *axis =
+                own_axis(own, st_expr_name(side), strlen(st_expr_name(side)), &value);
+            size_t k = axis != NULL ? st_text_at(axis->values, axis->count, st_expr_name(other))
+                                    : SIZE_MAX;
+            if (k != SIZE_MAX)
+                return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
+        }
+        return -1;
+    }
+    if (expr->op != ST_OPERATOR_AND && expr->op != ST_OPERATOR_OR)
+        return -1;
+    int weak = expr->op == ST_OPERATOR_OR; /* either side alone makes the result */
+    int left = decide(own, st_expr_child(expr, 0));
+    int right = decide(own, st_expr_child(expr, 1));
+    if (left == weak || right == weak)
+        return weak;
+    return left < 0 || right < 0 ? -1 : !weak;
+}
+
+/* The branch of a choice that the own index decides; NULL: it does not. */
+static const st_expr *decided_branch(const st_expander *own, const st_expr *node)
+{
+    if (node->kind != ST_EXPR_CALL || node->builtin != ST_BUILTIN_IF || node->child_count != 3)
+        return NULL;
+    int truth = decide(own, st_expr_child(node, 0));
+    return truth < 0 ? NULL : st_expr_child(node, truth == 1 ? 1 : 2);
+}
+
+static bool is_decided_zero(const st_expander *own, const st_expr *node)
+{
+    const st_expr *branch = decided_branch(own, node);
+    return branch != NULL && branch->kind == ST_EXPR_NUMBER && branch->number == 0;
+}
+
+/* The child that is left of a choice, a sum or of 'and', 'or' when the own index is known; NULL:
+ * all. */
+static const st_expr *what_is_left(const st_expander *own, const st_expr *node)
+{
+    if (own->view.of.family == NULL)
+        return NULL;
+    if (node->kind == ST_EXPR_CALL)
+        return decided_branch(own, node);
+    bool sum = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_PLUS;
+    bool difference = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_MINUS;
+    if ((sum || difference) && is_decided_zero(own, st_expr_child(node, 1)))
+        return st_expr_child(node, 0);
+    if (sum && is_decided_zero(own, st_expr_child(node, 0)))
+        return st_expr_child(node, 1);
+    if (node->kind != ST_EXPR_BINARY || (node->op != ST_OPERATOR_AND && node->op != ST_OPERATOR_OR))
+        return NULL;
+    int idle = node->op == ST_OPERATOR_AND;
+    for (size_t i = 0; i < 2; i++)
+        if (decide(own, st_expr_child(node, i)) == idle)
+            return st_expr_child(node, 1 - i);
+    return NULL;
+}
+
+/* How tightly what stands in some place must bind; see st_operator_strength. */
+enum { BINDS_ANY = 0, BINDS_AND = 2, BINDS_SUM = 5, BINDS_ATOM = 9 };
+
+/* A copy of a tree whose text begins elsewhere, in parentheses where it binds weaker. */
+static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
+{
+    size_t first = node->child_count > 0 ? st_expr_child(node, 0)->offset : 0;
+    bool grouped = own->view.source->text[node->offset] == '(' &&
+                   (node->kind != ST_EXPR_BINARY || first > node->offset);
+    bool group = st_operator_strength(node) < strength && !grouped;
+    size_t start = own->text.length;
+    own->view.from = node->offset;
+    if (group)
+        put_text(own, node->offset, "(");
+    st_expr *made = copy_node(own, node);
+    if (group)
+        put_text(own, st_expr_stop(node) - 1, ")");
+    if (made != NULL) {
+        made->offset = (uint32_t)start;
+        made->length = (uint32_t)(own->text.length - start);
+    }
+    return made;
+}
+
+/* --- reductions ------------------------------------------------------------------------------ */
+
+typedef void st_star_visitor(st_expander *own, const st_expr *name, const st_family *family,
+                             size_t axis, void *context);
+
+/* Calls `visit` for every '*' of a reduction's argument that is not in a reduction inside. */
+static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *visit,
+                        void *context)
+{
+    size_t axis = 0;
+    const char *item = expr->kind == ST_EXPR_NAME ? strchr(st_expr_name(expr), '[') : NULL;
+    for (; item != NULL && *item != ']' && !own->failed; item += strcspn(item, ",]"), axis++) {
+        item++;
+        if (*item != '*')
+            continue;
+        const st_family *family = st_sheet_family(own->sheet, st_expr_name(expr));
+        if (family == NULL || axis >= family->axis_count) {
+            (void)refuse(own, expr->operator_offset, ST_ERR_NAME,
+                         "%s" ST_EXPECTED "a family, declared with 'per'",
+                         st_errors_text(own->errors,
+                                        family == NULL ? "'%.60s' names no family of cells"
+                                                       : "'%.60s' has too many indices",
+                                        st_expr_name(expr)));
+            return;
+        }
+        visit(own, expr, family, axis, context);
+    }
+    for (size_t i = 0; i < expr->child_count; i++)
+        if (!st_family_is_reduction(st_expr_child(expr, i)))
+            visit_stars(own, st_expr_child(expr, i), visit, context);
+}
+
+static void note_axis(st_expander *own, const st_expr *name, const st_family *family, size_t axis,
+                      void *context)
+{
+    const st_enum **known = context;
+    if (*known != NULL && *known != family->axes[axis])
+        (void)refuse(own, name->operator_offset, ST_ERR_NAME,
+                     "'*' stands for values of '%s' and of '%s'" ST_EXPECTED
+                     "one enumeration per reduction",
+                     (*known)->name, family->axes[axis]->name);
+    *known = family->axes[axis];
+}
+
+/* The conditions under which a value of '*' has all its members. */
+typedef struct st_conditions_of {
+    st_family_member items[8];
+    size_t count;
+} st_conditions_of;
+
+static void note_condition(st_expander *own, const st_expr *name, const st_family *family,
+                           size_t axis, void *context)
+{
+    (void)axis;
+    st_conditions_of *list = context;
+    const char *member_name = resolve_name(own, name);
+    size_t member = member_name == NULL ? SIZE_MAX : st_family_find(family, member_name);
+    if (member == SIZE_MAX || family->wheres[member] == NULL)
+        return; /* a wrong index is reported where it is copied */
+    const st_family_member noted = {family, member};
+    if (st_family_same_condition(noted, own->view.of))
+        return; /* else nobody asks for the cell */
+    for (size_t i = 0; i < list->count; i++)
+        if (st_family_same_condition(noted, list->items[i]))
+            return;
+    if (list->count == sizeof list->items / sizeof list->items[0]) {
+        (void)refuse(own, name->operator_offset, ST_ERR_LIMIT,
+                     "the reduction is over too many families" ST_EXPECTED
+                     "at most 8 with 'where'");
+        return;
+    }
+    list->items[list->count++] = noted;
+}
+
+static st_expr *copy_where(st_expander *own, st_family_member member)
+{
+    st_view saved = own->view;
+    const st_formula *where = st_family_where(member);
+    own->view = (st_view){.source = where, .of = member};
+    st_expr *made = copy_apart(own, where->expr, BINDS_ANY);
+    own->view = saved;
+    return made;
+}
+
+/* "a and b"; the nodes of one chain share the start of their text. */
+static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
+{
+    st_expr *all = NULL;
+    for (size_t i = 0; i < list->count && !own->failed; i++) {
+        st_expr *both = i == 0 ? NULL : new_node(own, ST_EXPR_BINARY, 2);
+        if (both != NULL && all != NULL) {
+            both->op = ST_OPERATOR_AND;
+            both->offset = all->offset;
+            both->operator_offset = (uint32_t)own->text.length + 1;
+            put_text(own, own->view.from, " and ");
+        }
+        st_view saved = own->view;
+        const st_formula *where = st_family_where(list->items[i]);
+        own->view = (st_view){.source = where, .of = list->items[i]};
+        st_expr *made =
+            copy_apart(own, where->expr, list->count == 1 ? BINDS_ANY : BINDS_AND + (i > 0));
+        own->view = saved;
+        if (both != NULL && all != NULL && made != NULL) {
+            st_relative_set(&both->children[0], all);
+            st_relative_set(&both->children[1], made);
+            made = finish(own, both);
+        }
+        all = made;
+    }
+    return all;
+}
+
+static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t value, int strength)
+{
+    own->view.star_value = value;
+    return copy_apart(own, argument, strength);
+}
+
+/* "if(", of which the three arguments follow. */
+static st_expr *begin_choice(st_expander *own, size_t offset)
+{
+    st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
+    if (choice == NULL)
+        return NULL;
+    choice->builtin = ST_BUILTIN_IF;
+    st_relative_set(&choice->name_at, "if");
+    choice->guards = true;
+    put_text(own, offset, "if(");
+    return choice;
+}
+
+/* A term of a maximum; the first one in its place where a member of it does not exist. */
+static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
+{
+    st_conditions_of conditions;
+    conditions = (st_conditions_of){.count = 0};
+    own->view.star_value = value;
+    visit_stars(own, argument, note_condition, &conditions);
+    if (conditions.count == 0 || own->failed)
+        return copy_term(own, argument, value, strength);
+    if (value == 0) {
+        const st_family *family = conditions.items[0].family;
+        return refuse(own, argument->offset, ST_ERR_VALUE,
+                      "the reduction may have no member: '%s' may not exist" ST_EXPECTED
+                      "a first member without 'where', or sum",
+                      st_family_member_name(family, conditions.items[0].index, own->arena));
+    }
+    st_expr *choice = begin_choice(own, argument->offset);
+    if (choice == NULL)
+        return NULL;
+    st_relative_set(&choice->children[0], copy_conditions(own, &conditions));
+    put_text(own, argument->offset, ", ");
+    st_relative_set(&choice->children[1], copy_term(own, argument, value, BINDS_ANY));
+    put_text(own, argument->offset, ", ");
+    st_relative_set(&choice->children[2], copy_term(own, argument, 0, BINDS_ANY));
+    put_text(own, argument->offset, ")");
+    return own->failed ? NULL : finish(own, choice);
+}
+
+static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count)
+{
+    st_expr *sum = copy_term(own, argument, 0, count == 1 ? BINDS_ATOM : BINDS_SUM);
+    for (size_t i = 1; i < count && !own->failed; i++) {
+        st_expr *both = new_node(own, ST_EXPR_BINARY, 2);
+        if (both == NULL)
+            return NULL;
+        both->op = ST_OPERATOR_PLUS;
+        both->offset = sum->offset;
+        both->operator_offset = (uint32_t)own->text.length + 1;
+        put_text(own, argument->offset, " + ");
+        st_relative_set(&both->children[0], sum);
+        st_relative_set(&both->children[1], copy_term(own, argument, i, BINDS_SUM + 1));
+        sum = own->failed ? NULL : finish(own, both);
+    }
+    return sum;
+}
+
+static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis)
+{
+    st_expr *made = new_node(own, ST_EXPR_CALL, axis->count);
+    if (made == NULL)
+        return NULL;
+    made->builtin = node->builtin;
+    st_relative_set(&made->name_at, st_expr_name(node));
+    if (node->builtin == ST_BUILTIN_ARGMAX || node->builtin == ST_BUILTIN_ARGMIN)
+        st_relative_set(&made->type_at, type_of(own, axis));
+    put_text(own, node->offset, st_expr_name(node));
+    put_text(own, node->offset, "(");
+    for (size_t i = 0; i < axis->count && !own->failed; i++) {
+        if (i > 0)
+            put_text(own, node->offset, ", ");
+        st_relative_set(&made->children[i],
+                        copy_guarded(own, st_expr_child(node, 0), i, BINDS_ANY));
+    }
+    put_text(own, st_expr_stop(node) - 1, ")");
+    return own->failed ? NULL : finish(own, made);
+}
+
+/* NULL without an error where the argument has no '*': the checker tells what is missing. */
+static const st_enum *axis_of(st_expander *own, const st_expr *node)
+{
+    const st_enum *axis = NULL;
+    visit_stars(own, st_expr_child(node, 0), note_axis, &axis);
+    return axis;
+}
+
+/* --- trees ----------------------------------------------------------------------------------- */
+
+static st_expr *copy_whole(st_expander *own, const st_expr *node)
+{
+    st_expr *made = new_node(own, node->kind, node->child_count);
+    if (made == NULL)
+        return NULL;
+    made->op = node->op;
+    made->builtin = node->builtin;
+    made->name_kind = node->name_kind;
+    made->operator_offset = node->operator_offset;
+    made->name_length = node->name_length;
+    made->index = node->index;
+    made->guards = node->guards;
+    made->number = node->number;
+    st_relative_set(&made->name_at, st_expr_name(node));
+    st_relative_set(&made->type_at, st_expr_type(node));
+    if (node->kind == ST_EXPR_NAME) {
+        size_t value = 0;
+        const char *name = st_expr_name(node);
+        if (strchr(name, '[') != NULL) {
+            /* The same for good. */
+            const char *text = resolve_name(own, node);
+            name = text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
+        } else {
+            const st_enum *axis = own_axis(own, name, strlen(name), &value);
+            if (axis != NULL) {
+                name = axis->values[value];
+                st_relative_set(&made->type_at, type_of(own, axis));
+                made->number = (double)value;
+            }
+        }
+        if (own->failed || name == NULL) {
+            (void)out_of_memory(own);
+        } else {
+            st_relative_set(&made->name_at, name);
+            copy_text(own, node->operator_offset);
+            made->operator_offset = (uint32_t)own->text.length;
+            made->name_length = (uint32_t)strlen(name);
+            put_text(own, node->operator_offset, name);
+            own->view.from = (size_t)node->operator_offset + node->name_length;
+        }
+    }
+    for (size_t i = 0; i < node->child_count && !own->failed; i++) {
+        own->root = node->kind == ST_EXPR_CALL ? st_expr_child(node, i) : own->root;
+        st_relative_set(&made->children[i], copy_node(own, st_expr_child(node, i)));
+        if (node->kind == ST_EXPR_BINARY && i == 0)
+            made->operator_offset =
+                (uint32_t)(own->text.length + node->operator_offset - own->view.from);
+    }
+    copy_text(own, st_expr_stop(node));
+    return own->failed ? NULL : finish(own, made);
+}
+
+static st_expr *copy_node(st_expander *own, const st_expr *node)
+{
+    if (own->failed)
+        return NULL;
+    copy_text(own, node->offset);
+    const st_enum *axis = st_family_is_reduction(node) ? axis_of(own, node) : NULL;
+    if (axis != NULL && !own->failed) {
+        const st_enum *outer = own->view.star;
+        size_t outer_value = own->view.star_value;
+        const st_expr *argument = st_expr_child(node, 0);
+        bool sum = node->builtin == ST_BUILTIN_SUM;
+        bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
+        bool root = node == own->root;
+        st_expr *made = NULL;
+        own->view.star = axis;
+        if (sum && (root || axis->count == 1)) {
+            made = copy_sum(own, argument, axis->count);
+        } else if (sum) {
+            size_t start = own->text.length;
+            put_text(own, node->offset, "(");
+            made = copy_sum(own, argument, axis->count);
+            put_text(own, st_expr_stop(node) - 1, ")");
+            if (made != NULL) {
+                made->offset = (uint32_t)start;
+                made->length = (uint32_t)(own->text.length - start);
+            }
+        } else if (extreme && axis->count == 1) {
+            made = copy_guarded(own, argument, 0, BINDS_ATOM);
+        } else {
+            made = copy_extreme(own, node, axis);
+        }
+        own->view.star = outer;
+        own->view.star_value = outer_value;
+        own->view.from = st_expr_stop(node);
+        return made;
+    }
+    const st_expr *left = what_is_left(own, node);
+    if (left == NULL)
+        return copy_whole(own, node);
+    bool root = node == own->root;
+    own->root = root ? left : own->root;
+    st_expr *made = copy_apart(own, left, root ? BINDS_ANY : BINDS_ATOM);
+    own->view.from = st_expr_stop(node);
+    return made;
+}
+
+/* "0[GiB]": what a member that does not exist is. */
+static st_expr *zero_of(st_expander *own, const st_type *type)
+{
+    bool truth = type->kind == ST_TYPE_BOOL;
+    st_expr *zero = new_node(own, truth ? ST_EXPR_BOOL : ST_EXPR_NUMBER, 0);
+    if (zero == NULL)
+        return NULL;
+    bool pure = strcmp(type->unit.text, "1") == 0;
+    const char *text = truth || pure ? (truth ? "false" : "0")
+                                     : st_arena_printf(own->arena, "0[%s]", type->unit.text);
+    if (text == NULL)
+        return out_of_memory(own);
+    st_relative_set(&zero->name_at, text);
+    st_relative_set(&zero->type_at, type);
+    put_text(own, own->view.from, text);
+    return finish(own, zero);
+}
+
+static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
+{
+    const st_family_member of = own->view.of;
+    if (type == NULL || st_family_where(of) == NULL) {
+        own->root = root;
+        return copy_apart(own, root, BINDS_ANY);
+    }
+    st_expr *choice = begin_choice(own, root->offset);
+    if (choice == NULL)
+        return NULL;
+    st_relative_set(&choice->children[0], copy_where(own, of));
+    put_text(own, root->offset, ", ");
+    own->root = root;
+    st_relative_set(&choice->children[1], copy_apart(own, root, BINDS_ANY));
+    put_text(own, root->offset, ", ");
+    st_relative_set(&choice->children[2], zero_of(own, type));
+    put_text(own, root->offset, ")");
+    return own->failed ? NULL : finish(own, choice);
+}
+
+void st_family_expand(st_expansion *expansion, st_family_member of, const st_type *type,
+                      st_formula *formula)
+{
+    st_arena *arena = expansion->arena;
+    if (formula->expr == NULL ||
+        (of.family == NULL && (!formula->indexed || !st_family_has_places(formula->expr))))
+        return;
+    st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
+    st_expander own = {.sheet = expansion->sheet,
+                       .arena = arena,
+                       .errors = expansion->errors,
+                       .text = expansion->text,
+                       .name = expansion->name};
+    own.text.length = 0;
+    if (source != NULL)
+        *source = *formula;
+    own.view = (st_view){.source = source != NULL ? source : formula, .of = of};
+    formula->expr = source == NULL ? NULL : copy_member(&own, type, source->expr);
+    const char *text =
+        formula->expr == NULL || own.text.failed
+            ? NULL
+            : st_arena_copy(arena, own.text.data == NULL ? "" : own.text.data, own.text.length);
+    if (text == NULL) {
+        formula->expr = out_of_memory(&own);
+    } else {
+        formula->text = text;
+        formula->length = own.text.length;
+        formula->pieces = own.pieces;
+        formula->piece_count = own.piece_count;
+        formula->sources = own.sources;
+        formula->source_count = own.source_count;
+    }
+    expansion->text = own.text;
+    expansion->name = own.name;
+}

@@ -7,8 +7,6 @@
  * a member the name of the enumeration stands for the member, as an index (A[stage]) and alone
  * (stage == first); an `if` that depends on it alone is decided. In a reduction '*' stands for each
  * value of its enumeration in turn: max(M[*]), sum(L[*]*t[*]).
- *
- * Circle: with sheet/family_expand, because members are looked up while others are made.
  */
 #ifndef STEPTIME_SHEET_FAMILY_H
 #define STEPTIME_SHEET_FAMILY_H

@@ -8,8 +8,6 @@
  * quotients and roots are rounded as the program rounds them, and correct rounding keeps order, so
  * that nothing is lost at the ends (IEEE 754-2019, sec. 4.3); powers, logarithms and exponentials
  * are widened by far more than a mathematics library errs.
- *
- * Circle: with search/guided/bounds_region, because a region asks for the ranges of its ends.
  */
 #ifndef STEPTIME_GUIDED_BOUNDS_H
 #define STEPTIME_GUIDED_BOUNDS_H

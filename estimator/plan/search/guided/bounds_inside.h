@@ -21,7 +21,7 @@ struct st_bounds {
 
 /* Operands of an instruction that is no call. */
 size_t st_operand_count(st_op op);
-/* bounds_region.c: fills the entries. */
+/* Fills the entries. */
 void st_bounds_find_entries(st_bounds *self);
 /* Whether a product does not fall while the slot through which all that is open comes rises. */
 bool st_bounds_region_rises(const st_bounds *self, const st_instruction *target);

@@ -5,16 +5,19 @@
  * can be told from the result.
  *
  * The parts of a run call each other: methods and the scan have plans computed and noted here, and
- * processes share what each of them finds. Circle: with search/guided/guided_walk,
- * search/guided/guided_scan, search/guided/guided_share, because of that.
+ * processes share what each of them finds.
  */
 #include "search/guided/guided_module.h"
 #include "search/guided/run.h"
 
 #include "base/dimension.h"
 #include "sweep/threads.h"
+#include "program/instructions.h"
+#include "search/guided/lattice.h"
+#include "search/guided/walks.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -363,3 +366,512 @@ static st_status run_guided(const st_search *search, const st_processes *process
 
 static const st_guided_methods methods = {.check = check, .run = run_guided, .put = st_guided_put};
 const st_guided_methods *const st_guided_module = &methods;
+
+/* ---- what holds of every plan ---- */
+
+/* What can be said of every plan without asking the plugins. */
+
+/* One thread. */
+typedef struct scanner {
+    const st_search *search;
+    st_search_worker *worker;
+    st_bounds **bounds; /* per variant */
+    double *inputs;
+    st_range *outputs;
+    st_range *checks;
+    st_results found; /* reasons and the nearest plan */
+    uint64_t ruled_out;
+} scanner;
+
+static bool make_scanner(const st_guided_run *run, st_search_worker *worker, scanner *made)
+{
+    st_arena *arena = run->arena;
+    const st_space *space = run->search->space;
+    *made = (scanner){
+        .search = run->search,
+        .worker = worker,
+        .bounds = st_arena_alloc(arena, space->variant_count + 1, sizeof *made->bounds),
+        .inputs = st_arena_alloc(arena, space->base.input_count + 1, sizeof *made->inputs),
+        .outputs = st_arena_alloc(arena, st_space_outputs(space) + 1, sizeof *made->outputs),
+        .checks = st_arena_alloc(arena, space->check_count + 1, sizeof *made->checks)};
+    for (size_t i = 0; !st_arena_failed(arena) && i < space->variant_count; i++) {
+        const st_variant *variant = &space->variants[i];
+        const st_program *program = variant->whole != NULL ? variant->whole : variant->program;
+        made->bounds[i] =
+            st_bounds_create(program, program->options.providers, variant->plugin_count, arena);
+    }
+    return !st_arena_failed(arena) &&
+           st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
+}
+
+static bool is_none(st_range range)
+{
+    return range.low != range.low;
+}
+
+static bool is_certain(const st_bounds *bounds, size_t check, st_range range, double value)
+{
+    return range.low == value && range.high == value && !st_bounds_check_is_open(bounds, check);
+}
+
+/* Whether nothing can reject the row any more. */
+static bool is_safe(const scanner *self, const st_bounds *bounds)
+{
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool holds = checks[i].warning ? !st_bounds_check_is_open(bounds, i)
+                                       : is_certain(bounds, i, self->checks[i], 1);
+        if (!holds)
+            return false;
+    }
+    for (size_t i = 0; i < space->cell_count; i++)
+        if (st_bounds_output_is_open(bounds, i))
+            return false;
+    return true;
+}
+
+static void scan_row(scanner *self, st_plan_states *states, const st_space_worker *worker,
+                     uint64_t first, size_t row)
+{
+    const st_search *search = self->search;
+    double faults = 0;
+    size_t variant = st_space_row_inputs(worker, row, self->inputs);
+    bool lacks = st_space_order_lacks(worker, variant, row);
+    const st_bounds *bounds = self->bounds[variant];
+    st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
+    bool infeasible = worker->infeasible != NULL && worker->infeasible[row];
+    /* Why a row fails for certain, whatever providers say; ST_REASON_NONE: it does not. */
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t fault_reason = ST_REASON_NONE;
+    bool missing = false;
+    faults = 0;
+    for (size_t i = count; i-- > 0;) {
+        missing = missing || is_none(self->checks[i]);
+        if (!checks[i].warning && self->checks[i].high == 0) {
+            fault_reason = (uint32_t)i + 1;
+            faults += 1;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++)
+        missing = missing || is_none(self->outputs[i]);
+    uint32_t reason = fault_reason == ST_REASON_NONE && missing
+                          ? (uint32_t)st_reason_no_value(space)
+                          : fault_reason;
+    if (lacks || infeasible) {
+        reason = (uint32_t)(infeasible ? st_reason_infeasible(search->space)
+                                       : st_reason_order(search->space));
+        faults += infeasible ? ST_INFEASIBLE_CHECKS : 1;
+    }
+    uint64_t at = first + row;
+    if (reason != ST_REASON_NONE) {
+        double near = self->outputs[search->near].low;
+        states->marks[at] = ST_OUTCOME_FAILS;
+        self->found.reasons[reason]++;
+        self->ruled_out++;
+        st_rank_add_nearest(&self->found, at, faults, near);
+        return;
+    }
+    states->marks[at] = is_safe(self, bounds) ? ST_OUTCOME_PASSES : ST_OUTCOME_OPEN;
+    double floor = search->floor > 0 ? self->outputs[search->floor].low : -HUGE_VAL;
+    double least = st_bounds_least(self->bounds[variant], 0);
+    double low = fmax(floor, fmax(least, self->outputs[0].low));
+    states->low[at] = low;
+    states->high[at] = self->outputs[0].high;
+}
+
+static bool has_plugins(const st_space *space)
+{
+    for (size_t i = 0; i < space->variant_count; i++)
+        if (space->variants[i].plugin_count > 0)
+            return true;
+    return false;
+}
+
+static void scan_block(scanner *self, st_plan_states *states, uint64_t first, size_t rows)
+{
+    st_space_worker *worker = st_search_worker_fill(self->worker, NULL, first, rows);
+    if (has_plugins(self->search->space)) {
+        for (size_t row = 0; row < rows; row++)
+            scan_row(self, states, worker, first, row);
+        return;
+    }
+    worker->all_checks = true;
+    st_space_compute(worker, rows);
+    for (size_t row = 0; row < rows; row++) {
+        st_trial trial = {.row = first + row};
+        st_guided_read(self->search, worker, row, &trial);
+        /* A row of a block that was computed: where no plugin takes part everything is known. */
+        if (trial.reason != ST_REASON_NONE) {
+            states->marks[trial.row] = ST_OUTCOME_FAILS;
+            self->found.reasons[trial.reason]++;
+            self->ruled_out++;
+            st_rank_add_nearest(&self->found, trial.row, trial.faults, trial.near);
+            continue;
+        }
+        states->marks[trial.row] = ST_OUTCOME_PASSES;
+        states->low[trial.row] = trial.goal;
+        states->high[trial.row] = trial.goal;
+    }
+}
+
+static void scan_blocks(st_guided_run *run, scanner *scanners)
+{
+    const st_search *search = run->search;
+    int64_t blocks = (int64_t)((search->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK);
+    atomic_bool stop = false;
+#ifdef STEPTIME_HAVE_OPENMP
+#pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
+#endif
+    for (int64_t block = 0; block < blocks; block++) {
+        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->processes->rank)
+            continue;
+        scanner *one = &scanners[st_thread_number()];
+        uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
+        uint64_t left = search->rows - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        scan_block(one, &run->states, first, rows);
+        if (st_guided_is_interrupted(run))
+            atomic_store(&stop, true);
+    }
+    run->interrupted = atomic_load(&stop);
+}
+
+st_status st_guided_scan(st_guided_run *run)
+{
+    scanner *scanners = st_arena_alloc(run->arena, (size_t)run->threads, sizeof *scanners);
+    for (int i = 0; i < run->threads; i++)
+        if (scanners == NULL || !make_scanner(run, run->workers[i], &scanners[i]))
+            return ST_ERR_MEMORY;
+    scan_blocks(run, scanners);
+    run->result->guided.scanned = true;
+    run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);
+    for (int i = 0; i < run->threads; i++) {
+        st_results_merge(&run->result->found, &scanners[i].found);
+        run->result->guided.ruled_out += scanners[i].ruled_out;
+    }
+    st_status status = st_guided_share_scan(run);
+    return status == ST_OK ? st_guided_share_states(run) : status;
+}
+
+/* ---- several processes ---- */
+
+/*
+ * Several processes that share a guided search. What is computed next depends on all that was found
+ * before, so that every process walks the same way; but each computes only its share of every batch
+ * and of the scan, and tells the others. They also agree on interrupts, which reach one before
+ * another.
+ */
+
+/* Bytes of every process, one behind the other; NULL when out of memory or out of touch. */
+static unsigned char *gather(const st_guided_run *run, const void *own, size_t bytes,
+                             st_status *status)
+{
+    const st_processes *processes = run->processes;
+    unsigned char *all = calloc((size_t)processes->count, bytes);
+    *status = all != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (all != NULL && processes->gather(processes->context, own, bytes, all) != 0) {
+        *status = ST_ERR_IO;
+        free(all);
+        all = NULL;
+    }
+    return all;
+}
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+typedef struct batch_message {
+    uint64_t interrupted;
+    st_trial trials[ST_GUIDED_BATCH];
+} batch_message;
+
+st_status st_guided_share_batch(st_guided_run *run, size_t chunk)
+{
+    st_status status = ST_OK;
+    batch_message own = {.interrupted = st_guided_is_interrupted(run) ? 1 : 0};
+    if (run->processes->count == 1)
+        return ST_OK;
+    memcpy(own.trials, run->trials, run->trial_count * sizeof *own.trials);
+    unsigned char *all = gather(run, &own, sizeof own, &status);
+    for (int i = 0; all != NULL && i < run->processes->count; i++) {
+        batch_message one;
+        memcpy(&one, all + (size_t)i * sizeof one, sizeof one);
+        run->interrupted = run->interrupted || one.interrupted != 0;
+        for (size_t k = 0; k < run->trial_count; k++)
+            if (st_guided_owner(run, k / chunk) == i)
+                run->trials[k] = one.trials[k];
+    }
+    free(all);
+    return status;
+}
+
+/* --- the scan -------------------------------------------------------------------------------- */
+
+/* What is known of one row, packed without gaps. */
+enum { ROW_BYTES = 2 * sizeof(double) + 1, TURNS = 32 };
+
+static void pack_row(const st_plan_states *states, uint64_t row, unsigned char *to)
+{
+    memcpy(to, &states->low[row], sizeof(double));
+    memcpy(to + sizeof(double), &states->high[row], sizeof(double));
+    to[ROW_BYTES - 1] = states->marks[row];
+}
+
+static void unpack_row(st_plan_states *states, uint64_t row, const unsigned char *from)
+{
+    memcpy(&states->low[row], from, sizeof(double));
+    memcpy(&states->high[row], from + sizeof(double), sizeof(double));
+    states->marks[row] = from[ROW_BYTES - 1];
+}
+
+/* Rows of the blocks from `first` on that one process scanned, in its message or out of it. */
+static void copy_blocks(st_plan_states *states, const st_guided_run *run, uint64_t first, int rank,
+                        unsigned char *message, bool pack)
+{
+    uint64_t step = (uint64_t)run->processes->count;
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        uint64_t start = (first + turn * step + (uint64_t)rank) * ST_SPACE_BLOCK;
+        for (uint64_t row = 0; row < ST_SPACE_BLOCK && start + row < states->rows; row++) {
+            unsigned char *at = message + (turn * ST_SPACE_BLOCK + row) * ROW_BYTES;
+            if (pack)
+                pack_row(states, start + row, at);
+            else
+                unpack_row(states, start + row, at);
+        }
+    }
+}
+
+st_status st_guided_share_states(st_guided_run *run)
+{
+    const size_t bytes = (size_t)TURNS * ST_SPACE_BLOCK * ROW_BYTES;
+    const int count = run->processes->count;
+    uint64_t blocks = (run->states.rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK;
+    unsigned char *own = count > 1 ? calloc(1, bytes) : NULL;
+    st_status status = count > 1 && own == NULL ? ST_ERR_MEMORY : ST_OK;
+    for (uint64_t first = 0; count > 1 && first < blocks && status == ST_OK;
+         first += (uint64_t)count * TURNS) {
+        copy_blocks(&run->states, run, first, run->processes->rank, own, true);
+        unsigned char *all = gather(run, own, bytes, &status);
+        for (int i = 0; all != NULL && i < count; i++)
+            copy_blocks(&run->states, run, first, i, all + (size_t)i * bytes, false);
+        free(all);
+    }
+    free(own);
+    return status;
+}
+
+typedef struct scan_head {
+    uint64_t interrupted;
+    uint64_t ruled_out;
+} scan_head;
+
+st_status st_guided_share_scan(st_guided_run *run)
+{
+    st_results *found = &run->result->found;
+    size_t bytes = sizeof(scan_head) + st_results_bytes(found);
+    st_status status = ST_OK;
+    if (run->processes->count == 1)
+        return ST_OK;
+    scan_head head = {.interrupted = run->interrupted ? 1 : 0,
+                      .ruled_out = run->result->guided.ruled_out};
+    unsigned char *own = calloc(1, bytes);
+    if (own == NULL)
+        return ST_ERR_MEMORY;
+    memcpy(own, &head, sizeof head);
+    st_results_pack(found, own + sizeof head);
+    unsigned char *all = gather(run, own, bytes, &status);
+    st_results_clear(found);
+    run->result->guided.ruled_out = 0;
+    for (int i = 0; all != NULL && i < run->processes->count; i++) {
+        unsigned char *one = all + (size_t)i * bytes;
+        memcpy(&head, one, sizeof head);
+        run->interrupted = run->interrupted || head.interrupted != 0;
+        run->result->guided.ruled_out += head.ruled_out;
+        st_results_merge_packed(found, one + sizeof head);
+    }
+    free(all);
+    free(own);
+    return status;
+}
+
+/* ---- walks ---- */
+
+/*
+ * Search by a walk over the lattice of choices: CMA-ES, random, evolution, Bayesian (walks.h).
+ * Plans that fail rank behind those that pass, by the number of checks that fail and by how far
+ * they are from fitting; plans that are known already are not computed again. Where a generation
+ * brings nothing new it begins anew, with more points.
+ */
+
+/* A point of a generation: its plan and what it is worth, the least the best. */
+typedef struct member {
+    uint64_t row;
+    double faults; /* 0: it passes; infinite: it was skipped */
+    double value;
+    size_t index;
+} member;
+
+typedef struct swarm {
+    st_guided_run *run;
+    st_lattice lattice;
+    st_walk *walk;
+    member *members;
+    size_t *order;
+    double *worth; /* by point */
+    size_t capacity;
+    uint64_t budget;
+    unsigned idle;   /* generations in a row that brought nothing, since it last began anew */
+    unsigned barren; /* the same over all beginnings */
+} swarm;
+
+ST_COMPARE(compare_members, member, ST_RISING(faults) ST_RISING(value) ST_RISING(index));
+
+static bool make_room(swarm *self)
+{
+    size_t count = st_walk_count(self->walk);
+    if (count <= self->capacity && self->members != NULL)
+        return true;
+    self->members = st_arena_alloc(self->run->arena, count + 1, sizeof *self->members);
+    self->order = st_arena_alloc(self->run->arena, count + 1, sizeof *self->order);
+    self->worth = st_arena_alloc(self->run->arena, count + 1, sizeof *self->worth);
+    self->capacity = count;
+    return self->members != NULL && self->order != NULL && self->worth != NULL;
+}
+
+/* Whether a plan is worth a trial. */
+static bool is_new(swarm *self, uint64_t row)
+{
+    st_guided_run *run = self->run;
+    if (st_plan_states_is_computed(&run->states, row))
+        return false;
+    if (run->states.marks == NULL)
+        return true;
+    bool skipped = (run->states.marks[row] & ST_STATE_SKIPPED) != 0;
+    return !skipped && st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
+           !st_guided_skip(run, row);
+}
+
+static bool is_in_batch(const st_guided_run *run, uint64_t row)
+{
+    for (size_t i = 0; i < run->trial_count; i++)
+        if (run->trials[i].row == row)
+            return true;
+    return false;
+}
+
+static st_status flush(swarm *self)
+{
+    st_guided_run *run = self->run;
+    size_t count = run->trial_count;
+    st_status status = st_guided_compute(run);
+    /* The trials of a batch belong to the members from `first` on that have their rows. */
+    const st_trial *trials = run->trials;
+    size_t members = st_walk_count(self->walk);
+    for (size_t i = 0; i < members; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (self->members[i].row == trials[k].row) {
+                bool passes = trials[k].reason == ST_REASON_NONE;
+                double near = isfinite(trials[k].near) ? trials[k].near : HUGE_VAL;
+                self->members[i].faults = passes ? 0 : 1 + trials[k].faults;
+                self->members[i].value = passes ? trials[k].goal : near;
+            }
+        }
+    }
+    return status;
+}
+
+/* One generation; `fresh`: plans that it computed. */
+static st_status run_generation(swarm *self, uint64_t *fresh)
+{
+    st_guided_run *run = self->run;
+    size_t count = st_walk_count(self->walk);
+    const double *points = st_walk_draw(self->walk);
+    uint64_t before = run->result->guided.computed;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        member *one = &self->members[i];
+        one->row = st_lattice_row(&self->lattice, points + i * self->lattice.dimension);
+        one->index = i;
+        /* What a plan that was settled before is worth. */
+        const st_plan_states *states = &self->run->states;
+        bool dense = states->marks != NULL;
+        bool passed = dense && (states->marks[one->row] & ST_STATE_PASSED) != 0;
+        one->faults = passed ? 0 : HUGE_VAL;
+        one->value = passed ? states->low[one->row] : HUGE_VAL;
+    }
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        bool room = run->result->guided.computed + run->trial_count < self->budget;
+        if (!room || is_in_batch(run, self->members[i].row) || !is_new(self, self->members[i].row))
+            continue;
+        run->trials[run->trial_count++].row = self->members[i].row;
+        if (run->trial_count == ST_GUIDED_BATCH)
+            status = flush(self);
+    }
+    if (status == ST_OK)
+        status = flush(self);
+    qsort(self->members, count, sizeof *self->members, compare_members);
+    for (size_t i = 0; i < count; i++) {
+        const member *one = &self->members[i];
+        self->order[i] = one->index;
+        self->worth[one->index] = one->faults == 0 ? one->value : HUGE_VAL;
+    }
+    *fresh = run->result->guided.computed - before;
+    return status;
+}
+
+/* Goes on, or elsewhere where nothing new comes or the distribution has shrunk. */
+static st_status move_on(swarm *self, uint64_t fresh)
+{
+    enum { MOST_IDLE = 8 };
+    st_walk_tell(self->walk, self->order, self->worth);
+    self->idle = fresh > 0 ? 0 : self->idle + 1;
+    self->barren = fresh > 0 ? 0 : self->barren + 1;
+    if (self->idle < MOST_IDLE && !st_walk_is_spent(self->walk))
+        return ST_OK;
+    self->idle = 0;
+    bool good = st_walk_restart(self->walk) && make_room(self);
+    return good ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status run_generations(swarm *self)
+{
+    /* Of a small space everything is soon known, and chance alone would not end the search. */
+    enum { MOST_BARREN = 100 };
+    const uint64_t most = 100 + 10 * self->budget;
+    st_guided *guided = &self->run->result->guided;
+    st_status status = ST_OK;
+    for (uint64_t i = 0; i < most && guided->computed < self->budget && status == ST_OK; i++) {
+        uint64_t fresh = 0;
+        if (st_guided_stop(self->run) || st_guided_is_settled(self->run) ||
+            self->barren > MOST_BARREN)
+            break;
+        status = run_generation(self, &fresh);
+        if (status == ST_OK)
+            status = move_on(self, fresh);
+    }
+    return status;
+}
+
+st_status st_guided_walk(st_guided_run *run)
+{
+    const st_search *search = run->search;
+    uint64_t trials = search->request.guide.trials;
+    uint64_t open = search->rows - run->result->guided.ruled_out;
+    uint64_t budget = trials > 0 ? trials : ST_GUIDE_TRIALS;
+    swarm self = {
+        .run = run, .lattice = st_lattice_make(search), .budget = budget < open ? budget : open};
+    if (self.lattice.dimension == 0) { /* one plan */
+        st_status status = open > 0 ? st_guided_try(run, 0) : ST_OK;
+        return status == ST_OK ? st_guided_compute(run) : status;
+    }
+    self.walk = st_walk_create(search->request.guide.method, self.lattice.dimension,
+                               search->request.space.seed);
+    st_status status = self.walk != NULL && make_room(&self) ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = run_generations(&self);
+    st_walk_destroy(self.walk);
+    return status;
+}

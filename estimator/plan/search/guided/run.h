@@ -36,7 +36,7 @@ typedef struct st_guided_run {
     uint64_t unchanged; /* plans that passed since one of these changed */
 } st_guided_run;
 
-/* guided_share.c: which process computes one of the chunks of a batch, or scans a block. */
+/* Which process computes one of the chunks of a batch, or scans a block. */
 static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
 {
     return (int)(chunk % (uint64_t)run->processes->count);
@@ -47,9 +47,9 @@ st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
 st_status st_guided_share_states(st_guided_run *run) ST_NODISCARD;
 st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
 
-/* guided_scan.c: bounds and outcomes of all rows. */
+/* Bounds and outcomes of all rows. */
 st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
-/* guided_walk.c */
+/* A walk over the lattice of choices. */
 st_status st_guided_walk(st_guided_run *run) ST_NODISCARD;
 
 /* What a worker says of a row that it has computed, with all checks. */

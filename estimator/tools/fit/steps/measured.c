@@ -10,6 +10,9 @@
 #include "steptime/keys.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
+#include "fit/steps/base.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/rank_groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -409,4 +412,684 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
         }
     }
     return status == ST_OK ? split_table(&reader, sets, count) : status;
+}
+
+/* ---- values of rows ---- */
+
+/* The values of every row. */
+
+enum { SECTIONS_BYTES = 4096 };
+
+/* How the inputs of the sheet are found in the table. */
+typedef struct input_plan {
+    const st_sheet_input *input;
+    const st_key *key; /* NULL: a constant */
+    const st_standard_column *column;
+    const st_words *words; /* that the table has for the key's values; NULL: the key's own */
+    st_source_field field; /* of the column, or of one that is named like the key */
+    const char *note;      /* about a blank field */
+    size_t note_rows;
+} input_plan;
+
+/* An assumption's value for an input. */
+typedef struct resolved {
+    const st_assigned *from;
+    size_t input; /* SIZE_MAX: the sheet has none that reads it */
+    double number;
+} resolved;
+
+/* A key that the sheet does not read: its fields are checked, and where it is a text the job of a
+ * row's files gets it. */
+typedef struct unread_key {
+    const st_key *key;
+    const st_words *words;
+    st_source_field field;
+    const char *set; /* what assumptions say of a text, NULL: nothing */
+    const char *fill;
+} unread_key;
+
+typedef struct row_reader {
+    const st_measured_request *request;
+    st_measured *measured;
+    const st_table_source *source; /* NULL: none */
+    const st_csv *csv;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status;
+    st_bases bases;
+    input_plan *plans;
+    size_t plan_count;
+    resolved *values; /* of all assumptions, in their order, `set` before `fill` */
+    size_t value_count;
+    const double **set; /* per input, of the row at hand; NULL: none */
+    const double **fill;
+    bool *listed; /* per input: a list of the row at hand has a word for it */
+    unread_key *unread;
+    size_t unread_count;
+    char texts[SECTIONS_BYTES]; /* of the row at hand, and numbers that they must agree with */
+    double *storage;            /* values of formulas, one per entry of `values` */
+    const char *order_set;      /* what assumptions say of the order of ranks, NULL: nothing */
+    const char *order_fill;
+} row_reader;
+
+static void note(row_reader *reader, st_status status)
+{
+    st_note(&reader->status, status);
+}
+
+static const char *text_of(const row_reader *reader, st_source_field field, size_t row,
+                           char *storage)
+{
+    return st_source_field_text(reader->csv, field, reader->measured->rows[row].line, storage);
+}
+
+/* The value of an input in a row. */
+static double *value_at(const row_reader *reader, size_t input, size_t row)
+{
+    return &reader->measured->inputs[input * reader->measured->row_count + row];
+}
+
+/* ---- planning ---- */
+
+static const st_words *words_of(const row_reader *reader, const char *path)
+{
+    const st_table_source *source = reader->source;
+    return source != NULL ? st_words_of(source->words, source->word_count, path) : NULL;
+}
+
+/* Checks a literal against the key even where this sheet does not read it. */
+static void resolve(row_reader *reader, const st_assigned *from)
+{
+    resolved *own = &reader->values[reader->value_count++];
+    *own = (resolved){.from = from,
+                      .input = st_sheet_reading_index(reader->measured->sheet, from->path)};
+    if (from->section != NULL || from->formula != ST_NO_FORMULA)
+        return;
+    if (own->input != SIZE_MAX)
+        note(reader, st_input_parse(reader->plans[own->input].input, &from->value, &own->number,
+                                    reader->errors));
+    else if (from->key != NULL)
+        note(reader, st_value_parse(from->key, &from->value, &own->number, reader->errors));
+}
+
+static void resolve_assumptions(row_reader *reader)
+{
+    const st_table_source *source = reader->source;
+    size_t count = 0;
+    for (size_t i = 0; source != NULL && i < source->assumption_count; i++)
+        count += source->assumptions[i].set_count + source->assumptions[i].fill_count;
+    reader->values = st_arena_alloc(reader->arena, count + 1, sizeof *reader->values);
+    reader->storage = st_arena_alloc(reader->arena, count + 1, sizeof *reader->storage);
+    if (reader->values == NULL || reader->storage == NULL) {
+        note(reader, ST_ERR_MEMORY);
+        return;
+    }
+    for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
+        const st_assumption *own = &source->assumptions[i];
+        for (size_t k = 0; k < own->set_count; k++)
+            resolve(reader, &own->set[k]);
+        for (size_t k = 0; k < own->fill_count; k++)
+            resolve(reader, &own->fill[k]);
+    }
+}
+
+static unread_key *unread_of(row_reader *reader, const char *path)
+{
+    for (size_t i = 0; i < reader->unread_count; i++)
+        if (strcmp(reader->unread[i].key->path, path) == 0)
+            return &reader->unread[i];
+    return NULL;
+}
+
+/* Takes up a key that no input of the sheet reads. */
+static void add_unread(row_reader *reader, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    if (key == NULL || strcmp(path, ST_KEY_PARALLEL_ORDER) == 0 ||
+        unread_of(reader, path) != NULL ||
+        st_sheet_reading_index(reader->measured->sheet, path) != SIZE_MAX)
+        return;
+    reader->unread[reader->unread_count++] =
+        (unread_key){.key = key,
+                     .words = words_of(reader, path),
+                     .field = st_source_field_find(reader->csv, reader->source, path)};
+}
+
+/* A text that says more of a row than a name. */
+static bool is_row_text(const st_key *key)
+{
+    const char *dot = key != NULL && key->kind == ST_KEY_TEXT ? strrchr(key->path, '.') : NULL;
+    return dot != NULL && strcmp(dot, ".name") != 0;
+}
+
+/* Keys that columns are named by, or assumptions name, and the sheet does not read. */
+static void list_unread(row_reader *reader)
+{
+    const st_table_source *source = reader->source;
+    size_t most = reader->value_count + reader->csv->column_count +
+                  (source != NULL ? source->column_count : 0);
+    reader->unread = st_arena_alloc(reader->arena, most + 1, sizeof *reader->unread);
+    if (reader->unread == NULL) {
+        note(reader, ST_ERR_MEMORY);
+        return;
+    }
+    for (size_t i = 0; source != NULL && i < source->column_count; i++)
+        add_unread(reader, source->columns[i].name);
+    for (size_t i = 0; i < reader->csv->column_count; i++)
+        if (is_row_text(st_key_find(reader->csv->columns[i])))
+            add_unread(reader, reader->csv->columns[i]);
+    for (size_t i = 0; i < reader->value_count; i++)
+        if (reader->values[i].from->key != NULL && reader->values[i].from->key->kind == ST_KEY_TEXT)
+            add_unread(reader, reader->values[i].from->path);
+}
+
+static bool prepare(row_reader *reader)
+{
+    const st_sheet_input *inputs = st_sheet_inputs(reader->measured->sheet, &reader->plan_count);
+    reader->plans = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->plans);
+    reader->set = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->set);
+    reader->fill = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->fill);
+    reader->listed = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof(bool));
+    if (st_arena_failed(reader->arena)) {
+        note(reader, ST_ERR_MEMORY);
+        return false;
+    }
+    for (size_t i = 0; i < reader->plan_count; i++) {
+        const st_sheet_input *input = &inputs[i];
+        input_plan *plan = &reader->plans[i];
+        *plan = (input_plan){.input = input,
+                             .key = st_key_find(input->from),
+                             .column = st_standard_column_of(input->from)};
+        plan->words = words_of(reader, input->from);
+        plan->field = st_source_field_find(reader->csv, reader->source, input->from);
+        if (plan->field.column == SIZE_MAX && plan->column != NULL)
+            plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
+    }
+    resolve_assumptions(reader);
+    if (reader->status == ST_OK)
+        list_unread(reader);
+    return reader->status == ST_OK;
+}
+
+/* ---- fields ---- */
+
+static void leave_out(row_reader *reader, size_t row, const char *why)
+{
+    if (why == NULL)
+        note(reader, ST_ERR_MEMORY);
+    else if (reader->measured->rows[row].left_out == NULL)
+        reader->measured->rows[row].left_out = why;
+}
+
+/* Truth as tables write it. */
+static bool is_bit(const char *text)
+{
+    return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
+}
+
+/* A text of the table as the value of an input. A wrong one is looked at again for its place, which
+ * would take too long for every field. */
+static void parse_text(row_reader *reader, const input_plan *plan, st_source_field field,
+                       size_t row, const char *text, double *value)
+{
+    st_value_text own = {.text = text, .length = strlen(text)};
+    if (plan->input->type.kind == ST_TYPE_BOOL && is_bit(text)) {
+        *value = text[0] - '0';
+        return;
+    }
+    if (st_input_parse(plan->input, &own, value, NULL) == ST_OK)
+        return;
+    own.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
+    if (plan->words != NULL)
+        note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
+                                     own.place, reader->errors));
+    else
+        note(reader, st_input_parse(plan->input, &own, value, reader->errors));
+}
+
+static bool number_of(const row_reader *reader, size_t row, const char *name, double *number)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    st_source_field field = st_source_field_find(reader->csv, reader->source, name);
+    const char *text = text_of(reader, field, row, storage);
+    return st_number_parse(text, strlen(text), (st_place){0}, number, NULL) == ST_OK;
+}
+
+/* Nodes that so many GPUs fill; false where the row does not tell both numbers. */
+static bool take_nodes(const row_reader *reader, size_t row, double *value)
+{
+    double gpus = 0;
+    double per_node = 0;
+    bool known = number_of(reader, row, "gpus", &gpus) && gpus >= 1 &&
+                 number_of(reader, row, "gpus_per_node", &per_node) && per_node >= 1;
+    if (known)
+        *value = ceil(gpus / per_node);
+    return known;
+}
+
+/* The value that the table's own column gives. */
+static void take_field(row_reader *reader, const input_plan *plan, size_t row, const char *text,
+                       double *value)
+{
+    const char *path = plan->input->from;
+    bool own_name =
+        plan->column == NULL || plan->words != NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
+    text = st_words_meaning(plan->words, text);
+    if (!own_name && strcmp(path, ST_KEY_PRECISION_WEIGHTS) == 0) {
+        /* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
+        const st_value_text own = {.text = text, .length = strlen(text)};
+        const st_value_text bf16 = {.text = "bf16", .length = 4};
+        bool fp8 = strcmp(text, "fp8") == 0;
+        if (st_input_parse(plan->input, fp8 ? &bf16 : &own, value, NULL) != ST_OK)
+            leave_out(reader, row,
+                      st_arena_printf(reader->arena, "type '%s' is not modelled", text));
+    } else
+        parse_text(reader, plan, plan->field, row, text, value);
+    if (!own_name && strcmp(path, ST_KEY_PARALLEL_ZERO) == 0) {
+        /* A distributed optimizer is what ZeRO calls stage 1. */
+        double distributed = 0;
+        if (number_of(reader, row, "dist_opt", &distributed) && distributed == 1 && *value < 1)
+            *value = 1;
+    }
+}
+
+/* ---- assumptions ---- */
+
+/* The value of an assumption for a row; NaN where its formula has none that the key can take. */
+static const double *assumed_value(row_reader *reader, size_t index, size_t row)
+{
+    const resolved *own = &reader->values[index];
+    if (own->from->formula == ST_NO_FORMULA)
+        return &own->number;
+    double value = reader->measured->formulas[own->from->formula][row];
+    const st_key *key = own->from->key;
+    bool whole = key->kind != ST_KEY_COUNT || value == floor(value);
+    bool in_range = key->kind == ST_KEY_BOOL || (value >= key->minimum && value <= key->maximum);
+    reader->storage[index] = whole && in_range ? value : (double)NAN;
+    return &reader->storage[index];
+}
+
+static void add_section(row_reader *reader, const char *path, const char *text, char *sections)
+{
+    size_t used = strlen(sections);
+    int length = snprintf(sections + used, SECTIONS_BYTES - used, "%s=%s\n", path, text);
+    if (length < 0 || (size_t)length >= SECTIONS_BYTES - used)
+        note(reader, st_fail(reader->errors, ST_ERR_LIMIT, (st_place){reader->csv->file, 0, 0},
+                             "too many files and texts for one row"));
+}
+
+/* A number in the unit of its key, or 0 or 1 for no or yes, as tables write them. */
+static bool is_bare(const st_key *key, const char *text)
+{
+    double number = 0;
+    return (key->kind == ST_KEY_BOOL && is_bit(text)) ||
+           (key->kind == ST_KEY_QUANTITY &&
+            st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK);
+}
+
+/* Texts of a row, which its job has beside the files. */
+static void add_texts(row_reader *reader, size_t row)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    for (size_t i = 0; i < reader->unread_count; i++) {
+        const unread_key *own = &reader->unread[i];
+        const char *field = text_of(reader, own->field, row, storage);
+        const char *text = st_words_meaning(own->words, field);
+        if (field[0] != '\0') {
+            const char *meaning = st_words_meaning(own->words, field);
+            st_value_text unread_text = {.text = meaning, .length = strlen(meaning)};
+            if (own->key->kind != ST_KEY_TEXT && !is_bare(own->key, meaning) &&
+                st_value_parse(own->key, &unread_text, &(double){0}, NULL) != ST_OK) {
+                unread_text.place =
+                    st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
+                if (own->words != NULL)
+                    note(reader,
+                         st_words_refuse(own->words, field, reader->csv->columns[own->field.column],
+                                         unread_text.place, reader->errors));
+                else
+                    note(reader,
+                         st_value_parse(own->key, &unread_text, &(double){0}, reader->errors));
+            }
+        }
+        if (!is_row_text(own->key))
+            continue;
+        text = own->set != NULL ? own->set : text;
+        if (strcmp(text, ST_NO_WORD) == 0)
+            text = "";
+        text = text[0] == '\0' ? st_or_none(own->fill) : text;
+        if (text[0] != '\0')
+            add_section(reader, own->key->path, text, reader->texts);
+    }
+}
+
+/* What assumptions say of a row: values into set and fill, files into `sections`. */
+static void apply_assumptions(row_reader *reader, size_t row, char *sections)
+{
+    const st_table_source *source = reader->source;
+    size_t index = 0;
+    memset(reader->set, 0, reader->plan_count * sizeof(double *));
+    memset(reader->fill, 0, reader->plan_count * sizeof(double *));
+    reader->order_set = NULL;
+    reader->order_fill = NULL;
+    for (size_t i = 0; i < reader->unread_count; i++)
+        reader->unread[i].set = reader->unread[i].fill = NULL;
+    for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
+        const st_assumption *own = &source->assumptions[i];
+        size_t all = own->set_count + own->fill_count;
+        bool holds = st_measured_holds(reader->measured, &own->when, row);
+        for (size_t k = 0; k < all; k++, index++) {
+            const resolved *value = &reader->values[index];
+            if (!holds)
+                continue;
+            if (value->input == SIZE_MAX) {
+                /* What an assumption says of a text or a file. */
+                const st_assigned *from = value->from;
+                const bool set = k < own->set_count;
+                unread_key *text_own = from->section == NULL ? unread_of(reader, from->path) : NULL;
+                if (from->section != NULL)
+                    add_section(reader, from->path, from->value.text, sections);
+                else if (strcmp(from->path, ST_KEY_PARALLEL_ORDER) == 0)
+                    *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
+                else if (text_own != NULL)
+                    *(set ? &text_own->set : &text_own->fill) = from->value.text;
+            } else
+                (k < own->set_count ? reader->set : reader->fill)[value->input] =
+                    assumed_value(reader, index, row);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* A blank field of a plan: the key's default where that is what a blank means, else nothing. */
+static void take_default(row_reader *reader, input_plan *plan, size_t row, const st_base *base,
+                         size_t index, double *value)
+{
+    bool from_file =
+        base->origins[index] == ST_ORIGIN_FILE || base->origins[index] == ST_ORIGIN_STACK;
+    bool is_default = !from_file && isfinite(base->values[index]);
+    const st_standard_column *column = plan->column;
+    *value = base->values[index];
+    if (isfinite(*value) && (from_file || column == NULL))
+        return;
+    if (is_default && column != NULL && column->may_be_blank)
+        plan->note_rows++;
+    else if (column != NULL)
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "no value for %s (column %s)", plan->input->from,
+                                  column->name));
+    else
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "no value for %s", plan->input->from));
+}
+
+static void take_assumed(row_reader *reader, const input_plan *plan, size_t row, double assumed,
+                         double *value)
+{
+    *value = assumed;
+    if (!isfinite(assumed))
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "the formula for %s has no value that it can take",
+                                  plan->input->from));
+}
+
+static void fill_input(row_reader *reader, size_t index, size_t row, const st_base *base)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    input_plan *plan = &reader->plans[index];
+    double *value = value_at(reader, index, row);
+    const char *text = text_of(reader, plan->field, row, storage);
+    *value = base->values[index];
+    if (base->origins[index] == ST_ORIGIN_SET)
+        return;
+    bool is_nodes = strcmp(plan->input->from, ST_KEY_CLUSTER_NODES) == 0 && plan->column != NULL &&
+                    st_csv_column(reader->csv, ST_KEY_CLUSTER_NODES) == SIZE_MAX;
+    if (reader->set[index] != NULL)
+        take_assumed(reader, plan, row, *reader->set[index], value);
+    else if (is_nodes && take_nodes(reader, row, value))
+        return;
+    else if (text[0] != '\0' && !is_nodes)
+        take_field(reader, plan, row, text, value);
+    else if (reader->listed[index])
+        *value = 1;
+    else if (reader->fill[index] != NULL)
+        take_assumed(reader, plan, row, *reader->fill[index], value);
+    else
+        take_default(reader, plan, row, base, index, value);
+}
+
+/* "fp8" turns on the FP8 products, unless something else says it. */
+static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
+    st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
+    if (index == SIZE_MAX || base->origins[index] == ST_ORIGIN_SET || reader->set[index] != NULL)
+        return;
+    if (strcmp(text_of(reader, field, row, storage), "fp8") == 0)
+        *value_at(reader, index, row) = 1;
+}
+
+/* What a plan needs: the number of GPUs that the table tells is the product of its parallel sizes.
+ */
+static void check_gpus(row_reader *reader, size_t row)
+{
+    static const char *const sizes[] = {ST_KEY_PARALLEL_TP, ST_KEY_PARALLEL_PP, ST_KEY_PARALLEL_DP,
+                                        ST_KEY_PARALLEL_CP};
+    double gpus = 0;
+    double product = 1;
+    for (size_t i = 0; i < ST_COUNT(sizes); i++) {
+        size_t index = st_sheet_reading_index(reader->measured->sheet, sizes[i]);
+        if (index == SIZE_MAX)
+            return;
+        product *= *value_at(reader, index, row);
+    }
+    if (number_of(reader, row, "gpus", &gpus) && gpus != product)
+        leave_out(reader, row, "gpus is not tp x pp x dp x cp");
+}
+
+/* ---- the order of ranks ---- */
+
+/* What a row says of its order, "" nothing. */
+static const char *asked_order(const row_reader *reader, size_t row)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    const char *const names[] = {ST_KEY_PARALLEL_ORDER, "order"};
+    if (reader->order_set != NULL)
+        return reader->order_set;
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        st_source_field field = st_source_field_find(reader->csv, reader->source, names[i]);
+        const char *text = text_of(reader, field, row, storage);
+        if (text != storage && text[0] != '\0')
+            return text;
+    }
+    return reader->order_fill != NULL ? reader->order_fill : "";
+}
+
+/* An order that does not suit the row's plan leaves the row out. */
+static void check_row_order(row_reader *reader, size_t row, const char *order)
+{
+    static const struct {
+        const char *key;
+        st_group group;
+    } axes[] = {{ST_KEY_PARALLEL_TP, ST_GROUP_TP},
+                {ST_KEY_PARALLEL_CP, ST_GROUP_CP},
+                {ST_KEY_PARALLEL_DP, ST_GROUP_DP},
+                {ST_KEY_PARALLEL_PP, ST_GROUP_PP}};
+    st_placement placement;
+    st_placement_plan plan = {.gpus_per_node = 1, .order = order};
+    st_errors *errors = st_errors_create();
+    for (size_t i = 0; i < ST_GROUPS; i++)
+        plan.size[i] = 1;
+    for (size_t i = 0; i < ST_COUNT(axes); i++) {
+        size_t index = st_sheet_reading_index(reader->measured->sheet, axes[i].key);
+        if (index != SIZE_MAX)
+            plan.size[axes[i].group] = (size_t)*value_at(reader, index, row);
+    }
+    if (errors == NULL)
+        note(reader, ST_ERR_MEMORY);
+    else if (st_placement_create(&plan, &placement, errors) != ST_OK)
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "%s", st_errors_at(errors, 0)->message));
+    st_errors_destroy(errors);
+}
+
+/* Finds the providers of a row whose inputs are there. */
+static void place_row(row_reader *reader, size_t row, const st_base *base)
+{
+    st_row *own = &reader->measured->rows[row];
+    const char *asked = asked_order(reader, row);
+    bool is_other = asked[0] != '\0' && strcmp(asked, base->order) != 0;
+    const char *order = is_other && !base->order_is_set ? asked : base->order;
+    if (own->left_out == NULL && order[0] != '\0')
+        check_row_order(reader, row, order);
+    if (own->left_out != NULL)
+        return;
+    if (reader->texts[0] != '\0') {
+        /* Numbers with which the texts of a row must agree, which its job gets as well. */
+        static const char *const keys[] = {
+            ST_KEY_MODEL_LAYERS,           ST_KEY_MODEL_DENSE_LAYERS, ST_KEY_MODEL_MOE_EVERY,
+            ST_KEY_MODEL_EXPERTS,          ST_KEY_MODEL_MTP,          ST_KEY_PARALLEL_PP,
+            ST_KEY_PARALLEL_VIRTUAL_STAGES};
+        char number[ST_QUANTITY_TEXT];
+        for (size_t i = 0; i < ST_COUNT(keys); i++) {
+            size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i]);
+            if (index != SIZE_MAX)
+                add_section(reader, keys[i],
+                            st_number_format(*value_at(reader, index, row), number, sizeof number),
+                            reader->texts);
+        }
+    }
+    if (order != base->order || reader->texts[0] != '\0')
+        base =
+            st_base_of(&reader->bases, &(st_base_name){.gpu = base->name.gpu,
+                                                       .sections = base->name.sections,
+                                                       .texts = reader->texts,
+                                                       .order = order != base->order ? order : ""});
+    if (base == NULL) {
+        note(reader, ST_ERR_VALUE);
+    } else if (base->fault != NULL) {
+        leave_out(reader, row, base->fault);
+    } else {
+        own->variant = base->variant;
+        own->job = base->job;
+    }
+}
+
+static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    const st_table_source *source = reader->source;
+    for (size_t i = 0; source != NULL && i < source->omission_count; i++) {
+        if (!st_measured_holds(reader->measured, &source->omissions[i].when, row))
+            continue;
+        leave_out(reader, row, source->omissions[i].why);
+        return true;
+    }
+    st_source_field split = st_source_field_find(reader->csv, source, "split");
+    if (use_extra || strcmp(text_of(reader, split, row, storage), "extra") != 0)
+        return false;
+    leave_out(reader, row, "the table's own 'split' is extra: for ratios only");
+    return true;
+}
+
+static void fill_row(row_reader *reader, size_t row, bool use_extra)
+{
+    char sections[SECTIONS_BYTES] = "";
+    char storage[ST_SOURCE_FIELD_BYTES];
+    reader->texts[0] = '\0';
+    if (reader->measured->rows[row].left_out != NULL || is_omitted(reader, row, use_extra))
+        return;
+    apply_assumptions(reader, row, sections);
+    add_texts(reader, row);
+    /* What lists of words say of a row. */
+    char word[ST_WORD_BYTES];
+    const st_table_source *source = reader->source;
+    memset(reader->listed, 0, reader->plan_count * sizeof(bool));
+    for (size_t i = 0; source != NULL && i < source->list_count; i++) {
+        const st_words *own = &source->lists[i];
+        size_t line = reader->measured->rows[row].line;
+        size_t column = st_csv_column(reader->csv, own->path);
+        const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
+        while (st_next_word(&field, word)) {
+            const char *path = st_words_meaning(own, word);
+            size_t input = st_sheet_reading_index(reader->measured->sheet, path);
+            if (path == word)
+                note(reader,
+                     st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
+                                     reader->errors));
+            else if (input != SIZE_MAX)
+                reader->listed[input] = true;
+        }
+    }
+    st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
+    const st_base *base =
+        st_base_of(&reader->bases, &(st_base_name){.gpu = text_of(reader, gpu, row, storage),
+                                                   .sections = sections,
+                                                   .texts = "",
+                                                   .order = ""});
+    if (base == NULL) {
+        st_status first = st_errors_status(reader->errors);
+        note(reader, first != ST_OK ? first : ST_ERR_MEMORY);
+        return;
+    }
+    if (base->fault != NULL) {
+        leave_out(reader, row, base->fault);
+        return;
+    }
+    reader->measured->rows[row].job = base->job;
+    for (size_t i = 0; i < reader->plan_count; i++)
+        fill_input(reader, i, row, base);
+    fill_fp8(reader, row, base);
+    check_gpus(reader, row);
+    place_row(reader, row, base);
+}
+
+st_status st_rows_fill(const st_measured_request *request, st_measured *measured, bool use_extra,
+                       st_arena *arena, st_errors *errors)
+{
+    row_reader reader = {.request = request,
+                         .measured = measured,
+                         .source = measured->source,
+                         .csv = measured->csv,
+                         .arena = arena,
+                         .errors = errors,
+                         .bases = {.paths = request->paths,
+                                   .sheet = measured->sheet,
+                                   .source = measured->source,
+                                   .constants = request->constants,
+                                   .sets = request->sets,
+                                   .set_count = request->set_count,
+                                   .refine = request->refine,
+                                   .refine_count = request->refine_count,
+                                   .arena = arena,
+                                   .errors = errors}};
+    if (!prepare(&reader))
+        return reader.status;
+    for (size_t row = 0; row < measured->row_count && reader.status != ST_ERR_MEMORY; row++)
+        fill_row(&reader, row, use_extra);
+    if (reader.status == ST_OK) {
+        /* Which defaults stood in for blank fields, and in how many rows. */
+        st_measured *note_measured = reader.measured;
+        note_measured->notes =
+            st_arena_alloc(reader.arena, reader.plan_count + 1, sizeof *note_measured->notes);
+        note_measured->note_rows =
+            st_arena_alloc(reader.arena, reader.plan_count + 1, sizeof *note_measured->note_rows);
+        for (size_t i = 0; note_measured->notes != NULL && note_measured->note_rows != NULL &&
+                           i < reader.plan_count;
+             i++) {
+            const input_plan *plan = &reader.plans[i];
+            if (plan->note_rows == 0)
+                continue;
+            const char *text = plan->key != NULL ? plan->key->default_text : NULL;
+            const char *own = st_arena_printf(
+                reader.arena, "%s is %s where column %s is blank", plan->input->from,
+                text != NULL ? text : "the sheet's default", plan->column->name);
+            note_measured->notes[note_measured->note_count] = own != NULL ? own : plan->input->from;
+            note_measured->note_rows[note_measured->note_count++] = plan->note_rows;
+        }
+    }
+    measured->variants = reader.bases.variants;
+    measured->variant_count = reader.bases.variant_count;
+    return reader.status;
 }

@@ -7,9 +7,6 @@
  * files that the row's GPU and cluster name, the key's default, the sheet's default. A row that
  * lacks a value is left out, and why is counted; a field that is wrong is an error of the whole
  * table.
- *
- * Circle: with fit/steps/rows, because rows ask which of them a condition of the table holds
- * for.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_MEASURED_H
 #define STEPTIME_CALIBRATE_STEPS_MEASURED_H

@@ -4,9 +4,6 @@
  *
  * What a field is called, where it stands and what its absence means differs by architecture; what
  * a file leaves out because its class has it as a constant stands in the table.
- *
- * Circle: with launch/import/hf_architecture, because an unknown architecture is tried with the
- * fields of its nearest kind.
  */
 #ifndef STEPTIME_IMPORT_HF_H
 #define STEPTIME_IMPORT_HF_H
@@ -117,7 +114,6 @@ double hf_parameters(hf_reader *reader);
 /* hf_name.c: model.name, after everything else of the model */
 void hf_put_name(hf_reader *reader);
 
-/* hf_architecture.c */
 /* Steps into the map of the language model; false where something there is no map. */
 bool hf_find_language_model(hf_reader *reader);
 /* Names the parts beside the language model, which an estimate then lacks. */
