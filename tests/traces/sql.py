@@ -74,6 +74,9 @@ ANSWERS = [
     ('ranks', 'SELECT rank, file, world_size, gpu FROM ranks LIMIT 1', [[0, 'ranks/r0.json', 3, None]]),
     ('times', 'SELECT rank, duration_ns, exposed_compute_ns, idle_ns, kernels FROM rank_times ORDER BY rank DESC',
      [[2, 8000, 5000, 3000, 1], [1, 55385, 32770, 22615, 2], [0, 46000, 30385, 15615, 2]]),
+    ('idle time', 'SELECT rank, device, stream, kernels, idle_ns, host_bound_ns, launch_ns, launched, delay_median_ns '
+     'FROM idle WHERE rank = 1', [[1, None, None, 2, 22615, 16615, 6000, 0, None],
+                                  [1, 0, 7, 1, 25000, 22000, 3000, 1, 3000], [1, 0, 20, 1, 53000, 50000, 3000, 1, 3000]]),
     ('steps', 'SELECT rank, name, number, end_ns - start_ns, exposed_compute_ns FROM steps',
      [[0, 'ProfilerStep#4', 4, 60000, 30385]]),
     ('annotations', 'SELECT name, kind, duration_ns FROM annotations', [['ProfilerStep#4', 'annotation', 60000], ['forward', 'annotation', 30000]]),
@@ -199,6 +202,97 @@ def check_views():
     check('the verb is its view', kernels == run('kernels', 'ranks')[1], kernels)
 
 
+def collective(start, duration, correlation, name='ncclDevKernel_AllReduce_Sum_f32_RING_LL', **args):
+    """Launched 50 us before."""
+    return [event('cuda_runtime', 'cudaLaunchKernel', start - 50, 1, 2, correlation=correlation),
+            event('kernel', name, start, duration, 20, device=0, stream=20, correlation=correlation, **args)]
+
+
+def described(elements, size, sequence, name='allreduce'):
+    return {'Collective name': name, 'In msg nelems': elements, 'Out msg nelems': elements, 'Group size': size,
+            'dtype': 'Float', 'Seq': sequence}
+
+
+def check_collectives():
+    """Rank 1 of two comes 23.85 us late to an all-reduce of 954 kB that takes 76.15 us from then on."""
+    os.mkdir('met')
+    for rank, start in ((0, 100), (1, 123.85)):
+        write(f'met/r{rank}.json', collective(start, 200 - start, 31, **described(238500, 2, 7)) +
+              kernel('sgemm', 210, 10, 32), rank, 2)
+    code, out, err = run('sql', 'met', 'SELECT rank, collective, group_size, bytes, sequence, duration_ns, instance, '
+                         'waiting_ns, transfer_ns, late_ns, skew_ns, caused_ns FROM collectives ORDER BY rank', '--csv')
+    check('the table of collectives', out.splitlines()[1:] ==
+          ['0,all_reduce,2,954000,7,100000,0,23850,76150,0,,', '1,all_reduce,2,954000,7,76150,0,0,76150,23850,23850,23850'],
+          out + err)
+    code, out, _ = run('collectives', 'met', '--json')
+    found = json.loads(out)
+    row = found['collectives'][0]
+    bandwidth = 954000 / 76150e-9
+    check('collectives that meet', found['ranks'] == 2 and found['met'] == 1 and len(found['collectives']) == 1 and
+          [row[key] for key in ('collective', 'ranks', 'bytes', 'kernels', 'kernel_ns', 'matched', 'transfer_ns',
+                                'waiting_ns', 'skew_mean_ns', 'skew_most_ns')] ==
+          ['all_reduce', 2, 954000, 2, 176150, 2, 152300, 23850, 23850, 23850], out)
+    check('bandwidths as nccl-tests count them', abs(row['algorithm_bandwidth'] / bandwidth - 1) < 1e-12 and
+          abs(row['bus_bandwidth'] / bandwidth - 1) < 1e-12 and
+          abs(row['kernel_bus_bandwidth'] / (954000 / 88075e-9) - 1) < 1e-12, row)
+    late = {'collectives': 1, 'last': 1, 'caused_ns': 23850, 'late_ns': 23850, 'waiting_ns': 0, 'compute_ns': 10000}
+    check('who comes late', found['stragglers'] == [
+        {'file': 'met/r1.json', 'rank': 1, **late},
+        {'file': 'met/r0.json', 'rank': 0, **late, 'last': 0, 'caused_ns': 0, 'late_ns': 0, 'waiting_ns': 23850}], out)
+    code, out, _ = run('collectives', 'met')
+    check('collectives as text', 'who waits' not in out and [line.split() for line in out.splitlines()[3:8] if line] == [
+        'all_reduce 2 954.0 kB 2 0.088 ms 10.8 GB/s 0.076 ms 12.5 GB/s 12.5 GB/s 0.024 ms 0.024 ms'.split(),
+        'late ranks came last delayed all by late, mean waited computes'.split(),
+        'rank 1 1 of 1 0.024 ms 0.024 ms 0.000 ms 0.010 ms'.split(),
+        'rank 0 0 of 1 0.000 ms 0.000 ms 0.024 ms 0.010 ms'.split()], out)
+    write('alone.json', collective(100, 3000, 31, **described(11925000, 4, 7)) +
+          collective(4000, 1000, 32, **described(600, 4, 8)) +
+          collective(6000, 2000, 33, 'ncclDevKernel_Broadcast_RING_LL') +
+          collective(9000, 500, 34, 'my_collective_ncclKernel') +
+          collective(9900, 1, 35, **described(250000, 4, 9)), 0, 4)
+    code, out, _ = run('collectives', 'alone.json', '--partial')
+    check('a rank alone', out.endswith('\n  who waits for whom is unknown: give the traces of all ranks\n') and
+          [line.split() for line in out.splitlines()[3:8]] == [
+              ('all_reduce 4 47.7 MB 1 3.000 ms 23.9 GB/s' + ' unknown' * 5).split(),
+              ('broadcast unknown unknown 1 2.000 ms' + ' unknown' * 6).split(),
+              ('all_reduce 4 2.4 kB 1 1.000 ms 0.0 GB/s' + ' unknown' * 5).split(),
+              ('my_collective_ncclKernel unknown unknown 1 0.500 ms' + ' unknown' * 6).split(),
+              ('all_reduce 4 1.0 MB 1 0.001 ms 1500.0 GB/s' + ' unknown' * 5).split()] and
+          out.splitlines()[10].split() == 'rank 0 unknown unknown unknown unknown 0.000 ms'.split(), out)
+    code, out, _ = run('collectives', 'alone.json', '--partial', '--csv')
+    check('a rank alone in CSV', out.splitlines()[2] == 'broadcast,,,1,2000000,0,,,,,,,', out)
+    code, out, err = run('collectives', 'ranks')
+    check('no collectives', code == 1 and 'ranks/r0.json: error: the trace has no collectives: expected kernels of NCCL' in
+          err, err)
+    code, out, _ = run('sql', 'ranks', 'SELECT count(*) AS n FROM collectives', '--csv')
+    check('none is no error of SQL', out == 'n\n0\n', out)
+
+
+def check_slowdown(slowed, is_advised):
+    """100 us alone; `slowed` during computation, halfway between where half of that is."""
+    folder = f'slowed{slowed}'
+    os.mkdir(folder)
+    for rank, early in ((0, 3.5), (1, 0)):
+        events = []
+        for i in range(6):
+            transfer = (100, slowed, (100 + slowed) / 2)[i % 3]
+            computed = (0, slowed, slowed / 2)[i % 3]
+            at = 1000 * (i + 1)
+            events += collective(at - early, transfer + early, 2 * i, **described(238500, 2, i))
+            events += [event('cuda_runtime', 'cudaLaunchKernel', at - 40, 1, 2, correlation=2 * i + 1)]
+            if computed > 0:
+                events += [event('kernel', 'ampere_sgemm', at - 20, computed + 20, 7, device=0, stream=7,
+                                 correlation=2 * i + 1)]
+        write(f'{folder}/r{rank}.json', events, rank, 2)
+    found = json.loads(run('collectives', folder, '--json')[1])
+    beside = found['beside_computation']
+    check(f'transfers of {slowed} us during computation', found['met'] == 6 and beside['alone'] == 2 and
+          beside['beside'] == 4 and abs(beside['slowdown'] - slowed / 100) < 1e-9 and beside['error_frac'] < 1e-9, beside)
+    code, out, _ = run('collectives', folder)
+    check(f'what {slowed} us advise', '4 transfers take' in out and
+          ('overlap.communication_slowdown' in out) == is_advised, out)
+
+
 def check_docs():
     """docs/traces.md has a row for each column, with its unit."""
     code, out, _ = run('sql', 'ranks', 'SELECT * FROM columns', '--csv')
@@ -221,6 +315,9 @@ with tempfile.TemporaryDirectory() as folder:
     check_answers()
     check_refused()
     check_views()
+    check_collectives()
+    check_slowdown(136, True)
+    check_slowdown(80, False)
     check_docs()
     os.chdir('/')
 sys.exit(failures > 0)

@@ -56,9 +56,9 @@ static st_status look(const st_trace_set *set, st_arena *arena, st_buffer *buffe
 {
     st_idle_rank *idle = NULL;
     st_sql_question kernels = {.is_view = true};
-    st_collective_view collectives;
+    st_sql_question collectives = {.is_view = true};
     st_result result;
-    st_status status = st_view_idle(set, arena, &idle, NULL);
+    st_status status = st_view_idle(set, arena, &idle);
     if (status == ST_OK) {
         st_view_idle_result(idle, set->count, arena, &result);
         st_result_write_text(&result, &(st_paint){0}, buffer);
@@ -69,10 +69,13 @@ static st_status look(const st_trace_set *set, st_arena *arena, st_buffer *buffe
         status = st_sql_ask(&kernels, set, arena, &result, NULL);
     if (status == ST_OK) {
         st_result_write_text(&result, &(st_paint){0}, buffer);
-        status = st_view_collectives(set, arena, &collectives, NULL);
+        status = st_file_embedded("views/collectives.sql", arena, &collectives.text)
+                     ? ST_OK
+                     : ST_ERR_MEMORY;
     }
+    if (status == ST_OK)
+        status = st_sql_ask(&collectives, set, arena, &result, NULL);
     if (status == ST_OK) {
-        st_view_collectives_result(&collectives, arena, &result);
         st_result_write_text(&result, &(st_paint){0}, buffer);
     }
     return status;

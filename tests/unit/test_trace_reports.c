@@ -167,62 +167,6 @@ static void parts_lie_under_their_whole(void **state)
     assert_contains(svg, "<rect x=\"1100\" y=\"80\" width=\"29.5\" height=\"19\"");
 }
 
-/* ---- collectives ---- */
-
-/* 4 GPUs reduce 47.7 MB in 2 ms: 23.85 GB/s, of which a bus carries 2*3/4. */
-static void bandwidths_count_as_nccl_tests_do(void **state)
-{
-    fixture *own = *state;
-    st_collective_row rows[] = {
-        {"all_reduce", 4, 47.7e6, 8, 24000000, 4, 2, 8000000, 6000000, 3000000, 2385000},
-        {"broadcast", -1, (double)NAN, 3, 6000000, 0, 0, 0, 0, 0, 0},
-        {"all_gather", 2, 2385, 1, 1000000, 0, 0, 0, 0, 0, 0},
-    };
-    st_trace traces[2] = {{.file = "r3.json", .rank = 3}, {.file = "r5.json", .rank = 5}};
-    st_straggler late[] = {{&traces[0], 8, 5, 4000000, 2385000, 1000000, 30000000},
-                           {&traces[1], 0, 0, 0, 0, 0, 20000000}};
-    const st_collective_view view = {
-        .rows = rows, .count = 3, .stragglers = late, .rank_count = 2, .instances = 2};
-    st_view_collectives_result(&view, own->arena, &own->result);
-    write_forms(own);
-    SAYS(own, "2 ranks, 2 collectives that several of them are recorded in",
-         "all_reduce 4 47.7 MB 8 3.000 ms 23.9 GB/s 2.000 ms 23.9 GB/s 35.8 GB/s 1.500 ms 2.385 ms",
-         "broadcast unknown unknown 3 2.000 ms unknown", "all_gather 2 2.4 kB 1 1.000 ms 0.0 GB/s",
-         "rank 3 5 of 8 2.385 ms 0.500 ms 1.000 ms 30.000 ms", "rank 5 unknown");
-    HAS(own, "\"waiting_ns\": 6000000", "\"skew_mean_ns\": 1500000", "\"skew_mean_ns\": null",
-        "\"collectives\": 8, \"last\": 5", "\"late_ns\": 4000000");
-    assert_silent(own, "who waits for whom");
-}
-
-/* One instance has a skew, a message of a megabyte is told in such; no ranks are not unknown. */
-static void one_collective_is_enough(void **state)
-{
-    fixture *own = *state;
-    st_collective_row rows[] = {
-        {"all_reduce", 0, 1e6, 1, 3000000, 1, 1, 2000000, 571000, 385000, 385000},
-        {"all_gather", 8, 999949, 1, 1000000, 0, 0, 7, 7, 7, 7}};
-    st_trace traces[1] = {{.file = "r3.json", .rank = -1}};
-    st_straggler late[] = {{&traces[0], 1, 0, 1000, 2385000, 1000000, 30000000}};
-    const st_collective_view view = {
-        .rows = rows, .count = 2, .stragglers = late, .rank_count = 1, .instances = 1};
-    st_view_collectives_result(&view, own->arena, &own->result);
-    write_forms(own);
-    SAYS(own, "all_reduce 0 1.0 MB 1 3.000 ms", "0.385 ms 0.385 ms",
-         "all_gather 8 999.9 kB 1 1.000 ms", "rank 0 0 of 1 2.385 ms 0.001 ms 1.000 ms 30.000 ms");
-    HAS(own, "\"skew_mean_ns\": 385000, \"skew_most_ns\": 385000", "\"transfer_ns\": 2000000",
-        "\"waiting_ns\": 571000", "\"skew_mean_ns\": null, \"skew_most_ns\": null",
-        "\"transfer_ns\": null", "\"waiting_ns\": null", "\"ranks\": 0");
-}
-
-static void who_is_late_is_unknown_of_one_rank(void **state)
-{
-    fixture *own = *state;
-    const st_collective_view view = {0};
-    st_view_collectives_result(&view, own->arena, &own->result);
-    write_forms(own);
-    SAYS(own, "who waits for whom is unknown: give the traces of all ranks");
-}
-
 /* ---- memory ---- */
 
 static st_memory_device make_device(const st_trace *trace, st_memory_sample *samples)
@@ -635,13 +579,10 @@ TEST_GROUP(trace_reports)
         WITH(parts_and_what_is_left_add_up),
         WITH(small_and_deep_parts_are_counted),
         WITH(parts_lie_under_their_whole),
-        WITH(bandwidths_count_as_nccl_tests_do),
-        WITH(who_is_late_is_unknown_of_one_rank),
         WITH(categories_add_up_to_the_peak),
         WITH(areas_of_memory_have_their_heights),
         WITH(areas_begin_with_their_first_sample),
         WITH(blocks_are_shown_as_asked),
-        WITH(one_collective_is_enough),
         WITH(gains_are_told_against_the_step),
         WITH(a_summary_tells_what_a_rank_did),
         WITH(a_summary_tells_what_is_unknown),

@@ -19,7 +19,7 @@ static void test_idle(void **state)
     st_arena *arena = st_arena_create();
     st_idle_rank *rank = NULL;
     st_trace_summary summary;
-    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    assert_int_equal(st_view_idle(&set, arena, &rank), ST_OK);
     assert_int_equal(rank->window_ns, 167615);
     assert_int_equal(rank->gpu.idle_ns, 44000);
     assert_int_equal(rank->gpu.causes_ns[ST_IDLE_HOST], 7250);
@@ -67,7 +67,7 @@ static void test_waits(void **state)
         st_trace *trace = trace_of(st_buffer_read(&text), false, *state);
         st_trace_set set = set_of(&trace, 1);
         assert_non_null(trace);
-        assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+        assert_int_equal(st_view_idle(&set, arena, &rank), ST_OK);
         int64_t last_ns = rank->gpu.causes_ns[ST_IDLE_SYNC] % 970000;
         assert_int_equal(rank->gpu.causes_ns[ST_IDLE_SYNC] - last_ns, 970000 * waited);
         assert_int_equal(rank->gpu.causes_ns[ST_IDLE_LAUNCH], 10000 * ROUNDS);
@@ -83,7 +83,7 @@ static void test_queue(void **state)
     st_trace_set set = set_of(&trace, 1);
     st_arena *arena = st_arena_create();
     st_idle_rank *rank = NULL;
-    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    assert_int_equal(st_view_idle(&set, arena, &rank), ST_OK);
     const st_queue *queue = &rank->queues[0];
     assert_int_equal(queue->launched, 5);
     assert_int_equal(queue->most_length, 2);
@@ -109,7 +109,7 @@ static void test_orphan(void **state)
     st_trace_set set = set_of(&trace, 1);
     st_arena *arena = st_arena_create();
     st_idle_rank *rank = NULL;
-    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    assert_int_equal(st_view_idle(&set, arena, &rank), ST_OK);
     assert_int_equal(rank->gpu.causes_ns[ST_IDLE_UNKNOWN], 30500);
     assert_int_equal(rank->queues[0].launched, 1);
     st_arena_destroy(arena);
@@ -132,7 +132,7 @@ static void test_steps(void **state)
         assert_int_equal(st_trace_summarize(trace, arena, &part, *state), ST_OK);
         assert_int_equal(part.step_count, 1);
         assert_memory_equal(&whole.steps[i].time, &part.time, sizeof part.time);
-        assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+        assert_int_equal(st_view_idle(&set, arena, &rank), ST_OK);
         assert_int_equal(rank->gpu.idle_ns, part.time.idle_ns);
         assert_int_equal(sum_of(&rank->gpu), part.time.idle_ns);
         assert_int_equal(rank->gpu.tasks, i == 0 ? 4 : 3);
@@ -166,37 +166,6 @@ static void test_steps_refused(void **state)
     st_errors_clear(*state);
 }
 
-static void test_collectives(void **state)
-{
-    st_trace *ranks[] = {trace_of(MET("0", "100", "100"), false, *state),
-                         trace_of(MET("1", "123.85", "76.15"), false, *state)};
-    st_trace_set set = set_of(ranks, 2);
-    st_arena *arena = st_arena_create();
-    st_collective_view view;
-    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
-    assert_int_equal(view.instances, 1);
-    assert_int_equal(view.count, 1);
-    const st_collective_row *row = &view.rows[0];
-    assert_string_equal(row->name, "all_reduce");
-    assert_int_equal(row->ranks, 2);
-    assert_true(row->bytes == 954000);
-    assert_int_equal(row->count, 2);
-    assert_int_equal(row->matched, 2);
-    assert_int_equal(row->kernel_ns, 176150);
-    assert_int_equal(row->transfer_ns, 2 * 76150);
-    assert_int_equal(row->waiting_ns, 23850);
-    assert_int_equal(row->skew_ns, 23850);
-    const st_straggler *late = &view.stragglers[0];
-    assert_int_equal(late->trace->rank, 1);
-    assert_int_equal(late->last, 1);
-    assert_int_equal(late->caused_ns, 23850);
-    assert_int_equal(late->waiting_ns, 0);
-    assert_int_equal(view.stragglers[1].waiting_ns, 23850);
-    st_arena_destroy(arena);
-    st_trace_destroy(ranks[0]);
-    st_trace_destroy(ranks[1]);
-}
-
 static void test_beside(void **state)
 {
     /* The second kind never runs alone, the last one never beside; 3 % beside computation is alone.
@@ -225,90 +194,6 @@ static void test_beside(void **state)
     st_view_beside(times, 3, &beside);
     assert_int_equal(beside.beside, 1);
     assert_true(isnan(beside.slowdown));
-}
-
-/* A collective of two ranks, which wait for each other, and what runs beside it. */
-static void put_round(st_buffer *text, int rank, int round, double transfer_us, double compute_us)
-{
-    double at_us = 1000 * round;
-    double early_us = rank == 0 ? 3.5 : 0;
-    st_buffer_printf(text,
-                     CALL("cudaLaunchKernel", "%.3f", "5", "%d")
-                         CALL("cudaLaunchKernel", "%.3f", "5", "%d")
-                             TASK("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "20", "%.3f", "%.3f",
-                                  "%d,\"Collective name\":\"allreduce\",\"In msg nelems\":238500,"
-                                  "\"Group size\":2,\"dtype\":\"Float\",\"Seq\":%d"),
-                     at_us - 50, 2 * round, at_us - 40, 2 * round + 1, at_us - early_us,
-                     transfer_us + early_us, 2 * round, round);
-    if (compute_us > 0)
-        st_buffer_printf(text, TASK("ampere_sgemm", "7", "%.3f", "%.3f", "%d"), at_us - 20,
-                         compute_us + 20, 2 * round + 1);
-}
-
-/* 100 us alone; `slowed_us` beside a kernel, halfway between where half of that is. */
-static void check_slowed(double slowed_us, bool recommended, st_errors *errors)
-{
-    st_trace *ranks[2];
-    st_arena *arena = st_arena_create();
-    st_collective_view view;
-    st_result result;
-    for (int rank = 0; rank < 2; rank++) {
-        st_buffer text = {0};
-        st_buffer_printf(&text, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},", rank);
-        st_buffer_text(&text, "\"traceEvents\":[");
-        for (int round = 1; round <= 6; round += 3) {
-            put_round(&text, rank, round, 100, 0);
-            put_round(&text, rank, round + 1, slowed_us, slowed_us);
-            put_round(&text, rank, round + 2, (100 + slowed_us) / 2, slowed_us / 2);
-        }
-        st_buffer_text(&text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
-        ranks[rank] = trace_of(st_buffer_read(&text), false, errors);
-        assert_non_null(ranks[rank]);
-        st_buffer_free(&text);
-    }
-    st_trace_set set = set_of(ranks, 2);
-    assert_int_equal(st_view_collectives(&set, arena, &view, errors), ST_OK);
-    assert_int_equal(view.instances, 6);
-    assert_int_equal(view.beside.alone, 2);
-    assert_int_equal(view.beside.beside, 4);
-    assert_true(fabs(view.beside.slowdown - slowed_us / 100) < 1e-9);
-    static const st_paint plain = {.color = false};
-    st_buffer shown = {0};
-    st_view_collectives_result(&view, arena, &result);
-    st_result_write_text(&result, &plain, &shown);
-    assert_contains(shown.data, "4 transfers take");
-    assert_int_equal(strstr(shown.data, "overlap.communication_slowdown") != NULL, recommended);
-    st_buffer_free(&shown);
-    st_arena_destroy(arena);
-    st_trace_destroy(ranks[0]);
-    st_trace_destroy(ranks[1]);
-}
-
-static void test_slowed_collectives(void **state)
-{
-    check_slowed(136, true, *state);
-    check_slowed(80, false, *state); /* a what-if takes no slowdown below 1 */
-}
-
-/* A rank alone does not know for whom it waits. */
-static void test_alone(void **state)
-{
-    st_trace *trace = trace_of(MET("1", "123.85", "76.15"), false, *state);
-    st_trace_set set = set_of(&trace, 1);
-    st_arena *arena = st_arena_create();
-    st_collective_view view;
-    st_result result;
-    st_buffer text = {0};
-    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
-    assert_int_equal(view.instances, 0);
-    assert_int_equal(view.rows[0].matched, 0);
-    st_view_collectives_result(&view, arena, &result);
-    st_result_write_json(&result, &text);
-    assert_non_null(strstr(text.data, "\"transfer_ns\": null"));
-    assert_non_null(strstr(text.data, "\"caused_ns\": null"));
-    st_buffer_free(&text);
-    st_arena_destroy(arena);
-    st_trace_destroy(trace);
 }
 
 /* A row for each stream, in the colours of its classes. */
@@ -635,7 +520,7 @@ static void test_idle_behind_a_wait(void **state)
         st_trace_set set = set_of(&trace, 1);
         st_arena *arena = st_arena_create();
         st_idle_rank *ranks = NULL;
-        assert_int_equal(st_view_idle(&set, arena, &ranks, *state), ST_OK);
+        assert_int_equal(st_view_idle(&set, arena, &ranks), ST_OK);
         const st_idle *idle = &ranks[0].streams[0];
         assert_int_equal(idle->causes_ns[ST_IDLE_LAUNCH], 3000 + 3000);
         assert_int_equal(idle->causes_ns[ST_IDLE_SYNC], cases[i].has_waited ? 19000 : 0);
@@ -656,10 +541,7 @@ TEST_GROUP(trace_views)
         cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_collectives, make_errors, drop_errors),
         cmocka_unit_test(test_beside),
-        cmocka_unit_test_setup_teardown(test_slowed_collectives, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_alone, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),

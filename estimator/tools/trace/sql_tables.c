@@ -9,6 +9,7 @@
 #include "trace/reports.h"
 #include "trace/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef enum column_kind {
     IS_END,     /* the same plus the duration that follows it */
     IS_KNOWN,   /* int64_t, NULL below 0 */
     IS_SIZE,    /* size_t */
+    IS_REAL,    /* double */
     IS_FLAG,    /* bool */
     IS_NAME,    /* uint32_t, a name of the rank */
     IS_TEXT,    /* const char *, may be NULL */
@@ -30,6 +32,7 @@ typedef enum column_kind {
     IS_PROCESS, /* uint32_t, a track: its device or process */
     IS_NUMBER,  /* the same: its stream or thread */
     IS_CALL,    /* the id of the call that launched an st_trace_event */
+    IS_KERNEL,  /* uint32_t, an event: its id */
     IS_STEP,    /* of an st_trace_step: its start on the clock of the recording */
     IS_STEP_END,
     IS_STEP_NUMBER
@@ -66,6 +69,9 @@ struct st_sql_tables {
     st_status status;
     st_links *links; /* by rank, with `linked` */
     bool *linked;
+    st_collectives *collectives;
+    st_idle_rank *idle;
+    void **idle_rows;            /* by rank */
     st_trace_summary *summaries; /* by rank, those with a trace are made */
     const void *listed;          /* the records of `columns` */
     size_t listed_count;
@@ -93,6 +99,7 @@ static const char *const frame_kinds[ST_FRAME_KINDS] = {"operator", "annotation"
 
 static const column rank_columns[] = {
     RANK_COLUMN,
+    {"stated_rank", IS_KNOWN, OF_RANK(rank), "", "rank that the recording states", NULL},
     {"file", IS_TEXT, OF_RANK(file), "", "file it was read from", NULL},
     {"gpu", IS_NAME, OF_RANK(gpu), "", "name of its first GPU", NULL},
     {"sm_count", IS_KNOWN, OF_RANK(sm_count), "", "multiprocessors of that GPU", NULL},
@@ -207,6 +214,77 @@ static const column step_columns[] = {
     BREAKDOWN(STEP),
 };
 
+#define COLLECTIVE(member) offsetof(st_collective, member)
+static const column collective_columns[] = {
+    {"kernel_id", IS_KERNEL, COLLECTIVE(event), "", "its kernel (kernels.id)", NULL},
+    {"collective", IS_TEXT, COLLECTIVE(name), "", "all_reduce, all_gather, ...", NULL},
+    RANK_COLUMN,
+    {"group_size", IS_KNOWN, COLLECTIVE(ranks), "", "ranks of its process group", NULL},
+    {"group_name", IS_NAME, COLLECTIVE(group), "", "name of its process group", NULL},
+    {"sequence", IS_KNOWN, COLLECTIVE(sequence), "", "number within the group", NULL},
+    {"dtype", IS_NAME, COLLECTIVE(dtype), "", "type of the elements", NULL},
+    {"bytes", IS_REAL, COLLECTIVE(bytes), "bytes", "message, as nccl-tests count it", NULL},
+    {"start_ns", IS_TIME, COLLECTIVE(start_ns), "ns", "on the clock of the recording", NULL},
+    {"duration_ns", IS_TIME, COLLECTIVE(duration_ns), "ns", "of the kernel", NULL},
+    {"end_ns", IS_END, COLLECTIVE(start_ns), "ns", "start_ns + duration_ns", NULL},
+    {"instance", IS_KNOWN, COLLECTIVE(instance), "",
+     "number that the kernels of all ranks share; NULL, as the columns below, if some are missing",
+     NULL},
+    {"waiting_ns", IS_KNOWN, COLLECTIVE(waiting_ns), "ns", "until the last rank arrives", NULL},
+    {"transfer_ns", IS_KNOWN, COLLECTIVE(transfer_ns), "ns", "from then on", NULL},
+    {"late_ns", IS_KNOWN, COLLECTIVE(late_ns), "ns", "arrival after the first rank", NULL},
+    {"skew_ns", IS_KNOWN, COLLECTIVE(skew_ns), "ns",
+     "of the rank that arrives last: late_ns; NULL for others", NULL},
+    {"caused_ns", IS_KNOWN, COLLECTIVE(caused_ns), "ns",
+     "of the rank that arrives last: after the last but one", NULL},
+};
+
+#define SLOWDOWN(member) offsetof(st_beside, member)
+static const column slowdown_columns[] = {
+    {"alone", IS_SIZE, SLOWDOWN(alone), "", "transfers without computation", NULL},
+    {"overlapped", IS_SIZE, SLOWDOWN(beside), "", "transfers of the same kinds during computation",
+     NULL},
+    {"slowdown", IS_REAL, SLOWDOWN(slowdown), "", "factor by which computation slows them", NULL},
+    {"error_frac", IS_REAL, SLOWDOWN(error_frac), "",
+     "mean error of each, by the slowdown of the others", NULL},
+    {"error_none_frac", IS_REAL, SLOWDOWN(error_none_frac), "", "without a slowdown", NULL},
+};
+
+/* A stream, or the GPU with a queue of nothing. */
+typedef struct idle_row {
+    st_idle idle;
+    st_queue queue;
+} idle_row;
+
+#define IDLE(member)  offsetof(idle_row, idle.member)
+#define QUEUE(member) offsetof(idle_row, queue.member)
+static const column idle_columns[] = {
+    RANK_COLUMN,
+    {"device", IS_KNOWN, IDLE(device), "", "NULL: all streams of the rank together", NULL},
+    {"stream", IS_KNOWN, IDLE(stream), "", "NULL: the same", NULL},
+    {"kernels", IS_SIZE, IDLE(tasks), "", "kernels, copies and fills", NULL},
+    {"idle_ns", IS_TIME, IDLE(idle_ns), "ns", "sum of the six causes", NULL},
+    {"host_bound_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_HOST]), "ns", "nothing was launched", NULL},
+    {"synchronisation_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_SYNC]), "ns",
+     "nothing was launched, as the host had waited for the GPU", NULL},
+    {"dependency_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_DEPENDENCY]), "ns",
+     "a kernel waited for another stream", NULL},
+    {"communication_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_COMMUNICATION]), "ns",
+     "a kernel waited for a collective", NULL},
+    {"launch_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_LAUNCH]), "ns", "a launch was under way", NULL},
+    {"unknown_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_UNKNOWN]), "ns", "no known cause", NULL},
+    {"launched", IS_SIZE, QUEUE(launched), "", "kernels with a call", NULL},
+    {"queue_mean", IS_REAL, QUEUE(mean_length), "", "mean number of launched kernels that wait",
+     NULL},
+    {"queue_most", IS_SIZE, QUEUE(most_length), "", "the largest number", NULL},
+    {"delay_median_ns", IS_KNOWN, QUEUE(delay_median_ns), "ns", "from call to kernel", NULL},
+    {"delay_p90_ns", IS_KNOWN, QUEUE(delay_p90_ns), "ns", "the same, 90th percentile", NULL},
+    {"delay_most_ns", IS_KNOWN, QUEUE(delay_most_ns), "ns", "the longest", NULL},
+    {"delay_empty_ns", IS_KNOWN, QUEUE(empty_median_ns), "ns", "median on an empty stream", NULL},
+    {"call_median_ns", IS_KNOWN, QUEUE(call_median_ns), "ns", "duration of the calls", NULL},
+    {"shorter_than_call", IS_SIZE, QUEUE(shorter), "", "kernels shorter than their call", NULL},
+};
+
 /* A row of `columns`. */
 typedef struct listed_column {
     const char *table;
@@ -221,7 +299,7 @@ typedef struct listed_column {
 static const column listed_columns[] = {
     {"table_name", IS_TEXT, LISTED(table), "", "a table", NULL},
     {"column_name", IS_TEXT, LISTED(column), "", "one of its columns", NULL},
-    {"type", IS_TEXT, LISTED(type), "", "INTEGER or TEXT", NULL},
+    {"type", IS_TEXT, LISTED(type), "", "INTEGER, REAL or TEXT", NULL},
     {"unit", IS_TEXT, LISTED(unit), "", "ns, bytes or NULL", NULL},
     {"meaning", IS_TEXT, LISTED(doc), "", "what it holds", NULL},
 };
@@ -269,6 +347,57 @@ static const void *step_records(st_sql_tables *tables, size_t rank, size_t *coun
     return summary != NULL ? summary->steps : NULL;
 }
 
+static bool find_collectives(st_sql_tables *tables)
+{
+    if (tables->collectives == NULL && tables->status == ST_OK) {
+        tables->collectives = st_arena_alloc(tables->arena, 1, sizeof *tables->collectives);
+        st_note(&tables->status,
+                tables->collectives != NULL
+                    ? st_collectives_find(tables->set, tables->arena, tables->collectives)
+                    : ST_ERR_MEMORY);
+    }
+    return tables->status == ST_OK;
+}
+
+static const void *collective_records(st_sql_tables *tables, size_t rank, size_t *count)
+{
+    bool found = find_collectives(tables);
+    *count = found ? tables->collectives->counts[rank] : 0;
+    return found ? tables->collectives->ranks[rank] : NULL;
+}
+
+static const void *slowdown_records(st_sql_tables *tables, size_t rank, size_t *count)
+{
+    (void)rank;
+    *count = 1;
+    return find_collectives(tables) ? &tables->collectives->beside : NULL;
+}
+
+static const void *idle_records(st_sql_tables *tables, size_t rank, size_t *count)
+{
+    if (tables->idle == NULL)
+        st_note(&tables->status, st_view_idle(tables->set, tables->arena, &tables->idle));
+    *count = 0;
+    if (tables->idle_rows == NULL)
+        tables->idle_rows =
+            st_arena_alloc(tables->arena, tables->rank_count, sizeof *tables->idle_rows);
+    if (tables->status != ST_OK || tables->idle_rows == NULL)
+        return NULL;
+    static const st_queue none = {0, (double)NAN, 0, -1, -1, -1, -1, -1, 0};
+    const st_idle_rank *from = &tables->idle[rank];
+    *count = from->stream_count + 1;
+    if (tables->idle_rows[rank] != NULL)
+        return tables->idle_rows[rank];
+    idle_row *rows = st_arena_alloc(tables->arena, from->stream_count + 1, sizeof *rows);
+    if (rows == NULL)
+        return NULL;
+    rows[0] = (idle_row){from->gpu, none};
+    for (size_t i = 0; i < from->stream_count; i++)
+        rows[i + 1] = (idle_row){from->streams[i], from->queues[i]};
+    tables->idle_rows[rank] = rows;
+    return rows;
+}
+
 static const void *listed_records(st_sql_tables *tables, size_t rank, size_t *count);
 
 #define COLUMNS(list) .columns = (list), .column_count = ST_COUNT(list)
@@ -288,6 +417,11 @@ static const table all_tables[] = {
      .is_detailed = true},
     {"memory_events", COLUMNS(memory_columns), sizeof(st_trace_allocation),
      .records = memory_records, .is_detailed = true},
+    {"idle", COLUMNS(idle_columns), sizeof(idle_row), .records = idle_records},
+    {"collectives", COLUMNS(collective_columns), sizeof(st_collective),
+     .records = collective_records},
+    {"transfer_slowdown", COLUMNS(slowdown_columns), .records = slowdown_records,
+     .is_global = true},
     {"columns", COLUMNS(listed_columns), sizeof(listed_column), .records = listed_records,
      .is_global = true},
 };
@@ -295,7 +429,7 @@ static const table all_tables[] = {
 static const char *type_of(column_kind kind)
 {
     bool is_text = kind == IS_NAME || kind == IS_TEXT || kind == IS_WORD || kind == IS_CLASS;
-    return is_text ? "TEXT" : "INTEGER";
+    return is_text ? "TEXT" : kind == IS_REAL ? "REAL" : "INTEGER";
 }
 
 static const void *listed_records(st_sql_tables *tables, size_t rank, size_t *count)
@@ -429,7 +563,7 @@ static int load_rank(cursor *own)
 {
     const virtual_table *from = table_of(&own->base);
     own->records = from->shape->records(from->tables, own->rank, &own->count);
-    if (own->records == NULL && own->count > 0)
+    if (own->records == NULL && st_arena_failed(from->tables->arena))
         from->tables->status = ST_ERR_MEMORY;
     return from->tables->status == ST_OK ? SQLITE_OK : SQLITE_ERROR;
 }
@@ -561,6 +695,7 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int index
         const void *bytes;
         const int64_t *time;
         const size_t *size;
+        const double *real;
         const bool *flag;
         const uint32_t *number;
         const uint8_t *word;
@@ -584,6 +719,12 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int index
         break;
     case IS_SIZE:
         sqlite3_result_int64(to, (int64_t)*at.size);
+        break;
+    case IS_REAL:
+        sqlite3_result_double(to, *at.real); /* NULL where it is not a number */
+        break;
+    case IS_KERNEL:
+        sqlite3_result_int64(to, row_id(own->rank, *at.number));
         break;
     case IS_FLAG:
         sqlite3_result_int(to, *at.flag);
@@ -712,6 +853,15 @@ static void give_sum(sqlite3_context *to)
     sqlite3_result_int64(to, sum_ns != NULL ? *sum_ns : 0);
 }
 
+/* bus_factor('all_reduce', 8): 1.75 */
+static void call_bus_factor(sqlite3_context *to, int count, sqlite3_value **values)
+{
+    const char *name = (const char *)sqlite3_value_text(values[0]);
+    (void)count;
+    if (name != NULL && !is_null(values[1]))
+        sqlite3_result_double(to, st_bus_factor(name, sqlite3_value_int64(values[1])));
+}
+
 static const struct {
     const char *name;
     int count;
@@ -719,7 +869,8 @@ static const struct {
 } functions[] = {{"ms", 1, call_ms},
                  {"fixed", 2, call_fixed},
                  {"percent", 2, call_percent},
-                 {"short", 1, call_short}};
+                 {"short", 1, call_short},
+                 {"bus_factor", 2, call_bus_factor}};
 
 /* ---- a database ---- */
 

@@ -77,27 +77,34 @@ typedef struct st_idle_rank {
 } st_idle_rank;
 
 /* One for each rank, in `arena`. */
-st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
-                       st_errors *errors) ST_NODISCARD;
+st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks) ST_NODISCARD;
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
                          st_result *result);
 
 /* --- collectives ----------------------------------------------------------------------------- */
 
-/* Collectives of one kind, message and group. */
-typedef struct st_collective_row {
+/* A kernel of a collective. Times but for the kernel's own are -1 where not all ranks of its group
+ * are recorded: it is not known to have met others. */
+typedef struct st_collective {
+    uint32_t event;
+    uint32_t group; /* names of its metadata, or ST_TRACE_NONE */
+    uint32_t dtype;
     const char *name; /* "all_reduce" */
     int64_t ranks;    /* of the group, -1: unknown, as below */
     double bytes;     /* message, as nccl-tests count it; NaN: unknown */
-    uint64_t count;   /* kernels */
-    int64_t kernel_ns;
-    uint64_t matched;    /* kernels of which all ranks of the group are recorded */
-    uint64_t instances;  /* collectives of these */
-    int64_t transfer_ns; /* of matched kernels, from the arrival of the last rank */
-    int64_t waiting_ns;  /* before */
-    int64_t skew_ns;     /* from the first arrival to the last, sum over instances */
-    int64_t most_skew_ns;
-} st_collective_row;
+    int64_t sequence;
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t instance;    /* number of the collective that ranks meet in */
+    int64_t waiting_ns;  /* until the last rank arrives */
+    int64_t transfer_ns; /* from then on */
+    int64_t late_ns;     /* behind the first */
+    int64_t caused_ns;   /* of the last rank: by which it delayed all others, which is what it was
+                            behind the last but one */
+    int64_t skew_ns;     /* of the last rank, from the first arrival; -1: it is not the last */
+    int64_t mean_ns;     /* of the last rank: the mean transfer, and what of it ranks compute */
+    int64_t beside_ns;
+} st_collective;
 
 /* The transfer of a collective, from the arrival of the last rank on, mean of its ranks. */
 typedef struct st_transfer_time {
@@ -117,30 +124,16 @@ typedef struct st_beside {
 
 void st_view_beside(const st_transfer_time *times, size_t count, st_beside *beside);
 
-/* How late a rank comes to collectives. */
-typedef struct st_straggler {
-    const st_trace *trace;
-    uint64_t instances;
-    uint64_t last;      /* times it came last */
-    int64_t late_ns;    /* behind the first, in sum */
-    int64_t caused_ns;  /* by which it delayed all others, which is what it was behind the last but
-                           one, in sum */
-    int64_t waiting_ns; /* for others */
-    int64_t compute_ns; /* time in which it computes */
-} st_straggler;
-
-typedef struct st_collective_view {
-    st_collective_row *rows; /* longest kernel time first */
-    size_t count;
-    st_straggler *stragglers; /* who delays most first */
-    size_t rank_count;
-    uint64_t instances; /* in which several ranks meet */
+typedef struct st_collectives {
+    st_collective **ranks; /* by rank: its kernels in their order */
+    size_t *counts;
+    size_t count; /* of all ranks */
     st_beside beside;
-} st_collective_view;
+} st_collectives;
 
-st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_collective_view *view,
-                              st_errors *errors) ST_NODISCARD;
-void st_view_collectives_result(const st_collective_view *view, st_arena *arena, st_result *result);
+/* Ranks are compared on clocks that are aligned where collectives end (collate.h). */
+st_status st_collectives_find(const st_trace_set *set, st_arena *arena,
+                              st_collectives *found) ST_NODISCARD;
 
 /* Bus over algorithm bandwidth, as nccl-tests define it; NaN for what they do not. */
 double st_bus_factor(const char *collective, int64_t ranks);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Collectives of all ranks by kind, message and group, and who comes late to them. Ranks are
- * compared on clocks that are aligned where collectives end (collate.h).
- */
+/* Kernels of collectives of all ranks, which ones met, and for whom they waited. */
 #include "trace/busy.h"
 #include "trace/view.h"
 #include "trace/whatif.h"
@@ -11,26 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kernel of a collective. */
-typedef struct member {
-    const char *name;
-    int64_t ranks;
-    double bytes;
-    int64_t kernel_ns;
-    int64_t waiting_ns; /* -1: not known */
-    int64_t skew_ns;    /* of its instance, told by one member; -1: the others */
-    int64_t mean_ns;    /* the transfer of the ranks of the same, and what of it they compute */
-    int64_t beside_ns;
-} member;
-
 typedef struct viewer {
     const st_view_orders *orders;
     st_collation collation;
     st_arena *arena;
-    st_collective_view *view;
-    member *members;
-    size_t member_count;
-    size_t *first_of;        /* by rank: members of its events, in their order */
+    st_collectives *found;
     st_busy_spans *computes; /* by rank, in its own time */
 } viewer;
 
@@ -72,19 +54,32 @@ static const char *kind_of(const char *kernel)
     return kernel;
 }
 
-static void describe(const st_trace *trace, const st_trace_event *event, member *made)
+static void describe(const st_trace *trace, uint32_t index, st_collective *made)
 {
+    const st_trace_event *event = &trace->events[index];
     st_trace_transfer transfer;
-    *made = (member){.name = kind_of(trace->names[event->name]),
-                     .ranks = -1,
-                     .bytes = (double)NAN,
-                     .kernel_ns = event->duration_ns,
-                     .waiting_ns = -1,
-                     .skew_ns = -1};
+    *made = (st_collective){.event = index,
+                            .group = ST_TRACE_NONE,
+                            .dtype = ST_TRACE_NONE,
+                            .name = kind_of(trace->names[event->name]),
+                            .ranks = -1,
+                            .bytes = (double)NAN,
+                            .sequence = -1,
+                            .start_ns = event->start_ns,
+                            .duration_ns = event->duration_ns,
+                            .instance = -1,
+                            .waiting_ns = -1,
+                            .transfer_ns = -1,
+                            .late_ns = -1,
+                            .caused_ns = -1,
+                            .skew_ns = -1};
     if (event->detail == ST_TRACE_NONE)
         return;
     const st_trace_collective *meta = &trace->collectives[event->detail];
+    made->group = meta->group;
+    made->dtype = meta->dtype;
     made->ranks = meta->group_size;
+    made->sequence = meta->sequence;
     if (st_whatif_transfer(trace, event, &transfer)) {
         made->name = transfer.collective;
         made->bytes = transfer.size_bytes;
@@ -93,39 +88,30 @@ static void describe(const st_trace *trace, const st_trace_event *event, member 
     }
 }
 
-static st_status list_members(viewer *v)
+static st_status list_kernels(viewer *v, const st_trace_set *set)
 {
-    size_t room = 1;
-    for (size_t r = 0; r < v->orders->count; r++)
-        room += v->orders->orders[r].gpu_count;
-    v->members = st_arena_alloc(v->arena, room, sizeof *v->members);
-    v->first_of = st_arena_alloc(v->arena, v->orders->count, sizeof *v->first_of);
-    if (v->members == NULL || v->first_of == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t r = 0; r < v->orders->count; r++) {
-        const st_trace *trace = v->orders->orders[r].trace;
-        v->first_of[r] = v->member_count;
-        for (size_t i = 0; i < trace->event_count; i++)
+    st_collectives *found = v->found;
+    found->ranks = st_arena_alloc(v->arena, set->count, sizeof *found->ranks);
+    found->counts = st_arena_alloc(v->arena, set->count, sizeof *found->counts);
+    for (size_t r = 0; found->ranks != NULL && found->counts != NULL && r < set->count; r++) {
+        const st_trace *trace = set->ranks[r];
+        found->ranks[r] =
+            st_arena_alloc(v->arena, v->orders->orders[r].gpu_count + 1, sizeof *found->ranks[r]);
+        for (uint32_t i = 0; found->ranks[r] != NULL && i < trace->event_count; i++)
             if (st_trace_is_gpu(&trace->events[i]) &&
                 trace->events[i].class_ == ST_TRACE_COMMUNICATION)
-                describe(trace, &trace->events[i], &v->members[v->member_count++]);
+                describe(trace, i, &found->ranks[r][found->counts[r]++]);
+        found->count += found->counts[r];
     }
-    return ST_OK;
+    return st_arena_failed(v->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
-/* By rank and event: where its member stands. */
-static st_status place_members(const viewer *v, size_t rank, size_t **places)
+static st_collective *find_kernel(const viewer *v, const st_instance_member *one)
 {
-    const st_trace *trace = v->orders->orders[rank].trace;
-    size_t next = v->first_of[rank];
-    size_t *made = st_arena_alloc(v->arena, trace->event_count + 1, sizeof *made);
-    *places = made;
-    if (made == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < trace->event_count; i++)
-        if (st_trace_is_gpu(&trace->events[i]) && trace->events[i].class_ == ST_TRACE_COMMUNICATION)
-            made[i] = next++;
-    return ST_OK;
+    st_collective *kernels = v->found->ranks[one->rank];
+    size_t low = 0;
+    ST_BISECT(low, v->found->counts[one->rank], kernels[middle].event < one->event);
+    return &kernels[low];
 }
 
 /* ---- instances ---- */
@@ -167,7 +153,7 @@ static int64_t arrival_ns(const viewer *v, const st_instance_member *one)
            v->collation.offsets_ns[one->rank];
 }
 
-static void see_instance(viewer *v, const st_instance *instance, size_t *const *places)
+static void see_instance(viewer *v, const st_instance *instance, int64_t number)
 {
     const st_instance_member *members = &v->collation.members[instance->first];
     int64_t first_ns = INT64_MAX;
@@ -187,140 +173,73 @@ static void see_instance(viewer *v, const st_instance *instance, size_t *const *
             second_ns = at_ns;
         }
     }
-    v->view->instances++;
     for (uint32_t i = 0; i < instance->count; i++) {
-        st_straggler *rank = &v->view->stragglers[members[i].rank];
-        member *own = &v->members[places[members[i].rank][members[i].event]];
+        st_collective *own = find_kernel(v, &members[i]);
         int64_t waiting_ns = last_ns - arrival_ns(v, &members[i]);
-        own->waiting_ns = waiting_ns < own->kernel_ns ? waiting_ns : own->kernel_ns;
-        transfer_ns += own->kernel_ns - own->waiting_ns;
-        computing_ns += beside_ns(v, &members[i], own->kernel_ns - own->waiting_ns);
-        own->skew_ns = i == last ? last_ns - first_ns : -1;
+        own->waiting_ns = waiting_ns < own->duration_ns ? waiting_ns : own->duration_ns;
+        own->transfer_ns = own->duration_ns - own->waiting_ns;
+        transfer_ns += own->transfer_ns;
+        computing_ns += beside_ns(v, &members[i], own->transfer_ns);
+        own->instance = number;
+        own->late_ns = arrival_ns(v, &members[i]) - first_ns;
         own->ranks = own->ranks < 0 ? (int64_t)instance->count : own->ranks;
-        rank->instances++;
-        rank->last += i == last;
-        rank->late_ns += arrival_ns(v, &members[i]) - first_ns;
-        rank->caused_ns += i == last ? last_ns - second_ns : 0;
-        rank->waiting_ns += own->waiting_ns;
     }
-    member *told = &v->members[places[members[last].rank][members[last].event]];
-    told->mean_ns = transfer_ns / (int64_t)instance->count;
-    told->beside_ns = computing_ns / (int64_t)instance->count;
+    st_collective *latest = find_kernel(v, &members[last]);
+    latest->skew_ns = last_ns - first_ns;
+    latest->caused_ns = last_ns - second_ns;
+    latest->mean_ns = transfer_ns / (int64_t)instance->count;
+    latest->beside_ns = computing_ns / (int64_t)instance->count;
 }
 
-/* ---- rows ---- */
+/* ---- transfers during computation ---- */
 
-ST_COMPARE(compare_members, member,
+ST_COMPARE(compare_kernels, st_collective,
            ST_BY_TEXT(name) ST_RISING(ranks) ST_THEN(isnan(a->bytes) - isnan(b->bytes))
                ST_RISING(bytes));
-
-ST_COMPARE(compare_rows, st_collective_row, ST_FALLING(kernel_ns) ST_FALLING(bytes));
-
-static st_status make_rows(viewer *v)
-{
-    st_collective_view *view = v->view;
-    view->rows = st_arena_alloc(v->arena, v->member_count + 1, sizeof *view->rows);
-    if (view->rows == NULL)
-        return ST_ERR_MEMORY;
-    st_sort(v->members, v->member_count, sizeof *v->members, compare_members);
-    for (size_t i = 0; i < v->member_count; i++) {
-        const member *own = &v->members[i];
-        if (i == 0 || compare_members(own, own - 1) != 0)
-            view->rows[view->count++] =
-                (st_collective_row){.name = own->name, .ranks = own->ranks, .bytes = own->bytes};
-        st_collective_row *row = &view->rows[view->count - 1];
-        row->count++;
-        row->kernel_ns += own->kernel_ns;
-        if (own->waiting_ns < 0)
-            continue;
-        row->matched++;
-        row->waiting_ns += own->waiting_ns;
-        row->transfer_ns += own->kernel_ns - own->waiting_ns;
-        row->instances += own->skew_ns >= 0;
-        row->skew_ns += own->skew_ns > 0 ? own->skew_ns : 0;
-        row->most_skew_ns = own->skew_ns > row->most_skew_ns ? own->skew_ns : row->most_skew_ns;
-    }
-    st_sort(view->rows, view->count, sizeof *view->rows, compare_rows);
-    return ST_OK;
-}
 
 /* Transfers of unknown message are not of one kind. */
 static st_status compare_transfers(viewer *v)
 {
-    st_transfer_time *times = st_arena_alloc(v->arena, v->member_count + 1, sizeof *times);
+    st_transfer_time *times = st_arena_alloc(v->arena, v->found->count + 1, sizeof *times);
+    st_collective *all = st_arena_alloc(v->arena, v->found->count + 1, sizeof *all);
     size_t count = 0;
     size_t kind = 0;
-    if (times == NULL)
+    if (times == NULL || all == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < v->member_count; i++) {
-        const member *own = &v->members[i];
-        kind += i > 0 && compare_members(own, own - 1) != 0;
+    for (size_t r = 0; r < v->orders->count; r++) {
+        memcpy(&all[count], v->found->ranks[r], v->found->counts[r] * sizeof *all);
+        count += v->found->counts[r];
+    }
+    st_sort(all, v->found->count, sizeof *all, compare_kernels);
+    count = 0;
+    for (size_t i = 0; i < v->found->count; i++) {
+        const st_collective *own = &all[i];
+        kind += i > 0 && compare_kernels(own, own - 1) != 0;
         if (own->skew_ns >= 0 && own->mean_ns > 0 && !isnan(own->bytes))
             times[count++] = (st_transfer_time){kind, own->mean_ns, own->beside_ns};
     }
-    st_view_beside(times, count, &v->view->beside);
+    st_view_beside(times, count, &v->found->beside);
     return ST_OK;
 }
 
-/* ---- ranks ---- */
-
-ST_COMPARE(compare_stragglers, st_straggler, ST_FALLING(caused_ns) ST_RISING(trace->rank));
-
-static st_status list_ranks(viewer *v, const st_trace_set *set, st_errors *errors)
-{
-    v->view->stragglers = st_arena_alloc(v->arena, set->count, sizeof *v->view->stragglers);
-    v->view->rank_count = set->count;
-    if (v->view->stragglers == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t r = 0; r < set->count; r++) {
-        st_trace_summary summary;
-        st_status status = st_trace_summarize(set->ranks[r], v->arena, &summary, errors);
-        if (status != ST_OK)
-            return status;
-        v->view->stragglers[r] = (st_straggler){.trace = set->ranks[r],
-                                                .compute_ns = summary.time.exposed_compute_ns +
-                                                              summary.time.overlapped_ns};
-    }
-    return ST_OK;
-}
-
-st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_collective_view *view,
-                              st_errors *errors)
+st_status st_collectives_find(const st_trace_set *set, st_arena *arena, st_collectives *found)
 {
     st_view_orders orders;
-    viewer v = {.orders = &orders, .arena = arena, .view = view};
-    *view = (st_collective_view){0};
+    viewer v = {.orders = &orders, .arena = arena, .found = found};
+    int64_t number = 0;
+    *found = (st_collectives){0};
     st_status status = st_view_orders_make(set, arena, &orders);
     if (status == ST_OK)
         status = st_collate(orders.orders, orders.count, arena, &v.collation);
     if (status == ST_OK)
-        status = list_members(&v);
-    if (status == ST_OK && v.member_count == 0)
-        status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
-                         "the trace has no collectives" ST_EXPECTED
-                         "kernels of NCCL or RCCL, as ranks of a job run them");
-    if (status == ST_OK)
-        status = list_ranks(&v, set, errors);
+        status = list_kernels(&v, set);
     if (status == ST_OK)
         status = list_computation(&v);
-    if (status == ST_OK) {
-        size_t **places = st_arena_alloc(v.arena, v.orders->count, sizeof *places);
-        st_status instance_status = places != NULL ? ST_OK : ST_ERR_MEMORY;
-        for (size_t r = 0; r < v.orders->count && instance_status == ST_OK; r++)
-            instance_status = place_members(&v, r, &places[r]);
-        for (size_t i = 0; i < v.collation.instance_count && instance_status == ST_OK; i++) {
-            const st_instance *instance = &v.collation.instances[i];
-            if (!instance->dropped && instance->count > 1)
-                see_instance(&v, instance, places);
-        }
-        status = instance_status;
-    }
-    if (status == ST_OK)
-        status = make_rows(&v);
+    for (size_t i = 0; status == ST_OK && i < v.collation.instance_count; i++)
+        if (!v.collation.instances[i].dropped && v.collation.instances[i].count > 1)
+            see_instance(&v, &v.collation.instances[i], number++);
     if (status == ST_OK)
         status = compare_transfers(&v);
-    if (status == ST_OK)
-        st_sort(view->stragglers, view->rank_count, sizeof *view->stragglers, compare_stragglers);
     st_view_orders_free(&orders);
     return status;
 }

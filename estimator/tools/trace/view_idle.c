@@ -235,8 +235,7 @@ static st_status see_streams(const idler *k, st_idle_rank *rank)
     return ST_OK;
 }
 
-st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
-                       st_errors *errors)
+st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks)
 {
     st_view_orders orders;
     st_idle_rank *made = st_arena_alloc(arena, set->count, sizeof *made);
@@ -267,9 +266,6 @@ st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **
         if (rank_status == ST_OK)
             rank_status = find_waits(&k);
         status = rank_status == ST_OK ? see_streams(&k, rank) : rank_status;
-        if (status == ST_OK && made[i].stream_count == 0)
-            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[i]->file},
-                             "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
     }
     st_view_orders_free(&orders);
     *ranks = made;

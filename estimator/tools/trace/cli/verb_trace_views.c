@@ -2,6 +2,7 @@
 /* steptime trace idle, trace kernels, trace collectives */
 #include "trace/cli/verbs.h"
 #include "trace/cli/traces.h"
+#include "trace/link.h"
 #include "trace/view.h"
 
 enum { MOST_TOP = 100000 };
@@ -46,9 +47,23 @@ static const cli_example collectives_examples[] = {
 static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     st_idle_rank *ranks = NULL;
-    st_status status = st_view_idle(recorded->set, run->arena, &ranks, run->errors);
+    st_status status = st_view_idle(recorded->set, run->arena, &ranks);
+    for (size_t i = 0; i < recorded->set->count && status == ST_OK; i++)
+        if (ranks[i].stream_count == 0)
+            status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = ranks[i].trace->file},
+                             "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
     if (status == ST_OK)
         st_view_idle_result(ranks, recorded->set->count, run->arena, result);
+    return status;
+}
+
+static st_status ask_view(cli_run *run, const char *name, const st_sql_value *values, size_t count,
+                          const cli_recorded *recorded, st_result *result)
+{
+    st_sql_question question = {.is_view = true, .values = values, .value_count = count};
+    st_status status = cli_read_view(run, name, &question.text);
+    if (status == ST_OK)
+        status = st_sql_ask(&question, recorded->set, run->arena, result, run->errors);
     return status;
 }
 
@@ -57,20 +72,20 @@ static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_res
     const kernels_options *options = run->options;
     const st_sql_value values[] = {{":top", (int64_t)options->top},
                                    {":full_names", options->full_names}};
-    st_sql_question question = {.is_view = true, .values = values, .value_count = ST_COUNT(values)};
-    st_status status = cli_read_view(run, "kernels", &question.text);
-    if (status == ST_OK)
-        status = st_sql_ask(&question, recorded->set, run->arena, result, run->errors);
-    return status;
+    return ask_view(run, "kernels", values, ST_COUNT(values), recorded, result);
 }
 
 static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    st_collective_view view;
-    st_status status = st_view_collectives(recorded->set, run->arena, &view, run->errors);
-    if (status == ST_OK)
-        st_view_collectives_result(&view, run->arena, result);
-    return status;
+    const st_trace_set *set = recorded->set;
+    for (size_t r = 0; r < set->count; r++)
+        for (size_t i = 0; i < set->ranks[r]->event_count; i++)
+            if (st_trace_is_gpu(&set->ranks[r]->events[i]) &&
+                set->ranks[r]->events[i].class_ == ST_TRACE_COMMUNICATION)
+                return ask_view(run, "collectives", NULL, 0, recorded, result);
+    return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                   "the trace has no collectives" ST_EXPECTED
+                   "kernels of NCCL or RCCL, as ranks of a job run them");
 }
 
 const cli_verb cli_verb_trace_idle = {
