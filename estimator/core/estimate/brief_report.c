@@ -60,27 +60,6 @@ static const char *of_limit(const brief *self, const st_summary_bar *bar, char *
     return text;
 }
 
-/* "fits (52.19 of 80 GiB)" */
-static void add_fit(const brief *self, const char **line)
-{
-    st_arena *arena = self->root->result->arena;
-    char texts[ST_QUANTITY_TEXT * 2];
-    size_t count = 0;
-    int verdict = -1;
-    const st_sheet_check *checks = st_sheet_checks(self->estimate->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (checks[i].limit)
-            verdict = verdict != 0 && self->estimate->checks[i] == 1.0 ? 1 : 0;
-    if (verdict < 0)
-        return;
-    st_text_add(arena, line, "", verdict == 1 ? ", fits" : ", TOO LARGE");
-    for (size_t i = 0; i < self->summary->bar_count; i++) {
-        const st_summary_bar *bar = &self->summary->bars[i];
-        if (bar->limit != NULL)
-            st_text_add(arena, line, " ", "(%s)", of_limit(self, bar, texts));
-    }
-}
-
 /* Highlights its first number. */
 static void say_line(st_node *root, const char *line)
 {
@@ -123,7 +102,22 @@ static void say_answer(const brief *self)
         if (first->doc[0] != '\0')
             st_text_add(arena, &line, ", ", "%s", first->doc);
     }
-    add_fit(self, &line);
+    /* "fits (52.19 of 80 GiB)" */
+    char texts[ST_QUANTITY_TEXT * 2];
+    size_t count = 0;
+    int verdict = -1;
+    const st_sheet_check *checks = st_sheet_checks(self->estimate->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (checks[i].limit)
+            verdict = verdict != 0 && self->estimate->checks[i] == 1.0 ? 1 : 0;
+    if (verdict >= 0) {
+        st_text_add(arena, &line, "", verdict == 1 ? ", fits" : ", TOO LARGE");
+        for (size_t i = 0; i < self->summary->bar_count; i++) {
+            const st_summary_bar *bar = &self->summary->bars[i];
+            if (bar->limit != NULL)
+                st_text_add(arena, &line, " ", "(%s)", of_limit(self, bar, texts));
+        }
+    }
     say_line(self->root, st_or_none(line));
     st_say(self->root, "\n\n");
 }
@@ -168,21 +162,6 @@ static void add_row(const brief *self, bar_rows *rows, const char *label, const 
     rows->count++;
 }
 
-/* The longest row fills the width where parts are not stacked up to a limit. */
-static double scale_of(const brief *self, const bar_rows *rows, st_arena *arena)
-{
-    const st_summary_bar *bar = rows->bar;
-    double most = 0;
-    if (bar->limit != NULL)
-        return fmax(rows->total, st_summary_value(self->values, bar->limit));
-    for (size_t i = 0; i < bar->count; i++)
-        most = fmax(most, st_summary_part_value(self->estimate, self->values, bar->parts[i].cell,
-                                                rows->member, arena) +
-                              st_summary_part_value(self->estimate, self->values,
-                                                    bar->parts[i].hidden, rows->member, arena));
-    return most > 0 ? most : 1;
-}
-
 /* "Memory of a GPU, first stage: 52.19 of 80 GiB" */
 static void say_bar_title(const brief *self, const bar_rows *rows)
 {
@@ -209,7 +188,20 @@ static size_t say_bar(const brief *self, const st_summary_bar *bar)
     double rest = rows.total;
     if (!(rows.total > 0))
         return 0;
-    rows.scale = scale_of(self, &rows, arena);
+    /* The longest row fills the width where parts are not stacked up to a limit. */
+    const st_summary_bar *scale_bar = rows.bar;
+    double most = 0;
+    if (scale_bar->limit != NULL) {
+        rows.scale = fmax(rows.total, st_summary_value(self->values, scale_bar->limit));
+    } else {
+        for (size_t i = 0; i < scale_bar->count; i++)
+            most = fmax(most,
+                        st_summary_part_value(self->estimate, self->values,
+                                              scale_bar->parts[i].cell, rows.member, arena) +
+                            st_summary_part_value(self->estimate, self->values,
+                                                  scale_bar->parts[i].hidden, rows.member, arena));
+        rows.scale = most > 0 ? most : 1;
+    }
     say_bar_title(self, &rows);
     double mark =
         bar->limit != NULL ? st_summary_value(self->values, bar->limit) / rows.scale : (double)NAN;
@@ -227,37 +219,6 @@ static size_t say_bar(const brief *self, const st_summary_bar *bar)
 }
 
 /* ---- a sheet without a summary ---- */
-
-static void say_cells(const brief *self)
-{
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME},
-                                              {.right = true, .split = true},
-                                              {.joined = true},
-                                              {.elastic = true},
-                                              {.ink = ST_INK_FAINT, .elastic = true}};
-    const st_estimate *estimate = self->estimate;
-    st_table *table = st_say_table(self->root, columns, 5, 2);
-    st_node *hidden = st_put_list(self->root, ".cells");
-    const char *section = NULL;
-    size_t shown = 0;
-    for (size_t i = 0; i < estimate->shown_count && shown < MOST_CELLS; i++) {
-        const st_shown *cell = &estimate->shown[i];
-        if (cell->type->kind == ST_TYPE_NUMBER && cell->value == 0)
-            continue;
-        st_node *row = st_put_line_map(hidden, NULL);
-        st_put_text(row, "name", cell->name);
-        st_put_value(row, "value", cell->type, cell->value);
-        st_put_text(row, "doc", cell->doc);
-        st_put_text(row, "cite", self->wanted->cite ? cell->cite : "");
-        if (cell->section[0] != '\0' && (section == NULL || strcmp(section, cell->section) != 0)) {
-            st_table_title(table, "");
-            st_table_title(table, cell->section);
-        }
-        section = cell->section;
-        st_table_show(table, row, "name,value,doc,cite");
-        shown++;
-    }
-}
 
 /* ---- what matters most ---- */
 
@@ -355,8 +316,36 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
     st_report_header(estimate, false, self.root);
     for (size_t i = 0; i < self.summary->bar_count; i++)
         bars += say_bar(&self, &self.summary->bars[i]);
-    if (self.summary->bar_count == 0)
-        say_cells(&self);
+    if (self.summary->bar_count == 0) {
+        static const st_table_column columns[] = {{.ink = ST_INK_NAME},
+                                                  {.right = true, .split = true},
+                                                  {.joined = true},
+                                                  {.elastic = true},
+                                                  {.ink = ST_INK_FAINT, .elastic = true}};
+        const st_estimate *cell_estimate = self.estimate;
+        st_table *table = st_say_table(self.root, columns, 5, 2);
+        st_node *hidden = st_put_list(self.root, ".cells");
+        const char *section = NULL;
+        size_t shown = 0;
+        for (size_t i = 0; i < cell_estimate->shown_count && shown < MOST_CELLS; i++) {
+            const st_shown *cell = &cell_estimate->shown[i];
+            if (cell->type->kind == ST_TYPE_NUMBER && cell->value == 0)
+                continue;
+            st_node *row = st_put_line_map(hidden, NULL);
+            st_put_text(row, "name", cell->name);
+            st_put_value(row, "value", cell->type, cell->value);
+            st_put_text(row, "doc", cell->doc);
+            st_put_text(row, "cite", self.wanted->cite ? cell->cite : "");
+            if (cell->section[0] != '\0' &&
+                (section == NULL || strcmp(section, cell->section) != 0)) {
+                st_table_title(table, "");
+                st_table_title(table, cell->section);
+            }
+            section = cell->section;
+            st_table_show(table, row, "name,value,doc,cite");
+            shown++;
+        }
+    }
     /* Plugins are in the head; the cells that they refine are listed with all cells. */
     const st_estimate *refined_estimate = self.estimate;
     if (refined_estimate->plugin_count != 0)

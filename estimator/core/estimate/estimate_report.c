@@ -75,37 +75,6 @@ static void say_section(const st_job *job, const char *section, const char *name
     st_say_fact(root, section, LABEL_WIDTH, text);
 }
 
-/* The plugins that are on, as the command line would ask for them. */
-static const char *describe_plugins(const st_estimate *estimate, st_arena *arena)
-{
-    const char *text = "";
-    for (size_t i = 0; i < estimate->refinement_count; i++)
-        st_text_add(arena, &text, " + ", "%s",
-                    st_or_none(st_refine_text(&estimate->refinements[i], arena)));
-    return text;
-}
-
-static void say_stack(const st_estimate *estimate, st_node *root)
-{
-    const st_stack *stack = st_job_stack(estimate->job);
-    if (stack != NULL)
-        st_say_fact(root, "stack", LABEL_WIDTH,
-                    st_arena_printf(root->result->arena, "%s (%s)%s", stack->title, stack->name,
-                                    stack->is_default ? ", assumed: not set in the job" : ""));
-}
-
-static void put_stack(const st_estimate *estimate, st_node *job)
-{
-    const st_stack *stack = st_job_stack(estimate->job);
-    if (stack == NULL)
-        return;
-    st_node *node = st_put_map(job, "stack");
-    st_put_text(node, "name", stack->name);
-    st_put_text(node, "title", stack->title);
-    st_put_bool(node, "assumed", stack->is_default);
-    st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
-}
-
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root)
 {
     st_arena *arena = root->result->arena;
@@ -119,20 +88,18 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_say_wrapped(root, title, LABEL_WIDTH + strlen(st_sheet_name(estimate->sheet)) + 2,
                    LABEL_WIDTH);
     st_say(root, "\n");
-    st_say_fact(root, "refine", LABEL_WIDTH, describe_plugins(estimate, arena));
+    /* The plugins that are on, as the command line would ask for them. */
+    const char *text = "";
+    for (size_t i = 0; i < estimate->refinement_count; i++)
+        st_text_add(arena, &text, " + ", "%s",
+                    st_or_none(st_refine_text(&estimate->refinements[i], arena)));
+    st_say_fact(root, "refine", LABEL_WIDTH, text);
     st_say_fact(root, "error", LABEL_WIDTH, st_error_band_text(&estimate->band, arena));
-    say_stack(estimate, root);
-}
-
-static void put_job(const st_estimate *estimate, st_node *root)
-{
-    st_node *job = st_put_map(root, "job");
-    st_put_text(job, "name", st_job_name(estimate->job));
-    st_put_text(job, "file", st_job_file(estimate->job));
-    st_put_text(job, "model", st_job_section_name(estimate->job, ST_KEY_MODEL));
-    st_put_text(job, "cluster", st_job_section_name(estimate->job, ST_KEY_CLUSTER));
-    st_put_text(job, "sheet", st_sheet_name(estimate->sheet));
-    put_stack(estimate, job);
+    const st_stack *stack = st_job_stack(estimate->job);
+    if (stack != NULL)
+        st_say_fact(root, "stack", LABEL_WIDTH,
+                    st_arena_printf(root->result->arena, "%s (%s)%s", stack->title, stack->name,
+                                    stack->is_default ? ", assumed: not set in the job" : ""));
 }
 
 /* ---- cells ---- */
@@ -142,19 +109,6 @@ static const char *providers_of(const st_estimate *estimate, const char *cell)
 {
     size_t i = ST_FIND(estimate->refined, estimate->refined_count, name, cell);
     return i < estimate->refined_count ? estimate->refined[i].providers : "";
-}
-
-static void put_cell(const st_estimate *estimate, const st_shown *shown, st_node *row)
-{
-    st_put_text(row, "name", shown->name);
-    st_put_value(row, "value", shown->type, shown->value);
-    st_put_unit(row, "unit", shown->type);
-    if (estimate->plugin_count > 0)
-        st_put_value(row, "formula_value", shown->type, shown->formula_value);
-    st_put_text(row, "doc", shown->doc);
-    st_put_text_or_null(row, "cite", shown->cite);
-    st_put_text_or_null(row, "section", shown->section);
-    st_put_text(row, ".providers", providers_of(estimate, shown->name));
 }
 
 static void add_title(st_table *table, const char *title)
@@ -171,7 +125,15 @@ static void put_cells(const st_estimate *estimate, st_node *root, st_table *tabl
         const st_shown *shown = &estimate->shown[i];
         st_node *row = st_put_line_map(list, NULL);
         bool only_one = estimate->shown[0].section[0] == '\0';
-        put_cell(estimate, shown, row);
+        st_put_text(row, "name", shown->name);
+        st_put_value(row, "value", shown->type, shown->value);
+        st_put_unit(row, "unit", shown->type);
+        if (estimate->plugin_count > 0)
+            st_put_value(row, "formula_value", shown->type, shown->formula_value);
+        st_put_text(row, "doc", shown->doc);
+        st_put_text_or_null(row, "cite", shown->cite);
+        st_put_text_or_null(row, "section", shown->section);
+        st_put_text(row, ".providers", providers_of(estimate, shown->name));
         if (section == NULL || strcmp(section, shown->section) != 0)
             add_title(table, shown->section[0] != '\0' ? shown->section
                              : only_one                ? "Cells"
@@ -240,41 +202,6 @@ static void fill_input(const void *context, size_t index, st_node *row)
     put_input(&((const st_estimate *)context)->inputs[index], row);
 }
 
-/* "data sheet; configs/models/gpt-3b.yaml:7": where a value comes from. */
-static void put_origin(const st_estimate *estimate, const st_bound_input *input, st_node *row)
-{
-    const st_job_value *from = input->from;
-    if (from == NULL)
-        st_put_format(row, ".origin", "default of sheet %s", st_sheet_name(estimate->sheet));
-    else if (from->origin == ST_ORIGIN_DEFAULT)
-        st_put_format(row, ".origin", "default of %s", from->path);
-    else if (from->place.line > 0)
-        st_put_format(row, ".origin", "%s%s%s:%d", st_text_or_empty(from->source),
-                      from->source != NULL ? "; " : "", st_text_or_empty(from->place.file),
-                      from->place.line);
-    else
-        st_put_format(row, ".origin", "%s%s%s", st_text_or_empty(from->source),
-                      from->source != NULL ? "; " : "", st_text_or_empty(from->place.file));
-}
-
-/* Omits defaults that change no shown number or are zero. */
-static bool is_worth_showing(const st_estimate *estimate, size_t index)
-{
-    const st_bound_input *input = &estimate->inputs[index];
-    bool is_default = input->from == NULL || input->from->origin == ST_ORIGIN_DEFAULT;
-    return !is_default || estimate->effects == NULL || estimate->effects[index].anywhere;
-}
-
-static void say_left_out(size_t count, bool alone, st_node *root)
-{
-    if (count == 0)
-        return;
-    if (alone)
-        st_say_title(root, "Assumptions");
-    st_say(root, "  %zu %s%s 0 or without effect; list all with --json\n", count,
-           alone ? "" : "more ", count == 1 ? "default is" : "defaults are");
-}
-
 static void put_assumptions(const st_estimate *estimate, st_node *root, st_table *sections)
 {
     size_t shown = 0;
@@ -287,19 +214,41 @@ static void put_assumptions(const st_estimate *estimate, st_node *root, st_table
             continue;
         st_node *row = st_put_line_map(list, NULL);
         put_input(input, row);
-        if (!is_worth_showing(estimate, i)) {
+        /* Omits defaults that change no shown number or are zero. */
+        const st_bound_input *showing_input = &estimate->inputs[i];
+        bool is_default =
+            showing_input->from == NULL || showing_input->from->origin == ST_ORIGIN_DEFAULT;
+        if (is_default && estimate->effects != NULL && !estimate->effects[i].anywhere) {
             left_out++;
             continue;
         }
         if (shown++ == 0)
             add_title(table, "Assumptions");
-        put_origin(estimate, input, row);
+        /* "data sheet; configs/models/gpt-3b.yaml:7": where a value comes from. */
+        const st_job_value *from = input->from;
+        if (from == NULL)
+            st_put_format(row, ".origin", "default of sheet %s", st_sheet_name(estimate->sheet));
+        else if (from->origin == ST_ORIGIN_DEFAULT)
+            st_put_format(row, ".origin", "default of %s", from->path);
+        else if (from->place.line > 0)
+            st_put_format(row, ".origin", "%s%s%s:%d", st_text_or_empty(from->source),
+                          from->source != NULL ? "; " : "", st_text_or_empty(from->place.file),
+                          from->place.line);
+        else
+            st_put_format(row, ".origin", "%s%s%s", st_text_or_empty(from->source),
+                          from->source != NULL ? "; " : "", st_text_or_empty(from->place.file));
         st_put_text(row, ".doc", input->input->doc);
         st_table_show(table, row, "name,value,.doc,.origin");
     }
     /* Sources are longer than citations: only the values of the two line up. */
     st_table_align(sections, table, MEANING);
-    say_left_out(left_out, shown == 0, root);
+    const bool alone = shown == 0;
+    if (left_out == 0)
+        return;
+    if (alone)
+        st_say_title(root, "Assumptions");
+    st_say(root, "  %zu %s%s 0 or without effect; list all with --json\n", left_out,
+           alone ? "" : "more ", left_out == 1 ? "default is" : "defaults are");
 }
 
 /* ---- checks and warnings ---- */
@@ -353,35 +302,24 @@ static void fill_check(const void *context, size_t index, st_node *row)
         st_put_text(row, "message", st_check_message(all->errors, check));
 }
 
-static void put_checks(const st_estimate *estimate, const st_errors *errors, st_node *root)
-{
-    size_t count = 0;
-    checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
-    if (all == NULL)
-        return;
-    *all = (checks){
-        .estimate = estimate, .errors = errors, .list = st_sheet_checks(estimate->sheet, &count)};
-    put_fits(estimate, root);
-    (void)st_put_rows(root, "checks", fill_check, all, count);
-}
-
-static void say_headline(const st_estimate *estimate, st_node *root)
-{
-    if (estimate->shown_count == 0)
-        return;
-    const st_shown *first = &estimate->shown[0];
-    char text[ST_QUANTITY_TEXT];
-    st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text);
-    st_say(root, "\n%s (%s): ", first->doc, first->name);
-    st_say_ink(root, ST_INK_STRONG, text);
-    st_say(root, "\n");
-}
-
 void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
                         st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
-    put_job(estimate, root);
+    st_node *job = st_put_map(root, "job");
+    st_put_text(job, "name", st_job_name(estimate->job));
+    st_put_text(job, "file", st_job_file(estimate->job));
+    st_put_text(job, "model", st_job_section_name(estimate->job, ST_KEY_MODEL));
+    st_put_text(job, "cluster", st_job_section_name(estimate->job, ST_KEY_CLUSTER));
+    st_put_text(job, "sheet", st_sheet_name(estimate->sheet));
+    const st_stack *stack = st_job_stack(estimate->job);
+    if (stack != NULL) {
+        st_node *node = st_put_map(job, "stack");
+        st_put_text(node, "name", stack->name);
+        st_put_text(node, "title", stack->title);
+        st_put_bool(node, "assumed", stack->is_default);
+        st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
+    }
     st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);
     st_limits_say(errors, root);
@@ -393,9 +331,24 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     st_refined_report(estimate, root, table);
     put_effects(estimate, root, table);
     put_assumptions(estimate, root, table);
-    put_checks(estimate, errors, root);
+    size_t count = 0;
+    checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
+    if (all != NULL) {
+        *all = (checks){.estimate = estimate,
+                        .errors = errors,
+                        .list = st_sheet_checks(estimate->sheet, &count)};
+        put_fits(estimate, root);
+        (void)st_put_rows(root, "checks", fill_check, all, count);
+    }
     st_report_warnings(errors, root);
-    say_headline(estimate, root);
+    if (estimate->shown_count != 0) {
+        const st_shown *first = &estimate->shown[0];
+        char text[ST_QUANTITY_TEXT];
+        st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text);
+        st_say(root, "\n%s (%s): ", first->doc, first->name);
+        st_say_ink(root, ST_INK_STRONG, text);
+        st_say(root, "\n");
+    }
     st_result_csv(result, "cells", "section,name=cell,value,unit,doc=meaning,cite=citation");
     if (estimate->plugin_count > 0) {
         st_result_csv_column(result, "formula_value", "formula_value");

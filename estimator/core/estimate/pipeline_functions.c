@@ -101,24 +101,21 @@ static void forget_walks(void *own)
     known->slots = 0;
 }
 
-static st_pipeline_walk *find_walk(const st_known *known, const st_schedule_shape *shape)
-{
-    for (size_t i = 0; i < known->walk_count; i++) {
-        const st_schedule_shape *own = &known->walks[i].shape;
-        if (own->kind == shape->kind && own->stages == shape->stages &&
-            own->chunks == shape->chunks && own->micros == shape->micros)
-            return known->walks[i].walk;
-    }
-    return NULL;
-}
-
 /* The walk of a shape, in `arena` where it is of no use for others; NULL: there is none. */
 static st_pipeline_walk *walk_of(const st_schedule_shape *shape, st_known *known, st_arena *arena)
 {
     uint64_t slots = (uint64_t)3 * shape->stages * shape->chunks * shape->micros;
     if (known == NULL || slots > MOST_SLOTS || st_schedule_looks_at_times(shape->kind))
         return st_pipeline_walk_make(shape, arena);
-    st_pipeline_walk *walk = find_walk(known, shape);
+    st_pipeline_walk *walk = NULL;
+    for (size_t i = 0; i < known->walk_count; i++) {
+        const st_schedule_shape *own = &known->walks[i].shape;
+        if (own->kind == shape->kind && own->stages == shape->stages &&
+            own->chunks == shape->chunks && own->micros == shape->micros) {
+            walk = known->walks[i].walk;
+            break;
+        }
+    }
     if (walk != NULL)
         return walk;
     if (known->walk_count == WALKS || known->slots + slots > MOST_SLOTS)
@@ -159,35 +156,6 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
-/* The passes of one chunk of the model; false where a time is invalid. */
-static bool fill_place(const double *arguments, const st_place_counts *counts, bool first,
-                       bool last, st_chunk_times *times)
-{
-    static const size_t layers[ST_PASSES] = {FORWARD, BACKWARD, WEIGHTS};
-    const double ends[ST_PASSES] = {
-        (first ? arguments[FORWARD_FIRST] : 0) + (last ? arguments[FORWARD_LAST] : 0),
-        (first ? arguments[BACKWARD_FIRST] : 0) + (last ? arguments[BACKWARD_LAST] : 0),
-        last ? arguments[WEIGHTS_LAST] : 0};
-    const double alone[ST_PASSES] = {arguments[FORWARD_ALONE], arguments[BACKWARD_ALONE], 0};
-    bool good = true;
-    for (size_t pass = 0; pass < ST_PASSES; pass++) {
-        double work = ends[pass];
-        double routed = 0;
-        for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
-            if (pass != ST_PASS_WEIGHTS || kind != ST_LAYER_PREDICTION)
-                work += counts->of[kind] * arguments[layers[pass] + kind];
-            routed += kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE ||
-                              kind == ST_LAYER_DELTA_MOE || kind == ST_LAYER_EXPERTS ||
-                              kind == ST_LAYER_PREDICTION
-                          ? counts->of[kind]
-                          : 0;
-        }
-        times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
-        times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
-    }
-    return good;
-}
-
 static bool fill_places(const st_stage_plan *plan, const st_division *division,
                         const double *arguments, st_chunk_times *times)
 {
@@ -201,7 +169,31 @@ static bool fill_places(const st_stage_plan *plan, const st_division *division,
         if (last && division->layout == NULL)
             counts.of[ST_LAYER_PREDICTION] = arguments[PREDICTION];
         times[i] = (st_chunk_times){.part = {{0}}};
-        good = fill_place(arguments, &counts, i == 0, last, &times[i]);
+        /* The passes of one chunk of the model. */
+        const bool first = i == 0;
+        st_chunk_times *place_times = &times[i];
+        static const size_t layers[ST_PASSES] = {FORWARD, BACKWARD, WEIGHTS};
+        const double ends[ST_PASSES] = {
+            (first ? arguments[FORWARD_FIRST] : 0) + (last ? arguments[FORWARD_LAST] : 0),
+            (first ? arguments[BACKWARD_FIRST] : 0) + (last ? arguments[BACKWARD_LAST] : 0),
+            last ? arguments[WEIGHTS_LAST] : 0};
+        const double alone[ST_PASSES] = {arguments[FORWARD_ALONE], arguments[BACKWARD_ALONE], 0};
+        good = true;
+        for (size_t pass = 0; pass < ST_PASSES; pass++) {
+            double work = ends[pass];
+            double routed = 0;
+            for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
+                if (pass != ST_PASS_WEIGHTS || kind != ST_LAYER_PREDICTION)
+                    work += counts.of[kind] * arguments[layers[pass] + kind];
+                routed += kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE ||
+                                  kind == ST_LAYER_DELTA_MOE || kind == ST_LAYER_EXPERTS ||
+                                  kind == ST_LAYER_PREDICTION
+                              ? counts.of[kind]
+                              : 0;
+            }
+            place_times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
+            place_times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
+        }
     }
     return good;
 }

@@ -166,14 +166,6 @@ static const char *open_cell(const st_sheet *sheet, st_role role)
     return cell != NULL && cell->open ? name : NULL;
 }
 
-static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
-{
-    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
-              "parallel.order has no effect on the estimate: sheet %s has no placement roles",
-              st_sheet_name(sheet));
-    return ST_OK;
-}
-
 static st_status make_providers(const st_sheet *sheet, const st_job_value *order, st_arena *arena,
                                 st_cell_providers *providers, st_errors *errors)
 {
@@ -238,7 +230,13 @@ st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_ar
     bool any = false;
     for (size_t i = 0; i < ENTRIES; i++)
         any = any || open_cell(sheet, entries[i].role) != NULL;
-    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL)
-        return !st_job_is_own(job, order) ? ST_OK : warn_of_order(sheet, order, errors);
+    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL) {
+        if (!st_job_is_own(job, order))
+            return ST_OK;
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
+                  "parallel.order has no effect on the estimate: sheet %s has no placement roles",
+                  st_sheet_name(sheet));
+        return ST_OK;
+    }
     return make_providers(sheet, order, arena, providers, errors);
 }

@@ -53,31 +53,25 @@ static double layers_before(const st_division *own, size_t stage)
     return fmin(own->first + between * own->middle - fmax(between - full, 0), own->layers);
 }
 
-/* Of the first stage the last chunks have one more than others, else the first ones. */
-static double layers_of_chunk(const st_division *own, size_t stage, size_t chunk)
+static double layers_of_place(const st_division *own, size_t place)
 {
+    size_t stages = own->stages > 0 ? own->stages : 1;
+    if (own->folded) {
+        double folded_stages = (double)own->stages;
+        double most = ceil(own->layers / (2 * folded_stages));
+        double missing = 2 * folded_stages * most - own->layers;
+        bool back = place >= own->stages;
+        double turn = back ? 2 * folded_stages - 1 - (double)place : folded_stages + (double)place;
+        return most - (turn < missing ? 1 : 0);
+    }
+    /* Of the first stage the last chunks have one more than others, else the first ones. */
+    const size_t stage = place % stages;
+    const size_t chunk = place / stages;
     double layers = layers_before(own, stage + 1) - layers_before(own, stage);
     double chunks = (double)own->chunks;
     double each = floor(layers / chunks);
     double from_end = (double)(stage == 0 ? own->chunks - 1 - chunk : chunk);
     return each + (from_end < layers - each * chunks ? 1 : 0);
-}
-
-static double layers_of_folded(const st_division *own, size_t place)
-{
-    double stages = (double)own->stages;
-    double most = ceil(own->layers / (2 * stages));
-    double missing = 2 * stages * most - own->layers;
-    bool back = place >= own->stages;
-    double turn = back ? 2 * stages - 1 - (double)place : stages + (double)place;
-    return most - (turn < missing ? 1 : 0);
-}
-
-static double layers_of_place(const st_division *own, size_t place)
-{
-    size_t stages = own->stages > 0 ? own->stages : 1;
-    return own->folded ? layers_of_folded(own, place)
-                       : layers_of_chunk(own, place % stages, place / stages);
 }
 
 double st_routed_before(double leading, double every, double count)
@@ -91,21 +85,6 @@ static double routed_before(const st_division *own, size_t count)
     return st_routed_before(own->leading, own->every, (double)count);
 }
 
-static void add_layers(const st_place_walk *walk, size_t first, size_t count, double *counts)
-{
-    const st_pattern *pattern = &walk->plan->pattern;
-    if (pattern->count > 0) {
-        st_layer_counts found = st_pattern_counts(pattern, first, count);
-        for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
-            counts[kind] += found.of[kind];
-        return;
-    }
-    double routed =
-        routed_before(walk->division, first + count) - routed_before(walk->division, first);
-    counts[ST_LAYER_MOE] += routed;
-    counts[ST_LAYER_DENSE] += (double)count - routed;
-}
-
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts)
 {
     const st_layout *layout = walk->division->layout;
@@ -116,30 +95,23 @@ void st_place_walk_next(st_place_walk *walk, st_place_counts *counts)
     walk->first = first + layers;
     if (counts == NULL)
         return;
-    add_layers(walk, first, layers, counts->of);
+    const st_pattern *pattern = &walk->plan->pattern;
+    if (pattern->count > 0) {
+        st_layer_counts found = st_pattern_counts(pattern, first, layers);
+        for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
+            counts->of[kind] += found.of[kind];
+    } else {
+        double routed =
+            routed_before(walk->division, first + layers) - routed_before(walk->division, first);
+        counts->of[ST_LAYER_MOE] += routed;
+        counts->of[ST_LAYER_DENSE] += (double)layers - routed;
+    }
     counts->of[ST_LAYER_PREDICTION] += at != NULL ? at->mtp : 0;
-}
-
-/* Numbers that contradict each other, as a first and a last stage that have more layers than the
- * model has, leave a place between with less than none. */
-static bool fills_places(const st_division *own)
-{
-    for (size_t place = 0; place < own->stages * own->chunks; place++)
-        if (!(layers_of_place(own, place) >= 0))
-            return false;
-    return true;
 }
 
 static bool has_layout(const st_stage_plan *plan)
 {
     return plan->balanced || plan->layout.count > 0;
-}
-
-static bool fills_layout(const st_division *own)
-{
-    const st_layout *layout = own->layout;
-    const st_layout_stage *last = &layout->stages[layout->count - 1];
-    return layout->count == own->stages * own->chunks && last->first + last->layers == own->layers;
 }
 
 static bool is_count(double number, double most)
@@ -161,11 +133,23 @@ bool st_division_read(const st_stage_plan *plan, const double *arguments, st_div
                          .leading = arguments[7],
                          .every = arguments[8]};
     good = good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
-    if (!has_layout(plan))
-        return good && fills_places(own);
+    if (!has_layout(plan)) {
+        if (!good)
+            return false;
+        /* Numbers that contradict each other, as a first and a last stage that have more layers
+         * than the model has, leave a place between with less than none. */
+        for (size_t place = 0; place < own->stages * own->chunks; place++)
+            if (!(layers_of_place(own, place) >= 0))
+                return false;
+        return true;
+    }
     if (good)
         own->layout = plan->balanced ? st_balance_find(plan, own, arguments[9]) : &plan->layout;
-    return own->layout != NULL && fills_layout(own);
+    if (own->layout == NULL)
+        return false;
+    const st_layout *layout = own->layout;
+    const st_layout_stage *last = &layout->stages[layout->count - 1];
+    return layout->count == own->stages * own->chunks && last->first + last->layers == own->layers;
 }
 
 size_t st_division_place(const st_division *own, size_t stage, size_t chunk)
@@ -482,52 +466,6 @@ static st_status check_alone(const st_job *job, const st_job_value *layout, st_e
     return ST_OK;
 }
 
-static st_status read_layout(const st_job *job, const st_job_value *layout, st_arena *arena,
-                             st_stage_plan *plan, st_errors *errors)
-{
-    double chunks = number_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
-    double stages = number_of(job, ST_KEY_PARALLEL_PP);
-    if (check_alone(job, layout, errors) != ST_OK)
-        return ST_ERR_CHECK;
-    plan->balanced = strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
-    if (plan->balanced)
-        return ST_OK;
-    const st_layout_needs needs = {.place = layout->place,
-                                   /* one stage: rows of a space say how many, or are refused */
-                                   .pp = stages > 1 ? stages : (double)NAN,
-                                   .layers = number_of(job, ST_KEY_MODEL_LAYERS),
-                                   .mtp = number_of(job, ST_KEY_MODEL_MTP)};
-    st_status status = st_layout_read(layout->text, &needs, arena, &plan->layout, errors);
-    size_t found = plan->layout.virtual_stages;
-    if (status == ST_OK && !isnan(needs.pp) && !isnan(chunks) && (double)found != chunks)
-        return st_fail(errors, ST_ERR_CHECK, layout->place,
-                       "parallel.layout has %zu virtual stages for %g pipeline ranks" ST_EXPECTED
-                       "%g, as parallel.virtual_stages is %g" ST_HINT "parallel.virtual_stages=%zu",
-                       plan->layout.count, needs.pp, needs.pp * chunks, chunks, found);
-    return status;
-}
-
-static st_status read_plan(const st_job *job, st_arena *arena, st_stage_plan *plan,
-                           st_errors *errors)
-{
-    const st_job_value *pattern = text_of(job, ST_KEY_MODEL_PATTERN);
-    const st_job_value *layout = text_of(job, ST_KEY_PARALLEL_LAYOUT);
-    st_status status = ST_OK;
-    if (pattern != NULL)
-        status = st_pattern_read(pattern->text, number_of(job, ST_KEY_MODEL_LAYERS), pattern->place,
-                                 arena, &plan->pattern, errors);
-    return status == ST_OK && layout != NULL ? read_layout(job, layout, arena, plan, errors)
-                                             : status;
-}
-
-static bool has_any(const st_sheet *sheet)
-{
-    bool any = false;
-    for (size_t i = 0; i < ENTRIES; i++)
-        any = any || st_open_function_find(sheet, entries[i].name) != NULL;
-    return any;
-}
-
 st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena *arena,
                              const st_stage_plan **plan, st_errors *errors)
 {
@@ -537,7 +475,39 @@ st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena 
         return st_out_of_memory(errors);
     *made = (st_stage_plan){.number = atomic_fetch_add(&plans, 1) + 1};
     *plan = made;
-    return has_any(sheet) ? read_plan(job, arena, made, errors) : ST_OK;
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || st_open_function_find(sheet, entries[i].name) != NULL;
+    if (!any)
+        return ST_OK;
+    const st_job_value *pattern = text_of(job, ST_KEY_MODEL_PATTERN);
+    const st_job_value *layout = text_of(job, ST_KEY_PARALLEL_LAYOUT);
+    st_status status = ST_OK;
+    if (pattern != NULL)
+        status = st_pattern_read(pattern->text, number_of(job, ST_KEY_MODEL_LAYERS), pattern->place,
+                                 arena, &made->pattern, errors);
+    if (status != ST_OK || layout == NULL)
+        return status;
+    double chunks = number_of(job, ST_KEY_PARALLEL_VIRTUAL_STAGES);
+    double stages = number_of(job, ST_KEY_PARALLEL_PP);
+    if (check_alone(job, layout, errors) != ST_OK)
+        return ST_ERR_CHECK;
+    made->balanced = strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
+    if (made->balanced)
+        return ST_OK;
+    const st_layout_needs needs = {.place = layout->place,
+                                   /* one stage: rows of a space say how many, or are refused */
+                                   .pp = stages > 1 ? stages : (double)NAN,
+                                   .layers = number_of(job, ST_KEY_MODEL_LAYERS),
+                                   .mtp = number_of(job, ST_KEY_MODEL_MTP)};
+    st_status layout_status = st_layout_read(layout->text, &needs, arena, &made->layout, errors);
+    size_t found = made->layout.virtual_stages;
+    if (layout_status == ST_OK && !isnan(needs.pp) && !isnan(chunks) && (double)found != chunks)
+        return st_fail(errors, ST_ERR_CHECK, layout->place,
+                       "parallel.layout has %zu virtual stages for %g pipeline ranks" ST_EXPECTED
+                       "%g, as parallel.virtual_stages is %g" ST_HINT "parallel.virtual_stages=%zu",
+                       made->layout.count, needs.pp, needs.pp * chunks, chunks, found);
+    return layout_status;
 }
 
 const st_stage_plan *st_stage_plan_of(const st_provider *const *providers, size_t count)

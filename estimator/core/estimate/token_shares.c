@@ -164,23 +164,6 @@ static void sum_up(share_table *table)
     }
 }
 
-/* Leaves out invalid rows and notes them. */
-static st_status read_rows(share_table *table)
-{
-    st_field_reader *reader = &table->reader;
-    size_t count = reader->csv->row_count;
-    table->rows = st_arena_alloc(reader->arena, count, sizeof *table->rows);
-    if (count > 0 && table->rows == NULL)
-        return st_out_of_memory(reader->errors);
-    for (size_t i = 0; i < count; i++) {
-        share_row row = {.index = i};
-        if (st_fields_read(reader, i, &row))
-            table->rows[table->row_count++] = row;
-    }
-    st_sort(table->rows, table->row_count, sizeof *table->rows, compare_rows);
-    return ST_OK;
-}
-
 /* One iteration after the other, so that what is kept is the last one's. */
 static st_status read_iterations(share_table *table, st_token_shares *shares)
 {
@@ -239,7 +222,20 @@ static st_status read_table(share_table *table, st_token_shares *shares)
     st_field_reader *reader = &table->reader;
     if (!st_fields_find(reader))
         return reader->status;
-    st_status status = read_rows(table);
+    /* Leaves out invalid rows and notes them. */
+    st_status status = ST_OK;
+    size_t count = reader->csv->row_count;
+    table->rows = st_arena_alloc(reader->arena, count, sizeof *table->rows);
+    if (count > 0 && table->rows == NULL) {
+        status = st_out_of_memory(reader->errors);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            share_row row = {.index = i};
+            if (st_fields_read(reader, i, &row))
+                table->rows[table->row_count++] = row;
+        }
+        st_sort(table->rows, table->row_count, sizeof *table->rows, compare_rows);
+    }
     if (status != ST_OK)
         return status;
     if (!choose_heading(table))

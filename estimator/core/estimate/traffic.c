@@ -347,29 +347,6 @@ static void put_iterations(const st_token_shares *tokens, st_node *parent, st_no
     }
 }
 
-/* Li's non-uniform factor is the gap between the busiest and the idlest rank (Figure 5). */
-static void put_tokens(const st_traffic_report *report, st_node *root)
-{
-    const st_token_shares *tokens = &report->tokens;
-    const st_token_load *load = &tokens->load;
-    char when[48] = "";
-    if (tokens->ranks == 0)
-        return;
-    if (tokens->load_count > 0)
-        (void)snprintf(when, sizeof when, ", iteration %.0f (the last)", load->iteration);
-    st_node *node = st_put_line_map(root, "tokens");
-    st_put_text(node, "file", report->tokens_file);
-    st_put_number(node, "busiest", load->busiest);
-    st_put_number(node, "idlest", load->idlest);
-    st_put_number(node, "nonuniform_factor", load->busiest - load->idlest);
-    st_say(root,
-           "\ntokens   %s%s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
-           "%.4g\n         to price the imbalance, estimate with model.imbalance=%.4g\n",
-           report->tokens_file, when, load->busiest, load->idlest, load->busiest - load->idlest,
-           fmax(load->busiest, 1));
-    put_iterations(tokens, node, root);
-}
-
 void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result)
 {
     const st_placement *placement = &report->placement;
@@ -394,7 +371,26 @@ void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_resu
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
         if (report->wanted[group] && (group != ST_GROUP_EXPERT_DP || report->cells[group] != NULL))
             put_group(report, group, groups, root);
-    put_tokens(report, root);
+    /* Li's non-uniform factor is the gap between the busiest and the idlest rank (Figure 5). */
+    const st_token_shares *tokens = &report->tokens;
+    const st_token_load *load = &tokens->load;
+    char when[48] = "";
+    if (tokens->ranks != 0) {
+        if (tokens->load_count > 0)
+            (void)snprintf(when, sizeof when, ", iteration %.0f (the last)", load->iteration);
+        st_node *node = st_put_line_map(root, "tokens");
+        st_put_text(node, "file", report->tokens_file);
+        st_put_number(node, "busiest", load->busiest);
+        st_put_number(node, "idlest", load->idlest);
+        st_put_number(node, "nonuniform_factor", load->busiest - load->idlest);
+        st_say(
+            root,
+            "\ntokens   %s%s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
+            "%.4g\n         to price the imbalance, estimate with model.imbalance=%.4g\n",
+            report->tokens_file, when, load->busiest, load->idlest, load->busiest - load->idlest,
+            fmax(load->busiest, 1));
+        put_iterations(tokens, node, root);
+    }
     st_say(root, "\nOne step. 'a rank sends' is for a rank of the first stage; 'total' sums over "
                  "all ranks.\n");
 }

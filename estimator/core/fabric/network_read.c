@@ -154,25 +154,6 @@ typedef struct level {
     st_place place;
 } level;
 
-static void read_level(network_reader *reader, const st_yaml_node *node, level *own)
-{
-    static const char *const keys[] = {"name",  "holds",   "bandwidth", "oversubscription",
-                                       "rails", "latency", NULL};
-    *own = (level){.holds = 1, .place = node->place};
-    if (node->kind != ST_YAML_MAP) {
-        fail(reader, node->place,
-             "a level must be a map" ST_EXPECTED
-             "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
-        return;
-    }
-    check_keys(reader, node, keys);
-    own->holds = count_of(reader, node, "holds");
-    own->latency = latency_of(reader, node);
-    own->rails = st_yaml_get(node, "rails") != NULL ? count_of(reader, node, "rails") : 0;
-    if (st_yaml_get(node, "bandwidth") != NULL)
-        own->rate = rate_of(reader, node, "bandwidth");
-}
-
 /* Only a level of that name says what a node is: another may be a rack, one NVLink domain. */
 static bool is_node(const st_yaml_node *node)
 {
@@ -249,7 +230,23 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
     }
     topology->ranks = 1;
     for (size_t i = 0; i < list->count; i++) {
-        read_level(reader, list->items[i], &levels[i]);
+        const st_yaml_node *node = list->items[i];
+        level *own = &levels[i];
+        static const char *const keys[] = {"name",  "holds",   "bandwidth", "oversubscription",
+                                           "rails", "latency", NULL};
+        *own = (level){.holds = 1, .place = node->place};
+        if (node->kind != ST_YAML_MAP) {
+            fail(reader, node->place,
+                 "a level must be a map" ST_EXPECTED
+                 "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
+        } else {
+            check_keys(reader, node, keys);
+            own->holds = count_of(reader, node, "holds");
+            own->latency = latency_of(reader, node);
+            own->rails = st_yaml_get(node, "rails") != NULL ? count_of(reader, node, "rails") : 0;
+            if (st_yaml_get(node, "bandwidth") != NULL)
+                own->rate = rate_of(reader, node, "bandwidth");
+        }
         if (list->items[i]->kind == ST_YAML_MAP)
             complete_rate(reader, list->items[i], levels, i);
         topology->ranks *= levels[i].holds;

@@ -210,39 +210,6 @@ static bool do_send(follower *own, uint32_t rank, const st_statement *statement)
     return true;
 }
 
-/* The first message of that rank, taken from those that have come; NULL: none has. */
-static message *take_message(rank_state *state, uint32_t from)
-{
-    message *before = NULL;
-    message *found = state->first;
-    while (found != NULL && found->from != from) {
-        before = found;
-        found = found->next;
-    }
-    if (found == NULL)
-        return NULL;
-    if (before != NULL)
-        before->next = found->next;
-    else
-        state->first = found->next;
-    state->last = state->last == found ? before : state->last;
-    return found;
-}
-
-static bool sum_up(follower *own, uint32_t rank, const st_statement *statement, uint64_t *set,
-                   const uint64_t *with)
-{
-    bool twice = false;
-    if (!sums_up(own))
-        return fail(own, statement->line, "%s does not sum values" ST_EXPECTED "'copy'",
-                    st_collective_name(own->steps->collective));
-    for (size_t i = 0; i < own->words; i++) {
-        twice = twice || (set[i] & with[i]) != 0;
-        set[i] |= with[i];
-    }
-    return !twice || fail(own, statement->line, "rank %u adds a value twice", rank);
-}
-
 static bool take(follower *own, uint32_t rank, const st_statement *statement, const step *what,
                  const message *came)
 {
@@ -256,10 +223,21 @@ static bool take(follower *own, uint32_t rank, const st_statement *statement, co
     for (int64_t i = 0; i < what->count && good; i++) {
         uint64_t *set = set_of(own, rank, what->chunk + i);
         const uint64_t *with = came->sets + (size_t)i * own->words;
-        if (statement->kind == ST_STEP_COPY)
+        if (statement->kind == ST_STEP_COPY) {
             memcpy(set, with, own->words * sizeof *set);
-        else
-            good = sum_up(own, rank, statement, set, with);
+        } else {
+            bool twice = false;
+            if (!sums_up(own)) {
+                good = fail(own, statement->line, "%s does not sum values" ST_EXPECTED "'copy'",
+                            st_collective_name(own->steps->collective));
+            } else {
+                for (size_t j = 0; j < own->words; j++) {
+                    twice = twice || (set[j] & with[j]) != 0;
+                    set[j] |= with[j];
+                }
+                good = !twice || fail(own, statement->line, "rank %u adds a value twice", rank);
+            }
+        }
     }
     return good;
 }
@@ -271,7 +249,23 @@ static bool do_receive(follower *own, uint32_t rank, const st_statement *stateme
     rank_state *state = &own->ranks[rank];
     if (!read_step(own, rank, statement, &what))
         return false;
-    message *came = take_message(state, (uint32_t)what.partner);
+    /* The first message of that rank, taken from those that have come. */
+    message *came = NULL;
+    const uint32_t from = (uint32_t)what.partner;
+    message *before = NULL;
+    message *found = state->first;
+    while (found != NULL && found->from != from) {
+        before = found;
+        found = found->next;
+    }
+    if (found != NULL) {
+        if (before != NULL)
+            before->next = found->next;
+        else
+            state->first = found->next;
+        state->last = state->last == found ? before : state->last;
+        came = found;
+    }
     if (came == NULL)
         return false;
     state->round = came->round + 1 > state->round ? came->round + 1 : state->round;

@@ -453,62 +453,41 @@ static bool take_heading(steps_reader *reader, const char *word, int which)
 static void read_statement(steps_reader *reader)
 {
     st_statement own = {.line = reader->number};
-    if (take_heading(reader, "collective", COLLECTIVE))
+    if (take_heading(reader, "collective", COLLECTIVE)) {
         read_collective(reader);
-    else if (take_heading(reader, "ranks", RANKS))
+    } else if (take_heading(reader, "ranks", RANKS)) {
         read_ranks(reader);
-    else if (take_heading(reader, "chunks", CHUNKS))
+    } else if (take_heading(reader, "chunks", CHUNKS)) {
         (void)read_expr(reader, &reader->steps->chunks);
-    else if (!reader->good)
+    } else if (!reader->good) {
         return;
-    else if (reader->steps->line == 0)
+    } else if (reader->steps->line == 0) {
         fail(reader, "the first line must be 'collective NAME'");
-    else if (take_word(reader, "send"))
+    } else if (take_word(reader, "send")) {
         read_step(reader, &own, ST_STEP_SEND);
-    else if (take_word(reader, "reduce"))
+    } else if (take_word(reader, "reduce")) {
         read_step(reader, &own, ST_STEP_REDUCE);
-    else if (take_word(reader, "copy"))
+    } else if (take_word(reader, "copy")) {
         read_step(reader, &own, ST_STEP_COPY);
-    else if (take_word(reader, "for"))
+    } else if (take_word(reader, "for")) {
         read_loop(reader, &own);
-    else if (take_word(reader, "end"))
+    } else if (take_word(reader, "end")) {
         close_block(reader, &own);
-    else if (take_word(reader, "if")) {
+    } else if (take_word(reader, "if")) {
         own.kind = ST_STEP_IF;
         if (read_condition(reader, &own.chunk))
             open_block(reader, &own);
-    } else
+    } else {
         fail(reader,
              "unknown step '%.20s'" ST_EXPECTED
              "one of collective ranks chunks send reduce copy for if end",
              reader->at);
+    }
     if (reader->good) {
         skip_blanks(reader);
         if (*reader->at != '\0')
             fail(reader, "unexpected '%.20s'", reader->at);
     }
-}
-
-static void read_line(steps_reader *reader, const char *text, size_t length)
-{
-    char line[MAX_LINE + 1];
-    const char *remark = memchr(text, '#', length);
-    length = remark != NULL ? (size_t)(remark - text) : length;
-    while (length > 0 && strchr(" \t\r", text[length - 1]) != NULL && text[length - 1] != '\0')
-        length--;
-    reader->line = reader->at = line;
-    line[0] = '\0';
-    if (length > MAX_LINE || memchr(text, '\0', length) != NULL) {
-        fail(reader, "line exceeds 1000 characters or is not text");
-        reader->line = reader->at = NULL;
-        return;
-    }
-    memcpy(line, text, length);
-    line[length] = '\0';
-    skip_blanks(reader);
-    if (*reader->at != '\0')
-        read_statement(reader);
-    reader->line = reader->at = NULL;
 }
 
 st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps **steps,
@@ -530,7 +509,25 @@ st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop != NULL ? stop : end;
         reader.number++;
-        read_line(&reader, at, (size_t)(stop - at));
+        size_t length = (size_t)(stop - at);
+        char line[MAX_LINE + 1];
+        const char *remark = memchr(at, '#', length);
+        length = remark != NULL ? (size_t)(remark - at) : length;
+        while (length > 0 && strchr(" \t\r", at[length - 1]) != NULL && at[length - 1] != '\0')
+            length--;
+        reader.line = reader.at = line;
+        line[0] = '\0';
+        if (length > MAX_LINE || memchr(at, '\0', length) != NULL) {
+            fail(&reader, "line exceeds 1000 characters or is not text");
+            reader.line = reader.at = NULL;
+        } else {
+            memcpy(line, at, length);
+            line[length] = '\0';
+            skip_blanks(&reader);
+            if (*reader.at != '\0')
+                read_statement(&reader);
+            reader.line = reader.at = NULL;
+        }
         at = stop + 1;
     }
     reader.line = reader.at = "";

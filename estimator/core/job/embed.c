@@ -117,10 +117,10 @@ static void scan(embed_job *embedder, const pattern *rule, const char *folder, i
         join(full, embedder->root, path);
         if (stat(full, &status) != 0)
             continue;
-        if (S_ISDIR(status.st_mode) && depth < rule->depth)
+        if (S_ISDIR(status.st_mode) && depth < rule->depth) {
             scan(embedder, rule, path, depth + 1);
-        else if (S_ISREG(status.st_mode) && depth >= rule->least_depth &&
-                 is_wanted(rule, entry->d_name)) {
+        } else if (S_ISREG(status.st_mode) && depth >= rule->least_depth &&
+                   is_wanted(rule, entry->d_name)) {
             const char *kept = st_arena_copy(embedder->arena, path, strlen(path));
             (void)ST_APPEND(embedder->arena, embedder->paths, embedder->count, kept);
         }

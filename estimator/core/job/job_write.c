@@ -38,18 +38,6 @@ static const char *absolute(const writer *self, const char *path)
     return st_or_none(st_arena_printf(self->arena, "%s/%s", folder, path));
 }
 
-/* A file that is named by path stands where the file that names it says. */
-static const char *text_of(const writer *self, const st_job_value *value)
-{
-    bool names_file = strcmp(value->path, ST_KEY_MODEL_LAYER_LIST) == 0 ||
-                      strcmp(value->path, ST_KEY_CLUSTER_TOPOLOGY) == 0 ||
-                      strncmp(value->path, ST_KEY_COLLECTIVES ".", 12) == 0;
-    if (!names_file || !st_name_is_path(value->text))
-        return value->text;
-    const char *path = st_path_resolve(self->arena, value->place, value->text);
-    return absolute(self, path != NULL ? path : value->text);
-}
-
 static void write_value(const writer *self, const st_job_value *value, int indent)
 {
     st_buffer *buffer = self->buffer;
@@ -58,7 +46,17 @@ static void write_value(const writer *self, const st_job_value *value, int inden
                      described ? "{value: " : "");
     /* What YAML could take for something else stands between quotes; numbers must not. */
     const st_key *key = value->key;
-    const char *text = text_of(self, value);
+    /* A file that is named by path stands where the file that names it says. */
+    const char *text;
+    bool names_file = strcmp(value->path, ST_KEY_MODEL_LAYER_LIST) == 0 ||
+                      strcmp(value->path, ST_KEY_CLUSTER_TOPOLOGY) == 0 ||
+                      strncmp(value->path, ST_KEY_COLLECTIVES ".", 12) == 0;
+    if (!names_file || !st_name_is_path(value->text)) {
+        text = value->text;
+    } else {
+        const char *path = st_path_resolve(self->arena, value->place, value->text);
+        text = absolute(self, path != NULL ? path : value->text);
+    }
     bool plain = key != NULL && key->kind != ST_KEY_TEXT;
     if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL))
         st_buffer_text(self->buffer, text);

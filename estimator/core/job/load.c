@@ -145,14 +145,6 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
 
 /* ---- sections ---- */
 
-static bool is_open(const st_open_file *innermost, const char *file)
-{
-    for (const st_open_file *open = innermost; open != NULL; open = open->outer)
-        if (strcmp(open->file, file) == 0)
-            return true;
-    return false;
-}
-
 /* The map of a section's file is laid over what the section has already. */
 static void lay_file(st_loader *loader, const st_key_section *section, const char *name,
                      st_place place, const st_open_file *outer, int bases)
@@ -170,7 +162,13 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     st_note(&loader->status, file_status);
     if (file_status != ST_OK)
         return;
-    if (is_open(outer, source.file)) {
+    bool is_open = false;
+    for (const st_open_file *open = outer; open != NULL; open = open->outer)
+        if (strcmp(open->file, source.file) == 0) {
+            is_open = true;
+            break;
+        }
+    if (is_open) {
         /* "a.yaml -> b.yaml -> a.yaml", from the file that closes the circle outwards. */
         const char *cycle_file = source.file;
         const char *path = cycle_file;
@@ -230,21 +228,6 @@ void st_loader_read_section(st_loader *loader, const st_key_section *section, co
                             st_place place)
 {
     replace_by_file(loader, section, name, place, NULL);
-}
-
-static void load_base(st_loader *loader, const map_scope *scope, const st_yaml_node *node)
-{
-    if (!st_leaf_is_scalar(node)) {
-        st_leaf_refuse(loader, full_path(loader, scope, "base"), node, "the name of a file");
-        return;
-    }
-    int bases = scope->file->bases + 1;
-    if (bases <= ST_MAX_BASES) {
-        lay_file(loader, scope->section, node->text, st_yaml_place_at(node, 0), scope->file, bases);
-        return;
-    }
-    ST_NOTE(loader, ST_ERR_LIMIT, node->place, "more than %d files that are based on each other",
-            ST_MAX_BASES);
 }
 
 static void load_section(st_loader *loader, const map_scope *outer, const st_key_section *section,
@@ -369,20 +352,21 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
             bool is_own = st_key_in(ST_KEY_CLUSTER_GPU, gpu_map->keys[i]) != NULL;
             load_entry(loader, is_own ? &gpu : scope, gpu_map, i);
         }
-    } else if (is_stack && strcmp(name, "runs") == 0)
+    } else if (is_stack && strcmp(name, "runs") == 0) {
         load_runs(loader, node);
-    else if (strcmp(name, "doc") == 0)
+    } else if (strcmp(name, "doc") == 0) {
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);
-    else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0)
+    } else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0) {
         load_refine(loader, key, node);
-    else if (key != NULL)
+    } else if (key != NULL) {
         load_key(loader, scope, key, node);
-    else if (section != NULL)
+    } else if (section != NULL) {
         load_section(loader, scope, section, node);
-    else if (strcmp(scope->path, ST_KEY_CONSTANTS) == 0)
+    } else if (strcmp(scope->path, ST_KEY_CONSTANTS) == 0) {
         load_constant(loader, scope, name, map->key_places[index], node);
-    else
+    } else {
         load_unknown(loader, scope, map, index);
+    }
 }
 
 static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_node *map)
@@ -392,8 +376,19 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
     const st_yaml_node *base = st_yaml_get(map, "base");
     if (source != NULL)
         inner.source = st_leaf_source(loader, full_path(loader, scope, "source"), source);
-    if (base != NULL && scope->section != NULL && scope->section->is_file)
-        load_base(loader, &inner, base);
+    if (base != NULL && scope->section != NULL && scope->section->is_file) {
+        if (!st_leaf_is_scalar(base)) {
+            st_leaf_refuse(loader, full_path(loader, &inner, "base"), base, "the name of a file");
+        } else {
+            int bases = inner.file->bases + 1;
+            if (bases <= ST_MAX_BASES)
+                lay_file(loader, inner.section, base->text, st_yaml_place_at(base, 0), inner.file,
+                         bases);
+            else
+                ST_NOTE(loader, ST_ERR_LIMIT, base->place,
+                        "more than %d files that are based on each other", ST_MAX_BASES);
+        }
+    }
     if (loader->reading_stack != NULL && scope->path[0] == '\0')
         loader->reading_stack->source = inner.source;
     for (size_t i = 0; i < map->count; i++)

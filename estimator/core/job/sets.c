@@ -41,23 +41,6 @@ static ST_PRINTF(3, 4) bool refuse(st_loader *loader, st_place place, const char
     return false;
 }
 
-/* A key that no table has: a section, a wrong constant or a slip. */
-static st_status refuse_path(const char *path, st_place place, st_errors *errors)
-{
-    const st_key_section *section = st_section_find(path);
-    if (section != NULL)
-        return st_fail(errors, ST_ERR_USAGE, place,
-                       "%s is a section, not a key" ST_EXPECTED "one of its keys: %s", path,
-                       st_section_paths(section, errors));
-    if (strncmp(path, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
-        return st_fail(errors, ST_ERR_USAGE, place,
-                       "'%.100s' is no name of a constant" ST_EXPECTED
-                       "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
-                       path);
-    return st_fail(errors, ST_ERR_USAGE, place, "unknown key '%.100s'" ST_HINT "%s", path,
-                   st_or_none(st_key_nearest_path(path)));
-}
-
 size_t st_option_plugin(const char *path)
 {
     if (strncmp(path, ST_KEY_REFINE ".", sizeof ST_KEY_REFINE) != 0)
@@ -80,7 +63,21 @@ st_status st_target_find(const char *path, st_place place, st_target *target, st
     }
     bool is_constant =
         strncmp(path, ST_KEY_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix);
-    return is_constant || st_option_plugin(path) > 0 ? ST_OK : refuse_path(path, place, errors);
+    if (is_constant || st_option_plugin(path) > 0)
+        return ST_OK;
+    /* A key that no table has: a section, a wrong constant or a slip. */
+    const st_key_section *path_section = st_section_find(path);
+    if (path_section != NULL)
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "%s is a section, not a key" ST_EXPECTED "one of its keys: %s", path,
+                       st_section_paths(path_section, errors));
+    if (strncmp(path, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "'%.100s' is no name of a constant" ST_EXPECTED
+                       "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
+                       path);
+    return st_fail(errors, ST_ERR_USAGE, place, "unknown key '%.100s'" ST_HINT "%s", path,
+                   st_or_none(st_key_nearest_path(path)));
 }
 
 /* What the target of an assignment accepts. */
@@ -154,25 +151,6 @@ void st_loader_find_replacements(st_loader *loader, const st_set *sets, size_t c
             loader->replacements[st_section_index(sets[i].section)] = &sets[i];
 }
 
-static void apply_key(st_loader *loader, const st_set *set)
-{
-    double number = 0;
-    st_status status = st_value_parse(set->key, &set->value, &number, loader->errors);
-    st_note(&loader->status, status);
-    if (status == ST_OK && strcmp(set->key->path, ST_KEY_REFINE) == 0 &&
-        !st_loader_split_refine(loader, &set->value))
-        return;
-    if (status == ST_OK)
-        loader->job->values[st_key_index(set->key)] = (st_job_value){
-            .path = set->key->path,
-            .key = set->key,
-            .origin = ST_ORIGIN_SET,
-            .number = number,
-            .text = set->value.text,
-            .place = set->value.place,
-        };
-}
-
 /* Applies one assignment with a list of errors of its own, which then join the others. */
 static void apply_set(st_loader *loader, const st_set *set)
 {
@@ -184,11 +162,25 @@ static void apply_set(st_loader *loader, const st_set *set)
     }
     inner.errors = errors;
     inner.status = ST_OK;
-    if (set->section != NULL)
+    if (set->section != NULL) {
         st_loader_read_section(&inner, set->section, set->value.text, set->value.place);
-    else if (set->key != NULL)
-        apply_key(&inner, set);
-    else if (set->option != NULL) {
+    } else if (set->key != NULL) {
+        double number = 0;
+        st_status status = st_value_parse(set->key, &set->value, &number, inner.errors);
+        st_note(&inner.status, status);
+        if (status != ST_OK || strcmp(set->key->path, ST_KEY_REFINE) != 0 ||
+            st_loader_split_refine(&inner, &set->value)) {
+            if (status == ST_OK)
+                inner.job->values[st_key_index(set->key)] = (st_job_value){
+                    .path = set->key->path,
+                    .key = set->key,
+                    .origin = ST_ORIGIN_SET,
+                    .number = number,
+                    .text = set->value.text,
+                    .place = set->value.place,
+                };
+        }
+    } else if (set->option != NULL) {
         st_job *job = inner.job;
         const char *plugin = set->option + sizeof ST_KEY_REFINE;
         size_t length = st_option_plugin(set->option);

@@ -156,20 +156,6 @@ static bool is_in_range(const st_key *key, double number)
     return number >= key->minimum && number <= key->maximum;
 }
 
-static st_status parse_count(const st_key *key, const st_value_text *value, double *number,
-                             st_errors *errors)
-{
-    double parsed = 0;
-    st_status status =
-        is_version(key) && read_version(value, &parsed)
-            ? ST_OK
-            : st_number_parse(value->text, value->length, value->place, &parsed, NULL);
-    if (status != ST_OK || parsed != floor(parsed) || !is_in_range(key, parsed))
-        return refuse_for_key(key, value, errors);
-    *number = parsed;
-    return ST_OK;
-}
-
 st_status st_value_parse_quantity(const char *name, const st_value_text *value, const st_unit *unit,
                                   double *number, st_errors *errors)
 {
@@ -182,26 +168,6 @@ st_status st_value_parse_quantity(const char *name, const st_value_text *value, 
     status = st_quantity_parse(value->text, value->length, unit, value->place, number, errors);
     st_errors_leave(errors, &named);
     return status;
-}
-
-/* A share may be written in per cent; other pure numbers have no unit to be written in. */
-static st_status parse_quantity(const st_key *key, const st_value_text *value, double *number,
-                                st_errors *errors)
-{
-    st_unit unit = st_unit_one();
-    double parsed = 0;
-    st_status status = ST_OK;
-    if (key->kind == ST_KEY_QUANTITY)
-        status = st_unit_parse(key->unit, strlen(key->unit), (st_place){.file = key->path}, &unit,
-                               errors);
-    if (status == ST_OK)
-        status = st_value_parse_quantity(key->path, value, &unit, &parsed, errors);
-    if (status != ST_OK)
-        return status;
-    if (!is_in_range(key, parsed))
-        return refuse_for_key(key, value, errors);
-    *number = parsed;
-    return ST_OK;
 }
 
 static bool is_word(const st_value_text *value, const char *word)
@@ -244,9 +210,12 @@ st_status st_value_parse_name(const char *name, const st_value_text *value,
                   st_nearest(value->text, values, count), errors);
 }
 
-/* "PLUGIN:NAME", which only a plugin can tell the meaning of; a path may stand for the plugin. */
-static bool names_plugin(const st_value_text *value)
+bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
 {
+    if (strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) != 0)
+        return false;
+    /* "PLUGIN:NAME", which only a plugin can tell the meaning of; a path may stand for the plugin.
+     */
     const char *colon = NULL;
     for (size_t i = 0; i < value->length; i++) {
         char c = value->text[i];
@@ -257,33 +226,6 @@ static bool names_plugin(const st_value_text *value)
         colon = c == ':' ? &value->text[i] : colon;
     }
     return colon != NULL && colon > value->text && colon + 1 < value->text + value->length;
-}
-
-bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
-{
-    return strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) == 0 && names_plugin(value);
-}
-
-/* A schedule that no formula knows counts as the default one wherever a sheet wants a number. */
-static st_status parse_enum(const st_key *key, const st_value_text *value, double *number,
-                            st_errors *errors)
-{
-    char storage[ST_VALUES_TEXT];
-    char expected[ST_EXPECTATION_TEXT];
-    const char *names[ST_VALUES_MAX];
-    size_t count = st_key_values(key, storage, names);
-    if (st_value_is_laid_out(key, value)) {
-        const st_value_text standard = {
-            .text = key->default_text, .length = strlen(key->default_text), .place = value->place};
-        return st_value_parse_name(key->path, &standard, names, count, number, errors);
-    }
-    if (strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) != 0)
-        return st_value_parse_name(key->path, value, names, count, number, errors);
-    if (st_value_parse_name(key->path, value, names, count, number, NULL) == ST_OK)
-        return ST_OK;
-    names[count++] = "PLUGIN:NAME";
-    return refuse(key->path, value, join_names(names, count, expected, sizeof expected),
-                  st_nearest(value->text, names, count - 1), errors);
 }
 
 /* ---- texts ---- */
@@ -341,15 +283,58 @@ st_status st_value_parse(const st_key *key, const st_value_text *value, double *
                          st_errors *errors)
 {
     switch (key->kind) {
-    case ST_KEY_COUNT:
-        return parse_count(key, value, number, errors);
+    case ST_KEY_COUNT: {
+        double parsed = 0;
+        st_status status =
+            is_version(key) && read_version(value, &parsed)
+                ? ST_OK
+                : st_number_parse(value->text, value->length, value->place, &parsed, NULL);
+        if (status != ST_OK || parsed != floor(parsed) || !is_in_range(key, parsed))
+            return refuse_for_key(key, value, errors);
+        *number = parsed;
+        return ST_OK;
+    }
     case ST_KEY_NUMBER:
-    case ST_KEY_QUANTITY:
-        return parse_quantity(key, value, number, errors);
+    case ST_KEY_QUANTITY: {
+        /* A share may be written in per cent; other pure numbers have no unit to be written in. */
+        st_unit unit = st_unit_one();
+        double parsed = 0;
+        st_status status = ST_OK;
+        if (key->kind == ST_KEY_QUANTITY)
+            status = st_unit_parse(key->unit, strlen(key->unit), (st_place){.file = key->path},
+                                   &unit, errors);
+        if (status == ST_OK)
+            status = st_value_parse_quantity(key->path, value, &unit, &parsed, errors);
+        if (status != ST_OK)
+            return status;
+        if (!is_in_range(key, parsed))
+            return refuse_for_key(key, value, errors);
+        *number = parsed;
+        return ST_OK;
+    }
     case ST_KEY_BOOL:
         return st_value_parse_bool(key->path, value, number, errors);
-    case ST_KEY_ENUM:
-        return parse_enum(key, value, number, errors);
+    case ST_KEY_ENUM: {
+        /* A schedule that no formula knows counts as the default one wherever a sheet wants a
+         * number. */
+        char storage[ST_VALUES_TEXT];
+        char expected[ST_EXPECTATION_TEXT];
+        const char *names[ST_VALUES_MAX];
+        size_t count = st_key_values(key, storage, names);
+        if (st_value_is_laid_out(key, value)) {
+            const st_value_text standard = {.text = key->default_text,
+                                            .length = strlen(key->default_text),
+                                            .place = value->place};
+            return st_value_parse_name(key->path, &standard, names, count, number, errors);
+        }
+        if (strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) != 0)
+            return st_value_parse_name(key->path, value, names, count, number, errors);
+        if (st_value_parse_name(key->path, value, names, count, number, NULL) == ST_OK)
+            return ST_OK;
+        names[count++] = "PLUGIN:NAME";
+        return refuse(key->path, value, join_names(names, count, expected, sizeof expected),
+                      st_nearest(value->text, names, count - 1), errors);
+    }
     case ST_KEY_TEXT:
         return parse_text(key, value, number, errors);
     }

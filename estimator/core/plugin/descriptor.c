@@ -187,23 +187,6 @@ static bool split_choices(describing *own, st_module_option *option)
     return option->choice_count > 0;
 }
 
-static void take_default(describing *own, st_module_option *option)
-{
-    st_errors *errors = st_errors_create();
-    if (errors == NULL) {
-        fault_memory(own);
-        return;
-    }
-    if (st_module_parse(option, option->shown.default_text, (st_place){0}, &option->default_number,
-                        errors) != ST_OK) {
-        const st_error *first = st_errors_at(errors, 0);
-        fault(own, st_errors_text(own->errors, "has an invalid default '%.60s': %s",
-                                  option->shown.default_text,
-                                  first != NULL ? first->message : "out of memory"));
-    }
-    st_errors_destroy(errors);
-}
-
 static void take_option(describing *own, const st_plugin_option *raw, st_module_option *option)
 {
     st_plugin_option *shown = &option->shown;
@@ -233,8 +216,21 @@ static void take_option(describing *own, const st_plugin_option *raw, st_module_
     }
     if (usable && shown->kind == ST_PLUGIN_CHOICE)
         usable = split_choices(own, option);
-    if (usable && own->status == ST_OK)
-        take_default(own, option);
+    if (usable && own->status == ST_OK) {
+        st_errors *errors = st_errors_create();
+        if (errors == NULL) {
+            fault_memory(own);
+        } else {
+            if (st_module_parse(option, option->shown.default_text, (st_place){0},
+                                &option->default_number, errors) != ST_OK) {
+                const st_error *first = st_errors_at(errors, 0);
+                fault(own, st_errors_text(own->errors, "has an invalid default '%.60s': %s",
+                                          option->shown.default_text,
+                                          first != NULL ? first->message : "out of memory"));
+            }
+            st_errors_destroy(errors);
+        }
+    }
     own->where = "";
 }
 
@@ -281,55 +277,12 @@ static void take_arguments(describing *own, st_module_provider *provider)
     shown->arguments = pointers;
 }
 
-static void take_provider(describing *own, const st_plugin_provider *raw,
-                          st_module_provider *provider)
-{
-    st_plugin_provider *shown = &provider->shown;
-    if (!take_struct(own, "provider", raw, shown, sizeof(*shown),
-                     FIRST_SIZE(st_plugin_provider, explain)))
-        return;
-    shown->name = take_text(own, "name of a provider", shown->name, true);
-    if (!is_cell(shown->name)) {
-        fault(own, st_errors_text(own->errors, "has a provider with an invalid name, '%.60s'",
-                                  shown->name));
-        return;
-    }
-    own->where = st_errors_text(own->errors, "provider '%s'", shown->name);
-    shown->unit = take_text(own, "unit", shown->unit, false);
-    shown->doc = take_text(own, "line of documentation", shown->doc, true);
-    shown->cite = take_text(own, "citation", shown->cite, false);
-    provider->unit = take_unit(own, shown->unit);
-    take_arguments(own, provider);
-    if (shown->evaluate == NULL)
-        fault(own, "has no 'evaluate' function");
-    own->where = "";
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void check_twice(describing *own, const char *what, const char *name, const char *other)
 {
     if (own->status == ST_OK && strcmp(name, other) == 0)
         fault(own, st_errors_text(own->errors, "has %s '%s' twice", what, name));
-}
-
-static void take_options(describing *own)
-{
-    st_plugin *shown = &own->module->shown;
-    size_t count = shown->option_count;
-    const st_plugin_option **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
-    own->module->options = st_arena_alloc(own->arena, count + 1, sizeof(*own->module->options));
-    if (pointers == NULL || own->module->options == NULL) {
-        fault_memory(own);
-        return;
-    }
-    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
-        take_option(own, shown->options[i], &own->module->options[i]);
-        pointers[i] = &own->module->options[i].shown;
-        for (size_t j = 0; j < i; j++)
-            check_twice(own, "option", pointers[i]->name, pointers[j]->name);
-    }
-    shown->options = pointers;
 }
 
 static void take_providers(describing *own)
@@ -343,31 +296,33 @@ static void take_providers(describing *own)
         return;
     }
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
-        take_provider(own, shown->providers[i], &own->module->providers[i]);
+        st_module_provider *provider = &own->module->providers[i];
+        st_plugin_provider *provider_shown = &provider->shown;
+        if (take_struct(own, "provider", shown->providers[i], provider_shown,
+                        sizeof(*provider_shown), FIRST_SIZE(st_plugin_provider, explain))) {
+            provider_shown->name = take_text(own, "name of a provider", provider_shown->name, true);
+            if (!is_cell(provider_shown->name)) {
+                fault(own,
+                      st_errors_text(own->errors, "has a provider with an invalid name, '%.60s'",
+                                     provider_shown->name));
+            } else {
+                own->where = st_errors_text(own->errors, "provider '%s'", provider_shown->name);
+                provider_shown->unit = take_text(own, "unit", provider_shown->unit, false);
+                provider_shown->doc =
+                    take_text(own, "line of documentation", provider_shown->doc, true);
+                provider_shown->cite = take_text(own, "citation", provider_shown->cite, false);
+                provider->unit = take_unit(own, provider_shown->unit);
+                take_arguments(own, provider);
+                if (provider_shown->evaluate == NULL)
+                    fault(own, "has no 'evaluate' function");
+                own->where = "";
+            }
+        }
         pointers[i] = &own->module->providers[i].shown;
         for (size_t j = 0; j < i; j++)
             check_twice(own, "provider", pointers[i]->name, pointers[j]->name);
     }
     shown->providers = pointers;
-}
-
-static void take_schedule(describing *own, const st_plugin_schedule *raw, st_plugin_schedule *shown)
-{
-    if (!take_struct(own, "schedule", raw, shown, sizeof(*shown),
-                     FIRST_SIZE(st_plugin_schedule, order)))
-        return;
-    shown->name = take_text(own, "name of a schedule", shown->name, true);
-    if (!st_plugin_is_name(shown->name)) {
-        fault(own, st_errors_text(own->errors, "has a schedule with an invalid name, '%.60s'",
-                                  shown->name));
-        return;
-    }
-    own->where = st_errors_text(own->errors, "schedule '%s'", shown->name);
-    shown->doc = take_text(own, "line of documentation", shown->doc, true);
-    shown->cite = take_text(own, "citation", shown->cite, false);
-    if (shown->order == NULL)
-        fault(own, "has no 'order' function");
-    own->where = "";
 }
 
 static void take_schedules(describing *own)
@@ -381,7 +336,24 @@ static void take_schedules(describing *own)
         return;
     }
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
-        take_schedule(own, shown->schedules[i], &copies[i]);
+        st_plugin_schedule *schedule_shown = &copies[i];
+        if (take_struct(own, "schedule", shown->schedules[i], schedule_shown,
+                        sizeof(*schedule_shown), FIRST_SIZE(st_plugin_schedule, order))) {
+            schedule_shown->name = take_text(own, "name of a schedule", schedule_shown->name, true);
+            if (!st_plugin_is_name(schedule_shown->name)) {
+                fault(own,
+                      st_errors_text(own->errors, "has a schedule with an invalid name, '%.60s'",
+                                     schedule_shown->name));
+            } else {
+                own->where = st_errors_text(own->errors, "schedule '%s'", schedule_shown->name);
+                schedule_shown->doc =
+                    take_text(own, "line of documentation", schedule_shown->doc, true);
+                schedule_shown->cite = take_text(own, "citation", schedule_shown->cite, false);
+                if (schedule_shown->order == NULL)
+                    fault(own, "has no 'order' function");
+                own->where = "";
+            }
+        }
         pointers[i] = &copies[i];
         for (size_t j = 0; j < i; j++)
             check_twice(own, "schedule", pointers[i]->name, pointers[j]->name);
@@ -421,25 +393,6 @@ static void take_facts(describing *own)
                                   shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
 }
 
-/* The number and the size come first in every ABI, and nothing else is read before they fit. */
-static bool check_abi(describing *own, const st_plugin *raw)
-{
-    uint32_t head[2];
-    memcpy(head, raw, sizeof(head));
-    size_t least = FIRST_SIZE(st_plugin, close);
-    if (head[0] < sizeof(head))
-        fault(own,
-              st_errors_text(own->errors, "its descriptor claims a size of %u bytes", head[0]));
-    else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
-        fault(own, st_errors_text(own->errors, "it uses plugin ABI %u; this steptime supports 1%s",
-                                  head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
-    else if (head[0] < least)
-        fault(own,
-              st_errors_text(own->errors, "its descriptor has %u bytes; at least %zu are required",
-                             head[0], least));
-    return own->status == ST_OK;
-}
-
 st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
                              st_arena *arena, st_errors *errors)
 {
@@ -449,12 +402,41 @@ st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_
         fault(&own, ST_PLUGIN_SYMBOL " returns no descriptor");
         return own.status;
     }
-    if (!check_abi(&own, raw) || !take_struct(&own, "descriptor", raw, &module->shown,
-                                              sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
+    /* The number and the size come first in every ABI, and nothing else is read before they fit. */
+    uint32_t head[2];
+    memcpy(head, raw, sizeof(head));
+    size_t least = FIRST_SIZE(st_plugin, close);
+    if (head[0] < sizeof(head))
+        fault(&own,
+              st_errors_text(own.errors, "its descriptor claims a size of %u bytes", head[0]));
+    else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
+        fault(&own, st_errors_text(own.errors, "it uses plugin ABI %u; this steptime supports 1%s",
+                                   head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
+    else if (head[0] < least)
+        fault(&own,
+              st_errors_text(own.errors, "its descriptor has %u bytes; at least %zu are required",
+                             head[0], least));
+    if (own.status != ST_OK || !take_struct(&own, "descriptor", raw, &module->shown,
+                                            sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
         return own.status;
     take_facts(&own);
-    if (own.status == ST_OK)
-        take_options(&own);
+    if (own.status == ST_OK) {
+        st_plugin *shown = &own.module->shown;
+        size_t count = shown->option_count;
+        const st_plugin_option **pointers = st_arena_alloc(own.arena, count + 1, sizeof(*pointers));
+        own.module->options = st_arena_alloc(own.arena, count + 1, sizeof(*own.module->options));
+        if (pointers == NULL || own.module->options == NULL) {
+            fault_memory(&own);
+        } else {
+            for (size_t i = 0; i < count && own.status == ST_OK; i++) {
+                take_option(&own, shown->options[i], &own.module->options[i]);
+                pointers[i] = &own.module->options[i].shown;
+                for (size_t j = 0; j < i; j++)
+                    check_twice(&own, "option", pointers[i]->name, pointers[j]->name);
+            }
+            shown->options = pointers;
+        }
+    }
     if (own.status == ST_OK)
         take_providers(&own);
     if (own.status == ST_OK)

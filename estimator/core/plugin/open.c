@@ -14,21 +14,6 @@ enum { MAX_WARNINGS_BYTES = 4096 };
 
 /* ---- values of options ----------------------------------------------------------------------- */
 
-static st_status parse_choice(const st_module_option *option, const char *text, st_place place,
-                              double *number, st_errors *errors)
-{
-    size_t i = st_text_at(option->choices, option->choice_count, text);
-    if (i < option->choice_count) {
-        *number = (double)i;
-        return ST_OK;
-    }
-    return st_fail(errors, ST_ERR_VALUE, place,
-                   "invalid value of option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED "one of %s" ST_HINT
-                   "%s",
-                   option->shown.name, text, option->shown.choices,
-                   st_errors_nearest(errors, text, option->choices, option->choice_count));
-}
-
 st_status st_module_parse(const st_module_option *option, const char *text, st_place place,
                           double *number, st_errors *errors)
 {
@@ -43,8 +28,18 @@ st_status st_module_parse(const st_module_option *option, const char *text, st_p
         st_errors_leave(errors, &named);
         return status == ST_OK ? st_module_check_range(option, *number, place, errors) : status;
     }
-    case ST_PLUGIN_CHOICE:
-        return parse_choice(option, text, place, number, errors);
+    case ST_PLUGIN_CHOICE: {
+        size_t i = st_text_at(option->choices, option->choice_count, text);
+        if (i < option->choice_count) {
+            *number = (double)i;
+            return ST_OK;
+        }
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "invalid value of option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED
+                       "one of %s" ST_HINT "%s",
+                       option->shown.name, text, option->shown.choices,
+                       st_errors_nearest(errors, text, option->choices, option->choice_count));
+    }
     default:
         *number = 0;
         return ST_OK;
@@ -67,17 +62,6 @@ st_status st_module_check_range(const st_module_option *option, double number, s
         st_quantity_format(number, &option->unit, ST_STYLE_UNIT, found, sizeof(found)),
         st_quantity_format(shown->minimum, &option->unit, ST_STYLE_UNIT, least, sizeof(least)),
         st_quantity_format(shown->maximum, &option->unit, ST_STYLE_UNIT, most, sizeof(most)));
-}
-
-/* The text of a number that a program gave. */
-static const char *text_of(const st_plugin_instance *instance, const st_module_option *option,
-                           double number)
-{
-    char text[ST_QUANTITY_TEXT];
-    if (option->shown.kind == ST_PLUGIN_CHOICE)
-        return option->choices[(size_t)number];
-    st_quantity_format(number, &option->unit, ST_STYLE_EXACT, text, sizeof(text));
-    return st_arena_copy(instance->arena, text, strlen(text));
 }
 
 static st_status take_setting(st_plugin_instance *instance, const st_plugin_given *given,
@@ -110,7 +94,15 @@ static st_status take_setting(st_plugin_instance *instance, const st_plugin_give
         st_status status = st_module_check_range(option, given->number, given->place, errors);
         if (status == ST_OK) {
             setting->number = given->number;
-            setting->text = text_of(instance, option, given->number);
+            /* The text of a number that a program gave. */
+            const double number = given->number;
+            char text[ST_QUANTITY_TEXT];
+            if (option->shown.kind == ST_PLUGIN_CHOICE) {
+                setting->text = option->choices[(size_t)number];
+            } else {
+                st_quantity_format(number, &option->unit, ST_STYLE_EXACT, text, sizeof(text));
+                setting->text = st_arena_copy(instance->arena, text, strlen(text));
+            }
             status = setting->text == NULL ? st_out_of_memory(errors) : ST_OK;
         }
         return status;

@@ -252,14 +252,6 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
 
 /* ---- plugins --------------------------------------------------------------------------------- */
 
-static bool is_taken(const refining *own, const char *name)
-{
-    for (size_t i = 0; i < own->count; i++)
-        if (strcmp(own->providers[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -399,22 +391,6 @@ static const char *list_providers(const refining *own, const st_plugin *shown)
                : st_errors_text(own->errors, "%s and %zu more", text, shown->provider_count - MOST);
 }
 
-static st_status fits_nothing(const refining *own)
-{
-    const st_plugin *shown = &own->module->shown;
-    const char *why =
-        shown->provider_count == 0
-            ? "it only provides schedules; use them with 'timeline --schedule'"
-            : st_errors_text(own->errors,
-                             "it provides %s, but the sheet has no open function or cell with %s "
-                             "name",
-                             list_providers(own, shown),
-                             shown->provider_count == 1 ? "that" : "such a");
-    return st_fail(own->errors, ST_ERR_PROVIDER, own->refinement->place,
-                   "plugin '%s' cannot refine sheet %s: %s", shown->id, st_sheet_name(own->sheet),
-                   why);
-}
-
 static st_status bind_all(refining *own)
 {
     const st_plugin_module *module = own->module;
@@ -428,10 +404,16 @@ static st_status bind_all(refining *own)
         const st_sheet *sheet = own->sheet;
         const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
         function = st_sheet_find_function(sheet, name);
-        if (!(function != NULL ? (function)->open : cell != NULL && cell->open))
+        if (!(function != NULL ? function->open : cell != NULL && cell->open))
             continue;
         fits = true;
-        if (!is_taken(own, name)) {
+        bool is_taken = false;
+        for (size_t j = 0; j < own->count; j++)
+            if (strcmp(own->providers[j]->name, name) == 0) {
+                is_taken = true;
+                break;
+            }
+        if (!is_taken) {
             st_status bound = open_for(own, name, &calibrated);
             if (bound != ST_OK)
                 return bound; /* the next one would say the same */
@@ -446,7 +428,20 @@ static st_status bind_all(refining *own)
             "profile '%s' has none of the collectives that plugin '%s' provides for sheet %s",
             own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
     }
-    return fits ? status : fits_nothing(own);
+    if (fits)
+        return status;
+    const st_plugin *shown = &own->module->shown;
+    const char *why =
+        shown->provider_count == 0
+            ? "it only provides schedules; use them with 'timeline --schedule'"
+            : st_errors_text(own->errors,
+                             "it provides %s, but the sheet has no open function or cell with %s "
+                             "name",
+                             list_providers(own, shown),
+                             shown->provider_count == 1 ? "that" : "such a");
+    return st_fail(own->errors, ST_ERR_PROVIDER, own->refinement->place,
+                   "plugin '%s' cannot refine sheet %s: %s", shown->id, st_sheet_name(own->sheet),
+                   why);
 }
 
 static bool is_read(const refining *own, const char *key)

@@ -170,20 +170,6 @@ static st_status verify(const st_plugin_order_request *request, const st_schedul
     return status;
 }
 
-static st_status check_chunks(const st_plugin_order_request *request, st_errors *errors)
-{
-    const st_plugin *shown = &request->instance->module->shown;
-    uint32_t chunks = request->shape->chunks;
-    if (chunks == 1 || (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) != 0)
-        return ST_OK;
-    return tell(request,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = "supports one chunk per stage",
-                            .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
-                            .expected = "1 (parallel.virtual_stages)"},
-                errors);
-}
-
 st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
                                st_schedule_order *order, st_errors *errors)
 {
@@ -191,8 +177,18 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
     st_plugin_pipeline pipeline;
     const st_schedule_shape *shape = request->shape;
     st_status status = st_schedule_check(shape, errors);
-    if (status == ST_OK)
-        status = check_chunks(request, errors);
+    if (status == ST_OK) {
+        const st_plugin *shown = &request->instance->module->shown;
+        uint32_t chunks = request->shape->chunks;
+        if (chunks != 1 && (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) == 0) {
+            status = tell(request,
+                          &(st_error){.status = ST_ERR_VALUE,
+                                      .message = "supports one chunk per stage",
+                                      .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
+                                      .expected = "1 (parallel.virtual_stages)"},
+                          errors);
+        }
+    }
     if (status != ST_OK)
         return status;
     const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));

@@ -145,20 +145,6 @@ static const char *full_name(const reader *self, const char *name)
     return name;
 }
 
-static st_status add(reader *self, const st_refinement *entry)
-{
-    for (size_t i = 0; i < self->count; i++) {
-        if (strcmp(self->list[i].plugin, entry->plugin) == 0)
-            return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
-                           "plugin '%.80s' is given twice", entry->plugin);
-    }
-    if (self->count == ST_MAX_REFINEMENTS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "more than %d plugins",
-                       ST_MAX_REFINEMENTS);
-    self->list[self->count++] = *entry;
-    return ST_OK;
-}
-
 /* One plugin with its options; *rest is moved behind it. */
 static st_status read_plugin(reader *self, const char **rest)
 {
@@ -180,7 +166,18 @@ static st_status read_plugin(reader *self, const char **rest)
         st_note(&status, read_options(self, rest, &entry));
     }
     *rest += **rest == '+' ? 1 : 0;
-    return status == ST_OK ? add(self, &entry) : status;
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < self->count; i++) {
+        if (strcmp(self->list[i].plugin, entry.plugin) == 0)
+            return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
+                           "plugin '%.80s' is given twice", entry.plugin);
+    }
+    if (self->count == ST_MAX_REFINEMENTS)
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "more than %d plugins",
+                       ST_MAX_REFINEMENTS);
+    self->list[self->count++] = entry;
+    return ST_OK;
 }
 
 static st_status read_text(reader *self)

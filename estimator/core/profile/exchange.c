@@ -22,18 +22,6 @@ static const char digits[] = ST_BASE64_DIGITS;
 
 /* ---- writing ---- */
 
-static bool is_text(const char *payload, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t bytes = st_utf8_decode(payload + i, length - i, &code);
-        if (bytes == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t'))
-            return false;
-        i += bytes;
-    }
-    return true;
-}
-
 static void put_profile(const void *context, size_t index, st_node *map)
 {
     const st_profile *own = (const st_profile *)context + index;
@@ -41,9 +29,20 @@ static void put_profile(const void *context, size_t index, st_node *map)
         st_put_text(map, st_profile_names[i], own->texts[i]);
     st_put_count(map, "ranks", own->ranks);
     st_put_count(map, "nodes", own->nodes);
-    if (is_text(own->payload, own->payload_bytes))
+    bool is_text = true;
+    const char *text_payload = own->payload;
+    for (size_t i = 0; i < own->payload_bytes;) {
+        uint32_t code = 0;
+        size_t bytes = st_utf8_decode(text_payload + i, own->payload_bytes - i, &code);
+        if (bytes == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t')) {
+            is_text = false;
+            break;
+        }
+        i += bytes;
+    }
+    if (is_text) {
         st_put_format(map, "payload", "%.*s", (int)own->payload_bytes, (const char *)own->payload);
-    else {
+    } else {
         const unsigned char *payload = own->payload;
         st_buffer text = {0};
         st_buffer_base64(&text, payload, own->payload_bytes);
@@ -130,34 +129,6 @@ static size_t decode(const char *text, size_t length, unsigned char *bytes)
     return used;
 }
 
-static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
-{
-    const st_yaml_node *plain = st_yaml_get(map, "payload");
-    const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
-    if ((plain == NULL) == (coded == NULL)) {
-        ST_NOTE(reader, ST_ERR_VALUE, map->place,
-                "an entry requires either 'payload' or 'payload_base64'");
-        return;
-    }
-    if (plain != NULL) {
-        if (st_read_is(reader, plain, ST_YAML_SCALAR, "payload")) {
-            entry->payload = plain->text;
-            entry->payload_bytes = plain->length;
-        }
-        return;
-    }
-    if (!st_read_is(reader, coded, ST_YAML_SCALAR, "payload_base64"))
-        return;
-    unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
-    size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
-    if (length == SIZE_MAX) {
-        ST_NOTE(reader, ST_ERR_VALUE, coded->place, "payload is not valid base64");
-        return;
-    }
-    entry->payload = bytes;
-    entry->payload_bytes = length;
-}
-
 static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
 {
     if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
@@ -169,7 +140,26 @@ static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profi
     entry->nodes = read_count(reader, map, "nodes");
     entry->payload = "";
     entry->provenance = read_text(reader, map, "provenance");
-    read_payload(reader, map, entry);
+    const st_yaml_node *plain = st_yaml_get(map, "payload");
+    const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
+    if ((plain == NULL) == (coded == NULL)) {
+        ST_NOTE(reader, ST_ERR_VALUE, map->place,
+                "an entry requires either 'payload' or 'payload_base64'");
+    } else if (plain != NULL) {
+        if (st_read_is(reader, plain, ST_YAML_SCALAR, "payload")) {
+            entry->payload = plain->text;
+            entry->payload_bytes = plain->length;
+        }
+    } else if (st_read_is(reader, coded, ST_YAML_SCALAR, "payload_base64")) {
+        unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
+        size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
+        if (length == SIZE_MAX) {
+            ST_NOTE(reader, ST_ERR_VALUE, coded->place, "payload is not valid base64");
+        } else {
+            entry->payload = bytes;
+            entry->payload_bytes = length;
+        }
+    }
     if (reader->status != ST_OK)
         return;
     reader->status = st_profile_check(entry, map->place, reader->errors);

@@ -103,21 +103,6 @@ static const char *ranks_of(const st_graph *graph, const st_task_id *members, si
     return count == 0 ? "0" : result;
 }
 
-static st_status check_size(const st_graph *graph, size_t instance, st_errors *errors)
-{
-    size_t first = graph->member_first[instance];
-    size_t count = graph->member_first[instance + 1] - first;
-    if (count == graph->instance_size[instance])
-        return ST_OK;
-    const char *what =
-        count == 0 ? st_errors_text(errors, "instance %zu has no tasks", instance)
-                   : st_errors_text(errors, "%s has a wrong number of partners",
-                                    st_graph_describe(graph, graph->members[first], errors));
-    return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_FOUND "%s" ST_EXPECTED "%lu", what,
-                   ranks_of(graph, graph->members + first, count, errors),
-                   (unsigned long)graph->instance_size[instance]);
-}
-
 st_status st_graph_list_members(st_graph *graph, st_errors *errors)
 {
     size_t instances = graph->instance_count;
@@ -146,7 +131,19 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
         first[i] = first[i - 1];
     first[0] = 0;
     for (size_t i = 1; i <= instances; i++) {
-        st_status one = check_size(graph, i, errors);
+        st_status one = ST_OK;
+        size_t size_first = graph->member_first[i];
+        size_t count = graph->member_first[i + 1] - size_first;
+        if (count != graph->instance_size[i]) {
+            const char *what =
+                count == 0
+                    ? st_errors_text(errors, "instance %zu has no tasks", i)
+                    : st_errors_text(errors, "%s has a wrong number of partners",
+                                     st_graph_describe(graph, graph->members[size_first], errors));
+            one = st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_FOUND "%s" ST_EXPECTED "%lu",
+                          what, ranks_of(graph, graph->members + size_first, count, errors),
+                          (unsigned long)graph->instance_size[i]);
+        }
         status = status == ST_OK ? one : status;
     }
     return status;

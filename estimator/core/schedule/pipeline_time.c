@@ -61,16 +61,6 @@ static uint32_t moment_at(const st_walk_maker *own, uint32_t place, uint32_t mic
     return 1 + (place * own->shape->micros + micro) * 2 + (uint32_t)pass;
 }
 
-static uint32_t ready_of(const st_walk_maker *own, const st_slot *slot, uint32_t place)
-{
-    if (slot->pass == ST_PASS_FORWARD)
-        return place == 0 ? 0 : moment_at(own, place - 1, slot->micro, ST_PASS_FORWARD);
-    if (slot->pass == ST_PASS_WEIGHTS)
-        return 0;
-    return place == own->last ? moment_at(own, place, slot->micro, ST_PASS_FORWARD)
-                              : moment_at(own, place + 1, slot->micro, ST_PASS_BACKWARD);
-}
-
 /* A slot, or several that run as one; how many, 0 where they cannot yet. */
 static size_t add_passes(st_walk_maker *own, uint32_t stage, size_t next)
 {
@@ -81,7 +71,14 @@ static size_t add_passes(st_walk_maker *own, uint32_t stage, size_t next)
     for (; more; count++) {
         const st_slot *slot = &slots[next + count];
         uint32_t place = st_schedule_place(own->shape, stage, slot->chunk);
-        uint32_t ready = ready_of(own, slot, place);
+        uint32_t ready;
+        if (slot->pass == ST_PASS_FORWARD)
+            ready = place == 0 ? 0 : moment_at(own, place - 1, slot->micro, ST_PASS_FORWARD);
+        else if (slot->pass == ST_PASS_WEIGHTS)
+            ready = 0;
+        else
+            ready = place == own->last ? moment_at(own, place, slot->micro, ST_PASS_FORWARD)
+                                       : moment_at(own, place + 1, slot->micro, ST_PASS_BACKWARD);
         if (!own->known[ready])
             return 0;
         more = slot->with_next && next + count + 1 < own->order->counts[stage];
@@ -270,22 +267,6 @@ static int64_t span_of(const pass_replay *own, st_reach reach)
     return longest;
 }
 
-/* Whether ticks can count a fully serialized step, which bounds every time. */
-static bool can_count(const st_pipeline *pipeline)
-{
-    const st_schedule_shape *shape = pipeline->shape;
-    const st_schedule_ends *ends = pipeline->ends;
-    uint32_t places = st_schedule_places(shape);
-    double each = 2 * (double)shape->transfer * places;
-    for (uint32_t i = 0; i < places; i++)
-        for (int pass = 0; pass < ST_PASSES; pass++)
-            for (int part = 0; part < ST_PARTS; part++)
-                each += (double)shape->times[i].part[pass][part];
-    double once = (double)ends->gather_hidden + (double)ends->gather_exposed +
-                  (double)ends->reduce_hidden + (double)ends->reduce_exposed + (double)ends->tied;
-    return each * shape->micros + once < (double)(INT64_MAX / 2);
-}
-
 bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                         st_pipeline_times *times)
 {
@@ -296,7 +277,15 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
                              .ends = ends,
                              .transfer = shape->stages > 1 ? shape->transfer : 0,
                              .gathered = ends->gather_exposed + ends->gather_hidden};
-    if (!can_count(pipeline))
+    uint32_t places = st_schedule_places(shape);
+    double each = 2 * (double)shape->transfer * places;
+    for (uint32_t i = 0; i < places; i++)
+        for (int pass = 0; pass < ST_PASSES; pass++)
+            for (int part = 0; part < ST_PARTS; part++)
+                each += (double)shape->times[i].part[pass][part];
+    double once = (double)ends->gather_hidden + (double)ends->gather_exposed +
+                  (double)ends->reduce_hidden + (double)ends->reduce_exposed + (double)ends->tied;
+    if (!(each * shape->micros + once < (double)(INT64_MAX / 2)))
         return false;
     fill_times(&own);
     const st_pipeline_walk *all_walk = own.walk;

@@ -274,33 +274,30 @@ static const st_schedule_piece *pieces_of(const st_builder *builder, uint32_t pl
     return *count == 0 ? NULL : forward ? pieces[place].forward : pieces[place].backward;
 }
 
-/* The next piece of the rank's order that needs weights; NULL at its end. */
-static const st_schedule_piece *next_ahead(st_rank *rank)
-{
-    st_builder *builder = rank->builder;
-    const st_slot *slots = builder->order->slots[rank->stage];
-    while (rank->ahead_slot < builder->order->counts[rank->stage]) {
-        const st_slot *slot = &slots[rank->ahead_slot];
-        uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
-        size_t count = 0;
-        const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
-        if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count)
-            return &pieces[rank->ahead_piece++];
-        if (builder->plan->gathers_in_pass && rank->computed < rank->asked)
-            return NULL;
-        rank->ahead_slot++;
-        rank->ahead_piece = 0;
-    }
-    return NULL;
-}
-
 /* Requests the weights of the pieces up to `prefetch` ahead of the next one. */
 static void gather_ahead(st_rank *rank)
 {
     st_builder *builder = rank->builder;
     size_t ring = (size_t)builder->plan->prefetch + 1;
     while (rank->asked < rank->computed + ring && builder->status == ST_OK) {
-        const st_schedule_piece *piece = next_ahead(rank);
+        /* The next piece of the rank's order that needs weights. */
+        const st_schedule_piece *piece = NULL;
+        const st_slot *slots = builder->order->slots[rank->stage];
+        while (rank->ahead_slot < builder->order->counts[rank->stage]) {
+            const st_slot *slot = &slots[rank->ahead_slot];
+            uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+            size_t count = 0;
+            const st_schedule_piece *pieces =
+                pieces_of(builder, place, (st_pass)slot->pass, &count);
+            if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count) {
+                piece = &pieces[rank->ahead_piece++];
+                break;
+            }
+            if (builder->plan->gathers_in_pass && rank->computed < rank->asked)
+                break;
+            rank->ahead_slot++;
+            rank->ahead_piece = 0;
+        }
         st_task_id task = ST_TASK_NONE;
         if (piece == NULL)
             return;
@@ -311,20 +308,6 @@ static void gather_ahead(st_rank *rank)
         }
         builder->gathered[rank->asked++ % ring] = task;
     }
-}
-
-/* What a piece waits for before it computes; returns the task that its first one waits for. */
-static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
-{
-    st_builder *builder = rank->builder;
-    size_t ring = (size_t)builder->plan->prefetch + 1;
-    if (piece == NULL || slot->pass == ST_PASS_WEIGHTS)
-        return ST_TASK_NONE;
-    gather_ahead(rank);
-    if (piece->gather_exposed > 0)
-        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "gather weights"),
-                    piece->gather_exposed);
-    return builder->status == ST_OK ? builder->gathered[rank->computed % ring] : ST_TASK_NONE;
 }
 
 /* Gradients of a piece that is done. */
@@ -348,18 +331,6 @@ static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piec
     }
     if (piece->reduce_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, piece->reduce_exposed);
-}
-
-/* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
-static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_t count, uint32_t i)
-{
-    if (pieces == NULL) {
-        /* The i-th of `count` parts of a time, so that all of them add up to it. */
-        int64_t each = time / count;
-        return each + (i < (uint32_t)(time % count) ? 1 : 0);
-    }
-    double from = i == 0 ? 0 : pieces[i - 1].until;
-    return llround((double)time * pieces[i].until) - llround((double)time * from);
 }
 
 /* --- passes -------------------------------------------------------------------------------------
@@ -406,15 +377,35 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
     st_task_id first = ST_TASK_NONE;
     for (uint32_t i = 0; i < layers && builder->status == ST_OK; i++) {
         const st_schedule_piece *piece = pieces == NULL ? NULL : &pieces[i];
-        st_task_id waits = begin_piece(rank, slot, piece);
+        /* What a piece waits for before it computes; returns the task that its first one waits
+         * for. */
+        st_task_id waits = ST_TASK_NONE;
+        size_t ring = (size_t)builder->plan->prefetch + 1;
+        if (piece != NULL && slot->pass != ST_PASS_WEIGHTS) {
+            gather_ahead(rank);
+            if (piece->gather_exposed > 0)
+                (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP,
+                            name_of(builder, "gather weights"), piece->gather_exposed);
+            waits =
+                builder->status == ST_OK ? builder->gathered[rank->computed % ring] : ST_TASK_NONE;
+        }
         for (int part = 0; part < ST_PARTS; part++) {
             int64_t time = part_time(rank, slot, place, (st_part)part);
             if (time == 0 && part != ST_PART_WORK)
                 continue;
             st_label label =
                 part == ST_PART_WORK ? (st_label)(LABEL_FORWARD + slot->pass) : ways[part].label;
-            st_task_id task =
-                chain(rank, ways[part].stream, label, name, piece_time(time, pieces, layers, i));
+            /* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
+            int64_t piece_time;
+            if (pieces == NULL) {
+                /* The i-th of `count` parts of a time, so that all of them add up to it. */
+                int64_t each = time / layers;
+                piece_time = each + (i < (uint32_t)(time % layers) ? 1 : 0);
+            } else {
+                double from = i == 0 ? 0 : pieces[i - 1].until;
+                piece_time = llround((double)time * pieces[i].until) - llround((double)time * from);
+            }
+            st_task_id task = chain(rank, ways[part].stream, label, name, piece_time);
             join(builder, waits, task, ST_EDGE_STREAM);
             waits = ST_TASK_NONE;
             first = first == ST_TASK_NONE ? task : first;
@@ -513,18 +504,6 @@ static void end(st_rank *rank, st_task_id reduce)
                     ends->optimizer);
 }
 
-/* The reduction hidden by the last backward pass, which starts with it. */
-static st_task_id add_beside(st_rank *rank, const st_slot *slot)
-{
-    st_builder *builder = rank->builder;
-    uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
-    st_task_id reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
-                            builder->plan->ends.reduce_hidden);
-    join(builder, rank->tail, reduce, ST_EDGE_STREAM);
-    builder->along[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] = reduce;
-    return reduce;
-}
-
 static void add_rank(st_rank *rank)
 {
     st_builder *builder = rank->builder;
@@ -551,7 +530,14 @@ static void add_rank(st_rank *rank)
         size_t next = st_graph_task_count(builder->graph);
         if (i <= last && builder->plan->ends.reduce_hidden > 0 &&
             (i == last || (slots[i].with_next && i + 1 == last))) {
-            reduce = add_beside(rank, &slots[last]);
+            /* The reduction hidden by the last backward pass, which starts with it. */
+            const st_slot *slot = &slots[last];
+            uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+            reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
+                         builder->plan->ends.reduce_hidden);
+            join(builder, rank->tail, reduce, ST_EDGE_STREAM);
+            builder->along[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] =
+                reduce;
             next++;
         }
         i += add_slots(rank, &slots[i], count - i);
@@ -640,34 +626,32 @@ static void join_stages(st_builder *builder)
 /* --- what is asked for -------------------------------------------------------------------------
  */
 
-/* Room for the groups of every stage; a stage has as many groups of a kind as ranks, at most. */
-static st_status make_groups(st_builder *builder)
-{
-    const st_schedule_plan *plan = builder->plan;
-    builder->pipelines = st_schedule_pipelines(plan);
-    builder->most_groups = 1;
-    builder->widest = 1;
-    for (uint32_t stage = 0; stage < plan->shape.stages && plan->every_rank; stage++) {
-        uint32_t ranks = rank_count(groups_of(plan, stage));
-        uint32_t width = width_of(plan, builder->pipelines, stage);
-        builder->most_groups = ranks > builder->most_groups ? ranks : builder->most_groups;
-        builder->widest = width > builder->widest ? width : builder->widest;
-    }
-    for (int i = 0; i < CIRCLES; i++) {
-        size_t stages = i == CIRCLE_TIED ? 1 : plan->shape.stages;
-        builder->instances[i] =
-            calloc(stages * builder->most_groups + 1, sizeof(*builder->instances[i]));
-        if (builder->instances[i] == NULL)
-            return st_out_of_memory(builder->errors);
-    }
-    return ST_OK;
-}
-
 static st_status prepare(st_builder *builder)
 {
     st_status status = st_schedule_check_order(builder->shape, builder->order, builder->errors);
-    if (status == ST_OK)
-        status = make_groups(builder);
+    if (status == ST_OK) {
+        /* Room for the groups of every stage; a stage has as many groups of a kind as ranks, at
+         * most. */
+        const st_schedule_plan *plan = builder->plan;
+        builder->pipelines = st_schedule_pipelines(plan);
+        builder->most_groups = 1;
+        builder->widest = 1;
+        for (uint32_t stage = 0; stage < plan->shape.stages && plan->every_rank; stage++) {
+            uint32_t ranks = rank_count(groups_of(plan, stage));
+            uint32_t width = width_of(plan, builder->pipelines, stage);
+            builder->most_groups = ranks > builder->most_groups ? ranks : builder->most_groups;
+            builder->widest = width > builder->widest ? width : builder->widest;
+        }
+        for (int i = 0; i < CIRCLES; i++) {
+            size_t stages = i == CIRCLE_TIED ? 1 : plan->shape.stages;
+            builder->instances[i] =
+                calloc(stages * builder->most_groups + 1, sizeof(*builder->instances[i]));
+            if (builder->instances[i] == NULL) {
+                status = st_out_of_memory(builder->errors);
+                break;
+            }
+        }
+    }
     if (status != ST_OK)
         return status;
     size_t cells = (size_t)builder->places * builder->shape->micros * 2 * builder->widest;

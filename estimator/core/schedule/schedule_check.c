@@ -47,44 +47,6 @@ static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st
     return NULL;
 }
 
-static st_status check_stage(const st_schedule_shape *shape, const st_schedule_order *order,
-                             uint32_t stage, uint8_t *seen, st_errors *errors)
-{
-    for (size_t i = 0; i < order->counts[stage]; i++) {
-        const st_slot *slot = &order->slots[stage][i];
-        const char *wrong = mark(shape, stage, slot, seen);
-        if (wrong != NULL)
-            return refuse_order(
-                stage,
-                st_errors_text(errors, "has the %s %s", pass_text(shape, slot, errors), wrong),
-                errors);
-    }
-    return ST_OK;
-}
-
-/* The first pass that no stage has. */
-static st_status check_missing(const st_schedule_shape *shape, const uint8_t *seen,
-                               st_errors *errors)
-{
-    size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
-    uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
-    for (size_t i = 0; i < cells; i++) {
-        uint32_t place = (uint32_t)(i / shape->micros);
-        uint32_t micro = (uint32_t)(i % shape->micros);
-        st_slot slot = {.micro = micro};
-        if (seen[i] == (1U << ST_PASSES) - 1)
-            continue;
-        while ((seen[i] & 1U << slot.pass) != 0)
-            slot.pass++;
-        uint32_t stage = st_schedule_stage(shape, place, micro);
-        while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place)
-            slot.chunk++;
-        return refuse_order(
-            stage, st_errors_text(errors, "omits the %s", pass_text(shape, &slot, errors)), errors);
-    }
-    return ST_OK;
-}
-
 st_status st_schedule_check_order(const st_schedule_shape *shape, const st_schedule_order *order,
                                   st_errors *errors)
 {
@@ -95,10 +57,41 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
     uint8_t *seen = calloc(cells, sizeof(*seen));
     if (seen == NULL)
         return st_out_of_memory(errors);
-    for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++)
-        status = check_stage(shape, order, stage, seen, errors);
-    if (status == ST_OK)
-        status = check_missing(shape, seen, errors);
+    for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++) {
+        status = ST_OK;
+        for (size_t i = 0; i < order->counts[stage]; i++) {
+            const st_slot *slot = &order->slots[stage][i];
+            const char *wrong = mark(shape, stage, slot, seen);
+            if (wrong != NULL) {
+                status = refuse_order(
+                    stage,
+                    st_errors_text(errors, "has the %s %s", pass_text(shape, slot, errors), wrong),
+                    errors);
+                break;
+            }
+        }
+    }
+    if (status == ST_OK) {
+        /* The first pass that no stage has. */
+        size_t missing_cells = (size_t)st_schedule_places(shape) * shape->micros;
+        uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
+        for (size_t i = 0; i < missing_cells; i++) {
+            uint32_t place = (uint32_t)(i / shape->micros);
+            uint32_t micro = (uint32_t)(i % shape->micros);
+            st_slot slot = {.micro = micro};
+            if (seen[i] == (1U << ST_PASSES) - 1)
+                continue;
+            while ((seen[i] & 1U << slot.pass) != 0)
+                slot.pass++;
+            uint32_t stage = st_schedule_stage(shape, place, micro);
+            while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place)
+                slot.chunk++;
+            status = refuse_order(
+                stage, st_errors_text(errors, "omits the %s", pass_text(shape, &slot, errors)),
+                errors);
+            break;
+        }
+    }
     free(seen);
     return status;
 }

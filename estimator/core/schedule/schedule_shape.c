@@ -57,22 +57,6 @@ static const char *number(st_errors *errors, uint32_t value)
     return st_errors_text(errors, "%lu", (unsigned long)value);
 }
 
-static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *errors)
-{
-    if (shape->stages % 2 != 0)
-        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "DualPipe needs an even number of stages" ST_FOUND "%s" ST_EXPECTED
-                       "an even number",
-                       number(errors, shape->stages));
-    if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages)
-        return st_fail(
-            errors, ST_ERR_VALUE, (st_place){0},
-            "DualPipe needs an even number of micro-batches, at least two per stage" ST_FOUND
-            "%s" ST_EXPECTED "an even number of at least %lu",
-            number(errors, shape->micros), 2 * (unsigned long)shape->stages);
-    return ST_OK;
-}
-
 /* What makes an order of a folded schedule grows with the square of its stages. */
 enum { MOST_FOLDED = 4096 };
 
@@ -107,5 +91,18 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
                        "at most 2^24 passes",
                        (unsigned long)shape->stages, (unsigned long)shape->chunks,
                        (unsigned long)shape->micros);
-    return shape->kind == ST_SCHEDULE_DUALPIPE ? check_dualpipe(shape, errors) : ST_OK;
+    if (shape->kind != ST_SCHEDULE_DUALPIPE)
+        return ST_OK;
+    if (shape->stages % 2 != 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "DualPipe needs an even number of stages" ST_FOUND "%s" ST_EXPECTED
+                       "an even number",
+                       number(errors, shape->stages));
+    if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages)
+        return st_fail(
+            errors, ST_ERR_VALUE, (st_place){0},
+            "DualPipe needs an even number of micro-batches, at least two per stage" ST_FOUND
+            "%s" ST_EXPECTED "an even number of at least %lu",
+            number(errors, shape->micros), 2 * (unsigned long)shape->stages);
+    return ST_OK;
 }

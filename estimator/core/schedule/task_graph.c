@@ -257,30 +257,6 @@ static st_status check_times(int64_t duration_ns, int64_t earliest_ns, st_errors
     return ST_OK;
 }
 
-static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_errors *errors)
-{
-    const char *what = NULL;
-    unsigned long long found = 0;
-    size_t count = 0;
-    if (spec->resource >= graph->resource_count)
-        what = "resource", found = spec->resource, count = graph->resource_count;
-    else if (spec->name >= graph->name_count)
-        what = "name", found = spec->name, count = graph->name_count;
-    else if (spec->category >= graph->category_count)
-        what = "category", found = spec->category, count = graph->category_count;
-    else if (spec->instance > graph->instance_count)
-        what = "instance", found = spec->instance, count = graph->instance_count;
-    if (what != NULL)
-        return st_fail(errors, ST_ERR_NAME, (st_place){0},
-                       "a task refers to an unknown %s" ST_FOUND "%llu" ST_EXPECTED
-                       "one of the %zu that were added",
-                       what, found, count);
-    if (spec->instance != 0 && spec->key != 0)
-        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "a task has both an instance and a key" ST_EXPECTED "one of them");
-    return check_times(spec->duration_ns, spec->earliest_ns, errors);
-}
-
 /* Makes room for all that a task may need, so that adding it cannot fail half-way. */
 static bool task_room(st_graph *graph, const st_task_spec *spec)
 {
@@ -298,8 +274,30 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
                        st_errors *errors)
 {
     st_status status = open_for(graph, errors, "tasks");
-    if (status == ST_OK)
-        status = check_spec(graph, spec, errors);
+    if (status == ST_OK) {
+        const char *what = NULL;
+        unsigned long long found = 0;
+        size_t count = 0;
+        if (spec->resource >= graph->resource_count)
+            what = "resource", found = spec->resource, count = graph->resource_count;
+        else if (spec->name >= graph->name_count)
+            what = "name", found = spec->name, count = graph->name_count;
+        else if (spec->category >= graph->category_count)
+            what = "category", found = spec->category, count = graph->category_count;
+        else if (spec->instance > graph->instance_count)
+            what = "instance", found = spec->instance, count = graph->instance_count;
+        if (what != NULL) {
+            status = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                             "a task refers to an unknown %s" ST_FOUND "%llu" ST_EXPECTED
+                             "one of the %zu that were added",
+                             what, found, count);
+        } else if (spec->instance != 0 && spec->key != 0) {
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                             "a task has both an instance and a key" ST_EXPECTED "one of them");
+        } else {
+            status = check_times(spec->duration_ns, spec->earliest_ns, errors);
+        }
+    }
     if (status != ST_OK)
         return status;
     if (graph->task_count >= graph->task_limit)

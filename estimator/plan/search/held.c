@@ -106,26 +106,6 @@ static void put_file_value(writer *self, const st_job_value *value)
     }
 }
 
-/* What the job's files say beside the model and the cluster. */
-static void put_job(writer *self)
-{
-    static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_MODEL, ST_KEY_CLUSTER};
-    const st_job *job = self->search->space->base.job;
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_job_value *value = st_job_value_of(job, keys[i].path);
-        bool is_apart = value->origin != ST_ORIGIN_FILE;
-        for (size_t k = 0; k < ST_COUNT(apart); k++)
-            is_apart = is_apart || is_below(keys[i].path, apart[k]);
-        if (!is_apart)
-            put_file_value(self, value);
-    }
-    for (size_t i = 0; i < job->constant_count; i++)
-        if (job->constants[i].origin == ST_ORIGIN_FILE)
-            put_file_value(self, &job->constants[i]);
-}
-
 static void put_varied(const st_search *search, size_t width, st_node *root)
 {
     st_arena *arena = root->result->arena;
@@ -236,7 +216,22 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
             put(&self, sections[i], name, "", true);
     }
     put_sets(&self);
-    put_job(&self);
+    /* What the job's files say beside the model and the cluster. */
+    static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_MODEL, ST_KEY_CLUSTER};
+    const st_job *job = self.search->space->base.job;
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        bool is_apart = value->origin != ST_ORIGIN_FILE;
+        for (size_t k = 0; k < ST_COUNT(apart); k++)
+            is_apart = is_apart || is_below(keys[i].path, apart[k]);
+        if (!is_apart)
+            put_file_value(&self, value);
+    }
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (job->constants[i].origin == ST_ORIGIN_FILE)
+            put_file_value(&self, &job->constants[i]);
     /* Plan parameters that nobody gave and that do not vary either. */
     const st_search *assumed_search = self.search;
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {

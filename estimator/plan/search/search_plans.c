@@ -111,38 +111,6 @@ static size_t group_of(const st_search *search, const char *key)
     return SIZE_MAX;
 }
 
-/* Notes what a plan parameter is at every place of its group; plans are made of each of its values
- * once. */
-static st_status add_zipped(st_search *search, size_t group, const st_axis *axis,
-                            st_plan_choice *choice, st_errors *errors)
-{
-    st_arena *arena = search->space->arena;
-    double *once = st_arena_alloc(arena, choice->count, sizeof *once);
-    st_zipped *list =
-        search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_PARAMS, sizeof *list);
-    size_t count = 0;
-    if (once == NULL || list == NULL)
-        return st_out_of_memory(errors);
-    if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED)
-        return st_fail(errors, ST_ERR_LIMIT, axis->place,
-                       "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
-    for (size_t i = 0; i < choice->count; i++) {
-        size_t at = 0;
-        while (at < count && once[at] != choice->values[i])
-            at++;
-        once[at] = choice->values[i];
-        count += at == count ? 1 : 0;
-    }
-    search->zipped = list;
-    list[search->zipped_count++] = (st_zipped){.param = st_plan_param_find(axis->path),
-                                               .group = group,
-                                               .values = choice->values,
-                                               .count = choice->count,
-                                               .place = axis->place};
-    *choice = (st_plan_choice){.read = choice->read, .values = once, .count = count};
-    return ST_OK;
-}
-
 static st_status check_length(const st_zipped *zipped, const char *other, size_t count,
                               st_errors *errors)
 {
@@ -273,8 +241,35 @@ static st_status choose_given(st_search *search, const st_varied *given,
         if (status != ST_OK)
             return status;
         size_t group = group_of(search, given->key);
-        return group != SIZE_MAX ? add_zipped(search, group, &axis, choice, errors)
-                                 : check_once(search, &axis, choice->values, errors);
+        if (group == SIZE_MAX)
+            return check_once(search, &axis, choice->values, errors);
+        /* Notes what a plan parameter is at every place of its group; plans are made of each of its
+         * values once. */
+        st_arena *arena = search->space->arena;
+        double *once = st_arena_alloc(arena, choice->count, sizeof *once);
+        st_zipped *list = search->zipped != NULL ? search->zipped
+                                                 : st_arena_alloc(arena, ST_PARAMS, sizeof *list);
+        size_t count = 0;
+        if (once == NULL || list == NULL)
+            return st_out_of_memory(errors);
+        if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED)
+            return st_fail(errors, ST_ERR_LIMIT, axis.place,
+                           "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
+        for (size_t i = 0; i < choice->count; i++) {
+            size_t at = 0;
+            while (at < count && once[at] != choice->values[i])
+                at++;
+            once[at] = choice->values[i];
+            count += at == count ? 1 : 0;
+        }
+        search->zipped = list;
+        list[search->zipped_count++] = (st_zipped){.param = st_plan_param_find(axis.path),
+                                                   .group = group,
+                                                   .values = choice->values,
+                                                   .count = choice->count,
+                                                   .place = axis.place};
+        *choice = (st_plan_choice){.read = choice->read, .values = once, .count = count};
+        return ST_OK;
     }
     if (group_of(search, given->key) != SIZE_MAX)
         return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
@@ -344,38 +339,7 @@ static st_status check_axes(const st_search *search, st_errors *errors)
     return status;
 }
 
-static st_status refuse_nodes(const st_search *search, st_errors *errors)
-{
-    for (size_t i = 0; i < search->varied_count; i++) {
-        if (search->varied[i].param == ST_PARAM_NODES)
-            return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
-                           "a search takes as many nodes as its GPUs need" ST_HINT
-                           "give the numbers of GPUs with --gpus");
-    }
-    return ST_OK;
-}
-
 /* --- GPUs ------------------------------------------------------------------------------------ */
-
-/* Every number once, where it first stands: a plan is not to be found twice. */
-static st_status take_gpus(st_search *search, const st_plan_choice *given, st_arena *arena,
-                           st_errors *errors)
-{
-    double *gpus = st_arena_alloc(arena, given->count + 1, sizeof *gpus);
-    size_t count = 0;
-    if (gpus == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < given->count; i++) {
-        size_t at = 0;
-        while (at < count && gpus[at] != given->values[i])
-            at++;
-        gpus[at] = given->values[i];
-        count += at == count ? 1 : 0;
-    }
-    search->wanted.gpus = gpus;
-    search->wanted.gpus_count = count;
-    return ST_OK;
-}
 
 st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *errors)
 {
@@ -396,7 +360,23 @@ st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *err
                              "that many GPUs cannot be searched" ST_EXPECTED
                              "whole numbers from 1 to 100000000, at most 1000");
     }
-    return status == ST_OK ? take_gpus(search, &choice, arena, errors) : status;
+    if (status != ST_OK)
+        return status;
+    /* Every number once, where it first stands: a plan is not to be found twice. */
+    double *gpus = st_arena_alloc(arena, choice.count + 1, sizeof *gpus);
+    size_t gpu_count = 0;
+    if (gpus == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < choice.count; i++) {
+        size_t at = 0;
+        while (at < gpu_count && gpus[at] != choice.values[i])
+            at++;
+        gpus[at] = choice.values[i];
+        gpu_count += at == gpu_count ? 1 : 0;
+    }
+    search->wanted.gpus = gpus;
+    search->wanted.gpus_count = gpu_count;
+    return ST_OK;
 }
 
 /* Whether nobody gave a key, and the search did, since the sheet must have it. */
@@ -521,20 +501,6 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
                    key, st_plan_param_key(param), st_plan_param_key(param));
 }
 
-/* Where GPUs in a node differ from row to row, nodes do. */
-static st_status find_bases(st_search *search, st_errors *errors)
-{
-    static const char node_size[] = ST_KEY_CLUSTER_GPUS_PER_NODE;
-    st_plan_request *wanted = &search->wanted;
-    st_status status = ST_OK;
-    for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++)
-        st_note(&status, find_base(search, base, errors));
-    search->node_size = driven_by(search, node_size);
-    wanted->nodes_differ = search->node_size.given;
-    wanted->gpus_per_node = node_size_of(search);
-    return status;
-}
-
 void st_search_keep_own(st_space *space)
 {
     size_t kept = 0;
@@ -636,7 +602,15 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
 st_status st_search_make_plans(st_search *search, st_errors *errors)
 {
     st_plan_request *wanted = &search->wanted;
-    st_status status = refuse_nodes(search, errors);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < search->varied_count; i++) {
+        if (search->varied[i].param == ST_PARAM_NODES) {
+            status = st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
+                             "a search takes as many nodes as its GPUs need" ST_HINT
+                             "give the numbers of GPUs with --gpus");
+            break;
+        }
+    }
     if (status == ST_OK)
         status = check_axes(search, errors);
     if (status == ST_OK)
@@ -651,7 +625,14 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     if (st_has_open_layout(search->space->base.job)) /* embedding and loss, and prediction */
         wanted->balanced = number_of(search, ST_KEY_MODEL_MTP) > 0 ? 3 : 2;
     limit_to_stack(search);
-    status = find_bases(search, errors);
+    /* Where GPUs in a node differ from row to row, nodes do. */
+    static const char node_size[] = ST_KEY_CLUSTER_GPUS_PER_NODE;
+    status = ST_OK;
+    for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++)
+        st_note(&status, find_base(search, base, errors));
+    search->node_size = driven_by(search, node_size);
+    wanted->nodes_differ = search->node_size.given;
+    wanted->gpus_per_node = node_size_of(search);
     if (status == ST_OK)
         status = find_groups(search, errors);
     /* Why rows are no plans, where the stack's software is among the reasons. */

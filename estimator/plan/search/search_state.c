@@ -184,16 +184,6 @@ static bool is_open(const st_search *search, const st_job *job, const char *key)
 
 static const char used_key[] = ST_KEY_CLUSTER_GPUS_USED_PER_NODE;
 
-/* Whether rows of the search have other nodes. */
-static bool varies_nodes(const st_search *search)
-{
-    static const char *const keys[] = {ST_KEY_CLUSTER, ST_KEY_CLUSTER_GPUS_PER_NODE, used_key};
-    for (size_t i = 0; i < search->varied_count; i++)
-        if (st_has_text(keys, ST_COUNT(keys), search->varied[i].key))
-            return true;
-    return false;
-}
-
 /* What the user gave stays. */
 static st_status fill_nodes(st_search *search, const st_job *job, const char **set, st_arena *arena,
                             st_errors *errors)
@@ -207,8 +197,12 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
                                                 : 0};
     st_origin origin = st_job_value_of(job, used_key)->origin;
     bool given = origin != ST_ORIGIN_NONE && origin != ST_ORIGIN_DEFAULT;
-    if (counts.count == 0 || counts.node < 1 || given || varies_nodes(search))
+    if (counts.count == 0 || counts.node < 1 || given)
         return ST_OK;
+    static const char *const keys[] = {ST_KEY_CLUSTER, ST_KEY_CLUSTER_GPUS_PER_NODE, used_key};
+    for (size_t i = 0; i < search->varied_count; i++)
+        if (st_has_text(keys, ST_COUNT(keys), search->varied[i].key))
+            return ST_OK;
     double used = st_node_fill(&counts);
     if (used == counts.node) {
         /* Nodes of 72 filled have a 9 among their divisors, which few models and batches have:

@@ -129,30 +129,6 @@ static void check_device(applier *self, const st_strategy_span *span, size_t sta
     }
 }
 
-/* Every device once, and no more of them than the cluster has. */
-static void check_devices(applier *self)
-{
-    const st_strategy *strategy = self->strategy;
-    double gpus =
-        number_of(self, ST_KEY_CLUSTER_NODES) * number_of(self, ST_KEY_CLUSTER_GPUS_PER_NODE);
-    uint16_t *stage_of = st_arena_alloc(self->arena, ST_STRATEGY_NUMBER + 1, sizeof *stage_of);
-    if (stage_of == NULL) {
-        self->status = st_out_of_memory(self->errors);
-        return;
-    }
-    for (size_t i = 0; i < strategy->count; i++) {
-        const st_strategy_stage *stage = &strategy->stages[i];
-        for (size_t k = 0; k < stage->devices.count; k++) {
-            const st_strategy_span *span = &stage->devices.items[k];
-            if (gpus > 0 && span->last >= gpus)
-                ST_NOTE(self, ST_ERR_VALUE, span->place,
-                        "there is no device %lu" ST_EXPECTED "from 0 to %.0f, as the cluster has",
-                        (unsigned long)span->last, gpus - 1);
-            check_device(self, span, i, stage_of);
-        }
-    }
-}
-
 static void check_places(applier *self, const st_placement *placement)
 {
     const st_strategy *strategy = self->strategy;
@@ -358,7 +334,27 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
                     "%zu, one for each chunk, as stage 0 has",
                     i, chunk_strategy->stages[i].layers.count,
                     chunk_strategy->stages[0].layers.count);
-    check_devices(&self);
+    /* Every device once, and no more of them than the cluster has. */
+    const st_strategy *device_strategy = self.strategy;
+    double gpus =
+        number_of(&self, ST_KEY_CLUSTER_NODES) * number_of(&self, ST_KEY_CLUSTER_GPUS_PER_NODE);
+    uint16_t *stage_of = st_arena_alloc(self.arena, ST_STRATEGY_NUMBER + 1, sizeof *stage_of);
+    if (stage_of == NULL) {
+        self.status = st_out_of_memory(self.errors);
+    } else {
+        for (size_t i = 0; i < device_strategy->count; i++) {
+            const st_strategy_stage *stage = &device_strategy->stages[i];
+            for (size_t k = 0; k < stage->devices.count; k++) {
+                const st_strategy_span *span = &stage->devices.items[k];
+                if (gpus > 0 && span->last >= gpus)
+                    ST_NOTE(&self, ST_ERR_VALUE, span->place,
+                            "there is no device %lu" ST_EXPECTED
+                            "from 0 to %.0f, as the cluster has",
+                            (unsigned long)span->last, gpus - 1);
+                check_device(&self, span, i, stage_of);
+            }
+        }
+    }
     if (self.status == ST_OK)
         check_layers(&self);
     if (self.status == ST_OK)

@@ -73,30 +73,6 @@ static st_status fill_groups(st_planner *planner)
     return status;
 }
 
-/* Whether the sheet's own step takes account of the job's schedule. */
-static bool reads_schedule(const st_sheet *sheet)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    bool reads = false;
-    for (size_t i = 0; i < count; i++)
-        reads = reads || strcmp(inputs[i].from, ST_KEY_PARALLEL_SCHEDULE) == 0;
-    return reads;
-}
-
-/* Stages with chunks are interleaved or folded, whatever checks of the sheet may say of others. */
-static st_status check_chunks(const st_planner *planner, st_schedule_kind kind, uint32_t chunks)
-{
-    const st_job_value *value = st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_SCHEDULE);
-    if (chunks == 1 || kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_INTERLEAVED ||
-        st_schedule_is_folded(kind))
-        return ST_OK;
-    return st_fail(planner->errors, ST_ERR_VALUE, value->place,
-                   "schedule '%s' takes stages as a whole: found %lu chunks in each" ST_EXPECTED
-                   "interleaved, or one chunk",
-                   value->text, (unsigned long)chunks);
-}
-
 static st_status fill_shape(st_planner *planner)
 {
     st_schedule_plan *schedule = &planner->plan->schedule;
@@ -115,7 +91,18 @@ static st_status fill_shape(st_planner *planner)
     if (buckets && schedule->shape.stages == 1 &&
         kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
         kind = ST_SCHEDULE_1F1B;
-    st_status status = check_chunks(planner, kind, chunks);
+    /* Stages with chunks are interleaved or folded, whatever checks of the sheet may say of
+     * others. */
+    st_status status = ST_OK;
+    const st_job_value *chunk_value =
+        st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_SCHEDULE);
+    if (chunks != 1 && kind != ST_SCHEDULE_1F1B && kind != ST_SCHEDULE_INTERLEAVED &&
+        !st_schedule_is_folded(kind))
+        status =
+            st_fail(planner->errors, ST_ERR_VALUE, chunk_value->place,
+                    "schedule '%s' takes stages as a whole: found %lu chunks in each" ST_EXPECTED
+                    "interleaved, or one chunk",
+                    chunk_value->text, (unsigned long)chunks);
     if (chunks > 1 && !st_schedule_is_folded(kind))
         kind = ST_SCHEDULE_INTERLEAVED;
     schedule->shape.kind = kind;
@@ -124,8 +111,13 @@ static st_status fill_shape(st_planner *planner)
                                             .cp = st_plan_whole(value[ST_ROLE_CP][0]),
                                             .dp = st_plan_whole(value[ST_ROLE_DP][0]),
                                             .ep = st_plan_whole(value[ST_ROLE_EP][0])};
-    planner->plan->closed_same_schedule = reads_schedule(planner->estimate->sheet) ||
-                                          kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_GPIPE;
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(planner->estimate->sheet, &count);
+    bool reads = false;
+    for (size_t i = 0; i < count; i++)
+        reads = reads || strcmp(inputs[i].from, ST_KEY_PARALLEL_SCHEDULE) == 0;
+    planner->plan->closed_same_schedule =
+        reads || kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_GPIPE;
     return status;
 }
 

@@ -220,18 +220,6 @@ static st_status compile(st_prices *prices, st_errors *errors)
     return status;
 }
 
-static st_status find_inputs(st_prices *prices, st_errors *errors)
-{
-    const st_estimate_parts *estimate = &prices->estimate;
-    prices->values = st_arena_alloc(prices->arena, estimate->input_count + 1, sizeof(double));
-    if (prices->values == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < ST_SIZE_KEYS; i++)
-        prices->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
-    prices->precision = st_sheet_reading_index(estimate->sheet, ST_KEY_OPERATOR_PRECISION);
-    return ST_OK;
-}
-
 /* ---- measured kernels ---- */
 
 st_status st_named_times_read(const st_named_times *asked, st_arena *arena, st_named_time **times,
@@ -269,17 +257,6 @@ st_status st_named_times_read(const st_named_times *asked, st_arena *arena, st_n
         for (size_t i = 0; i < csv->row_count; i++)
             *count += st_fields_read(&reader, i, &(*times)[*count]) ? 1 : 0;
     return reader.status;
-}
-
-static st_status read_measured(st_prices *prices, const char *file, st_errors *errors)
-{
-    const st_named_times asked = {.file = file,
-                                  .option = "--times",
-                                  .column = "kernel",
-                                  .least_s = 1e-9,
-                                  .most_s = ST_PRICE_MOST_S};
-    return st_named_times_read(&asked, prices->arena, &prices->measured, &prices->measured_count,
-                               errors);
 }
 
 static bool find_measured(const st_prices *prices, const st_task_shape *shape, st_price *price)
@@ -328,10 +305,26 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
         status = load_job(paths, request, &asked, own, errors);
     if (status == ST_OK)
         status = compile(own, errors);
-    if (status == ST_OK)
-        status = find_inputs(own, errors);
-    if (status == ST_OK && request->times != NULL)
-        status = read_measured(own, request->times, errors);
+    if (status == ST_OK) {
+        const st_estimate_parts *estimate = &own->estimate;
+        own->values = st_arena_alloc(own->arena, estimate->input_count + 1, sizeof(double));
+        if (own->values == NULL) {
+            status = st_out_of_memory(errors);
+        } else {
+            for (size_t i = 0; i < ST_SIZE_KEYS; i++)
+                own->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
+            own->precision = st_sheet_reading_index(estimate->sheet, ST_KEY_OPERATOR_PRECISION);
+        }
+    }
+    if (status == ST_OK && request->times != NULL) {
+        const st_named_times measured_asked = {.file = request->times,
+                                               .option = "--times",
+                                               .column = "kernel",
+                                               .least_s = 1e-9,
+                                               .most_s = ST_PRICE_MOST_S};
+        status = st_named_times_read(&measured_asked, own->arena, &own->measured,
+                                     &own->measured_count, errors);
+    }
     if (status == ST_OK)
         status = open_collectives(paths, request, &asked, own, errors);
     if (status == ST_OK)
@@ -368,21 +361,6 @@ static bool has_sizes(const st_rule_operation *operation, const st_task_shape *s
         if ((operation->needs & (1U << i)) != 0 && !(shape->sizes[i] > 0))
             return false;
     return true;
-}
-
-/* The cell of the time for numbers of the shape's type; SIZE_MAX where the rules know none. */
-static size_t time_cell(const st_prices *prices, size_t operation, const st_task_shape *shape)
-{
-    const st_rule_operation *known = &prices->rules->operations[operation];
-    const operation_cells *cells = &prices->operations[operation];
-    size_t place =
-        shape->type != NULL ? ST_FIND(known->by, known->by_count, type, shape->type) : SIZE_MAX;
-    if (place != SIZE_MAX)
-        return cells->by[place];
-    if (known->by_count > 0 && !ST_HAS(prices->rules->precisions, prices->rules->precision_count,
-                                       type, st_or_none(shape->type)))
-        return SIZE_MAX;
-    return cells->time;
 }
 
 /* Both programs; without plugins there is one. */
@@ -444,7 +422,21 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
     if (rule == NULL)
         return ST_OK;
     const st_rule_operation *operation = &prices->rules->operations[rule->operation];
-    size_t cell = time_cell(prices, rule->operation, shape);
+    /* The cell of the time for numbers of the shape's type. */
+    size_t cell;
+    const size_t cell_operation = rule->operation;
+    const st_rule_operation *known = &prices->rules->operations[cell_operation];
+    const operation_cells *cells = &prices->operations[cell_operation];
+    size_t place =
+        shape->type != NULL ? ST_FIND(known->by, known->by_count, type, shape->type) : SIZE_MAX;
+    if (place != SIZE_MAX)
+        cell = cells->by[place];
+    else if (known->by_count > 0 &&
+             !ST_HAS(prices->rules->precisions, prices->rules->precision_count, type,
+                     st_or_none(shape->type)))
+        cell = SIZE_MAX;
+    else
+        cell = cells->time;
     if (cell == SIZE_MAX || !has_sizes(operation, shape))
         return ST_OK;
     take_inputs(prices, shape);

@@ -88,43 +88,37 @@ typedef struct message_change {
     double bandwidth;
 } message_change;
 
-static message_change change_of(scaling *s, size_t event)
-{
-    const st_whatif *w = s->w;
-    const double *set = w->values.set;
-    message_change c = {.traffic = traffic_of(s, event), .size = 1, .ranks = 1, .bandwidth = 1};
-    c.bandwidth = is_set(w, ST_WHATIF_BANDWIDTH) ? set[ST_WHATIF_BANDWIDTH] : 1;
-    switch (c.traffic) {
-    case TRAFFIC_TP:
-        s->tp_count++;
-        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
-        c.ranks = ratio(w, ST_WHATIF_TP);
-        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_TP) ? set[ST_WHATIF_BANDWIDTH_TP] : 1;
-        break;
-    case TRAFFIC_DP:
-        s->dp_count++;
-        c.size = w->growth.parameters / ratio(w, ST_WHATIF_TP);
-        if (!s->in_layer[event] &&
-            is_set(w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
-            c.size *= set[ST_WHATIF_LAYERS] / w->repeats[0].layers;
-        c.ranks = ratio(w, ST_WHATIF_DP);
-        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
-        break;
-    default:
-        s->w->others++;
-        s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
-        s->w->unknown += !s->in_layer[event] && is_set(w, ST_WHATIF_LAYERS);
-        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
-        break;
-    }
-    return c;
-}
-
 /* On a ring; the model's, where there is one and the trace tells the message. */
 static double communication_growth(scaling *s, size_t event)
 {
     st_whatif *w = s->w;
-    message_change c = change_of(s, event);
+    const st_whatif *change_w = s->w;
+    const double *set = change_w->values.set;
+    message_change c = {.traffic = traffic_of(s, event), .size = 1, .ranks = 1, .bandwidth = 1};
+    c.bandwidth = is_set(change_w, ST_WHATIF_BANDWIDTH) ? set[ST_WHATIF_BANDWIDTH] : 1;
+    switch (c.traffic) {
+    case TRAFFIC_TP:
+        s->tp_count++;
+        c.size = ratio(change_w, ST_WHATIF_HIDDEN) * ratio(change_w, ST_WHATIF_MICRO_BATCH);
+        c.ranks = ratio(change_w, ST_WHATIF_TP);
+        c.bandwidth *= is_set(change_w, ST_WHATIF_BANDWIDTH_TP) ? set[ST_WHATIF_BANDWIDTH_TP] : 1;
+        break;
+    case TRAFFIC_DP:
+        s->dp_count++;
+        c.size = change_w->growth.parameters / ratio(change_w, ST_WHATIF_TP);
+        if (!s->in_layer[event] &&
+            is_set(change_w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
+            c.size *= set[ST_WHATIF_LAYERS] / change_w->repeats[0].layers;
+        c.ranks = ratio(change_w, ST_WHATIF_DP);
+        c.bandwidth *= is_set(change_w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
+        break;
+    default:
+        s->w->others++;
+        s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
+        s->w->unknown += !s->in_layer[event] && is_set(change_w, ST_WHATIF_LAYERS);
+        c.size = ratio(change_w, ST_WHATIF_HIDDEN) * ratio(change_w, ST_WHATIF_MICRO_BATCH);
+        break;
+    }
     st_trace_transfer before;
     double by_model = 0;
     double growth = c.size / c.bandwidth;
@@ -148,15 +142,6 @@ static double communication_growth(scaling *s, size_t event)
     return by_model > 0 ? by_model : growth;
 }
 
-/* Optimizers update the parameters of all layers at once. */
-static double optimizer_growth(const scaling *s, size_t event)
-{
-    const st_whatif *w = s->w;
-    bool of_layers = is_set(w, ST_WHATIF_LAYERS) && !s->in_layer[event];
-    return w->growth.updated *
-           (of_layers ? w->values.set[ST_WHATIF_LAYERS] / w->repeats[0].layers : 1);
-}
-
 /* Without what all tasks of a layer have in common. */
 static double class_growth(scaling *s, size_t event)
 {
@@ -171,8 +156,14 @@ static double class_growth(scaling *s, size_t event)
         return in_layer ? w->growth.products : w->growth.logits;
     case ST_TRACE_ATTENTION:
         return w->growth.attention;
-    case ST_TRACE_OPTIMIZER:
-        return optimizer_growth(s, event);
+    case ST_TRACE_OPTIMIZER: {
+        /* Optimizers update the parameters of all layers at once. */
+        const st_whatif *growth_w = s->w;
+        bool of_layers = is_set(growth_w, ST_WHATIF_LAYERS) && !s->in_layer[event];
+        return growth_w->growth.updated *
+               (of_layers ? growth_w->values.set[ST_WHATIF_LAYERS] / growth_w->repeats[0].layers
+                          : 1);
+    }
     case ST_TRACE_COMMUNICATION:
         return communication_growth(s, event);
     case ST_TRACE_NORM:
@@ -381,23 +372,6 @@ static void note_assumptions(st_whatif *w)
         st_whatif_note(w, "kernels of other shards are as efficient as recorded");
 }
 
-/* Where what repeats may be no layers, those are taken that the job has, if they are found. */
-static st_status find_rank_layers(st_whatif *w, size_t rank)
-{
-    const st_trace *trace = w->graph->set->ranks[rank];
-    st_repeats *found = &w->repeats[rank];
-    st_repeats told;
-    uint32_t layers = (uint32_t)st_whatif_job_layers(w);
-    st_status status =
-        st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
-    if (status != ST_OK || st_repeats_are_layers(found) || layers == 0)
-        return status;
-    status = st_repeats_find(trace, layers, w->arena, &told);
-    if (status == ST_OK && told.layers > 0)
-        *found = told;
-    return status;
-}
-
 /* Layers, where something asks for them. */
 static void find_layers(st_whatif *w)
 {
@@ -407,8 +381,24 @@ static void find_layers(st_whatif *w)
     w->repeats = st_arena_alloc(w->arena, count, sizeof *w->repeats);
     if (w->repeats == NULL)
         st_note(&w->status, ST_ERR_MEMORY);
-    for (size_t i = 0; i < count && w->status == ST_OK; i++)
-        w->status = find_rank_layers(w, i);
+    for (size_t i = 0; i < count && w->status == ST_OK; i++) {
+        /* Where what repeats may be no layers, those are taken that the job has, if they are found.
+         */
+        const st_trace *trace = w->graph->set->ranks[i];
+        st_repeats *found = &w->repeats[i];
+        st_repeats told;
+        uint32_t layers = (uint32_t)st_whatif_job_layers(w);
+        st_status status =
+            st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
+        if (status != ST_OK || st_repeats_are_layers(found) || layers == 0) {
+            w->status = status;
+        } else {
+            status = st_repeats_find(trace, layers, w->arena, &told);
+            if (status == ST_OK && told.layers > 0)
+                *found = told;
+            w->status = status;
+        }
+    }
     if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers;
     for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {

@@ -95,29 +95,6 @@ static st_repeat_unit layer_unit(const planner *p, const st_repeat *run, uint32_
                             .to_ns = launch_ns(p, run->first + (layer + 1) * run->period)};
 }
 
-/*
- * Spreads further layers evenly: the share of a layer that does not fit as well as others goes to
- * the next one that does. False where none fits.
- */
-static bool spread(const fitness *fits, uint32_t layers, uint32_t further, uint32_t *copies)
-{
-    fitness best = FIT_NOT;
-    uint32_t last = 0;
-    uint64_t given = 0;
-    for (uint32_t i = 0; i + 1 < layers; i++)
-        best = fits[i] > best ? fits[i] : best;
-    for (uint32_t i = 0; i + 1 < layers; i++) {
-        uint64_t share = ((uint64_t)i + 1) * further / layers;
-        if (fits[i] != best)
-            continue;
-        copies[i] = (uint32_t)(share - given);
-        given = share;
-        last = i;
-    }
-    copies[last] += (uint32_t)(further - given);
-    return best != FIT_NOT;
-}
-
 static bool have_equal_runs(const st_whatif *w)
 {
     for (size_t i = 1; i < w->graph->set->count; i++)
@@ -149,7 +126,23 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
             fits[layer] = fit < fits[layer] ? fit : fits[layer];
         }
     }
-    if (!spread(fits, layers, further, copies))
+    /* Spreads further layers evenly: the share of a layer that does not fit as well as others
+     * goes to the next one that does. */
+    fitness best = FIT_NOT;
+    uint32_t last = 0;
+    uint64_t given = 0;
+    for (uint32_t i = 0; i + 1 < layers; i++)
+        best = fits[i] > best ? fits[i] : best;
+    for (uint32_t i = 0; i + 1 < layers; i++) {
+        uint64_t share = ((uint64_t)i + 1) * further / layers;
+        if (fits[i] != best)
+            continue;
+        copies[i] = (uint32_t)(share - given);
+        given = share;
+        last = i;
+    }
+    copies[last] += (uint32_t)(further - given);
+    if (best == FIT_NOT)
         return false;
     for (size_t rank = 0; rank < ranks; rank++) {
         take_rank(p, rank);
@@ -254,9 +247,9 @@ void st_whatif_plan_repeats(st_whatif *w)
 {
     planner p = {.w = w};
     bool pipeline = w->values.set[ST_WHATIF_PP] > 0 || w->values.set[ST_WHATIF_MICROS] > 0;
-    if (st_whatif_adds_micros(w))
+    if (st_whatif_adds_micros(w)) {
         plan_micros(&p); /* layers besides are stretched */
-    else if (w->values.set[ST_WHATIF_LAYERS] > 0 && !pipeline) {
+    } else if (w->values.set[ST_WHATIF_LAYERS] > 0 && !pipeline) {
         st_whatif *layer_w = p.w;
         uint32_t layers = layer_w->repeats[0].layers;
         double set = layer_w->values.set[ST_WHATIF_LAYERS];

@@ -43,19 +43,6 @@ static bool says(const st_job *job, const char *key)
     return value != NULL && value->origin != ST_ORIGIN_NONE;
 }
 
-/* The cluster of the command line alone; NULL: none is given. */
-static st_status load_cluster(loader *own, const st_job **job)
-{
-    const st_nccl_source *source = own->source;
-    char text[SET_BYTES];
-    const char *sets[] = {text};
-    *job = NULL;
-    if (source->cluster == NULL)
-        return ST_OK;
-    snprintf(text, sizeof text, ST_KEY_CLUSTER "=%s", source->cluster);
-    return st_job_load(source->paths, NULL, sets, 1, own->arena, job, own->errors);
-}
-
 /* A table of another GPU than --cluster or --set have is taken for one of theirs, which is told.
  */
 static st_status warn_of_gpu(const loader *own, size_t index)
@@ -82,7 +69,16 @@ static st_status load_job(loader *own, size_t index)
     char texts[7][SET_BYTES];
     size_t count = 0;
     const st_job *cluster = NULL;
-    st_status status = load_cluster(own, &cluster);
+    /* The cluster of the command line alone. */
+    st_status status = ST_OK;
+    char text[SET_BYTES];
+    const char *cluster_sets[] = {text};
+    cluster = NULL;
+    if (source->cluster != NULL) {
+        snprintf(text, sizeof text, ST_KEY_CLUSTER "=%s", source->cluster);
+        status =
+            st_job_load(source->paths, NULL, cluster_sets, 1, own->arena, &cluster, own->errors);
+    }
     if (status != ST_OK)
         return status;
     size_t gpus = cluster == NULL ? rates->gpus_per_node
@@ -107,8 +103,9 @@ static st_status load_job(loader *own, size_t index)
             snprintf(texts[heading_count++], SET_BYTES, ST_KEY_CLUSTER_PROTOCOL "=%s",
                      rates->protocol);
         count = heading_count;
-    } else
+    } else {
         snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER "=%s", source->cluster);
+    }
     if (cluster != NULL && rates->protocol != NULL && !says(cluster, ST_KEY_CLUSTER_PROTOCOL))
         snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER_PROTOCOL "=%s", rates->protocol);
     snprintf(texts[count++], SET_BYTES, ST_KEY_CLUSTER_NODES "=%zu", table->nodes);
@@ -154,26 +151,25 @@ static double argument_of(const loader *own, const char *name, const st_nccl_poi
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : (double)NAN;
 }
 
-/* Bytes that a ring moves over each rank's link for one byte of the message
- * (nccl-tests PERFORMANCE.md). */
-static double ring_share(const st_nccl_table *table)
-{
-    double ranks = (double)table->ranks;
-    if (strcmp(table->collective, "all_reduce") == 0)
-        return 2 * (ranks - 1) / ranks;
-    bool is_shared = strcmp(table->collective, "all_gather") == 0 ||
-                     strcmp(table->collective, "reduce_scatter") == 0 ||
-                     strcmp(table->collective, "all_to_all") == 0;
-    return is_shared ? (ranks - 1) / ranks : 1;
-}
-
 /* The largest rate that the rows of a table reach, of a rank's links or of a node's NICs. */
 static double peak_of(const st_nccl_table *table)
 {
     double most = 0;
     for (size_t i = 0; i < table->row_count; i++)
         most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
-    return most * ring_share(table);
+    /* Bytes that a ring moves over each rank's link for one byte of the message (nccl-tests
+     * PERFORMANCE.md). */
+    double ring_share;
+    double ranks = (double)table->ranks;
+    if (strcmp(table->collective, "all_reduce") == 0) {
+        ring_share = 2 * (ranks - 1) / ranks;
+    } else {
+        bool is_shared = strcmp(table->collective, "all_gather") == 0 ||
+                         strcmp(table->collective, "reduce_scatter") == 0 ||
+                         strcmp(table->collective, "all_to_all") == 0;
+        ring_share = is_shared ? (ranks - 1) / ranks : 1;
+    }
+    return most * ring_share;
 }
 
 /*
@@ -191,24 +187,6 @@ static double bandwidth_of(const loader *own, const st_nccl_point *point)
     return own->source->rate_from_peak ? peak_of(table) : (double)NAN;
 }
 
-static st_status fill_column(loader *own, const st_plugin_argument *argument, double *column)
-{
-    st_nccl_model *model = own->model;
-    for (size_t i = 0; i < model->point_count; i++) {
-        const st_nccl_point *point = &model->points[i];
-        column[i] = strcmp(argument->name, "bandwidth") == 0
-                        ? bandwidth_of(own, point)
-                        : argument_of(own, argument->name, point);
-        if (isfinite(column[i]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
-            continue;
-        return st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
-                       "plugin '%s' needs '%s', which the table does not say" ST_HINT
-                       "give --cluster NAME or --set KEY=VALUE",
-                       st_plugin_descriptor(model->module)->id, argument->name);
-    }
-    return ST_OK;
-}
-
 static st_status fill_columns(loader *own)
 {
     st_nccl_model *model = own->model;
@@ -222,7 +200,21 @@ static st_status fill_columns(loader *own)
         double *column = st_arena_alloc(own->arena, model->point_count + 1, sizeof *column);
         if (column == NULL)
             return ST_ERR_MEMORY;
-        st_status status = fill_column(own, provider->arguments[i], column);
+        st_status status = ST_OK;
+        const st_plugin_argument *argument = provider->arguments[i];
+        for (size_t j = 0; j < model->point_count; j++) {
+            const st_nccl_point *point = &model->points[j];
+            column[j] = strcmp(argument->name, "bandwidth") == 0
+                            ? bandwidth_of(own, point)
+                            : argument_of(own, argument->name, point);
+            if (isfinite(column[j]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
+                continue;
+            status = st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
+                             "plugin '%s' needs '%s', which the table does not say" ST_HINT
+                             "give --cluster NAME or --set KEY=VALUE",
+                             st_plugin_descriptor(model->module)->id, argument->name);
+            break;
+        }
         if (status != ST_OK)
             return status;
         bool says = false; /* of some rows; those of which it says nothing are NaN */
@@ -230,24 +222,6 @@ static st_status fill_columns(loader *own)
             says = says || isfinite(column[k]);
         model->columns[i] = says ? column : NULL;
     }
-    return ST_OK;
-}
-
-static st_status list_points(loader *own)
-{
-    st_nccl_model *model = own->model;
-    size_t all = 0;
-    for (size_t i = 0; i < own->count; i++)
-        all += own->tables[i]->row_count;
-    model->points = st_arena_alloc(own->arena, all + 1, sizeof *model->points);
-    if (model->points == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->count; i++)
-        for (size_t k = 0; k < own->tables[i]->row_count; k++) {
-            const st_nccl_row *row = &own->tables[i]->rows[k];
-            model->points[model->point_count++] = (st_nccl_point){
-                .table = i, .row = row, .measured_s = st_nccl_time(own->tables[i], row)};
-        }
     return ST_OK;
 }
 
@@ -303,38 +277,6 @@ static void read_prior(const st_plugin_option *option, st_nccl_varied *varied)
             varied->is_factor ? deviation : st_unit_to_base(&varied->unit, deviation);
 }
 
-/*
- * "stands in for KEY" in the line of documentation: the option is a rate that counts where the job
- * has no KEY, or with "up to N GB/s" behind it, also where it has one as low as that and a group is
- * more than a pair. NULL: it stands in for none; `*needed`: some table needs it.
- */
-static const char *stands_in(const loader *own, const st_plugin_option *option, bool *needed)
-{
-    static const char mark[] = "stands in for ";
-    const char *found = option->doc != NULL ? strstr(option->doc, mark) : NULL;
-    char key[64];
-    *needed = false;
-    if (found == NULL)
-        return NULL;
-    found += sizeof mark - 1;
-    size_t length = strcspn(found, " ;,");
-    if (length >= sizeof key)
-        return NULL;
-    memcpy(key, found, length);
-    key[length] = '\0';
-    double limit =
-        strncmp(found + length, " up to ", 7) == 0 ? 1e9 * strtod(found + length + 7, NULL) : 0;
-    for (size_t i = 0; i < own->model->point_count; i++) {
-        const st_nccl_point *point = &own->model->points[i];
-        const st_nccl_table *table = own->tables[point->table];
-        bool far = strcmp(key, ST_KEY_CLUSTER_NIC_BANDWIDTH) == 0;
-        double known = argument_of(own, key, point);
-        bool low = known <= limit && table->ranks > 2;
-        *needed = *needed || (far == (table->nodes > 1) && (isnan(known) || low));
-    }
-    return found;
-}
-
 /* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
 static bool is_share(loader *own, const st_plugin_option *option)
 {
@@ -348,20 +290,6 @@ static bool is_share(loader *own, const st_plugin_option *option)
         return true;
     }
     return false;
-}
-
-static st_status begin_given(loader *own, const st_plugin *plugin)
-{
-    st_nccl_model *model = own->model;
-    model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
-    model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
-                                  sizeof *model->given);
-    if (model->varied == NULL || model->given == NULL)
-        return ST_ERR_MEMORY;
-    model->given_count = own->source->given_count;
-    if (model->given_count > 0)
-        memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
-    return ST_OK;
 }
 
 /* Adds an option that a fit may vary. */
@@ -380,7 +308,35 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
         return status;
     bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
     read_prior(option, &varied);
-    if (stands_in(own, option, &needed) != NULL) {
+    /* "stands in for KEY" in the line of documentation: the option is a rate that counts where
+     * the job has no KEY, or with "up to N GB/s" behind it, also where it has one as low as that
+     * and a group is more than a pair. */
+    const char *stands = NULL;
+    static const char mark[] = "stands in for ";
+    const char *found = option->doc != NULL ? strstr(option->doc, mark) : NULL;
+    char key[64];
+    needed = false;
+    if (found != NULL) {
+        found += sizeof mark - 1;
+        size_t length = strcspn(found, " ;,");
+        if (length < sizeof key) {
+            memcpy(key, found, length);
+            key[length] = '\0';
+            double limit = strncmp(found + length, " up to ", 7) == 0
+                               ? 1e9 * strtod(found + length + 7, NULL)
+                               : 0;
+            for (size_t i = 0; i < own->model->point_count; i++) {
+                const st_nccl_point *point = &own->model->points[i];
+                const st_nccl_table *table = own->tables[point->table];
+                bool far = strcmp(key, ST_KEY_CLUSTER_NIC_BANDWIDTH) == 0;
+                double known = argument_of(own, key, point);
+                bool low = known <= limit && table->ranks > 2;
+                needed = needed || (far == (table->nodes > 1) && (isnan(known) || low));
+            }
+            stands = found;
+        }
+    }
+    if (stands != NULL) {
         if (given || !needed || own->source->rate_from_peak)
             return ST_OK;
         /* A rate that nobody knows begins at what the rows reach. */
@@ -402,7 +358,18 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
 static st_status list_varied(loader *own)
 {
     const st_plugin *plugin = st_plugin_descriptor(own->model->module);
-    st_status status = begin_given(own, plugin);
+    st_status status = ST_OK;
+    st_nccl_model *model = own->model;
+    model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
+    model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
+                                  sizeof *model->given);
+    if (model->varied == NULL || model->given == NULL) {
+        status = ST_ERR_MEMORY;
+    } else {
+        model->given_count = own->source->given_count;
+        if (model->given_count > 0)
+            memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
+    }
     for (size_t i = 0; i < plugin->option_count && status == ST_OK; i++) {
         const st_plugin_option *option = plugin->options[i];
         if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
@@ -452,15 +419,6 @@ static st_status read_rates(const loader *own, size_t index)
     return set ? ST_OK : status;
 }
 
-/* Whether a key's rate is the heading's: nobody on the command line says another. */
-static bool is_of_heading(const loader *own, double rate, const char *key)
-{
-    bool heading = rate > 0 && own->source->cluster == NULL;
-    for (size_t i = 0; i < own->source->set_count; i++)
-        heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
-    return heading;
-}
-
 /* Whose option says a rate; NULL: nobody's. */
 static const char *option_of(const loader *own, const char *name)
 {
@@ -480,9 +438,10 @@ static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_r
     const st_nccl_rates *rates = &own->rates[index];
     told->rate = argument_of(own, key, &point);
     if (isfinite(told->rate)) {
-        told->from = is_of_heading(own, nics ? rates->nics : rates->links, key) ? "the heading"
-                     : nics                                                     ? "the cluster"
-                                                                                : "the GPU";
+        bool heading = (nics ? rates->nics : rates->links) > 0 && own->source->cluster == NULL;
+        for (size_t i = 0; i < own->source->set_count; i++)
+            heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
+        told->from = heading ? "the heading" : nics ? "the cluster" : "the GPU";
     } else if (own->source->rate_from_peak) {
         told->from = "the rows' own peak";
         told->rate = peak_of(own->tables[index]);
@@ -517,8 +476,23 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
         status = read_rates(&own, i);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = load_job(&own, i);
-    if (status == ST_OK)
-        status = list_points(&own);
+    if (status == ST_OK) {
+        st_nccl_model *point_model = own.model;
+        size_t all = 0;
+        for (size_t i = 0; i < own.count; i++)
+            all += own.tables[i]->row_count;
+        point_model->points = st_arena_alloc(own.arena, all + 1, sizeof *point_model->points);
+        if (point_model->points == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            for (size_t i = 0; i < own.count; i++)
+                for (size_t k = 0; k < own.tables[i]->row_count; k++) {
+                    const st_nccl_row *row = &own.tables[i]->rows[k];
+                    point_model->points[point_model->point_count++] = (st_nccl_point){
+                        .table = i, .row = row, .measured_s = st_nccl_time(own.tables[i], row)};
+                }
+        }
+    }
     if (status == ST_OK)
         status = fill_columns(&own);
     if (status == ST_OK)

@@ -523,21 +523,6 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
-/* The last one, behind those that run code of the plugin. */
-static st_status check_manifest(const st_paths *paths, const char *name, st_arena *arena,
-                                st_findings *findings, st_errors *errors)
-{
-    st_manifest_match match = ST_MANIFEST_ABSENT;
-    st_status status = st_plugin_match_manifest(paths, name, arena, &match, errors);
-    findings->items[findings->count++] = (st_finding){
-        .check = "its manifest matches this build",
-        .kind = match == ST_MANIFEST_SAME    ? ST_FINDING_PASS
-                : match == ST_MANIFEST_OTHER ? ST_FINDING_FAIL
-                                             : ST_FINDING_SKIP,
-        .text = match == ST_MANIFEST_OTHER ? "update it with 'plugin info --manifest'" : ""};
-    return status;
-}
-
 st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
                           st_arena *arena, st_findings *findings, st_errors *errors)
 {
@@ -566,5 +551,16 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
                          .text = text};
         status = text != NULL ? ST_OK : ST_ERR_MEMORY;
     }
-    return status == ST_OK ? check_manifest(paths, name, arena, findings, errors) : status;
+    if (status != ST_OK)
+        return status;
+    /* The last one, behind those that run code of the plugin. */
+    st_manifest_match match = ST_MANIFEST_ABSENT;
+    st_status manifest_status = st_plugin_match_manifest(paths, name, arena, &match, errors);
+    findings->items[findings->count++] = (st_finding){
+        .check = "its manifest matches this build",
+        .kind = match == ST_MANIFEST_SAME    ? ST_FINDING_PASS
+                : match == ST_MANIFEST_OTHER ? ST_FINDING_FAIL
+                                             : ST_FINDING_SKIP,
+        .text = match == ST_MANIFEST_OTHER ? "update it with 'plugin info --manifest'" : ""};
+    return manifest_status;
 }

@@ -42,35 +42,6 @@ static const char *first_error(const st_errors *errors)
     return "no memory";
 }
 
-/* One shape; `known` counts those that the schedule does not refuse. */
-static st_finding_kind try_shape(const st_plugin_instance *instance, size_t schedule,
-                                 const st_schedule_shape *shape, size_t *known, st_errors *errors,
-                                 st_buffer *text)
-{
-    const st_plugin_order_request request = {
-        .instance = instance, .schedule = schedule, .shape = shape, .ticks_per_s = 1e9};
-    st_schedule_order orders[2];
-    st_finding_kind kind = ST_FINDING_PASS;
-    st_arena *arena = st_arena_create();
-    st_status status = arena == NULL ? ST_ERR_MEMORY : ST_OK;
-    st_errors_clear(errors);
-    for (int turn = 0; turn < 2 && status == ST_OK; turn++)
-        status = st_plugin_order_make(&request, arena, &orders[turn], errors);
-    const char *error = status == ST_OK ? "" : first_error(errors);
-    bool refused = status == ST_ERR_PROVIDER && strstr(error, "' refuses ") != NULL;
-    *known += status == ST_OK ? 1 : 0;
-    if (status != ST_OK && (!refused || strstr(error, "no reason given") != NULL)) {
-        st_buffer_text(text, error);
-        kind = ST_FINDING_FAIL;
-    } else if (status == ST_OK && !same_order(&orders[0], &orders[1])) {
-        st_buffer_printf(text, "%s: returns two orders for the same pipeline",
-                         instance->module->shown.schedules[schedule]->name);
-        kind = ST_FINDING_FAIL;
-    }
-    st_arena_destroy(arena);
-    return kind;
-}
-
 static st_finding_kind try_schedule(const st_plugin_instance *instance, size_t schedule,
                                     st_errors *errors, st_buffer *text)
 {
@@ -99,7 +70,28 @@ static st_finding_kind try_schedule(const st_plugin_instance *instance, size_t s
             times[j].part[ST_PASS_WEIGHTS][ST_PART_WORK] = 1234;
             times[j].part[ST_PASS_BACKWARD][ST_PART_TP] = 71;
         }
-        kind = try_shape(instance, schedule, &shape, &known, errors, text);
+        /* One shape; `known` counts those that the schedule does not refuse. */
+        const st_plugin_order_request request = {
+            .instance = instance, .schedule = schedule, .shape = &shape, .ticks_per_s = 1e9};
+        st_schedule_order orders[2];
+        kind = ST_FINDING_PASS;
+        st_arena *arena = st_arena_create();
+        st_status status = arena == NULL ? ST_ERR_MEMORY : ST_OK;
+        st_errors_clear(errors);
+        for (int turn = 0; turn < 2 && status == ST_OK; turn++)
+            status = st_plugin_order_make(&request, arena, &orders[turn], errors);
+        const char *error = status == ST_OK ? "" : first_error(errors);
+        bool refused = status == ST_ERR_PROVIDER && strstr(error, "' refuses ") != NULL;
+        known += status == ST_OK ? 1 : 0;
+        if (status != ST_OK && (!refused || strstr(error, "no reason given") != NULL)) {
+            st_buffer_text(text, error);
+            kind = ST_FINDING_FAIL;
+        } else if (status == ST_OK && !same_order(&orders[0], &orders[1])) {
+            st_buffer_printf(text, "%s: returns two orders for the same pipeline",
+                             instance->module->shown.schedules[schedule]->name);
+            kind = ST_FINDING_FAIL;
+        }
+        st_arena_destroy(arena);
     }
     if (kind == ST_FINDING_PASS && known == 0) {
         st_buffer_printf(text, "%s: refuses every pipeline", shown->name);

@@ -63,38 +63,6 @@ bool st_pairs_known(const st_measured *measured)
     return good;
 }
 
-static st_status find_inputs(pairing *own)
-{
-    st_measured *measured = own->measured;
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
-    const char **cells = st_arena_alloc(own->arena, CELLS, sizeof *cells);
-    for (size_t i = 0; i < KEYS; i++)
-        own->where[i] = st_sheet_reading_index(measured->sheet, keys[i]);
-    if (!st_pairs_known(measured)) {
-        (void)st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                      "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
-                      "the step time of a sheet that fills site_factor and of step_terms steady "
-                      "and bubble, as megatron",
-                      measured->cell, st_sheet_name(measured->sheet));
-        return ST_ERR_NAME;
-    }
-    own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
-    if (own->free_input == NULL || cells == NULL)
-        return ST_ERR_MEMORY;
-    measured->more = cells;
-    measured->more_count = CELLS;
-    for (size_t i = 0; i < measured->input_count; i++) {
-        /* What follows from the sizes that an edit changes is no difference of its own. */
-        const char *key = inputs[i].from;
-        static const char *const others[] = {ST_KEY_CLUSTER_NODES,
-                                             ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
-                                             ST_KEY_PARALLEL_LAST_STAGE_LAYERS};
-        own->free_input[i] =
-            st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
-    }
-    return st_sheet_need_roles(measured->sheet, &wanted, cells, own->errors);
-}
-
 static double value_of(const pairing *own, size_t input, size_t row)
 {
     return own->measured->inputs[input * own->measured->row_count + row];
@@ -242,7 +210,38 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
 {
     pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
     *pairs = (st_pairs){.measured = measured};
-    st_status status = find_inputs(&own);
+    st_status status = ST_ERR_NAME;
+    st_measured *input_measured = own.measured;
+    const st_sheet_input *inputs = st_sheet_inputs(input_measured->sheet, &(size_t){0});
+    const char **cells = st_arena_alloc(own.arena, CELLS, sizeof *cells);
+    for (size_t i = 0; i < KEYS; i++)
+        own.where[i] = st_sheet_reading_index(input_measured->sheet, keys[i]);
+    if (!st_pairs_known(input_measured)) {
+        (void)st_fail(own.errors, ST_ERR_NAME, (st_place){.file = input_measured->file},
+                      "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                      "the step time of a sheet that fills site_factor and of step_terms steady "
+                      "and bubble, as megatron",
+                      input_measured->cell, st_sheet_name(input_measured->sheet));
+    } else {
+        own.free_input =
+            st_arena_alloc(own.arena, input_measured->input_count, sizeof *own.free_input);
+        if (own.free_input == NULL || cells == NULL) {
+            status = ST_ERR_MEMORY;
+        } else {
+            input_measured->more = cells;
+            input_measured->more_count = CELLS;
+            for (size_t i = 0; i < input_measured->input_count; i++) {
+                /* What follows from the sizes that an edit changes is no difference of its own. */
+                const char *key = inputs[i].from;
+                static const char *const others[] = {ST_KEY_CLUSTER_NODES,
+                                                     ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
+                                                     ST_KEY_PARALLEL_LAST_STAGE_LAYERS};
+                own.free_input[i] =
+                    st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
+            }
+            status = st_sheet_need_roles(input_measured->sheet, &wanted, cells, own.errors);
+        }
+    }
     if (status == ST_OK)
         status = st_measured_run(measured, arena, errors);
     if (status == ST_OK)

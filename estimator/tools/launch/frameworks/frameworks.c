@@ -48,36 +48,6 @@ static void put_keys(st_framework framework, megatron_run *settings)
     megatron_put_all(&arguments);
 }
 
-static void list_unknown(megatron_run *settings)
-{
-    st_buffer names = {0};
-    for (size_t i = 0; i < settings->count; i++)
-        if (!settings->arguments[i].used)
-            st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "",
-                             settings->arguments[i].name);
-    const char *list = st_draft_keep(settings->draft, &names);
-    if (list[0] != '\0')
-        st_draft_note(settings->draft, "No part in an estimate, or unknown, left out: %.2000s.",
-                      list);
-}
-
-/*
- * The stack that a framework's own file implies, where the search path has it. An exported file
- * carries the one of its job.
- */
-static void imply_stack(st_framework framework, st_import_request *with, st_arena *arena)
-{
-    static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
-                                         ST_KEY_STACK "=megatron-bridge",
-                                         ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
-    const st_job *job = NULL;
-    if (with->carried_count == 0 && framework != ST_MEGATRON &&
-        st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, NULL) == ST_OK) {
-        with->carried = &stacks[framework];
-        with->carried_count = 1;
-    }
-}
-
 static st_status import_file(st_framework framework, const st_import_request *request,
                              st_arena *arena, st_buffer *job, st_errors *errors)
 {
@@ -87,7 +57,17 @@ static st_status import_file(st_framework framework, const st_import_request *re
     with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
     if (with.carried == NULL)
         return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
-    imply_stack(framework, &with, arena);
+    /* The stack that a framework's own file implies, where the search path has it. An exported
+     * file carries the one of its job. */
+    static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
+                                         ST_KEY_STACK "=megatron-bridge",
+                                         ST_KEY_STACK "=torchtitan", ST_KEY_STACK "=deepspeed"};
+    const st_job *stack_job = NULL;
+    if (with.carried_count == 0 && framework != ST_MEGATRON &&
+        st_job_load(with.paths, NULL, &stacks[framework], 1, arena, &stack_job, NULL) == ST_OK) {
+        with.carried = &stacks[framework];
+        with.carried_count = 1;
+    }
     if (framework == ST_MEGATRON)
         return st_import_megatron(&with, job, errors);
     st_status status = st_draft_start(&draft, &with, arena, errors);
@@ -99,8 +79,17 @@ static st_status import_file(st_framework framework, const st_import_request *re
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = request->file},
                        "no options of %s found", fw_title(framework));
     put_keys(framework, &settings);
-    if (framework == ST_TORCHTITAN)
-        list_unknown(&settings);
+    if (framework == ST_TORCHTITAN) {
+        st_buffer names = {0};
+        for (size_t i = 0; i < settings.count; i++)
+            if (!settings.arguments[i].used)
+                st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "",
+                                 settings.arguments[i].name);
+        const char *list = st_draft_keep(settings.draft, &names);
+        if (list[0] != '\0')
+            st_draft_note(settings.draft, "No part in an estimate, or unknown, left out: %.2000s.",
+                          list);
+    }
     return st_draft_write(&draft,
                           st_draft_text(&draft,
                                         "From %.200s, a file of %s, by steptime import %s. Behind "
@@ -181,15 +170,6 @@ static double meaning(const st_job *job, const char *key, double number)
     return number;
 }
 
-/* Interleaving is said by the number of chunks; one stage has no schedule. */
-static bool is_same_schedule(const st_job *job)
-{
-    const bool chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1;
-    return st_job_number(job, ST_KEY_PARALLEL_PP) == 1 ||
-           (chunks && (fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "1f1b") ||
-                       fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "interleaved")));
-}
-
 /* The key makes no difference where another one has this value. */
 static bool is_without_effect(const st_job *job, const char *key)
 {
@@ -216,12 +196,6 @@ static bool is_without_effect(const st_job *job, const char *key)
     if (strcmp(key, ST_KEY_PARALLEL_DP) == 0) /* no cluster, so no number of ranks */
         return fw_ranks_of(job).per_node == 0;
     return false;
-}
-
-static bool is_layer_key(const char *key)
-{
-    return strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
-           strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0;
 }
 
 /* Delayed scaling has two names, and the type of the weights is no recipe. */
@@ -255,13 +229,20 @@ static bool runs_the_same(const exporter *own, const key_values *values)
     if (values->has_back && values->key->kind != ST_KEY_TEXT &&
         meaning(own->job, key, values->back) == meaning(own->job, key, values->wanted->number))
         return true;
-    if (is_layer_key(key))
+    if (strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
+        strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0)
         return fw_same_layers(own->job, &own->draft);
     if (is_overruled(own->job, key) ||
         (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(own)))
         return true;
-    if (strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0)
-        return is_same_schedule(own->job);
+    if (strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0) {
+        /* Interleaving is said by the number of chunks; one stage has no schedule. */
+        const st_job *job = own->job;
+        const bool chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1;
+        return st_job_number(job, ST_KEY_PARALLEL_PP) == 1 ||
+               (chunks && (fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "1f1b") ||
+                           fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "interleaved")));
+    }
     if (strcmp(key, ST_KEY_PARALLEL_ORDER) == 0)
         return fw_is(own->job, key, "tp-cp-ep-dp-pp");
     return is_without_effect(own->job, key);
@@ -326,69 +307,32 @@ static void carry_files(exporter *own)
     }
 }
 
-static void compare_cluster_key(exporter *own, const st_key *key)
-{
-    const st_job_value *wanted = st_job_value_of(own->job, key->path);
-    if (wanted->origin != ST_ORIGIN_NONE && wanted->origin != ST_ORIGIN_DEFAULT &&
-        !comes_from_file(own, key, wanted))
-        carry(own, key->path, wanted->text);
-}
-
-static void carry_constants(exporter *own)
-{
-    size_t count = 0;
-    size_t constant_count = 0;
-    const st_job_value *constants = st_job_constants(own->job, &constant_count);
-    (void)st_job_refinements(own->job, &count);
-    for (size_t i = 0; i < constant_count; i++)
-        carry(own, constants[i].path, constants[i].text);
-    if (count > 0 && own->note_count < MAX_NOTES)
-        own->notes[own->note_count++] = "Left out: the plugins under refine.";
-}
-
 static void compare_all(exporter *own)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     carry_files(own);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(keys[i].path, ST_KEY_CLUSTER ".", 8) == 0)
-            compare_cluster_key(own, &keys[i]);
-        else
+        if (strncmp(keys[i].path, ST_KEY_CLUSTER ".", 8) == 0) {
+            const st_key *key = &keys[i];
+            const st_job_value *wanted = st_job_value_of(own->job, key->path);
+            if (wanted->origin != ST_ORIGIN_NONE && wanted->origin != ST_ORIGIN_DEFAULT &&
+                !comes_from_file(own, key, wanted))
+                carry(own, key->path, wanted->text);
+        } else {
             compare_key(own, &keys[i]);
-    carry_constants(own);
+        }
+    size_t carry_count = 0;
+    size_t constant_count = 0;
+    const st_job_value *constants = st_job_constants(own->job, &constant_count);
+    (void)st_job_refinements(own->job, &carry_count);
+    for (size_t i = 0; i < constant_count; i++)
+        carry(own, constants[i].path, constants[i].text);
+    if (carry_count > 0 && own->note_count < MAX_NOTES)
+        own->notes[own->note_count++] = "Left out: the plugins under refine.";
 }
 
 /* ---- exporting ---- */
-
-static void write_settings(exporter *own)
-{
-    megatron_run arguments = {.draft = &own->draft};
-    if (own->framework == ST_TORCHTITAN) {
-        fw_torchtitan_options(own->job, &own->settings);
-        return;
-    }
-    if (own->framework == ST_MEGATRON) {
-        fw_megatron_arguments(own->framework, own->job, &own->settings);
-        return;
-    }
-    fw_megatron_arguments(own->framework, own->job, &arguments);
-    fw_rename_arguments(own->framework, &arguments, &own->settings);
-}
-
-/* The shape of the model comes back from the comments, where the file has no place for it. */
-static const char *const *shape_of(exporter *own, size_t *count)
-{
-    size_t keys_count = 0;
-    const st_key *keys = st_keys(&keys_count);
-    const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);
-    *count = 0;
-    for (size_t i = 0; sets != NULL && own->framework == ST_TORCHTITAN && i < keys_count; i++)
-        if (strncmp(keys[i].path, ST_KEY_MODEL ".", 6) == 0 && fw_has(own->job, keys[i].path))
-            sets[(*count)++] = st_arena_printf(own->arena, "%s=%s", keys[i].path,
-                                               st_job_value_of(own->job, keys[i].path)->text);
-    return sets;
-}
 
 static void add_notes(exporter *own)
 {
@@ -452,12 +396,29 @@ static void warn(exporter *own)
 static st_status export_job(exporter *own, st_buffer *file)
 {
     st_import_request request = {.paths = own->paths, .file = "export", .text = "", .length = 0};
-    request.carried = shape_of(own, &request.carried_count);
+    /* The shape of the model comes back from the comments, where the file has no place for it. */
+    size_t keys_count = 0;
+    const st_key *keys = st_keys(&keys_count);
+    const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);
+    request.carried_count = 0;
+    for (size_t i = 0; sets != NULL && own->framework == ST_TORCHTITAN && i < keys_count; i++)
+        if (strncmp(keys[i].path, ST_KEY_MODEL ".", 6) == 0 && fw_has(own->job, keys[i].path))
+            sets[(request.carried_count)++] = st_arena_printf(
+                own->arena, "%s=%s", keys[i].path, st_job_value_of(own->job, keys[i].path)->text);
+    request.carried = sets;
     st_status status = st_draft_start(&own->draft, &request, own->arena, own->errors);
     if (status != ST_OK)
         return status;
     own->settings.draft = &own->draft;
-    write_settings(own);
+    megatron_run arguments = {.draft = &own->draft};
+    if (own->framework == ST_TORCHTITAN) {
+        fw_torchtitan_options(own->job, &own->settings);
+    } else if (own->framework == ST_MEGATRON) {
+        fw_megatron_arguments(own->framework, own->job, &own->settings);
+    } else {
+        fw_megatron_arguments(own->framework, own->job, &arguments);
+        fw_rename_arguments(own->framework, &arguments, &own->settings);
+    }
     put_keys(own->framework, &own->settings);
     if (own->draft.status != ST_OK)
         return own->draft.status;

@@ -102,33 +102,6 @@ static const char *flag_list(st_framework framework, const char *letters, const 
     return st_draft_keep(draft, &list);
 }
 
-static void put_kinds(st_framework framework, const st_job *job, const char *letters,
-                      megatron_run *arguments)
-{
-    static const fw_row rows[] = {
-        {ST_KEY_MODEL_DELTA_K_HEADS, "*", "linear_num_key_heads", NULL},
-        {ST_KEY_MODEL_DELTA_V_HEADS, "*", "linear_num_value_heads", NULL},
-        {ST_KEY_MODEL_DELTA_K_DIM, "*", "linear_key_head_dim", NULL},
-        {ST_KEY_MODEL_DELTA_V_DIM, "*", "linear_value_head_dim", NULL},
-    };
-    st_draft *draft = arguments->draft;
-    if (strpbrk(letters, "xy") != NULL) {
-        megatron_set(arguments, "window_size",
-                     st_draft_text(draft, "%s,0", fw_text(draft, job, ST_KEY_MODEL_WINDOW)), 0);
-        if (strspn(letters, "xy") < strlen(letters))
-            megatron_set(arguments, "window_attn_skip_freq",
-                         flag_list(framework, letters, "xy", draft), 0);
-    }
-    if (strpbrk(letters, "gh") != NULL) {
-        megatron_set(arguments, "experimental_attention_variant", "gated_delta_net", 0);
-        megatron_set(arguments, "linear_attention_freq", flag_list(framework, letters, "gh", draft),
-                     0);
-        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
-    }
-    if (strpbrk(letters, "eyh") != NULL && strspn(letters, "eyh") < strlen(letters))
-        megatron_set(arguments, "moe_layer_freq", flag_list(framework, letters, "eyh", draft), 0);
-}
-
 void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     static const fw_row sparse[] = {
@@ -156,11 +129,34 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
         if (st_job_number(job, ST_KEY_MODEL_MAMBA_HEADS) > 0)
             fw_write_rows(arguments, job, rows, ST_COUNT(rows));
     } else if (pattern_of(job) == NULL && st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0 &&
-               st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS) == 0 && every > 1)
+               st_job_number(job, ST_KEY_MODEL_DENSE_LAYERS) == 0 && every > 1) {
         megatron_set(arguments, "moe_layer_freq",
                      st_draft_text(arguments->draft, "%" PRIu64, every), 0);
-    else
-        put_kinds(framework, job, letters, arguments);
+    } else {
+        static const fw_row rows[] = {
+            {ST_KEY_MODEL_DELTA_K_HEADS, "*", "linear_num_key_heads", NULL},
+            {ST_KEY_MODEL_DELTA_V_HEADS, "*", "linear_num_value_heads", NULL},
+            {ST_KEY_MODEL_DELTA_K_DIM, "*", "linear_key_head_dim", NULL},
+            {ST_KEY_MODEL_DELTA_V_DIM, "*", "linear_value_head_dim", NULL},
+        };
+        st_draft *draft = arguments->draft;
+        if (strpbrk(letters, "xy") != NULL) {
+            megatron_set(arguments, "window_size",
+                         st_draft_text(draft, "%s,0", fw_text(draft, job, ST_KEY_MODEL_WINDOW)), 0);
+            if (strspn(letters, "xy") < strlen(letters))
+                megatron_set(arguments, "window_attn_skip_freq",
+                             flag_list(framework, letters, "xy", draft), 0);
+        }
+        if (strpbrk(letters, "gh") != NULL) {
+            megatron_set(arguments, "experimental_attention_variant", "gated_delta_net", 0);
+            megatron_set(arguments, "linear_attention_freq",
+                         flag_list(framework, letters, "gh", draft), 0);
+            fw_write_rows(arguments, job, rows, ST_COUNT(rows));
+        }
+        if (strpbrk(letters, "eyh") != NULL && strspn(letters, "eyh") < strlen(letters))
+            megatron_set(arguments, "moe_layer_freq", flag_list(framework, letters, "eyh", draft),
+                         0);
+    }
     if (st_job_number(job, ST_KEY_MODEL_O_LORA) == 0)
         fw_write_rows(arguments, job, sparse, ST_COUNT(sparse));
 }

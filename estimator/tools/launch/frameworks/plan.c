@@ -97,31 +97,20 @@ fw_ranks fw_ranks_of(const st_job *job)
     return ranks;
 }
 
-static void put_latent_attention(const st_job *job, megatron_run *arguments)
+static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
 {
-    static const fw_row rows[] = {
-        {ST_KEY_MODEL_KV_LORA, "*", "multi_latent_attention", "True"},
-        {ST_KEY_MODEL_Q_LORA, "*", "q_lora_rank", NULL},
-        {ST_KEY_MODEL_KV_LORA, "*", "kv_lora_rank", NULL},
-        {ST_KEY_MODEL_ROPE_DIM, "*", "qk_pos_emb_head_dim", NULL},
-    };
-    const uint64_t width = count_of(job, ST_KEY_MODEL_HEAD_DIM);
-    const uint64_t value = count_of(job, ST_KEY_MODEL_V_DIM);
-    if (count_of(job, ST_KEY_MODEL_KV_LORA) == 0) {
-        if (width > 0)
-            fw_set_count(arguments, "kv_channels", width);
-        return;
+    const uint64_t zero = count_of(job, ST_KEY_PARALLEL_ZERO);
+    const fw_ranks ranks = fw_ranks_of(job);
+    if (count_of(job, ST_KEY_PARALLEL_TP) > 1 &&
+        fw_is(job, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "true"))
+        megatron_set(arguments, "sequence_parallel", "True", 0);
+    if (count_of(job, ST_KEY_MODEL_EXPERTS) > 0) {
+        fw_set_count(arguments, "expert_model_parallel_size", count_of(job, ST_KEY_PARALLEL_EP));
+        if (count_of(job, ST_KEY_PARALLEL_EXPERT_TP) > 0)
+            fw_set_count(arguments, "expert_tensor_parallel_size",
+                         count_of(job, ST_KEY_PARALLEL_EXPERT_TP));
     }
-    fw_write_rows(arguments, job, rows, COUNT_OF(rows));
-    if (width > 0)
-        fw_set_count(arguments, "qk_head_dim", width);
-    if (value > 0 || width > 0)
-        fw_set_count(arguments, "v_head_dim", value > 0 ? value : width);
-}
-
-/* A layout says itself how many chunks a rank has, and what lies on the ends. */
-static void put_chunks(const st_job *job, megatron_run *arguments)
-{
+    /* A layout says itself how many chunks a rank has, and what lies on the ends. */
     static const fw_row ends[] = {
         {ST_KEY_PARALLEL_FIRST_STAGE_LAYERS, "*", "decoder_first_pipeline_num_layers", NULL},
         {ST_KEY_PARALLEL_LAST_STAGE_LAYERS, "*", "decoder_last_pipeline_num_layers", NULL},
@@ -136,27 +125,11 @@ static void put_chunks(const st_job *job, megatron_run *arguments)
     const char *layout = st_ends_layout(&given, arguments->draft->arena);
     if (layout != NULL && !fw_has(job, ST_KEY_PARALLEL_LAYOUT)) {
         megatron_set(arguments, "pipeline_model_parallel_layout", layout, 0);
-        return;
+    } else {
+        fw_write_rows(arguments, job, ends, COUNT_OF(ends));
+        if (chunks > 1 && !fw_has(job, ST_KEY_PARALLEL_LAYOUT))
+            fw_set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
     }
-    fw_write_rows(arguments, job, ends, COUNT_OF(ends));
-    if (chunks > 1 && !fw_has(job, ST_KEY_PARALLEL_LAYOUT))
-        fw_set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
-}
-
-static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
-{
-    const uint64_t zero = count_of(job, ST_KEY_PARALLEL_ZERO);
-    const fw_ranks ranks = fw_ranks_of(job);
-    if (count_of(job, ST_KEY_PARALLEL_TP) > 1 &&
-        fw_is(job, ST_KEY_PARALLEL_SEQUENCE_PARALLEL, "true"))
-        megatron_set(arguments, "sequence_parallel", "True", 0);
-    if (count_of(job, ST_KEY_MODEL_EXPERTS) > 0) {
-        fw_set_count(arguments, "expert_model_parallel_size", count_of(job, ST_KEY_PARALLEL_EP));
-        if (count_of(job, ST_KEY_PARALLEL_EXPERT_TP) > 0)
-            fw_set_count(arguments, "expert_tensor_parallel_size",
-                         count_of(job, ST_KEY_PARALLEL_EXPERT_TP));
-    }
-    put_chunks(job, arguments);
     if (framework == ST_DEEPSPEED)
         fw_set_count(arguments, "zero_stage", zero);
     else if (zero > 0)
@@ -175,29 +148,29 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
     }
 }
 
-static void put_precision(const st_job *job, megatron_run *arguments)
-{
-    static const char *const types[] = {"fp32", "bf16", "fp16", "fp8"};
-    const bool bf16 = fw_is(job, ST_KEY_PRECISION_WEIGHTS, "bf16");
-    const bool fp32 = fw_is(job, ST_KEY_PRECISION_GRADIENTS, "fp32");
-    const char *moments = types[(size_t)st_job_number(job, ST_KEY_PRECISION_OPTIMIZER) % 4];
-    if (bf16 && !fp32)
-        megatron_set(arguments, "grad_reduce_in_bf16", "True", 0);
-    if (!bf16 && fp32)
-        megatron_set(arguments, "accumulate_allreduce_grads_in_fp32", "True", 0);
-    if (strcmp(moments, "fp32") == 0)
-        return;
-    megatron_set(arguments, "use_precision_aware_optimizer", "True", 0);
-    megatron_set(arguments, "exp_avg_dtype", moments, 0);
-    megatron_set(arguments, "exp_avg_sq_dtype", moments, 0);
-}
-
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     const double tokens = st_job_number(job, ST_KEY_TRAIN_TOKENS);
     const double sequence = st_job_number(job, ST_KEY_BATCH_SEQUENCE);
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
-    put_latent_attention(job, arguments);
+    static const fw_row rows[] = {
+        {ST_KEY_MODEL_KV_LORA, "*", "multi_latent_attention", "True"},
+        {ST_KEY_MODEL_Q_LORA, "*", "q_lora_rank", NULL},
+        {ST_KEY_MODEL_KV_LORA, "*", "kv_lora_rank", NULL},
+        {ST_KEY_MODEL_ROPE_DIM, "*", "qk_pos_emb_head_dim", NULL},
+    };
+    const uint64_t width = count_of(job, ST_KEY_MODEL_HEAD_DIM);
+    const uint64_t value = count_of(job, ST_KEY_MODEL_V_DIM);
+    if (count_of(job, ST_KEY_MODEL_KV_LORA) == 0) {
+        if (width > 0)
+            fw_set_count(arguments, "kv_channels", width);
+    } else {
+        fw_write_rows(arguments, job, rows, COUNT_OF(rows));
+        if (width > 0)
+            fw_set_count(arguments, "qk_head_dim", width);
+        if (value > 0 || width > 0)
+            fw_set_count(arguments, "v_head_dim", value > 0 ? value : width);
+    }
     /* Megatron takes 8/3 of the hidden size for a gated MLP without a width. */
     const uint64_t positions = count_of(job, ST_KEY_MODEL_POSITIONS);
     if (count_of(job, ST_KEY_MODEL_FFN) == 0 && fw_is(job, ST_KEY_MODEL_GATED, "true"))
@@ -209,7 +182,19 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     put_splits(framework, job, arguments);
-    put_precision(job, arguments);
+    static const char *const types[] = {"fp32", "bf16", "fp16", "fp8"};
+    const bool bf16 = fw_is(job, ST_KEY_PRECISION_WEIGHTS, "bf16");
+    const bool fp32 = fw_is(job, ST_KEY_PRECISION_GRADIENTS, "fp32");
+    const char *moments = types[(size_t)st_job_number(job, ST_KEY_PRECISION_OPTIMIZER) % 4];
+    if (bf16 && !fp32)
+        megatron_set(arguments, "grad_reduce_in_bf16", "True", 0);
+    if (!bf16 && fp32)
+        megatron_set(arguments, "accumulate_allreduce_grads_in_fp32", "True", 0);
+    if (strcmp(moments, "fp32") != 0) {
+        megatron_set(arguments, "use_precision_aware_optimizer", "True", 0);
+        megatron_set(arguments, "exp_avg_dtype", moments, 0);
+        megatron_set(arguments, "exp_avg_sq_dtype", moments, 0);
+    }
     fw_put_modern(job, arguments);
     if (tokens >= sequence && sequence > 0)
         fw_set_count(arguments, "train_samples", (uint64_t)(tokens / sequence));

@@ -174,20 +174,6 @@ static bool check_megatron(st_framework framework, const st_job *job, plan_numbe
     return check_interleaving(framework, job, plan, errors) && fine;
 }
 
-static bool check_deepspeed(plan_numbers plan, st_errors *errors)
-{
-    bool fine = true;
-    if (plan.zero > 1 && plan.pp > 1)
-        fine =
-            fw_refuse(errors, ST_DEEPSPEED, "parallel.zero above 1 with pipeline stages",
-                      "its pipeline engine accumulates whole gradients", ST_KEY_PARALLEL_ZERO "=1");
-    if (plan.experts > 0 && plan.pp > 1)
-        fine = fw_refuse(errors, ST_DEEPSPEED, "experts with pipeline stages",
-                         "Megatron-DeepSpeed trains them without its pipeline engine",
-                         ST_KEY_PARALLEL_PP "=1");
-    return fine;
-}
-
 static bool has_values(st_framework framework, const st_job *job, st_errors *errors)
 {
     static const char *const needed[] = {
@@ -222,16 +208,6 @@ static bool check_schedule(st_framework framework, const st_job *job, st_errors 
         fw_reason(framework, ST_KEY_PARALLEL_SCHEDULE), ST_KEY_PARALLEL_SCHEDULE "=1f1b");
 }
 
-/* A mean over tokens is what a gate makes of an option, and no option. */
-static bool check_experts(st_framework framework, const st_job *job, st_errors *errors)
-{
-    double visited = st_job_number(job, ST_KEY_MODEL_TOP_K);
-    return visited == floor(visited) ||
-           fw_refuse(errors, framework, st_errors_text(errors, ST_KEY_MODEL_TOP_K "=%g", visited),
-                     "a token visits a whole number of experts",
-                     st_errors_text(errors, ST_KEY_MODEL_TOP_K "=%.0f", ceil(visited)));
-}
-
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
 {
     const plan_numbers plan = {.pp = st_job_number(job, ST_KEY_PARALLEL_PP),
@@ -242,11 +218,27 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                                .micro_batches = st_job_number(job, ST_KEY_BATCH_GLOBAL) /
                                                 st_job_number(job, ST_KEY_PARALLEL_DP) /
                                                 st_job_number(job, ST_KEY_BATCH_MICRO)};
-    if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors) ||
-        !check_experts(framework, job, errors))
+    if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors))
+        return false;
+    /* A mean over tokens is what a gate makes of an option, and no option. */
+    double visited = st_job_number(job, ST_KEY_MODEL_TOP_K);
+    if (visited != floor(visited) &&
+        !fw_refuse(errors, framework, st_errors_text(errors, ST_KEY_MODEL_TOP_K "=%g", visited),
+                   "a token visits a whole number of experts",
+                   st_errors_text(errors, ST_KEY_MODEL_TOP_K "=%.0f", ceil(visited))))
         return false;
     if (framework == ST_TORCHTITAN)
         return true; /* torchtitan.c has its rules */
-    return framework == ST_DEEPSPEED ? check_deepspeed(plan, errors)
-                                     : check_megatron(framework, job, plan, errors);
+    if (framework != ST_DEEPSPEED)
+        return check_megatron(framework, job, plan, errors);
+    bool fine = true;
+    if (plan.zero > 1 && plan.pp > 1)
+        fine =
+            fw_refuse(errors, ST_DEEPSPEED, "parallel.zero above 1 with pipeline stages",
+                      "its pipeline engine accumulates whole gradients", ST_KEY_PARALLEL_ZERO "=1");
+    if (plan.experts > 0 && plan.pp > 1)
+        fine = fw_refuse(errors, ST_DEEPSPEED, "experts with pipeline stages",
+                         "Megatron-DeepSpeed trains them without its pipeline engine",
+                         ST_KEY_PARALLEL_PP "=1");
+    return fine;
 }

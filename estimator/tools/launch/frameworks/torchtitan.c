@@ -207,20 +207,6 @@ static void set_count(megatron_run *options, const char *name, uint64_t count)
     megatron_set(options, name, st_draft_text(options->draft, "%" PRIu64, count), 0);
 }
 
-static void put_stages(const st_job *job, megatron_run *options)
-{
-    const chunking chunks = chunks_of(job);
-    if (st_job_number(job, ST_KEY_PARALLEL_PP) <= 1) {
-        megatron_set(options, P "pipeline_parallel_schedule", "1F1B", 0);
-        return;
-    }
-    if (st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1)
-        megatron_set(options, P "pipeline_parallel_schedule", "Interleaved1F1B", 0);
-    set_count(options, P "pipeline_parallel_layers_per_stage", chunks.layers);
-    set_count(options, P "pipeline_parallel_first_stage_less_layers", chunks.first_less);
-    set_count(options, P "pipeline_parallel_last_stage_less_layers", chunks.last_less);
-}
-
 void fw_torchtitan_options(const st_job *job, megatron_run *options)
 {
     const char *flavor = flavor_of(job);
@@ -252,7 +238,16 @@ void fw_torchtitan_options(const st_job *job, megatron_run *options)
     set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
     if (zero > 0)
         megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
-    put_stages(job, options);
+    const chunking chunks = chunks_of(job);
+    if (st_job_number(job, ST_KEY_PARALLEL_PP) <= 1) {
+        megatron_set(options, P "pipeline_parallel_schedule", "1F1B", 0);
+    } else {
+        if (st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1)
+            megatron_set(options, P "pipeline_parallel_schedule", "Interleaved1F1B", 0);
+        set_count(options, P "pipeline_parallel_layers_per_stage", chunks.layers);
+        set_count(options, P "pipeline_parallel_first_stage_less_layers", chunks.first_less);
+        set_count(options, P "pipeline_parallel_last_stage_less_layers", chunks.last_less);
+    }
     if (fw_is(job, ST_KEY_RECOMPUTE, "selective"))
         megatron_set(options, "activation_checkpoint.selective_ac_option", "op", 0);
 }

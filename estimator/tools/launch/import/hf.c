@@ -104,23 +104,20 @@ static void put_ratio_ffn(hf_reader *reader)
                        st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
 }
 
-/* A single expert is an MLP, as files say of models that have none. */
-static bool has_no_experts(hf_reader *reader)
-{
-    const st_json *node = hf_find(reader, EXPERTS);
-    uint64_t experts = 0;
-    if (node == NULL || node->kind != ST_JSON_NUMBER || strlen(node->text) > 1 ||
-        (reader->family->traits & HF_MOE) != 0)
-        return false;
-    (void)hf_find(reader, TOP_K);
-    (void)hf_find(reader, SHARED);
-    return hf_number(reader, node, 0, &experts) && experts <= 1;
-}
-
 static void put_experts(hf_reader *reader)
 {
     unsigned traits = reader->family->traits;
-    if (has_no_experts(reader))
+    /* A single expert is an MLP, as files say of models that have none. */
+    bool has_no_experts = false;
+    const st_json *node = hf_find(reader, EXPERTS);
+    uint64_t no_experts = 0;
+    if (node != NULL && node->kind == ST_JSON_NUMBER && strlen(node->text) <= 1 &&
+        (reader->family->traits & HF_MOE) == 0) {
+        (void)hf_find(reader, TOP_K);
+        (void)hf_find(reader, SHARED);
+        has_no_experts = hf_number(reader, node, 0, &no_experts) && no_experts <= 1;
+    }
+    if (has_no_experts)
         return;
     uint64_t experts = hf_put_field(reader, ST_KEY_MODEL_EXPERTS, EXPERTS, (traits & HF_MOE) != 0);
     if (experts == 0)
@@ -149,28 +146,6 @@ static void put_experts(hf_reader *reader)
 
 /* ---- embeddings, norms, biases ---- */
 
-static void put_positions(hf_reader *reader)
-{
-    hf_positions kind = reader->family->positions;
-    bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
-    if (kind == HF_ROTARY || alibi) {
-        st_draft_put_count(reader->draft, ST_KEY_MODEL_POSITIONS, 0, 0,
-                           hf_of_class(reader, "no learned positions"));
-        return;
-    }
-    static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
-    const st_json *node = hf_find(reader, names);
-    uint64_t rows = 0;
-    if (node == NULL)
-        hf_missing(reader, names, ST_KEY_MODEL_POSITIONS);
-    else if (hf_number(reader, node, 1, &rows))
-        st_draft_put_count(reader->draft, ST_KEY_MODEL_POSITIONS, node->line,
-                           rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
-                           kind == HF_LEARNED_OFFSET
-                               ? st_draft_text(reader->draft, "%s and an offset of 2", node->name)
-                               : node->name);
-}
-
 static void put_embeddings(hf_reader *reader)
 {
     const st_json *tie = hf_find_outer(reader, "tie_word_embeddings tie_embedding");
@@ -192,27 +167,25 @@ static void put_embeddings(hf_reader *reader)
         st_draft_put_bool(reader->draft, ST_KEY_MODEL_TIED, tie->text[0] == 't', tie->name);
     else
         st_draft_put_bool(reader->draft, ST_KEY_MODEL_TIED, tied, hf_of_class(reader, "default"));
-    put_positions(reader);
-}
-
-static void put_dropout(hf_reader *reader)
-{
-    const st_json *node = hf_find(reader, "resid_pdrop hidden_dropout dropout resid_dropout "
-                                          "hidden_dropout_prob residual_dropout");
-    double share = 0;
-    if (node != NULL &&
-        (node->kind != ST_JSON_NUMBER ||
-         st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
-                node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
+    hf_positions kind = reader->family->positions;
+    bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
+    if (kind == HF_ROTARY || alibi) {
+        st_draft_put_count(reader->draft, ST_KEY_MODEL_POSITIONS, 0, 0,
+                           hf_of_class(reader, "no learned positions"));
         return;
     }
-    st_draft_put_bool(reader->draft, ST_KEY_MODEL_DROPOUT, share > 0,
-                      node != NULL ? node->name : "the file has none");
-    st_draft_put(reader->draft, ST_KEY_MODEL_NORM, 0,
-                 (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
-                 hf_of_class(reader, "norm"));
+    static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
+    const st_json *position_node = hf_find(reader, names);
+    uint64_t rows = 0;
+    if (position_node == NULL)
+        hf_missing(reader, names, ST_KEY_MODEL_POSITIONS);
+    else if (hf_number(reader, position_node, 1, &rows))
+        st_draft_put_count(
+            reader->draft, ST_KEY_MODEL_POSITIONS, position_node->line,
+            rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
+            kind == HF_LEARNED_OFFSET
+                ? st_draft_text(reader->draft, "%s and an offset of 2", position_node->name)
+                : position_node->name);
 }
 
 /* ---- what the file says beside the model ---- */
@@ -292,32 +265,25 @@ void hf_read_fields(hf_reader *reader)
     if (inputs && !mlp)
         st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
                                      "matter.");
-    put_dropout(reader);
+    const st_json *node = hf_find(reader, "resid_pdrop hidden_dropout dropout resid_dropout "
+                                          "hidden_dropout_prob residual_dropout");
+    double share = 0;
+    if (node != NULL &&
+        (node->kind != ST_JSON_NUMBER ||
+         st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
+                node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
+    } else {
+        st_draft_put_bool(reader->draft, ST_KEY_MODEL_DROPOUT, share > 0,
+                          node != NULL ? node->name : "the file has none");
+        st_draft_put(reader->draft, ST_KEY_MODEL_NORM, 0,
+                     (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
+                     hf_of_class(reader, "norm"));
+    }
     put_type(reader);
     hf_put_name(reader);
     note_rest(reader);
-}
-
-static st_status import_tree(hf_reader *reader, st_buffer *job)
-{
-    st_draft *draft = reader->draft;
-    if (reader->top->kind != ST_JSON_MAP) {
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, reader->top),
-                "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
-                st_or_none(st_json_describe(reader->top, draft->errors)));
-        return draft->status;
-    }
-    if (!hf_find_language_model(reader) || !hf_find_family(reader))
-        return draft->status;
-    hf_note_other_parts(reader);
-    hf_read_fields(reader);
-    return st_draft_write(draft,
-                          st_draft_text(draft,
-                                        "From %.200s, a config.json of architecture %.60s, by "
-                                        "steptime import hf. Behind each value stands the field "
-                                        "that it comes from.",
-                                        st_draft_source(draft), reader->name),
-                          job);
 }
 
 st_status st_import_hf(const st_import_request *request, st_buffer *job, st_errors *errors)
@@ -331,8 +297,28 @@ st_status st_import_hf(const st_import_request *request, st_buffer *job, st_erro
     if (status == ST_OK)
         status = st_json_parse(request->file, request->text, request->length, arena, &reader.top,
                                errors);
-    if (status == ST_OK)
-        status = import_tree(&reader, job);
+    if (status == ST_OK) {
+        st_draft *tree_draft = reader.draft;
+        if (reader.top->kind != ST_JSON_MAP) {
+            ST_NOTE(reader.draft, ST_ERR_VALUE, hf_place(&reader, reader.top),
+                    "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
+                    st_or_none(st_json_describe(reader.top, tree_draft->errors)));
+            status = tree_draft->status;
+        } else if (!hf_find_language_model(&reader) || !hf_find_family(&reader)) {
+            status = tree_draft->status;
+        } else {
+            hf_note_other_parts(&reader);
+            hf_read_fields(&reader);
+            status = st_draft_write(
+                tree_draft,
+                st_draft_text(tree_draft,
+                              "From %.200s, a config.json of architecture %.60s, by "
+                              "steptime import hf. Behind each value stands the field "
+                              "that it comes from.",
+                              st_draft_source(tree_draft), reader.name),
+                job);
+        }
+    }
     st_arena_destroy(arena);
     return status;
 }

@@ -58,27 +58,6 @@ static void read_ratios(hf_reader *reader, key_ratios *ratios)
                 (unsigned long long)layers);
 }
 
-/* The same as names, with the ratio of each in a map beside them. */
-static void read_named_ratios(hf_reader *reader, key_ratios *ratios)
-{
-    const st_json *list = hf_find(reader, "layer_types");
-    const st_json *rates = hf_find(reader, "compress_rates");
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next) {
-        ratios->indexed += strcmp(hf_text(node), "compressed_sparse_attention") == 0 ? 1 : 0;
-        ratios->compressed += strcmp(hf_text(node), "heavily_compressed_attention") == 0 ? 1 : 0;
-    }
-    for (const st_json *rate = rates != NULL ? rates->first : NULL; rate != NULL;
-         rate = rate->next) {
-        uint64_t value = 0;
-        if (!hf_number(reader, rate, 1, &value))
-            return;
-        if (strcmp(rate->name, "compressed_sparse_attention") == 0)
-            ratios->index_ratio = value;
-        else if (strcmp(rate->name, "heavily_compressed_attention") == 0)
-            ratios->ratio = value;
-    }
-}
-
 void hf_read_shared_kv(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -101,10 +80,28 @@ void hf_read_shared_kv(hf_reader *reader)
     const st_json *list = hf_find(reader, "compress_ratios");
     const char *origin = list != NULL ? "compress_ratios" : "layer_types and compress_rates";
     key_ratios ratios = {0};
-    if (list != NULL)
+    if (list != NULL) {
         read_ratios(reader, &ratios);
-    else
-        read_named_ratios(reader, &ratios);
+    } else {
+        /* The same as names, with the ratio of each in a map beside them. */
+        const st_json *ratio_list = hf_find(reader, "layer_types");
+        const st_json *rates = hf_find(reader, "compress_rates");
+        for (const st_json *node = ratio_list != NULL ? ratio_list->first : NULL; node != NULL;
+             node = node->next) {
+            ratios.indexed += strcmp(hf_text(node), "compressed_sparse_attention") == 0 ? 1 : 0;
+            ratios.compressed += strcmp(hf_text(node), "heavily_compressed_attention") == 0 ? 1 : 0;
+        }
+        for (const st_json *rate = rates != NULL ? rates->first : NULL; rate != NULL;
+             rate = rate->next) {
+            uint64_t value = 0;
+            if (!hf_number(reader, rate, 1, &value))
+                break;
+            if (strcmp(rate->name, "compressed_sparse_attention") == 0)
+                ratios.index_ratio = value;
+            else if (strcmp(rate->name, "heavily_compressed_attention") == 0)
+                ratios.ratio = value;
+        }
+    }
     if (ratios.indexed > 0) {
         st_draft_put_count(ratio_draft, ST_KEY_MODEL_INDEX_LAYERS, 0, ratios.indexed, origin);
         st_draft_put_count(ratio_draft, ST_KEY_MODEL_INDEX_COMPRESSION, 0, ratios.index_ratio,
@@ -119,44 +116,6 @@ void hf_read_shared_kv(hf_reader *reader)
 
 /* ---- the rest ---- */
 
-static void put_mtp(hf_reader *reader)
-{
-    st_draft *draft = reader->draft;
-    const st_json *node = hf_find(reader, MTP);
-    uint64_t depth = 0;
-    if (node == NULL || !hf_bool(reader, "use_mtp", true) || !hf_number(reader, node, 0, &depth) ||
-        depth == 0)
-        return;
-    st_draft_put_count(draft, ST_KEY_MODEL_MTP, node->line, depth, node->name);
-    if (hf_bool(reader, "mtp_use_repeated_layer mtp_share_weights", false))
-        st_draft_put_bool(draft, ST_KEY_MODEL_MTP_SHARED, true, "one layer for all depths");
-    if (!st_draft_is_given(draft, ST_KEY_MODEL_MTP))
-        st_draft_note(draft,
-                      "Multi-token prediction is estimated (%s: %llu). --set model.mtp=0 leaves it "
-                      "out.",
-                      node->name, (unsigned long long)depth);
-}
-
-/* Gemma 3n's streams and linear path are modelled with the layers' own embeddings alone. */
-static void refuse_sides_alone(hf_reader *reader)
-{
-    static const char *const fields[] = {"laurel_rank", "altup_num_inputs", "altup_active_idx",
-                                         "altup_coef_clip", "altup_correct_scale"};
-    const st_json *width = hf_find(reader, "hidden_size_per_layer_input");
-    const st_json *side = NULL;
-    for (size_t i = 0; i < ST_COUNT(fields) && side == NULL; i++)
-        side = hf_find(reader, fields[i]);
-    if (side == NULL)
-        return;
-    if (width == NULL)
-        hf_missing(reader, "hidden_size_per_layer_input", ST_KEY_MODEL_LAYER_EMBEDDING);
-    else
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, width),
-                "%s without embeddings of the layers' own is not modelled" ST_FOUND
-                "%s of 0" ST_EXPECTED "1 or more",
-                side->name, width->name);
-}
-
 /* Gemma 3n: embeddings of the layers' own, streams beside the residual (AltUp), a linear path
  * beside attention (LAuReL). */
 static void put_layer_embeddings(hf_reader *reader)
@@ -164,7 +123,22 @@ static void put_layer_embeddings(hf_reader *reader)
     st_draft *draft = reader->draft;
     if (hf_put_field(reader, ST_KEY_MODEL_LAYER_EMBEDDING, "hidden_size_per_layer_input", false) ==
         0) {
-        refuse_sides_alone(reader);
+        /* Gemma 3n's streams and linear path are modelled with the layers' own embeddings alone. */
+        static const char *const fields[] = {"laurel_rank", "altup_num_inputs", "altup_active_idx",
+                                             "altup_coef_clip", "altup_correct_scale"};
+        const st_json *width = hf_find(reader, "hidden_size_per_layer_input");
+        const st_json *side = NULL;
+        for (size_t i = 0; i < ST_COUNT(fields) && side == NULL; i++)
+            side = hf_find(reader, fields[i]);
+        if (side != NULL) {
+            if (width == NULL)
+                hf_missing(reader, "hidden_size_per_layer_input", ST_KEY_MODEL_LAYER_EMBEDDING);
+            else
+                ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, width),
+                        "%s without embeddings of the layers' own is not modelled" ST_FOUND
+                        "%s of 0" ST_EXPECTED "1 or more",
+                        side->name, width->name);
+        }
         return;
     }
     hf_put_field(reader, ST_KEY_MODEL_LAYER_VOCABULARY, "vocab_size_per_layer_input", true);
@@ -232,5 +206,17 @@ void hf_read_extras(hf_reader *reader)
     if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)
         st_draft_put_count(draft, ST_KEY_MODEL_HYPER_CONNECTIONS, node->line, streams, node->name);
     put_layer_embeddings(reader);
-    put_mtp(reader);
+    const st_json *mtp_node = hf_find(reader, MTP);
+    uint64_t depth = 0;
+    if (mtp_node == NULL || !hf_bool(reader, "use_mtp", true) ||
+        !hf_number(reader, mtp_node, 0, &depth) || depth == 0)
+        return;
+    st_draft_put_count(draft, ST_KEY_MODEL_MTP, mtp_node->line, depth, mtp_node->name);
+    if (hf_bool(reader, "mtp_use_repeated_layer mtp_share_weights", false))
+        st_draft_put_bool(draft, ST_KEY_MODEL_MTP_SHARED, true, "one layer for all depths");
+    if (!st_draft_is_given(draft, ST_KEY_MODEL_MTP))
+        st_draft_note(draft,
+                      "Multi-token prediction is estimated (%s: %llu). --set model.mtp=0 leaves it "
+                      "out.",
+                      mtp_node->name, (unsigned long long)depth);
 }

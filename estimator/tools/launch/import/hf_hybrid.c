@@ -136,27 +136,26 @@ static const char *behind_mixer(hf_reader *reader)
     return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
 }
 
-static const char *find_letters(hf_reader *reader)
-{
-    const st_json *text = hf_find(reader, "hybrid_override_pattern");
-    const char *behind = behind_mixer(reader);
-    st_buffer letters = {0};
-    if (text != NULL)
-        return hf_text(text);
-    if (behind == NULL && !is_family(reader, "nemotron_h"))
-        return NULL;
-    if (behind != NULL)
-        append_layers(reader, &letters, behind);
-    const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        st_buffer_append(&letters, (char[]){letter_of_block(hf_text(node))}, 1);
-    return st_draft_keep(reader->draft, &letters);
-}
-
 const char *hf_hybrid_letters(hf_reader *reader)
 {
-    if (!reader->lettered)
-        reader->letters = find_letters(reader);
+    if (!reader->lettered) {
+        const st_json *text = hf_find(reader, "hybrid_override_pattern");
+        const char *behind = behind_mixer(reader);
+        st_buffer letters = {0};
+        if (text != NULL) {
+            reader->letters = hf_text(text);
+        } else if (behind == NULL && !is_family(reader, "nemotron_h")) {
+            reader->letters = NULL;
+        } else {
+            if (behind != NULL)
+                append_layers(reader, &letters, behind);
+            const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
+            for (const st_json *node = list != NULL ? list->first : NULL; node != NULL;
+                 node = node->next)
+                st_buffer_append(&letters, (char[]){letter_of_block(hf_text(node))}, 1);
+            reader->letters = st_draft_keep(reader->draft, &letters);
+        }
+    }
     reader->lettered = true;
     return reader->letters;
 }
@@ -174,26 +173,6 @@ void hf_put_layers(hf_reader *reader)
 }
 
 /* ---- widths ---- */
-
-/* "auto", or silence: what is left of the inner width for a head. */
-static void put_mamba_width(hf_reader *reader, uint64_t heads)
-{
-    const st_json *node = hf_find(reader, "mamba_head_dim mamba_d_head");
-    uint64_t inner = 0;
-    uint64_t times = 2;
-    if (node != NULL && node->kind != ST_JSON_STRING) {
-        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim mamba_d_head", true);
-        return;
-    }
-    (void)hf_count(reader, "mamba_expand expand", 1, &times);
-    if (!hf_count(reader, "mamba_d_ssm", 1, &inner))
-        inner = times * st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN);
-    if (node == NULL || heads == 0 || inner % heads != 0)
-        hf_missing(reader, "mamba_head_dim mamba_d_head", ST_KEY_MODEL_MAMBA_HEAD_DIM);
-    else
-        st_draft_put_count(reader->draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, inner / heads,
-                           "the inner width over the heads");
-}
 
 static void put_mamba(hf_reader *reader)
 {
@@ -228,7 +207,22 @@ static void put_mamba(hf_reader *reader)
     }
     uint64_t heads =
         hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEADS, "mamba_num_heads mamba_n_heads", true);
-    put_mamba_width(reader, heads);
+    /* "auto", or silence: what is left of the inner width for a head. */
+    const st_json *node = hf_find(reader, "mamba_head_dim mamba_d_head");
+    uint64_t inner = 0;
+    uint64_t times = 2;
+    if (node != NULL && node->kind != ST_JSON_STRING) {
+        hf_put_field(reader, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim mamba_d_head", true);
+    } else {
+        (void)hf_count(reader, "mamba_expand expand", 1, &times);
+        if (!hf_count(reader, "mamba_d_ssm", 1, &inner))
+            inner = times * st_draft_count(reader->draft, ST_KEY_MODEL_HIDDEN);
+        if (node == NULL || heads == 0 || inner % heads != 0)
+            hf_missing(reader, "mamba_head_dim mamba_d_head", ST_KEY_MODEL_MAMBA_HEAD_DIM);
+        else
+            st_draft_put_count(reader->draft, ST_KEY_MODEL_MAMBA_HEAD_DIM, 0, inner / heads,
+                               "the inner width over the heads");
+    }
     hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "ssm_state_size mamba_d_state", true);
     hf_put_field(reader, ST_KEY_MODEL_MAMBA_GROUPS, "n_groups mamba_n_groups", false);
     if (is_family(reader, "falcon_h1"))

@@ -222,53 +222,7 @@ static uint64_t read_window(hf_reader *reader)
     return whole ? 0 : window;
 }
 
-/* A window that no layer can be given, or that holds the whole sequence, is full attention. */
-static void put_window(hf_layers *layers, uint64_t window)
-{
-    st_draft *draft = layers->reader->draft;
-    uint64_t sequence = st_draft_count(draft, ST_KEY_BATCH_SEQUENCE);
-    if (st_layer_kinds_of(&layers->kinds, 'x') == 0)
-        return;
-    bool holds = window > 0 && sequence > 0 && window >= sequence;
-    if (window > 0 && !holds) {
-        const st_json *node = hf_find(layers->reader, WINDOWS);
-        st_draft_put_count(draft, ST_KEY_MODEL_WINDOW, node != NULL ? node->line : 0, window,
-                           node != NULL ? node->name : "default of the architecture");
-        if (layers->chunks)
-            st_draft_note(draft, "Attention within chunks is estimated as a sliding window of the "
-                                 "size of a chunk, which is up to twice the work.");
-        return;
-    }
-    for (size_t i = 0; i < layers->kinds.count; i++)
-        layers->kinds.mixers[i] = layers->kinds.mixers[i] == 'x' ? 'd' : layers->kinds.mixers[i];
-    if (holds)
-        st_draft_note(draft,
-                      "The sliding window of %llu tokens holds the whole sequence: attention "
-                      "is full.",
-                      (unsigned long long)window);
-    else
-        st_draft_note(draft,
-                      "Attention of sliding windows is estimated as full attention, which is "
-                      "more work than it does: the file does not say how long a window is.");
-}
-
 /* ---- experts ---- */
-
-/* Layers that are named have no experts. Names beyond the model's layers are wrong, unless the
- * number of these was set. */
-static void drop_listed(hf_layers *layers, const st_json *list)
-{
-    hf_reader *reader = layers->reader;
-    uint64_t layer = 0;
-    uint64_t count = layers->kinds.count;
-    uint64_t named = 0;
-    if (st_draft_is_given(reader->draft, ST_KEY_MODEL_LAYERS) &&
-        hf_count(reader, HF_LAYERS, 1, &named))
-        count = named;
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (hf_layer(reader, list, node, 0, count, &layer) && layer < layers->kinds.count)
-            layers->kinds.moe[layer] = false;
-}
 
 /* Leading layers without experts, where the file does not say. */
 static uint64_t default_dense(const char *family)
@@ -305,7 +259,19 @@ static void moe_by_step(hf_layers *layers)
                    &step);
     for (size_t i = 0; i < layers->kinds.count; i++)
         layers->kinds.moe[i] = i >= first && i <= last && i % frequency == 0 && (i + 1) % step == 0;
-    drop_listed(layers, hf_find(reader, "mlp_only_layers"));
+    /* Layers that are named have no experts. Names beyond the model's layers are wrong, unless
+     * the number of these was set. */
+    const st_json *list = hf_find(reader, "mlp_only_layers");
+    uint64_t layer = 0;
+    uint64_t count = layers->kinds.count;
+    uint64_t named = 0;
+    if (st_draft_is_given(reader->draft, ST_KEY_MODEL_LAYERS) &&
+        hf_count(reader, HF_LAYERS, 1, &named))
+        count = named;
+    for (const st_json *listed_node = list != NULL ? list->first : NULL; listed_node != NULL;
+         listed_node = listed_node->next)
+        if (hf_layer(reader, list, listed_node, 0, count, &layer) && layer < layers->kinds.count)
+            layers->kinds.moe[layer] = false;
 }
 
 static bool is_moe(hf_layers *layers, const st_json *node)
@@ -379,7 +345,38 @@ void hf_read_layers(hf_reader *reader)
     if ((reader->family->traits & HF_SHARED_KV) == 0) { /* there all layers have the same window */
         uint64_t window = read_window(reader);
         read_mixers(&layers, window > 0);
-        put_window(&layers, window);
+        /* A window that no layer can be given, or that holds the whole sequence, is full
+         * attention. */
+        st_draft *window_draft = layers.reader->draft;
+        uint64_t sequence = st_draft_count(window_draft, ST_KEY_BATCH_SEQUENCE);
+        if (st_layer_kinds_of(&layers.kinds, 'x') != 0) {
+            bool holds = window > 0 && sequence > 0 && window >= sequence;
+            if (window > 0 && !holds) {
+                const st_json *node = hf_find(layers.reader, WINDOWS);
+                st_draft_put_count(window_draft, ST_KEY_MODEL_WINDOW, node != NULL ? node->line : 0,
+                                   window,
+                                   node != NULL ? node->name : "default of the architecture");
+                if (layers.chunks)
+                    st_draft_note(window_draft,
+                                  "Attention within chunks is estimated as a sliding window of the "
+                                  "size of a chunk, which is up to twice the work.");
+            } else {
+                for (size_t i = 0; i < layers.kinds.count; i++)
+                    layers.kinds.mixers[i] =
+                        layers.kinds.mixers[i] == 'x' ? 'd' : layers.kinds.mixers[i];
+                if (holds)
+                    st_draft_note(
+                        window_draft,
+                        "The sliding window of %llu tokens holds the whole sequence: attention "
+                        "is full.",
+                        (unsigned long long)window);
+                else
+                    st_draft_note(
+                        window_draft,
+                        "Attention of sliding windows is estimated as full attention, which is "
+                        "more work than it does: the file does not say how long a window is.");
+            }
+        }
     }
     read_moe(&layers);
     if (st_layer_kinds_of(&layers.kinds, 'g') > 0)

@@ -84,26 +84,6 @@ static void mark_types(hf_reader *reader, const st_json *list, char *mixers, siz
     }
 }
 
-/* Kimi Linear: two lists that name each layer, counted from 1, once. */
-static void mark_divided(hf_reader *inner, char *mixers, size_t count)
-{
-    const st_json *full = hf_find(inner, "full_attn_layers");
-    const st_json *delta = hf_find(inner, "kda_layers");
-    if (full == NULL)
-        hf_missing(inner, "full_attn_layers", ST_KEY_MODEL_PATTERN);
-    if (delta == NULL)
-        hf_missing(inner, "kda_layers", ST_KEY_MODEL_PATTERN);
-    if (full == NULL || delta == NULL || !mark(inner, full, 1, 'd', mixers, count) ||
-        !mark(inner, delta, 1, 'g', mixers, count))
-        return;
-    const char *left = memchr(mixers, NOWHERE, count);
-    if (left != NULL)
-        ST_NOTE(inner->draft, ST_ERR_VALUE, hf_place(inner, delta),
-                "layer %llu stands neither in full_attn_layers nor in kda_layers" ST_EXPECTED
-                "it in one of them",
-                (unsigned long long)(left - mixers + 1));
-}
-
 bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
 {
     st_json nothing;
@@ -119,10 +99,28 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
     if (full == NULL && !divided)
         return false;
     memset(mixers, NOWHERE, count);
-    if (full != NULL)
+    if (full != NULL) {
         (void)mark(reader, full, 0, 'd', mixers, count);
-    else
-        mark_divided(&inner, mixers, count);
+    } else {
+        /* Kimi Linear: two lists that name each layer, counted from 1, once. */
+        const st_json *divided_full = hf_find(&inner, "full_attn_layers");
+        const st_json *delta = hf_find(&inner, "kda_layers");
+        if (divided_full == NULL)
+            hf_missing(&inner, "full_attn_layers", ST_KEY_MODEL_PATTERN);
+        if (delta == NULL)
+            hf_missing(&inner, "kda_layers", ST_KEY_MODEL_PATTERN);
+        if (divided_full != NULL && delta != NULL &&
+            mark(&inner, divided_full, 1, 'd', mixers, count) &&
+            mark(&inner, delta, 1, 'g', mixers, count)) {
+            const char *left = memchr(mixers, NOWHERE, count);
+            if (left != NULL)
+                ST_NOTE(
+                    inner.draft, ST_ERR_VALUE, hf_place(&inner, delta),
+                    "layer %llu stands neither in full_attn_layers nor in kda_layers" ST_EXPECTED
+                    "it in one of them",
+                    (unsigned long long)(left - mixers + 1));
+        }
+    }
     for (size_t i = 0; i < count; i++)
         mixers[i] = mixers[i] == NOWHERE ? 'g' : mixers[i];
     return true;
@@ -147,25 +145,6 @@ static void put_heads(hf_reader *reader, uint64_t heads, uint64_t width, const c
     st_draft_put_count(draft, ST_KEY_MODEL_DELTA_K_DIM, 0, width, origin);
 }
 
-static void put_channel_delta(hf_reader *reader)
-{
-    st_json nothing;
-    hf_reader inner = inner_of(reader, &nothing);
-    uint64_t heads = 0;
-    uint64_t width = 0;
-    (void)hf_find(&inner, "short_conv_kernel_size");
-    if (!hf_count(&inner, "num_heads", 1, &heads))
-        hf_missing(&inner, "num_heads", ST_KEY_MODEL_DELTA_V_HEADS);
-    if (!hf_count(&inner, "head_dim", 1, &width))
-        hf_missing(&inner, "head_dim", ST_KEY_MODEL_DELTA_V_DIM);
-    if (heads == 0 || width == 0)
-        return;
-    put_rule(reader, "channel_delta");
-    put_heads(reader, heads, width, "linear_attn_config");
-    st_draft_put_count(reader->draft, ST_KEY_MODEL_DELTA_RANK, 0, width,
-                       "head_dim of linear_attn_config, by way of which decays and gate go");
-}
-
 /* Of the width of the hidden size, or of the attention's heads. */
 static void put_like_attention(hf_reader *reader, const char *rule)
 {
@@ -182,7 +161,22 @@ void hf_put_linear(hf_reader *reader)
 {
     unsigned traits = reader->family->traits;
     if ((traits & HF_CHANNEL_DELTA) != 0) {
-        put_channel_delta(reader);
+        st_json nothing;
+        hf_reader inner = inner_of(reader, &nothing);
+        uint64_t heads = 0;
+        uint64_t width = 0;
+        (void)hf_find(&inner, "short_conv_kernel_size");
+        if (!hf_count(&inner, "num_heads", 1, &heads))
+            hf_missing(&inner, "num_heads", ST_KEY_MODEL_DELTA_V_HEADS);
+        if (!hf_count(&inner, "head_dim", 1, &width))
+            hf_missing(&inner, "head_dim", ST_KEY_MODEL_DELTA_V_DIM);
+        if (heads != 0 && width != 0) {
+            put_rule(reader, "channel_delta");
+            put_heads(reader, heads, width, "linear_attn_config");
+            st_draft_put_count(
+                reader->draft, ST_KEY_MODEL_DELTA_RANK, 0, width,
+                "head_dim of linear_attn_config, by way of which decays and gate go");
+        }
     } else if ((traits & HF_LIGHTNING) != 0) {
         put_like_attention(reader, "lightning");
     } else if ((traits & HF_CONVOLUTION) != 0) {
@@ -204,24 +198,6 @@ void hf_put_linear(hf_reader *reader)
 
 /* ---- LFM2's MLP ---- */
 
-/* What the two thirds are multiplied by; 1 where the file says nothing. */
-static double ffn_multiplier(hf_reader *reader)
-{
-    const st_json *node = hf_find(reader, "block_ffn_dim_multiplier");
-    double multiplier = 1;
-    if (node == NULL || node->kind == ST_JSON_NULL)
-        return 1;
-    if (node->kind != ST_JSON_NUMBER ||
-        st_number_parse(node->text, strlen(node->text), hf_place(reader, node), &multiplier,
-                        NULL) != ST_OK ||
-        !(multiplier > 0 && multiplier <= 1000)) {
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                "block_ffn_dim_multiplier is out of range" ST_EXPECTED "above 0, at most 1000");
-        return 1;
-    }
-    return multiplier;
-}
-
 bool hf_put_adjusted_ffn(hf_reader *reader)
 {
     uint64_t width = 0;
@@ -236,7 +212,21 @@ bool hf_put_adjusted_ffn(hf_reader *reader)
         return false;
     (void)hf_count(reader, "block_multiple_of", 1, &multiple);
     width = 2 * width / 3;
-    width = (uint64_t)(ffn_multiplier(reader) * (double)width);
+    /* What the two thirds are multiplied by; 1 where the file says nothing. */
+    double ffn_multiplier = 1;
+    const st_json *multiplier_node = hf_find(reader, "block_ffn_dim_multiplier");
+    double multiplier = 1;
+    if (multiplier_node != NULL && multiplier_node->kind != ST_JSON_NULL) {
+        if (multiplier_node->kind != ST_JSON_NUMBER ||
+            st_number_parse(multiplier_node->text, strlen(multiplier_node->text),
+                            hf_place(reader, multiplier_node), &multiplier, NULL) != ST_OK ||
+            !(multiplier > 0 && multiplier <= 1000))
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, multiplier_node),
+                    "block_ffn_dim_multiplier is out of range" ST_EXPECTED "above 0, at most 1000");
+        else
+            ffn_multiplier = multiplier;
+    }
+    width = (uint64_t)(ffn_multiplier * (double)width);
     width = (width + multiple - 1) / multiple * multiple;
     st_draft_put_count(reader->draft, ST_KEY_MODEL_FFN, node->line, width,
                        st_draft_text(reader->draft, "two thirds of %s, in multiples of %llu",

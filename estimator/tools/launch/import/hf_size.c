@@ -30,23 +30,6 @@ static bool list_model(st_draft *draft, set_list *sets)
     return draft->status == ST_OK;
 }
 
-/* Any value for what the sheet must have besides the model, which has no part in its parameters. */
-static bool fill_rest(st_draft *draft, const st_sheet *sheet, set_list *sets)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        bool is_number = inputs[i].type.kind == ST_TYPE_NUMBER;
-        if (inputs[i].has_default || !is_number ||
-            strncmp(inputs[i].from, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
-            continue;
-        const char *unit = inputs[i].type.unit.text;
-        sets->items[sets->count++] =
-            st_draft_text(draft, "%s=1 %s", inputs[i].from, strcmp(unit, "1") == 0 ? "" : unit);
-    }
-    return draft->status == ST_OK;
-}
-
 static st_status count_parameters(st_draft *draft, set_list *sets, double *parameters,
                                   st_errors *quiet)
 {
@@ -59,7 +42,22 @@ static st_status count_parameters(st_draft *draft, set_list *sets, double *param
     (void)!st_estimate_open(paths, &request, draft->arena, estimate, quiet);
     const st_sheet *sheet = st_estimate_parts_of(estimate).sheet;
     const char *cell = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_PARAMETERS) : NULL;
-    if (cell == NULL || !fill_rest(draft, sheet, sets))
+    if (cell == NULL)
+        return ST_ERR_NAME;
+    /* Any value for what the sheet must have besides the model, which has no part in its
+     * parameters. */
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_number = inputs[i].type.kind == ST_TYPE_NUMBER;
+        if (inputs[i].has_default || !is_number ||
+            strncmp(inputs[i].from, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
+            continue;
+        const char *unit = inputs[i].type.unit.text;
+        sets->items[sets->count++] =
+            st_draft_text(draft, "%s=1 %s", inputs[i].from, strcmp(unit, "1") == 0 ? "" : unit);
+    }
+    if (draft->status != ST_OK)
         return ST_ERR_NAME;
     request.set_count = sets->count;
     st_status status = st_estimate_open(paths, &request, draft->arena, estimate, quiet);

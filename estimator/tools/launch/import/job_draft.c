@@ -119,30 +119,6 @@ static void put_assignment(const char **list, size_t *count, const char *assignm
     list[at] = assignment;
 }
 
-/* The files and the constants that the source carries, which are no keys of their own. */
-static void take_carried(st_draft *draft)
-{
-    const st_import_request *request = draft->request;
-    draft->cluster = request->cluster;
-    draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
-    draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);
-    if (draft->constants == NULL || draft->files == NULL)
-        return;
-    for (size_t i = 0; i < request->carried_count; i++) {
-        const char *cluster = behind(request->carried[i], ST_KEY_CLUSTER "=");
-        const char *gpu = behind(request->carried[i], ST_KEY_CLUSTER_GPU "=");
-        const char *constant = behind(request->carried[i], ST_KEY_CONSTANTS ".");
-        if (constant != NULL)
-            put_assignment(draft->constants, &draft->constant_count, constant);
-        else if (request->cluster == NULL && cluster != NULL)
-            draft->cluster = cluster;
-        else if (request->cluster == NULL && gpu != NULL)
-            draft->gpu = gpu;
-        else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
-            put_assignment(draft->files, &draft->file_count, request->carried[i]);
-    }
-}
-
 /* The user's cluster replaces all that the source carries of one. */
 static bool is_replaced(const st_draft *draft, const char *carried)
 {
@@ -157,7 +133,25 @@ static st_status load_given(st_draft *draft)
     const char **sets =
         st_draft_alloc(draft, request->set_count + request->carried_count + 1, sizeof *sets);
     size_t count = 0;
-    take_carried(draft);
+    /* The files and the constants that the source carries, which are no keys of their own. */
+    draft->cluster = request->cluster;
+    draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
+    draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);
+    if (draft->constants != NULL && draft->files != NULL) {
+        for (size_t i = 0; i < request->carried_count; i++) {
+            const char *cluster = behind(request->carried[i], ST_KEY_CLUSTER "=");
+            const char *gpu = behind(request->carried[i], ST_KEY_CLUSTER_GPU "=");
+            const char *constant = behind(request->carried[i], ST_KEY_CONSTANTS ".");
+            if (constant != NULL)
+                put_assignment(draft->constants, &draft->constant_count, constant);
+            else if (request->cluster == NULL && cluster != NULL)
+                draft->cluster = cluster;
+            else if (request->cluster == NULL && gpu != NULL)
+                draft->gpu = gpu;
+            else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
+                put_assignment(draft->files, &draft->file_count, request->carried[i]);
+        }
+    }
     if (draft->status != ST_OK)
         return draft->status;
     if (draft->cluster != NULL)

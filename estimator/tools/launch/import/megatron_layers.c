@@ -147,21 +147,6 @@ static void read_mixers(megatron_run *run, const char *name, char mixer, st_laye
             kinds->mixers[i] = mixer;
 }
 
-/* Megatron counts from the first layer: one in N, beginning with it. */
-static void read_moe(megatron_run *run, st_layer_kinds *kinds)
-{
-    const megatron_argument *argument = megatron_get(run, "moe_layer_freq");
-    if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) == 0)
-        return;
-    if (argument != NULL && !is_number(argument)) {
-        (void)read_list(run, argument, kinds->moe, kinds->count);
-        return;
-    }
-    uint64_t every = megatron_count_or(run, "moe_layer_freq", 1);
-    for (size_t i = 0; i < kinds->count; i++)
-        kinds->moe[i] = every > 0 && i % every == 0;
-}
-
 /* "128,0" or "(128, 0)": tokens to the left, and to the right. */
 static uint64_t read_window(megatron_run *run)
 {
@@ -247,7 +232,17 @@ static void put_kinds(megatron_run *run)
         read_mixers(run, "window_attn_skip_freq", 'x', &kinds);
     if (delta)
         read_mixers(run, "linear_attention_freq", 'g', &kinds);
-    read_moe(run, &kinds);
+    /* Megatron counts from the first layer: one in N, beginning with it. */
+    const megatron_argument *argument = megatron_get(run, "moe_layer_freq");
+    if (st_draft_count(run->draft, ST_KEY_MODEL_EXPERTS) != 0) {
+        if (argument != NULL && !is_number(argument)) {
+            (void)read_list(run, argument, kinds.moe, kinds.count);
+        } else {
+            uint64_t every = megatron_count_or(run, "moe_layer_freq", 1);
+            for (size_t i = 0; i < kinds.count; i++)
+                kinds.moe[i] = every > 0 && i % every == 0;
+        }
+    }
     if (delta) {
         megatron_put_or(run, ST_KEY_MODEL_DELTA_K_HEADS, "linear_num_key_heads", 16);
         megatron_put_or(run, ST_KEY_MODEL_DELTA_V_HEADS, "linear_num_value_heads", 32);
@@ -315,21 +310,6 @@ const char *megatron_hybrid_layout(megatron_run *run)
     return st_draft_keep(draft, &text);
 }
 
-static void put_mamba(megatron_run *run)
-{
-    uint64_t width = megatron_count_or(run, "mamba_head_dim", 64);
-    uint64_t heads = megatron_count_or(run, "mamba_num_heads", 0);
-    megatron_put(run, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim", width);
-    if (heads > 0)
-        megatron_put(run, ST_KEY_MODEL_MAMBA_HEADS, "mamba_num_heads", heads);
-    else if (width > 0)
-        st_draft_put_count(run->draft, ST_KEY_MODEL_MAMBA_HEADS, 0,
-                           2 * st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN) / width,
-                           "twice hidden_size over mamba_head_dim, default of mamba_num_heads");
-    megatron_put_or(run, ST_KEY_MODEL_MAMBA_STATE, "mamba_state_dim", 128);
-    megatron_put_or(run, ST_KEY_MODEL_MAMBA_GROUPS, "mamba_num_groups", 8);
-}
-
 static uint64_t separators(const char *text)
 {
     uint64_t count = 0;
@@ -379,10 +359,21 @@ void megatron_put_layers(megatron_run *run)
                                        "group_query_attention"};
     st_draft *draft = run->draft;
     bool hybrid = hybrid_of(run) != NULL;
-    if (!hybrid)
+    if (!hybrid) {
         put_kinds(run);
-    else if (strchr(hybrid_of(run)->value, 'M') != NULL)
-        put_mamba(run);
+    } else if (strchr(hybrid_of(run)->value, 'M') != NULL) {
+        uint64_t width = megatron_count_or(run, "mamba_head_dim", 64);
+        uint64_t heads = megatron_count_or(run, "mamba_num_heads", 0);
+        megatron_put(run, ST_KEY_MODEL_MAMBA_HEAD_DIM, "mamba_head_dim", width);
+        if (heads > 0)
+            megatron_put(run, ST_KEY_MODEL_MAMBA_HEADS, "mamba_num_heads", heads);
+        else if (width > 0)
+            st_draft_put_count(run->draft, ST_KEY_MODEL_MAMBA_HEADS, 0,
+                               2 * st_draft_count(run->draft, ST_KEY_MODEL_HIDDEN) / width,
+                               "twice hidden_size over mamba_head_dim, default of mamba_num_heads");
+        megatron_put_or(run, ST_KEY_MODEL_MAMBA_STATE, "mamba_state_dim", 128);
+        megatron_put_or(run, ST_KEY_MODEL_MAMBA_GROUPS, "mamba_num_groups", 8);
+    }
     for (size_t i = 0; i < ST_COUNT(read); i++)
         megatron_pass_over(run, read[i]);
     if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid")) {
@@ -390,11 +381,12 @@ void megatron_put_layers(megatron_run *run)
         megatron_put_or(run, ST_KEY_MODEL_INDEX_DIM, "dsa_indexer_head_dim", 128);
         megatron_put_or(run, ST_KEY_MODEL_INDEX_TOP_K, "dsa_indexer_topk", 2048);
     } else if (megatron_text(run, "experimental_attention_variant")[0] != '\0' &&
-               !has_variant(run, "gated_delta_net"))
+               !has_variant(run, "gated_delta_net")) {
         st_draft_note(draft,
                       "Left out: attention of the kind %.40s "
                       "(experimental_attention_variant); it is estimated as full attention.",
                       megatron_text(run, "experimental_attention_variant"));
+    }
     if (strcmp(megatron_text(run, "softmax_type"), "learnable") == 0)
         st_draft_put_bool(draft, ST_KEY_MODEL_SINKS, true, "softmax_type");
     if (megatron_is_true(run, "attention_output_gate", false))

@@ -70,27 +70,6 @@ static void put_vocabulary(megatron_run *run)
 
 /* ---- experts ---- */
 
-static void put_experts(megatron_run *run)
-{
-    static const char *const others[] = {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq",
-                                         "moe_shared_expert_intermediate_size",
-                                         "moe_expert_capacity_factor"};
-    uint64_t experts = megatron_count_or(run, "num_experts", 0);
-    if (experts == 0) {
-        for (size_t i = 0; i < ST_COUNT(others); i++)
-            megatron_pass_over(run, others[i]); /* without experts they say nothing */
-        return;
-    }
-    megatron_put(run, ST_KEY_MODEL_EXPERTS, "num_experts", experts);
-    megatron_put_or(run, ST_KEY_MODEL_TOP_K, "moe_router_topk", 2);
-    megatron_put_given(run, ST_KEY_MODEL_EXPERT_FFN, "moe_ffn_hidden_size");
-    megatron_put_given(run, ST_KEY_MODEL_SHARED_FFN, "moe_shared_expert_intermediate_size");
-    const megatron_argument *capacity = megatron_get(run, "moe_expert_capacity_factor");
-    if (capacity != NULL)
-        st_draft_put(run->draft, ST_KEY_MODEL_CAPACITY_FACTOR, capacity->line, capacity->value,
-                     capacity->name);
-}
-
 void megatron_put_model(megatron_run *run)
 {
     if (!megatron_put_hybrid(run))
@@ -128,6 +107,22 @@ void megatron_put_model(megatron_run *run)
     megatron_put_bool(run, ST_KEY_MODEL_TIED, "untie_embeddings_and_output_weights",
                       !megatron_is_true(run, "untie_embeddings_and_output_weights", false));
     put_vocabulary(run);
-    put_experts(run);
+    static const char *const others[] = {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq",
+                                         "moe_shared_expert_intermediate_size",
+                                         "moe_expert_capacity_factor"};
+    uint64_t experts = megatron_count_or(run, "num_experts", 0);
+    if (experts == 0) {
+        for (size_t i = 0; i < ST_COUNT(others); i++)
+            megatron_pass_over(run, others[i]); /* without experts they say nothing */
+    } else {
+        megatron_put(run, ST_KEY_MODEL_EXPERTS, "num_experts", experts);
+        megatron_put_or(run, ST_KEY_MODEL_TOP_K, "moe_router_topk", 2);
+        megatron_put_given(run, ST_KEY_MODEL_EXPERT_FFN, "moe_ffn_hidden_size");
+        megatron_put_given(run, ST_KEY_MODEL_SHARED_FFN, "moe_shared_expert_intermediate_size");
+        const megatron_argument *capacity = megatron_get(run, "moe_expert_capacity_factor");
+        if (capacity != NULL)
+            st_draft_put(run->draft, ST_KEY_MODEL_CAPACITY_FACTOR, capacity->line, capacity->value,
+                         capacity->name);
+    }
     megatron_put_layers(run);
 }

@@ -144,31 +144,23 @@ static void put_shards(megatron_run *run)
 
 /* ---- precision ---- */
 
-/* Megatron scales FP8 with delay where no recipe is named. */
-static void put_recipe(megatron_run *run)
+static void put_types(megatron_run *run)
 {
     st_draft *draft = run->draft;
+    /* Megatron scales FP8 with delay where no recipe is named. */
     const char *recipe = megatron_text(run, "fp8_recipe");
     const char *value = VALUE_OF(megatron_recipes, recipe);
     bool fp8 = megatron_is_given(run, "fp8") || megatron_is_given(run, "fp8_format");
     if (megatron_is_given(run, "fp4") || megatron_is_given(run, "fp4_format")) {
         st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, "nvfp4", "fp4_format");
-        return;
+    } else if (fp8) {
+        if (value != NULL)
+            st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, value, "fp8_recipe");
+        else if (recipe[0] != '\0')
+            st_draft_note(draft, "Unknown recipe of FP8, taken as delayed scaling: %.40s.", recipe);
+        if (value == NULL || strcmp(recipe, "delayed") == 0)
+            st_draft_put_bool(draft, ST_KEY_PRECISION_FP8, true, "fp8_format");
     }
-    if (!fp8)
-        return;
-    if (value != NULL)
-        st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, value, "fp8_recipe");
-    else if (recipe[0] != '\0')
-        st_draft_note(draft, "Unknown recipe of FP8, taken as delayed scaling: %.40s.", recipe);
-    if (value == NULL || strcmp(recipe, "delayed") == 0)
-        st_draft_put_bool(draft, ST_KEY_PRECISION_FP8, true, "fp8_format");
-}
-
-static void put_types(megatron_run *run)
-{
-    st_draft *draft = run->draft;
-    put_recipe(run);
     uint64_t first = megatron_count_or(run, "num_layers_at_start_in_bf16", 1);
     uint64_t last = megatron_count_or(run, "num_layers_at_end_in_bf16", 1);
     if (megatron_is_true(run, "first_last_layers_bf16", false)) {

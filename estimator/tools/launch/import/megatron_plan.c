@@ -23,24 +23,21 @@ static uint64_t stated_count(megatron_run *run, const char *name)
     return 0;
 }
 
-/* Ranks of the run; 0 where the source does not say. */
-static uint64_t world_size(megatron_run *run)
+static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
 {
+    uint64_t given = stated_count(run, "data_parallel_size");
+    /* Ranks of the run. */
+    uint64_t ranks;
     uint64_t per_node = stated_count(run, "nproc_per_node");
     uint64_t nodes = megatron_is_given(run, "nnodes") ? stated_count(run, "nnodes") : 1;
     uint64_t size = stated_count(run, "world_size");
     if (per_node > 0) {
         megatron_put(run, ST_KEY_CLUSTER_GPUS_PER_NODE, "nproc_per_node", per_node);
         megatron_put(run, ST_KEY_CLUSTER_NODES, "nnodes", nodes);
-        return size > 0 ? size : per_node * (nodes <= 1000000 ? nodes : 0);
+        ranks = size > 0 ? size : per_node * (nodes <= 1000000 ? nodes : 0);
+    } else {
+        ranks = size;
     }
-    return size;
-}
-
-static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
-{
-    uint64_t given = stated_count(run, "data_parallel_size");
-    uint64_t ranks = world_size(run);
     if (ranks > 0 && ranks % others != 0) {
         ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, NULL),
                 "%" PRIu64

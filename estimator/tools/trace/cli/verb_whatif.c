@@ -170,7 +170,7 @@ static st_status take_job(whatif *own)
         if (is_of_gpu(text))
             status = cli_add_text(own->run, &own->gpu_have, text);
         if (is_of_cluster(text))
-            sets[(set_count)++] = text;
+            sets[set_count++] = text;
         else if (strncmp(text, refine, sizeof refine - 1) == 0)
             status = cli_add_text(own->run, &own->gpu_refine, text + sizeof refine - 1);
         else
@@ -359,30 +359,6 @@ static st_status take_growth(whatif *own)
     return shapes == 0 ? take_updated(own, &request, had) : take_shapes(own, &request, had);
 }
 
-static st_status take_model(whatif *own)
-{
-    cli_run *run = own->run;
-    st_plugin_collectives_request request = {.paths = own->run->paths,
-                                             .job = own->job,
-                                             .passes_over = own->change.growth.products > 0 ||
-                                                            own->gpu_sets.count > 0,
-                                             .place = {.file = "--refine"}};
-    st_plugin_collectives *opened = NULL;
-    const st_words words = {run->common.refine.items, run->common.refine.count};
-    st_status status = ST_OK;
-    if (words.count > 0)
-        status = st_refine_words(own->run->paths, &words, run->arena, &request.refinements,
-                                 &request.count, run->errors);
-    if (status != ST_OK || request.count == 0)
-        return status;
-    status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);
-    if (status == ST_OK && opened != NULL) {
-        own->model = st_plugin_collectives_model(opened);
-        own->change.model = &own->model;
-    }
-    return status;
-}
-
 static double ask_ratios(const void *context, size_t rank, size_t event, st_trace_class *taken)
 {
     const whatif *own = context;
@@ -407,32 +383,6 @@ static st_status take_ratios(whatif *own)
     return status;
 }
 
-/* Ratios are of two GPUs, and the trace is to be of the first, as it is to be of the job's GPU. */
-static st_status check_device(const whatif *own, const st_gpus *gpus, const st_trace *trace)
-{
-    st_errors *errors = own->run->errors;
-    const whatif_options *options = own->run->options;
-    const char *device = trace->names[trace->gpu];
-    const char *file = st_gpus_of_device(gpus, device);
-    /* The GPU of the recorded job, by the name of its file; */
-    const st_job_value *name =
-        own->change.job != NULL ? st_job_value_of(own->job, ST_KEY_CLUSTER_GPU_NAME) : NULL;
-    bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
-    const char *said = known ? st_gpus_of_device(gpus, name->text) : NULL;
-    if (file != NULL && said != NULL && strcmp(file, said) != 0)
-        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--job"},
-                       "the job is of another GPU" ST_FOUND "%s" ST_EXPECTED
-                       "%s, on which %s was recorded" ST_HINT
-                       "--have cluster=NAME tells another cluster",
-                       said, file, trace->file);
-    if (own->change.ratios != NULL && (file == NULL || strcmp(file, own->measured.from) != 0))
-        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = options->ratios},
-                       "the ratios are of kernels recorded on another GPU" ST_FOUND "%s" ST_EXPECTED
-                       "%s, on which %s was recorded",
-                       own->measured.from, file != NULL ? file : device, trace->file);
-    return ST_OK;
-}
-
 /* A trace that does not tell its GPU passes. */
 static st_status check_gpu(const whatif *own, const st_trace_set *set)
 {
@@ -442,8 +392,34 @@ static st_status check_gpu(const whatif *own, const st_trace_set *set)
         return ST_OK;
     st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
     for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        if (set->ranks[i]->gpu != ST_TRACE_NONE)
-            status = check_device(own, &gpus, set->ranks[i]);
+        if (set->ranks[i]->gpu != ST_TRACE_NONE) {
+            /* Ratios are of two GPUs, and the trace is to be of the first, as it is to be of the
+             * job's GPU. */
+            status = ST_OK;
+            const st_trace *trace = set->ranks[i];
+            st_errors *errors = own->run->errors;
+            const whatif_options *options = own->run->options;
+            const char *device = trace->names[trace->gpu];
+            const char *file = st_gpus_of_device(&gpus, device);
+            /* The GPU of the recorded job, by the name of its file. */
+            const st_job_value *name =
+                own->change.job != NULL ? st_job_value_of(own->job, ST_KEY_CLUSTER_GPU_NAME) : NULL;
+            bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
+            const char *said = known ? st_gpus_of_device(&gpus, name->text) : NULL;
+            if (file != NULL && said != NULL && strcmp(file, said) != 0) {
+                status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--job"},
+                                 "the job is of another GPU" ST_FOUND "%s" ST_EXPECTED
+                                 "%s, on which %s was recorded" ST_HINT
+                                 "--have cluster=NAME tells another cluster",
+                                 said, file, trace->file);
+            } else if (own->change.ratios != NULL &&
+                       (file == NULL || strcmp(file, own->measured.from) != 0)) {
+                status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = options->ratios},
+                                 "the ratios are of kernels recorded on another GPU" ST_FOUND
+                                 "%s" ST_EXPECTED "%s, on which %s was recorded",
+                                 own->measured.from, file != NULL ? file : device, trace->file);
+            }
+        }
     return status;
 }
 
@@ -528,21 +504,6 @@ static st_status take_gpu(whatif *own)
     return status;
 }
 
-/* What is set of the GPU is priced, all else is the trace's. */
-static st_status take_sets(whatif *own)
-{
-    cli_run *run = own->run;
-    const cli_texts *all = &run->common.sets;
-    cli_texts others = {0};
-    st_status status = ST_OK;
-    for (size_t i = 0; i < all->count && status == ST_OK; i++)
-        status =
-            cli_add_text(run, is_of_gpu(all->items[i]) ? &own->gpu_sets : &others, all->items[i]);
-    own->change.sets = others.items;
-    own->change.set_count = others.count;
-    return status;
-}
-
 static st_status take_change(whatif *own)
 {
     cli_run *run = own->run;
@@ -556,15 +517,43 @@ static st_status take_change(whatif *own)
     own->change.inserted = options->inserted.items;
     own->change.inserted_count = options->inserted.count;
     st_status status = cli_paths(run);
-    if (status == ST_OK)
-        status = take_sets(own);
+    if (status == ST_OK) {
+        /* What is set of the GPU is priced, all else is the trace's. */
+        const cli_texts *all = &run->common.sets;
+        cli_texts others = {0};
+        for (size_t i = 0; i < all->count && status == ST_OK; i++)
+            status = cli_add_text(run, is_of_gpu(all->items[i]) ? &own->gpu_sets : &others,
+                                  all->items[i]);
+        own->change.sets = others.items;
+        own->change.set_count = others.count;
+    }
     if (status == ST_OK)
         status = take_job(own);
     if (status == ST_OK)
         status = take_growth(own);
     if (status == ST_OK)
         status = take_ratios(own);
-    return status == ST_OK ? take_model(own) : status;
+    if (status != ST_OK)
+        return status;
+    st_plugin_collectives_request request = {.paths = own->run->paths,
+                                             .job = own->job,
+                                             .passes_over = own->change.growth.products > 0 ||
+                                                            own->gpu_sets.count > 0,
+                                             .place = {.file = "--refine"}};
+    st_plugin_collectives *opened = NULL;
+    const st_words words = {run->common.refine.items, run->common.refine.count};
+    st_status model_status = ST_OK;
+    if (words.count > 0)
+        model_status = st_refine_words(own->run->paths, &words, run->arena, &request.refinements,
+                                       &request.count, run->errors);
+    if (model_status != ST_OK || request.count == 0)
+        return model_status;
+    model_status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);
+    if (model_status == ST_OK && opened != NULL) {
+        own->model = st_plugin_collectives_model(opened);
+        own->change.model = &own->model;
+    }
+    return model_status;
 }
 
 static st_status write_trace(cli_run *run, const st_trace_graph *graph,
