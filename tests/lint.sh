@@ -17,7 +17,8 @@ mapfile -t c_files < <(find estimator tests plugins -name '*.[ch]' 2>/dev/null |
 mapfile -t sources < <(printf '%s\n' "${c_files[@]}" | grep '\.c$')
 # Those that are installed: headers of steptime/tool are for tools of the same release.
 mapfile -t headers < <(find estimator/include -name '*.h' -not -path '*/tool/*' | sort)
-mapfile -t library_headers < <(printf '%s\n' "${headers[@]}" | grep -vE '/(plugin|trace|launch|fit)\.h$')
+mapfile -t library_headers < <(printf '%s\n' "${headers[@]}" |
+    grep -vE '/(plugin|trace|launch|fit)\.h$')
 mapfile -t scripts < <({
     printf '%s\n' dev .ci/run
     find tests estimator -name '*.sh'
@@ -89,7 +90,8 @@ exports() {
     local tool
     exports_of "$1/estimator/libsteptime.so" "${library_headers[@]}"
     for tool in trace launch fit; do
-        exports_of "$1/estimator/tools/$tool/cli/libsteptime-$tool.so" "estimator/include/steptime/$tool.h"
+        exports_of "$1/estimator/tools/$tool/cli/libsteptime-$tool.so" \
+            "estimator/include/steptime/$tool.h"
     done
 }
 

@@ -2,8 +2,8 @@
 /*
  * Limits and warnings as part of a result.
  *
- * A job that exceeds a limit, such as the memory of a GPU, keeps its values; text has a paragraph for
- * each limit above them, JSON has "fits": false and the messages.
+ * A job that exceeds a limit, such as the memory of a GPU, keeps its values. Text has a paragraph
+ * for each limit above them; JSON has "fits": false and the messages.
  */
 #ifndef STEPTIME_BASE_ERROR_REPORT_H
 #define STEPTIME_BASE_ERROR_REPORT_H
