@@ -120,6 +120,11 @@ keys() {
     python3 -B tests/keys.py "$root"
 }
 
+# Size is a budget: tests/size.csv has the lines of code that each module may have.
+budget() {
+    python3 -B tests/size.py "$root"
+}
+
 # Every source belongs to some target, or it is dead; tests build two projects of their own, and
 # builds with sanitizers lack the allocator that fails.
 unbuilt() {
@@ -197,6 +202,7 @@ rule spelling spelling
 rule english english
 rule 'cells by name' names
 rule 'keys by identifier' keys
+rule 'lines of code' budget
 if [[ $build != --quick ]]; then
     rule exports exports "$build"
     rule 'public headers' headers_alone
