@@ -49,7 +49,7 @@ void st_buffer_text(st_buffer *buffer, const char *text)
     st_buffer_append(buffer, text, strlen(text));
 }
 
-/* Into what room there is; false, with the room that is needed made, where that is too little. */
+/* Into what room there is; false, with more room made, where that is too little. */
 static bool print_at_end(st_buffer *buffer, const char *format, va_list arguments) ST_PRINTF(2, 0);
 
 static bool print_at_end(st_buffer *buffer, const char *format, va_list arguments)
@@ -95,8 +95,7 @@ void st_buffer_json_string(st_buffer *buffer, const char *text)
     size_t length = strlen(text);
     st_buffer_append(buffer, "\"", 1);
     for (size_t i = 0; i < length;) {
-        /* How many bytes stand in JSON as they are: nearly all, so that they are appended at
-         * once. */
+        /* How many bytes JSON needs not escape: nearly all, so that they are appended at once. */
         const char *byte_text = text + i;
         size_t plain = 0;
         while (byte_text[plain] >= 0x20 && byte_text[plain] < 0x7F && byte_text[plain] != '"' &&

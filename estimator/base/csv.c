@@ -78,20 +78,20 @@ static bool is_line_end(const csv_reader *reader, size_t offset)
            (c == '\r' && offset + 1 < reader->length && reader->source[offset + 1] == '\n');
 }
 
-/* One error is enough: what is not text is no table anywhere. */
+/* One error is enough: the rest is not text, either. */
 static bool check_bytes(csv_reader *reader)
 {
     for (size_t i = reader->next; i < reader->length;) {
         uint32_t code = 0;
         size_t size = st_utf8_decode(reader->source + i, reader->length - i, &code);
         if (size == 0) {
-            syntax(reader, i, "a byte that is not UTF-8", NULL);
+            syntax(reader, i, "byte is not valid UTF-8", NULL);
             return false;
         }
         bool line_end =
             code == '\n' || (code == '\r' && (reader->mark != NULL || is_line_end(reader, i)));
         if (st_utf8_is_control(code) && code != '\t' && !line_end) {
-            ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, i), "a control character" ST_FOUND "%s",
+            ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, i), "control character" ST_FOUND "%s",
                     st_or_none(code == 0
                                    ? "NUL"
                                    : st_errors_text(reader->errors, "U+%04X", (unsigned)code)));
@@ -134,12 +134,12 @@ static bool read_quoted(csv_reader *reader, size_t *start, size_t *end)
     reader->next = from + 1;
     if (from >= reader->length) {
         reader->next = reader->length;
-        syntax(reader, open, "a quote is never closed", NULL);
+        syntax(reader, open, "unclosed quote", NULL);
         return false;
     }
     if (reader->mark == NULL && !at_field_end(reader, reader->next)) {
-        syntax(reader, reader->next, "text behind a closing quote",
-               "a comma or the end of the line; a quote inside a field is doubled");
+        syntax(reader, reader->next, "text after a closing quote",
+               "a comma or the end of the line; double a quote inside a field");
         skip_field(reader);
     }
     while (!at_field_end(reader, reader->next))
@@ -162,7 +162,7 @@ static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t inde
 {
     if (end - start > ST_CSV_MAX_FIELD_BYTES && reader->mark == NULL)
         ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, start),
-                "a field of %zu bytes" ST_EXPECTED "at most %d", end - start,
+                "field has %zu bytes" ST_EXPECTED "at most %d", end - start,
                 (int)ST_CSV_MAX_FIELD_BYTES);
     reader->text[end] = '\0';
     return index >= reader->column_count || add_offset(reader, start);
@@ -183,8 +183,8 @@ static size_t read_record(csv_reader *reader)
             for (; !at_field_end(reader, reader->next); reader->next++) {
                 if (reader->source[reader->next] != '"' || reader->mark != NULL)
                     continue;
-                syntax(reader, reader->next, "a quote inside a field without quotes",
-                       "the whole field in quotes and this one doubled");
+                syntax(reader, reader->next, "quote inside an unquoted field",
+                       "the field in quotes and this quote doubled");
                 skip_field(reader);
                 break;
             }
@@ -223,12 +223,12 @@ static void check_name(csv_reader *reader, size_t index)
     }
     if (strchr(" \t", name[0]) != NULL || strchr(" \t", name[length - 1]) != NULL)
         syntax(reader, reader->offsets[index],
-               st_errors_text(reader->errors, "blanks around the column name '%s'", name), NULL);
+               st_errors_text(reader->errors, "blanks around column name '%s'", name), NULL);
     for (size_t i = 0; i < index; i++) {
         if (strcmp(reader->text + reader->offsets[i], name) != 0)
             continue;
         ST_NOTE(reader, ST_ERR_NAME, place_at(reader, reader->offsets[index]),
-                "two columns are named '%s'" ST_FOUND "columns %zu and %zu", name, i + 1,
+                "duplicate column name '%s'" ST_FOUND "columns %zu and %zu", name, i + 1,
                 index + 1);
         return;
     }
@@ -249,7 +249,7 @@ static size_t find_header(csv_reader *reader)
                 return fields;
     } while (reader->next < reader->length);
     ST_NOTE(reader, ST_ERR_SYNTAX, (st_place){.file = reader->file},
-            "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark);
+            "no header row with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark);
     return 0;
 }
 
@@ -291,9 +291,9 @@ static void check_width(csv_reader *reader, size_t start, size_t first, size_t f
     bool empty = fields == 1 && reader->text[reader->offsets[first]] == '\0';
     ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, start),
             "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
-            is_log  ? "the row has more fields than the heading"
-            : empty ? "an empty line"
-                    : "a row of another length",
+            is_log  ? "row has more fields than the header"
+            : empty ? "empty line"
+                    : "row has the wrong number of fields",
             fields, fields == 1 ? "" : "s", reader->column_count);
 }
 
@@ -350,7 +350,7 @@ st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv *
         return reader.status;
     }
     if (reader.length <= reader.next)
-        syntax(&reader, reader.next, "the table is empty", "a line with the names of the columns");
+        syntax(&reader, reader.next, "the table is empty", "a header row with column names");
     if (reader.status != ST_OK)
         return reader.status;
     /* Marks that some programs put before the first column's name, which would then be another. */
@@ -373,7 +373,7 @@ st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv *
     }
     size_t rows = read_header(&reader) ? read_rows(&reader) : 0;
     if (reader.status == ST_OK && rows == 0 && input->mark == NULL)
-        syntax(&reader, input->length, "the table has columns but no rows", NULL);
+        syntax(&reader, input->length, "the table has a header but no rows", NULL);
     if (reader.status != ST_OK)
         return reader.status;
     *table = (st_csv){.file = input->file,

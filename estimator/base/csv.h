@@ -3,7 +3,7 @@
  * CSV as RFC 4180 has it, read strictly: a table that is wrong somewhere is not used in part.
  *
  * The first line names the columns. Fields are separated by commas; one that holds a comma, a quote
- * or a line end stands in quotes, with its quotes doubled. Lines end in LF or CR LF. Refused, all
+ * or a line end is in quotes, with its quotes doubled. Lines end in LF or CR LF. Refused, all
  * errors at once and each with its place: a byte order mark, text that is not UTF-8, control
  * characters, a column without a name or with a name used before, rows with more or fewer fields
  * than columns, quotes in the wrong place or never closed, and whatever passes a limit below.
@@ -43,7 +43,7 @@ typedef struct st_csv_input {
     const char *file; /* in messages */
     const char *text; /* is copied */
     size_t length;
-    size_t start;     /* the offset of the first line; what stands before it is not looked at */
+    size_t start;     /* the offset of the first line; earlier text is ignored */
     const char *mark; /* a name in the heading of a log; NULL: a table */
 } st_csv_input;
 
@@ -64,7 +64,8 @@ const char *st_csv_field(const st_csv *csv, size_t row, size_t column);
 /* How many fields a row has: in a table all, in a log perhaps fewer. */
 size_t st_csv_width(const st_csv *csv, size_t row);
 
-/* Where a field stands, or a column's name. Takes time in proportion to the file: for messages. */
+/* The place of a field, or of a column's name. Takes time in proportion to the file: for messages.
+ */
 st_place st_csv_place(const st_csv *csv, size_t row, size_t column);
 st_place st_csv_head_place(const st_csv *csv, size_t column);
 

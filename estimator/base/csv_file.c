@@ -29,10 +29,10 @@ static st_status read_all(gzFile file, const char *path, char *text, size_t *len
     }
     const char *reason = gzerror(file, &code);
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-        return fail(path, "the table cannot be unpacked", reason, errors);
+        return fail(path, "cannot unpack the table", reason, errors);
     return *length <= ST_CSV_MAX_BYTES
                ? ST_OK
-               : fail(path, "the table is larger than 64 MiB, unpacked", NULL, errors);
+               : fail(path, "the unpacked table exceeds 64 MiB", NULL, errors);
 }
 
 st_status st_commented_csv_parse(const st_source *source, st_arena *arena, const st_csv **csv,
@@ -59,7 +59,7 @@ st_status st_packed_csv_read(const char *path, st_arena *arena, const st_csv **c
     if (stat(path, &found) != 0)
         return fail(path, "cannot read the table", strerror(errno), errors);
     if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode))
-        return fail(path, "no table", "it is no file", errors);
+        return fail(path, "cannot read the table", "not a regular file", errors);
     gzFile file = gzopen(path, "rb");
     if (file == NULL)
         return fail(path, "cannot read the table", strerror(errno), errors);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables from files: CSV behind any lines of comments ("#"), packed by gzip or not. */
+/* Tables from files: CSV after any lines of comments ("#"), packed by gzip or not. */
 #ifndef STEPTIME_BASE_CSV_FILE_H
 #define STEPTIME_BASE_CSV_FILE_H
 
@@ -8,7 +8,7 @@
 st_status st_commented_csv_parse(const st_source *source, st_arena *arena, const st_csv **csv,
                                  st_errors *errors) ST_NODISCARD;
 
-/* A file that the user names, packed or not: its first bytes tell. */
+/* A file that the user names, packed or not: its first bytes decide. */
 st_status st_packed_csv_read(const char *path, st_arena *arena, const st_csv **csv,
                              st_errors *errors) ST_NODISCARD;
 

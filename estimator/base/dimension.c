@@ -38,7 +38,7 @@ st_status st_dimension_power(st_dimension base, double exponent, st_dimension *r
     for (int i = 0; i < ST_DIMENSIONS; i++) {
         double twelfths = base.exponent[i] * exponent;
         double whole = round(twelfths);
-        /* A third is no binary fraction: 1/3 as a double must still give a cube root. */
+        /* A third is not a binary fraction: 1/3 as a double must still give a cube root. */
         if (fabs(twelfths - whole) > 1e-9 || fabs(whole) > INT16_MAX)
             return ST_ERR_UNIT;
         power.exponent[i] = (int16_t)whole;

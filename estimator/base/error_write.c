@@ -95,7 +95,7 @@ void st_error_write(const st_error *error, FILE *stream)
     }
     if (is_given(error->suggestion)) {
         /* A suggestion of one word, or of two with "or" between them, is a name; more words are a
-         * remedy that reads as it stands. */
+         * remedy that reads as it is. */
         const char *suggestion = error->suggestion;
         const char *joint = strstr(suggestion, " or ");
         const char *blank = strchr(suggestion, ' ');

@@ -93,7 +93,7 @@ static void find_spelling(st_field_reader *reader, const st_field *field, const 
             strncmp(heading, name, length) == 0 ? scale_of(field, heading + length, gap) : 0;
         if (scale > 0 && found->column != SIZE_MAX)
             ST_NOTE(reader, ST_ERR_NAME, st_csv_head_place(csv, i),
-                    "columns %s and %s are one quantity" ST_EXPECTED "one of them",
+                    "columns %s and %s give the same quantity" ST_EXPECTED "one of them",
                     csv->columns[found->column], csv->columns[i]);
         else if (scale > 0)
             *found = (st_found_field){i, scale};
@@ -213,8 +213,7 @@ void st_fields_warn_of_slips(st_field_reader *reader)
         if (nearest == NULL || st_csv_column(csv, nearest) != SIZE_MAX)
             continue;
         (void)st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, st_csv_head_place(csv, i),
-                        "column '%.80s' is not known and left out" ST_HINT "%s", csv->columns[i],
-                        nearest);
+                        "ignored unknown column '%.80s'" ST_HINT "%s", csv->columns[i], nearest);
     }
 }
 
@@ -295,7 +294,7 @@ bool st_fields_read(st_field_reader *reader, size_t row, void *record)
         is_whole = true;
     else
         ST_NOTE(reader, ST_ERR_VALUE, st_csv_place(reader->csv, row, 0),
-                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width,
+                "row has too few fields" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width,
                 needed);
     if (!is_whole)
         return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fields of records, declared in rows: how tables spell a column, what may stand in it and where in
- * a struct it goes. One loop reads the rows of a CSV table by them and tells all errors with their
- * places; what holds between the columns of a row is the caller's to check.
+ * Fields of records, declared in rows: how tables spell a column, what it may hold and where in
+ * a struct it goes. One loop reads the rows of a CSV table by them and reports all errors with
+ * their places; what holds between the columns of a row is the caller's to check.
  *
  *     static const st_field_unit times[] = {{"us", 1e-6}, {"s", 1}, {NULL}};
  *     static const st_field fields[] = {
@@ -19,19 +19,19 @@
 
 /* A unit behind the name in a heading: "forward_us", "Running time [us]". */
 typedef struct st_field_unit {
-    const char *name; /* "": none stands there; NULL behind the last one */
+    const char *name; /* "": no word; NULL after the last one */
     double scale;     /* from the unit to what the struct holds */
 } st_field_unit;
 
 enum {
     ST_FIELD_REQUIRED = 1, /* the table must have it */
     ST_FIELD_BLANK = 2,    /* nothing, "n/a" and "nan" are allowed, and are not a number */
-    ST_FIELD_INSIDE = 4    /* a word may stand inside of the text */
+    ST_FIELD_INSIDE = 4    /* a word may be inside of the text */
 };
 
 typedef struct st_field st_field;
 
-/* Puts what `text` says, in a unit of `scale`, into `target`; false: it may not stand there. */
+/* Puts what `text` says, in a unit of `scale`, into `target`; false: it is not allowed there. */
 typedef bool st_field_setter(const st_field *field, const char *text, double scale, void *target);
 
 st_field_setter st_field_text;   /* a const char *, as long-lived as the table */
@@ -83,7 +83,7 @@ bool st_fields_use(const st_field_reader *reader, size_t column);
 /* Warns of columns that are read as nothing but are nearly named like a field. */
 void st_fields_warn_of_slips(st_field_reader *reader);
 
-/* What stands in a field of a row, "" where the table has no such column. */
+/* The text of a row's field, "" where the table lacks the column. */
 const char *st_fields_text(const st_field_reader *reader, size_t row, size_t field);
 
 /* Reads a row; false where something is wrong. A field without a column keeps what it has. */

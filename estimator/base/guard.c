@@ -28,7 +28,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { MOST_TOLD = 32, SSE_CONTROL = 0xFFC0 };
+enum { MAX_REPORTS = 32, SSE_CONTROL = 0xFFC0 };
 
 typedef enum guard_deed {
     ROUNDING,
@@ -47,18 +47,18 @@ typedef enum guard_deed {
 } guard_deed;
 
 static const char *const deed_texts[DEEDS] = {
-    [ROUNDING] = "changed how numbers are rounded or trapped",
+    [ROUNDING] = "changed floating-point rounding or traps",
     [LOCALE] = "changed the locale",
     [FOLDER] = "changed the working folder",
     [UMASK] = "changed the umask",
-    [HANDLERS] = "changed handlers of signals",
-    [MASK] = "held signals back",
+    [HANDLERS] = "changed signal handlers",
+    [MASK] = "blocked signals",
     [TIMERS] = "set a timer",
-    [LIMITS] = "lowered limits of resources",
+    [LIMITS] = "lowered resource limits",
     [STREAMS] = "closed or replaced standard streams",
     [ARGUMENTS] = "wrote to its arguments",
-    [DESCRIPTORS] = "closed or replaced descriptors that cannot be put back",
-    [PROCESS] = "ended its process, or had to be ended,",
+    [DESCRIPTORS] = "closed or replaced file descriptors that cannot be restored",
+    [PROCESS] = "ended its process or was killed",
 };
 
 static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
@@ -88,13 +88,13 @@ static struct {
 static int result_stream = STDOUT_FILENO;
 static size_t stream_count; /* 0 in a process whose streams are another program's */
 
-typedef struct told {
+typedef struct deed_report {
     char who[96]; /* copies: plugins are unloaded before the end */
     char what[96];
     char more[400]; /* "" or what else is known */
     guard_deed deed;
     bool shown;
-} told;
+} deed_report;
 
 static _Thread_local const char *running_who;
 static _Thread_local const char *running_what;
@@ -104,7 +104,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool has_key;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static told list[MOST_TOLD];
+static deed_report list[MAX_REPORTS];
 static size_t list_count;
 static atomic_bool accused;
 
@@ -226,17 +226,17 @@ void st_guard_remember(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* `who` is NULL where it may be anyone, also one that is told of already. */
+/* `who` is NULL where it may be anyone, also one already reported. */
 static void note_locked(const char *who, const char *what, guard_deed deed)
 {
     if (deed >= ARGUMENTS)
         atomic_store(&accused, true);
-    bool known = list_count == MOST_TOLD;
+    bool known = list_count == MAX_REPORTS;
     for (size_t i = 0; i < list_count && !known; i++)
         known = list[i].deed == deed && (who == NULL || strcmp(list[i].who, who) == 0);
     if (known)
         return;
-    told *one = &list[list_count++];
+    deed_report *one = &list[list_count++];
     one->deed = deed;
     (void)snprintf(one->who, sizeof one->who, "%s", who != NULL ? who : "a plugin");
     (void)snprintf(one->what, sizeof one->what, "%s", who != NULL ? what : "some call");
@@ -459,12 +459,13 @@ st_status st_guard_tell(st_errors *errors)
     restore_remembered(NULL, NULL);
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < list_count; i++) {
-        told *one = &list[i];
+        deed_report *one = &list[i];
         bool fault = one->deed >= ARGUMENTS;
         if (one->shown)
             continue;
         one->shown = true;
-        const char *rest = fault ? ": no result of this run counts" : ", which was put back";
+        const char *rest =
+            fault ? ": all results of this run are invalid" : "; steptime restored it";
         st_status added = st_report(errors, fault ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
                                     ST_ERR_PROVIDER, (st_place){0}, "%s %s in '%s'%s%s", one->who,
                                     deed_texts[one->deed], one->what, one->more, rest);

@@ -68,8 +68,8 @@ bool st_guard_is_stdout(const char *path);
 bool st_guard_running(const char **who, const char **what);
 
 /* Notes that somebody wrote to what he was given to read, or that the process in which he answered
- * is no more: rows before and after differ, and no result of this process counts. `more`, or NULL,
- * is told beside it. */
+ * has ended: rows before and after differ, and all results of this process are invalid. `more`, or
+ * NULL, is part of the report. */
 void st_guard_accuse(const char *who, const char *what);
 void st_guard_accuse_ended(const char *who, const char *what, const char *more);
 

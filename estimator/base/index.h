@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which item of a list has a key: open addressing over hashes, which doubles when it is half full.
- * List and keys stay their owner's; nothing is ever taken out. An item stands in its list before
+ * List and keys stay their owner's; nothing is ever removed. An item is in its list before
  * its key is added, so that what is found is there, also once memory is out.
  *
  *     uint32_t found = 0;
@@ -20,7 +20,7 @@
 #define ST_INDEX_NONE UINT32_MAX
 
 typedef struct st_index_slot {
-    uint32_t hash; /* tells most keys apart */
+    uint32_t hash; /* distinguishes most keys */
     uint32_t item; /* and one; 0: free */
 } st_index_slot;
 

@@ -207,7 +207,8 @@ static st_status fault(json_reader *reader, const char *file, st_errors *errors)
         return st_out_of_memory(errors);
     if (reader->limit != NULL)
         return st_fail(errors, ST_ERR_LIMIT, place,
-                       "too much JSON for a configuration" ST_EXPECTED "at most %s", reader->limit);
+                       "JSON is too large for a configuration" ST_EXPECTED "at most %s",
+                       reader->limit);
     unsigned char *text = yajl_get_error(reader->handle, 0, NULL, 0);
     const char *words = text != NULL ? (const char *)text : "";
     st_status status =
@@ -275,7 +276,7 @@ st_status st_json_parse(const char *file, const char *text, size_t length, st_ar
     (void)arena;
     (void)tree;
     return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
-                   "this steptime cannot read JSON: it was built without yajl (libyajl-dev)");
+                   "cannot read JSON: this build lacks yajl (libyajl-dev)");
 }
 
 #endif

@@ -18,7 +18,7 @@
 
 #define ST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The index of the first text that is `text`, of some that stand `stride` bytes apart; SIZE_MAX
+/* The index of the first text that is `text`, of some that are `stride` bytes apart; SIZE_MAX
  * where there is none. */
 static inline size_t st_find_text(const char *const *texts, size_t count, size_t stride,
                                   const char *text)

@@ -99,7 +99,7 @@ st_status st_number_parse(const char *text, size_t length, st_place place, doubl
     if (isinf(result))
         message = "number is too large";
     else if (result == 0.0 && is_written_nonzero(text, length))
-        message = "number is too small to be told from zero";
+        message = "number is too small to distinguish from zero";
     if (message != NULL)
         return st_fail(errors, ST_ERR_VALUE, place,
                        "%s" ST_FOUND "'%.*s'" ST_EXPECTED

@@ -16,7 +16,7 @@
 size_t st_number_scan(const char *text, size_t length);
 
 /*
- * Reports why `text` is no number. `end` is where st_number_scan stopped; always adds an error.
+ * Reports why `text` is not a number. `end` is where st_number_scan stopped; always adds an error.
  */
 st_status st_number_fault(const char *text, size_t length, size_t end, st_place place,
                           st_errors *errors) ST_NODISCARD;

@@ -25,7 +25,7 @@ static char letter_at(const fault *one, size_t at)
     return at < one->length ? one->text[at] : '\0';
 }
 
-/* `word` stands at `at`, in any case. */
+/* `word` is at `at`, in any case. */
 static bool has_word(const fault *one, size_t at, const char *word)
 {
     for (; *word != '\0'; word++, at++) {
@@ -69,14 +69,14 @@ static bool is_separator_fault(fault *one, st_errors *errors)
         if (!is_last || decimals == 0)
             one->suggestion = without_separators(one, errors);
         else if (decimals == 3)
-            one->suggestion = "write a point for a fraction, and thousands without a separator";
+            one->suggestion = "use a decimal point and no thousands separators";
         else
             one->suggestion = st_errors_text(errors, "%.*s.%.*s", (int)one->end, one->text,
                                              (int)decimals, one->text + one->end + 1);
     } else if (behind_blanks > one->end && is_digit_at(one, behind_blanks)) {
         one->message = "blank inside a number";
     } else if (behind_blanks == one->length) {
-        one->message = "blank behind a number";
+        one->message = "blank after a number";
     }
     return one->message != NULL;
 }
@@ -99,7 +99,7 @@ static void describe_rest(fault *one, st_errors *errors)
     } else if (next == 'e' || next == 'E') {
         one->message = "exponent without digits";
     } else {
-        one->message = "text behind a number";
+        one->message = "text after a number";
     }
 }
 
@@ -125,7 +125,7 @@ st_status st_number_fault(const char *text, size_t length, size_t end, st_place 
             one.suggestion = st_errors_text(errors, "%.*s0%.*s", (int)at, one.text,
                                             (int)(one.length - at), one.text + at);
         } else if (one.length >= 3 && memcmp(one.text, "\xE2\x88\x92", 3) == 0) {
-            one.message = "minus sign is not the plain '-'";
+            one.message = "minus sign must be '-'";
         } else {
             one.message = "not a number";
         }

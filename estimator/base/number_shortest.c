@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A double is significand * 2^exponent. Scaled by a power of ten such that 17 digits stand before
+ * A double is significand * 2^exponent. Scaled by a power of ten such that 17 digits precede
  * the point, it is a quotient of two integers of at most 127 bits; all that follows is exact.
  */
 #include "base/number_shortest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See strings.h. The table is looked up by the text as it stands in the file; a name that is
+ * See numbered_texts.h. The table is looked up by the text as it is in the file; a name that is
  * spelled in two ways is found again once it is decoded.
  */
 #include "base/numbered_texts.h"
@@ -112,8 +112,8 @@ static st_status add_odd(st_names *names, const char *text, size_t length, bool 
     if (clean == NULL)
         return ST_ERR_MEMORY;
     if (escaped) {
-        /* Decodes escapes; the scanner has checked them. No escape is shorter than what it stands
-         * for. */
+        /* Decodes escapes; the scanner has checked them. No escape is shorter than its
+         * character. */
         size_t done = 0;
         for (size_t i = 0; i < length; i++) {
             if (text[i] != '\\' || i + 1 >= length) {

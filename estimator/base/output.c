@@ -20,7 +20,7 @@ enum { MOST_ATTEMPTS = 100, NEW_FILE_MODE = 0666, PERMISSIONS = 0777, TEMPORARY_
 typedef struct target {
     char *folder;
     char *temporary;
-    size_t folder_length; /* of what stands before the name; "" for the working folder */
+    size_t folder_length; /* of the text before the name; "" for the working folder */
 } target;
 
 struct st_output {
@@ -63,7 +63,8 @@ static int find_target(const char *path, target *where)
     return 0;
 }
 
-/* A file without a name, which vanishes with whoever has it open; false where there is no such. */
+/* A file without a name, which vanishes with whoever has it open; false where the system has none.
+ */
 static bool open_unnamed(const target *where, int *file)
 {
     if (access("/proc/self/fd", X_OK) != 0)
@@ -72,7 +73,7 @@ static bool open_unnamed(const target *where, int *file)
     return *file >= 0;
 }
 
-/* A temporary name beside the target, so that the rename stays within one file system. */
+/* A temporary name in the target's folder, so that the rename stays within one file system. */
 static int name_temporary(target *where, int *file)
 {
     sigset_t before;
@@ -121,7 +122,7 @@ static char *real_name(const char *name)
     return realpath(name, NULL);
 }
 
-/* What stands at the path now: nothing, a file, or, `special`, a device or a pipe. */
+/* What is at the path now: nothing, a file, or, `special`, a device or a pipe. */
 static int look_up(st_output *output, struct stat *old, bool *exists, bool *special)
 {
     int found =
@@ -150,7 +151,7 @@ static int open_output(st_output *output)
     if (fault != 0)
         return fault;
     if (!special) {
-        /* A new file beside the target, with the permissions that the old one has. */
+        /* A new file in the target's folder, with the permissions of the old one. */
         const struct stat *beside_old = exists ? &old : NULL;
         if (beside_old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
             return errno;
@@ -197,8 +198,7 @@ static int finish(st_output *output)
         fault = errno;
     output->file = -1;
     if (!output->in_place && fault == 0 && output->where.folder != NULL) {
-        /* Makes the new name itself survive a crash; some file systems cannot, which is no failure.
-         */
+        /* Makes the new name itself survive a crash; some file systems cannot, which is fine. */
         int handle =
             output->where.folder != NULL ? open(output->where.folder, O_RDONLY | O_CLOEXEC) : -1;
         if (handle >= 0) {
@@ -212,16 +212,16 @@ static int finish(st_output *output)
 static const char *reason_for(int fault)
 {
     if (fault == ENOENT)
-        return "its folder does not exist";
+        return "the folder does not exist";
     if (fault == EISDIR)
-        return "it is a folder";
+        return "the path is a folder";
     return strerror(fault);
 }
 
 static st_status report(const char *path, int fault, st_errors *errors)
 {
     st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot write the file: %s",
-            path[0] != '\0' ? reason_for(fault) : "its name is empty");
+            path[0] != '\0' ? reason_for(fault) : "the name is empty");
     return ST_ERR_IO;
 }
 

@@ -18,7 +18,7 @@
 st_status st_output_write(const char *path, const char *data, size_t length,
                           st_errors *errors) ST_NODISCARD;
 
-/* Whether a file could be written there now: to be told before long work, not after. */
+/* Whether a file could be written there now: to learn it before long work, not after. */
 st_status st_output_check(const char *path, st_errors *errors) ST_NODISCARD;
 
 /*

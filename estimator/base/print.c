@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was put out and what would have been; `text` has room for `room` bytes beside the NUL. */
+/* What was put out and what would have been; `text` has room for `room` bytes without the NUL. */
 typedef struct printed {
     char *text;
     size_t room;
@@ -50,7 +50,7 @@ static void put_text(printed *out, const char *text, int most)
     put(out, text, most < 0 ? strlen(text) : strnlen(text, (size_t)most));
 }
 
-/* What begins behind a '%'; returns what stands behind it, NULL where it is something else. */
+/* What begins behind a '%'; returns the text after it, NULL where it is something else. */
 static const char *put_directive(printed *out, const char *at, argument_list *arguments)
 {
     char one = *at;
@@ -59,7 +59,7 @@ static const char *put_directive(printed *out, const char *at, argument_list *ar
         put_text(out, va_arg(arguments->list, const char *), -1);
         return at + 1;
     case '.': {
-        /* "*s" or "60s"; returns what stands behind it, NULL where it is something else. */
+        /* "*s" or "60s"; returns the text after it, NULL where it is something else. */
         const char *cut_at = at + 1;
         int most = 0;
         if (*cut_at == '*') {

@@ -66,7 +66,7 @@ static bool read_varint(st_proto *message, uint64_t *value)
     *value = 0;
     for (unsigned shift = 0; shift <= MOST_SHIFT; shift += BITS) {
         if (message->at == message->length)
-            return fail(message, "a number is cut");
+            return fail(message, "truncated number");
         unsigned char byte = (unsigned char)message->bytes[message->at++];
         if (shift == MOST_SHIFT && byte > 1)
             break;
@@ -74,13 +74,13 @@ static bool read_varint(st_proto *message, uint64_t *value)
         if ((byte & CONTINUES) == 0)
             return true;
     }
-    return fail(message, "a number of more than 64 bits");
+    return fail(message, "number exceeds 64 bits");
 }
 
 static bool read_fixed(st_proto *message, size_t bytes, uint64_t *value)
 {
     if (message->length - message->at < bytes)
-        return fail(message, "a number is cut");
+        return fail(message, "truncated number");
     *value = 0;
     for (size_t i = 0; i < bytes; i++)
         *value |= (uint64_t)(unsigned char)message->bytes[message->at++] << (8 * i);
@@ -93,7 +93,7 @@ static bool read_bytes(st_proto *message, st_proto_field *field)
     if (!read_varint(message, &length))
         return false;
     if (length > message->length - message->at)
-        return fail(message, "a field is longer than what it lies in");
+        return fail(message, "field extends beyond its message");
     field->bytes = message->bytes + message->at;
     field->length = (size_t)length;
     field->origin = message->origin + message->at;
@@ -111,7 +111,7 @@ bool st_proto_next(st_proto *message, st_proto_field *field)
     if (!read_varint(message, &key))
         return false;
     if (key >> WIRE_BITS == 0 || key >> WIRE_BITS > MOST_FIELD)
-        return fail(message, "a field has no valid number");
+        return fail(message, "invalid field number");
     field->number = (uint32_t)(key >> WIRE_BITS);
     field->wire = (st_wire)(key & WIRE_MASK);
     switch (field->wire) {
@@ -124,7 +124,7 @@ bool st_proto_next(st_proto *message, st_proto_field *field)
     case ST_WIRE_FIXED32:
         return read_fixed(message, 4, &field->value);
     }
-    return fail(message, "a field has no valid wire type");
+    return fail(message, "invalid wire type");
 }
 
 bool st_proto_next_delimited(st_proto *file, st_proto *message)

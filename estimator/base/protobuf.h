@@ -3,7 +3,7 @@
  * Protocol Buffers as bytes: what Chakra's execution traces and XLA's profiles are written in.
  *
  * A message is a list of fields, each a number with a wire type (encoding.html of protobuf.dev);
- * which field means what is the schema's, and stands with whoever reads or writes it.
+ * the meaning of a field is the schema's, and belongs to its reader or writer.
  */
 #ifndef STEPTIME_BASE_PROTOBUF_H
 #define STEPTIME_BASE_PROTOBUF_H

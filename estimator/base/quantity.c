@@ -26,7 +26,7 @@ static const char *noun_of(st_dimension dimension)
         {{0, 0, -1, 0, 0}, "a rate"},
         {{0, 0, 0, 1, 0}, "an energy"},
         {{0, 0, -1, 1, 0}, "a power"},
-        {{0, 0, 0, 0, 1}, "a sum of money"},
+        {{0, 0, 0, 0, 1}, "an amount of money"},
         {{0, 0, -1, 0, 1}, "a price per time"},
         {{0, 0, 0, -1, 1}, "a price of energy"},
     };
@@ -115,7 +115,7 @@ static st_status read_unit(const parts *whole, const st_unit *expected, st_unit 
     if (!st_dimension_equal(unit->dimension, expected->dimension) || is_odd_number)
         return st_fail(errors, ST_ERR_UNIT,
                        st_utf8_advance(whole->place, whole->text, whole->unit_start),
-                       "unit of the wrong dimension" ST_FOUND "%s" ST_EXPECTED "%s",
+                       "unit has the wrong dimension" ST_FOUND "%s" ST_EXPECTED "%s",
                        with_dimension(whole->text, whole->length, unit, errors),
                        expectation(expected, errors));
     return ST_OK;
@@ -150,8 +150,7 @@ st_status st_quantity_parse(const char *text, size_t length, const st_unit *expe
     double base_value = st_unit_to_base(&unit, number);
     if (!isfinite(base_value) || (base_value == 0.0 && number != 0.0))
         return st_fail(errors, ST_ERR_VALUE, whole.place,
-                       "quantity is too large or too small to be held" ST_FOUND "'%.*s'" ST_EXPECTED
-                       "%s",
+                       "quantity is out of range" ST_FOUND "'%.*s'" ST_EXPECTED "%s",
                        (int)whole.length, whole.text, expectation(expected, errors));
     *value = base_value;
     return ST_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result in the form that is asked for; the forms stand in render_*.c. */
+/* A result in the form that is asked for; the forms are in render_*.c. */
 #include "base/result.h"
 
 void st_result_write(const st_result *result, st_form form, const st_paint *paint,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A result as CSV: the lists that st_result_csv named, row by row. A row of a list in a list knows
- * the maps that it stands in, where a column looks for what the row itself lacks.
+ * the maps around it, where a column looks for what the row itself lacks.
  */
 #include "base/result.h"
 
 #include <string.h>
 
-/* A map and what it stands in. */
+/* A map and the maps around it. */
 typedef struct scope {
     const st_node *map;
     const struct scope *around;

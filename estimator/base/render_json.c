@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A result as JSON: fields in their order, one on a line, indented by two blanks; a map or list
- * that stands on one line keeps all that it holds there, so that long lists stay readable and two
+ * that is on one line keeps all its members there, so that long lists stay readable and two
  * results can be compared line by line.
  */
 #include "base/result.h"

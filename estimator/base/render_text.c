@@ -20,7 +20,7 @@ static void write_percent(double share, const st_table_column *column, char *tex
     (void)snprintf(text, size, "%s%s %%", sign ? "+" : "", number);
 }
 
-/* A number or a quantity; only a quantity is shown where it is not finite and no text stands for
+/* A number or a quantity; only a quantity is shown where it is not finite and no text replaces
  * it.
  */
 static const char *measure_text(const st_item *item, const st_table_column *column, char *text,
@@ -55,7 +55,7 @@ static const char *measure_text(const st_item *item, const st_table_column *colu
     return text;
 }
 
-/* What a column shows of an item; NULL is no item. */
+/* What a column shows of an item; NULL: no item. */
 static const char *item_text(const st_item *item, const st_table_column *column, char *text,
                              size_t size)
 {

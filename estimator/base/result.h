@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A result: one tree of what a verb has found out, of which text, JSON and CSV are made. Who builds
+ * A result: one tree of a verb's findings, the source of text, JSON and CSV. Who builds
  * it never asks for the form; who renders it never asks for a name.
  *
  *     st_result result;
- *     st_node *root = st_result_begin(&result, arena);      schema_version and steptime stand in it
+ *     st_node *root = st_result_begin(&result, arena);      with schema_version and steptime
  *     st_put_text(root, "job", name);                        a field of the JSON object
  *     st_node *rows = st_put_rows(root, "cells", &fill_cell, estimate, count);
  *     st_say_title(root, "Cells");                           text alone
@@ -24,7 +24,7 @@
  * until then. A list whose rows speak for themselves in text is made with st_put_list and
  * st_put_map(list, NULL).
  *
- * Text. st_say_* adds what only people read, at the place where it stands in the tree: JSON and CSV
+ * Text. st_say_* adds what only people read, at its place in the tree: JSON and CSV
  * pass over it, text passes over all data that no table shows. Text is rendered depth first, so
  * each map of a list may bring its own headings and tables. A table is columns (heading, ink,
  * alignment, how numbers look) and rows: st_table_show takes a row or a whole list, and names the
@@ -39,7 +39,7 @@
  * CSV.
  *
  * Memory. Texts are copied, keys and units are not. Whatever fails, fails in the result: no call
- * returns NULL, and the renderer tells through buffer->failed, as it does where the arena has
+ * returns NULL, and the renderer reports it through buffer->failed, as it does where the arena has
  * failed: what it was asked for on the way to a field needs no check.
  */
 #ifndef STEPTIME_BASE_RESULT_H
@@ -69,7 +69,7 @@ typedef enum st_item_kind {
     ST_ITEM_BARS   /* text alone */
 } st_item_kind;
 
-/* How a span stands: as it is, or wrapped to a terminal's width. */
+/* How a span is written: as it is, or wrapped to a terminal's width. */
 typedef struct st_span {
     const char *text;
     bool is_raw;     /* its blanks and line ends are kept */
@@ -163,7 +163,7 @@ st_node *st_put_map(st_node *node, const char *key);
 st_node *st_put_list(st_node *node, const char *key);
 st_node *st_put_line_map(st_node *node, const char *key); /* on one line of JSON */
 st_node *st_put_line_list(st_node *node, const char *key);
-/* A list of maps that each stand on one line of JSON, or on several. */
+/* A list of maps, each on one line of JSON, or on several. */
 st_node *st_put_rows(st_node *node, const char *key, st_row_fill fill, const void *context,
                      size_t count);
 st_node *st_put_maps(st_node *node, const char *key, st_row_fill fill, const void *context,
@@ -174,7 +174,7 @@ void st_put_ink(st_node *node, st_ink ink);
 
 /* ---- text alone ---- */
 
-void st_say(st_node *node, const char *format, ...) ST_PRINTF(2, 3); /* as it stands */
+void st_say(st_node *node, const char *format, ...) ST_PRINTF(2, 3); /* as it is */
 void st_say_ink(st_node *node, st_ink ink, const char *text);
 /* Wrapped: the text begins in `column`, further lines are indented. */
 void st_say_wrapped(st_node *node, const char *text, size_t column, size_t indent);
@@ -184,7 +184,7 @@ void st_say_title(st_node *node, const char *title);
 void st_say_fact(st_node *node, const char *label, size_t width, const char *text);
 /* `columns` has the shape of a table that lives in the result; see table.h. */
 st_table *st_say_table(st_node *node, const st_table_column *columns, size_t count, size_t indent);
-/* The same where columns are titles, "*kernel|class|>time": '*' is the name, '>' stands right. */
+/* The same where columns are titles, "*kernel|class|>time": '*' is the name, '>' aligns right. */
 st_table *st_say_columns(st_node *node, const char *columns);
 /* Rows with bars; `mark` as in bars.h. */
 st_bars *st_say_bars(st_node *node, double mark);
@@ -214,7 +214,7 @@ const char *st_node_line(const st_node *node);
 
 /* ---- what renderers share ---- */
 
-/* Whether something is missing in it: memory ran out, in its arena or beside it. */
+/* Whether something is missing in it: memory ran out, in its arena or elsewhere. */
 static inline bool st_result_failed(const st_result *result)
 {
     return result->failed || st_arena_failed(result->arena);
@@ -232,7 +232,7 @@ st_row_walk st_rows_begin(const st_node *list);
 const st_node *st_rows_next(st_row_walk *walk); /* NULL: no more */
 void st_rows_end(st_row_walk *walk);
 
-/* "errors/rows" is a field of the map that stands under "errors". */
+/* "errors/rows" is a field of the map under "errors". */
 const st_item *st_node_find(const st_node *node, const char *key, size_t length);
 /* A value as programs read it: shortest numbers in the declared unit, "true"; "" for null. */
 const char *st_item_exact(const st_item *item, char *text, size_t size);

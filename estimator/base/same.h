@@ -60,7 +60,7 @@ static inline bool st_ends_in(const char *text, const char *ending)
     return length >= ending_length && strcmp(text + length - ending_length, ending) == 0;
 }
 
-/* What stands behind the last separator: "tp" of "parallel.tp". */
+/* The text after the last separator: "tp" of "parallel.tp". */
 static inline const char *st_last_part(const char *text, char separator)
 {
     const char *last = strrchr(text, separator);

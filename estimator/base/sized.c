@@ -9,8 +9,8 @@ enum { MOST_BYTES = 1 << 16 }; /* nobody's structure; read as a size that was ne
 static st_status refuse(size_t given, size_t known, const char *expected, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "structure of size %zu, this library knows %zu" ST_EXPECTED "%s", given, known,
-                   expected);
+                   "structure has %zu bytes, this library supports %zu" ST_EXPECTED "%s", given,
+                   known, expected);
 }
 
 /* Reads the size; what is there besides is not looked at before it is known to be sensible. */
@@ -20,7 +20,7 @@ static st_status read_size(const void *given, size_t known, size_t *size, st_err
     if (given != NULL)
         memcpy(size, given, sizeof *size);
     if (*size < sizeof *size || *size > MOST_BYTES)
-        return refuse(*size, known, "the first member to be the structure's size", errors);
+        return refuse(*size, known, "the structure's size in its first member", errors);
     return ST_OK;
 }
 
@@ -33,7 +33,7 @@ st_status st_sized_take(const void *given, void *own, size_t size, st_errors *er
     const unsigned char *bytes = given;
     for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
-            return refuse(given_size, size, "zero behind what it knows", errors);
+            return refuse(given_size, size, "zeros after the supported members", errors);
     memset(own, 0, size);
     memcpy(own, given, given_size < size ? given_size : size);
     return ST_OK;

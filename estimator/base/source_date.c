@@ -16,8 +16,8 @@ st_status st_source_date(time_t *seconds, st_errors *errors)
     long long given = strtoll(text, NULL, 10);
     if (strspn(text, "0123456789") != strlen(text) || errno != 0 || given >= YEAR_10000)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = "SOURCE_DATE_EPOCH"},
-                       "the date of results is no time" ST_FOUND "'%.40s'" ST_EXPECTED
-                       "seconds since 1970, e.g. 1700000000" ST_HINT "or leave it unset",
+                       "invalid date of results" ST_FOUND "'%.40s'" ST_EXPECTED
+                       "seconds since 1970, e.g. 1700000000" ST_HINT "or unset it",
                        text);
     *seconds = (time_t)given;
     return ST_OK;

@@ -10,7 +10,8 @@
 
 #include <time.h>
 
-/* Leaves `seconds` as it is where the variable is unset or empty; ST_ERR_VALUE where it is no time.
+/* Leaves `seconds` as it is where the variable is unset or empty; ST_ERR_VALUE where it is not a
+ * time.
  */
 st_status st_source_date(time_t *seconds, st_errors *errors) ST_NODISCARD;
 

@@ -7,8 +7,8 @@
 static st_status fail(const st_sqlite *self)
 {
     return st_fail(self->errors, ST_ERR_VALUE, (st_place){.file = self->file},
-                   "the database cannot be read: %s" ST_EXPECTED "%s",
-                   sqlite3_errmsg(self->database), self->expected);
+                   "cannot read the database: %s" ST_EXPECTED "%s", sqlite3_errmsg(self->database),
+                   self->expected);
 }
 
 st_status st_sqlite_open(st_sqlite *self, const char *path)

@@ -36,27 +36,27 @@ const char *st_status_text(st_status status)
     case ST_ERR_MEMORY:
         return "out of memory";
     case ST_ERR_IO:
-        return "a file cannot be read or written";
+        return "cannot read or write a file";
     case ST_ERR_SYNTAX:
-        return "text does not follow its grammar";
+        return "syntax error";
     case ST_ERR_VALUE:
-        return "a value is of the wrong kind or out of its range";
+        return "wrong type or value out of range";
     case ST_ERR_UNIT:
-        return "units do not agree";
+        return "units do not match";
     case ST_ERR_NAME:
-        return "a name is unknown, missing or used twice";
+        return "unknown, missing or duplicate name";
     case ST_ERR_LIMIT:
-        return "input is larger, deeper or longer than allowed";
+        return "input exceeds a limit";
     case ST_ERR_CYCLE:
-        return "something needs itself";
+        return "circular dependency";
     case ST_ERR_MATH:
         return "a cell has no finite value";
     case ST_ERR_CHECK:
         return "a check of the sheet fails";
     case ST_ERR_USAGE:
-        return "something was asked for that does not exist";
+        return "unknown item or option requested";
     case ST_ERR_PROVIDER:
-        return "a provider failed or refused";
+        return "a provider failed";
     }
     return "unknown status";
 }
@@ -190,7 +190,7 @@ static size_t formatted_length(const char *format, va_list arguments)
 
 /*
  * Cuts `text` where the marks of `format` came out. Arguments may hold any byte, marks too: how
- * much the format up to its mark gives tells the places.
+ * much the format up to its mark writes gives the places.
  */
 static void cut_at_marks(char *text, char *format, va_list arguments, st_error *error)
 {

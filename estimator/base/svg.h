@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures as SVG. A picture has a light and a dark face, of which the viewer takes the one that
+ * Pictures as SVG. A picture has a light and a dark face, and the viewer chooses the one that
  * its user prefers: text, lines and grounds name a tone, and only what means something by its
- * colour (kinds of tasks, heights of a map) has one of its own, which can be told apart on both.
+ * colour (kinds of tasks, heights of a map) has one of its own, distinguishable on both.
  *
  * A tone is a class of the style sheet: "ink", "faint", "grid", "panel" (behind data, a little
  * apart from the page), "map" (behind a map, light in both faces). A colour is "#rrggbb". Numbers
@@ -27,7 +27,7 @@ typedef struct st_svg_point {
     double y;
 } st_svg_point;
 
-/* Everything else stands between these two. */
+/* Everything else goes between these two. */
 void st_svg_begin(st_buffer *svg, int width, int height, const char *title);
 void st_svg_end(st_buffer *svg);
 
@@ -64,7 +64,7 @@ typedef struct st_svg_key {
 double st_svg_legend(st_buffer *svg, const st_svg_key *keys, size_t count, st_svg_box room);
 
 /*
- * The one palette of all pictures, told apart by most eyes and in print. The first eight are those
+ * The palette of all pictures, distinguishable by most eyes and in print. The first eight are those
  * of Okabe and Ito 2008 but for black and yellow.
  */
 typedef enum st_svg_hue {
@@ -82,7 +82,7 @@ typedef enum st_svg_hue {
     ST_SVG_SLATE,
     ST_SVG_HUES
 } st_svg_hue;
-/* Colours of things that are told apart by them, over and over. */
+/* Colours of things that they distinguish, cyclic. */
 const char *st_svg_color(size_t index);
 /* The one scale of colours of all maps: from pale yellow over red to dark violet, so that dark is
  * much, also when printed in grey. What has the least is not as pale as what has none. */

@@ -31,7 +31,7 @@ void st_paint_text(const st_paint *paint, st_ink ink, const char *text, st_buffe
 void st_paint_span(const st_paint *paint, st_ink ink, const char *text, size_t length,
                    st_buffer *buffer);
 /* As st_paint_text without colour, over several lines where a terminal is too narrow; lines after
- * the first begin with `indent` blanks, and `column` characters stand on the first line already. */
+ * the first begin with `indent` blanks, and `column` characters are on the first line already. */
 void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, size_t indent,
                       st_buffer *buffer);
 
@@ -57,7 +57,7 @@ typedef struct st_table_column {
     bool right;   /* aligned to the right */
     bool elastic; /* gives way where the terminal is too narrow */
     bool joined;  /* one blank to the column before it instead of two */
-    bool split;   /* the unit stands in the next column */
+    bool split;   /* the unit is in the next column */
 } st_table_column;
 
 /* Columns of numbers, of shares in percent, and of changes with their sign. */
@@ -74,7 +74,7 @@ typedef struct st_table_column {
         .title = (head), .look = ST_LOOK_CHANGE, .digits = (decimals), .none = "-", .right = true  \
     }
 
-/* A base value in the named unit at a sensible prefix, "12.3 GiB"; "" where there is no such unit.
+/* A base value in the named unit at a sensible prefix, "12.3 GiB"; "" for an unknown unit.
  * `text` has room for ST_QUANTITY_TEXT. */
 const char *st_quantity_text(double base_value, const char *unit, char *text);
 
@@ -122,7 +122,7 @@ static inline const char *st_buffer_read(const st_buffer *buffer)
     return buffer->data != NULL ? buffer->data : "";
 }
 
-/* Adds to a text of the arena, which begins as "": behind `separator` where something stands there
+/* Adds to a text of the arena, which begins as "": after `separator` where something is there
  * already. NULL once memory is out. For lists of a line, as it copies what there is. */
 void st_text_add(st_arena *arena, const char **text, const char *separator, const char *format, ...)
     ST_PRINTF(4, 5);

@@ -51,8 +51,8 @@ static st_place place_at(const reader *in, size_t at)
 static st_status refuse_size(const reader *in)
 {
     return st_fail(in->errors, ST_ERR_LIMIT, place_at(in, 0),
-                   "unit is beyond all measure" ST_FOUND "'%.*s'" ST_EXPECTED
-                   "exponents and prefixes whose product a double can hold",
+                   "unit is out of range" ST_FOUND "'%.*s'" ST_EXPECTED
+                   "exponents and prefixes whose product fits a double",
                    (int)in->length, in->text);
 }
 
@@ -132,7 +132,7 @@ static st_status read_parentheses(reader *in, st_unit *unit)
         return status;
     if (next(in) != ')')
         return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, start),
-                       "parenthesis in a unit is not closed" ST_FOUND "'%.*s'" ST_EXPECTED "')'",
+                       "unclosed parenthesis in a unit" ST_FOUND "'%.*s'" ST_EXPECTED "')'",
                        (int)in->length, in->text);
     in->at++;
     return ST_OK;
@@ -193,7 +193,8 @@ static st_status read_product(reader *in, st_unit *unit)
     return status;
 }
 
-/* The text without blanks and with '/' for "per", for a suggestion; NULL where that is no unit. */
+/* The text without blanks and with '/' for "per", for a suggestion; NULL where that is not a unit.
+ */
 static const char *without_blanks(const reader *in)
 {
     char tight[sizeof((st_unit *)NULL)->text];
@@ -270,7 +271,7 @@ typedef struct slip {
     const char *written; /* lower case, unless exact */
     const char *meant;
     const char *or_meant; /* where it is ambiguous */
-    bool exact;           /* the case tells two meanings apart */
+    bool exact;           /* the case distinguishes two meanings */
 } slip;
 
 static const slip slips[] = {
@@ -382,7 +383,7 @@ static void try_name(correction *one, const char *prefix, const char *name)
         keep_if_unit(one, text, (size_t)length);
 }
 
-/* Tries every prefix that may stand behind the letters or the word in front of a slip. */
+/* Tries every prefix that the letters or the word before a slip can mean. */
 static void try_prefixes(correction *one, size_t prefix_length, const slip *meant)
 {
     const char *written = one->text + one->at;

@@ -37,8 +37,7 @@ typedef struct st_unit_name {
 extern const st_unit_prefix st_unit_prefixes[];
 extern const st_unit_name st_unit_names[];
 
-/*
- * The name that fills `text`; `prefix` is NULL where it has none. NULL when there is no such name
+/* The name that fills `text`; `prefix` is NULL where it has none. NULL: unknown name
  * or it does not take that prefix.
  */
 const st_unit_name *st_unit_name_find(const char *text, size_t length,
@@ -49,7 +48,7 @@ size_t st_unit_name_length(const char *text, size_t length);
 
 /*
  * What the writer of an unknown name most likely meant, for the whole unit: "GB/s", "kB or KiB" or
- * a remedy; NULL where nothing comes to mind. The name stands in `text` at `at` for `name_length`.
+ * a remedy; NULL without one. The name is at `at` in `text` for `name_length`.
  */
 const char *st_unit_suggest(const char *text, size_t length, size_t at, size_t name_length,
                             st_errors *errors);

@@ -23,7 +23,7 @@ static void take_event(reader *in, const yaml_event_t *event)
             st_yaml_tree_stop(&in->tree,
                               &(st_error){.status = ST_ERR_SYNTAX,
                                           .place = st_yaml_tree_place(&in->tree, event->start_mark),
-                                          .message = "a second document begins here",
+                                          .message = "a second document starts here",
                                           .expected = "one document in a file"});
         break;
     case YAML_ALIAS_EVENT:
@@ -58,12 +58,11 @@ static const char *remedy_for(const char *problem)
         const char *remedy;
     } remedies[] = {
         {"mapping values are not allowed",
-         "quote a text that contains ': ', and check the indentation"},
+         "quote text that contains ': ', and check the indentation"},
         {"cannot start any token", "quote the text"},
-        {"alphabetic or numeric", "quote a text that begins with '*' or '&'"},
+        {"alphabetic or numeric", "quote text that begins with '*' or '&'"},
         {"did not find expected key", "check the indentation"},
-        {"did not find expected ',' or",
-         "close it, or quote the text in it that has commas, brackets or braces"},
+        {"did not find expected ',' or", "close it, or quote text with commas, brackets or braces"},
         {"could not find expected ':'", "write 'key: value'"},
         {"<document start>", "nothing may follow a complete value; quote it as a whole"},
     };
@@ -73,7 +72,7 @@ static const char *remedy_for(const char *problem)
     return NULL;
 }
 
-/* At the end of a file libyaml pretends to stand on a further line. */
+/* At the end of a file libyaml reports a further line. */
 static st_place problem_place(reader *in)
 {
     const st_yaml_source *source = &in->tree.source;

@@ -2,7 +2,7 @@
 /*
  * YAML as a tree with places, bounded against hostile input.
  *
- * libyaml's events become an arena tree in which every node knows where it stands, so that readers
+ * libyaml's events become an arena tree in which every node knows its place, so that readers
  * (sheets, jobs) report file:line:column. Events rather than libyaml's own document, because that
  * takes seconds for a few kilobytes of '[' and for many anchors; from events a bound is seen as
  * soon as it is passed. Refused here, once for all readers: text over ST_YAML_MAX_BYTES, nesting
@@ -47,8 +47,8 @@ typedef struct st_yaml_node {
 /*
  * Parses `text` (copied into the arena). `file` names it in messages. All errors that can be seen
  * at this level are added to `errors`. `root` is set where there are none, and also where the only
- * ones are keys that appear twice: the tree has the first of them, and a reader may go on and tell
- * what else is wrong.
+ * ones are keys that appear twice: the tree has the first of them, and a reader may go on and
+ * report what else is wrong.
  */
 st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
                         const st_yaml_node **root, st_errors *errors) ST_NODISCARD;
@@ -64,7 +64,7 @@ st_status st_yaml_parse_large(const char *file, const char *text, size_t length,
 /* The value of `key` in a map, NULL where absent (or `map` is NULL or no map). */
 const st_yaml_node *st_yaml_get(const st_yaml_node *map, const char *key);
 
-/* Where the byte `offset` of a scalar's text stands in its file, across quotes and folded lines. */
+/* The place in the file of byte `offset` of a scalar's text, across quotes and folded lines. */
 st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset);
 
 /*

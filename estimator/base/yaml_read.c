@@ -35,7 +35,7 @@ void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *w
     }
     for (size_t i = 0; i < required; i++)
         if (st_yaml_get(map, known[i]) == NULL)
-            ST_NOTE(reader, ST_ERR_NAME, map->place, "key '%s' is missing in %s", known[i], what);
+            ST_NOTE(reader, ST_ERR_NAME, map->place, "missing key '%s' in %s", known[i], what);
 }
 
 const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
@@ -43,7 +43,7 @@ const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const 
 {
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node == NULL || !st_read_is(reader, node, ST_YAML_SCALAR,
-                                    st_errors_text(reader->errors, "'%s' is not a text", key)))
+                                    st_errors_text(reader->errors, "'%s' must be text", key)))
         return otherwise;
     if (node->length > 0)
         return node->text;
@@ -61,7 +61,7 @@ bool st_read_bool(st_yaml_reader *reader, const st_yaml_node *map, const char *k
         return true;
     if (!plain || strcmp(node->text, "false") != 0)
         ST_NOTE(reader, ST_ERR_VALUE, node->place,
-                "'%s' is no truth value" ST_FOUND "%s" ST_EXPECTED "true or false", key,
+                "'%s' must be true or false" ST_FOUND "%s" ST_EXPECTED "true or false", key,
                 st_yaml_describe(node, reader->errors));
     return false;
 }
@@ -71,7 +71,7 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
 {
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node == NULL || !st_read_is(reader, node, ST_YAML_LIST,
-                                    st_errors_text(reader->errors, "'%s' is not a list", key)))
+                                    st_errors_text(reader->errors, "'%s' must be a list", key)))
         return NULL;
     if (node->count <= most)
         return node;
@@ -84,7 +84,7 @@ const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map,
 {
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node == NULL || !st_read_is(reader, node, ST_YAML_MAP,
-                                    st_errors_text(reader->errors, "'%s' is not a map", key)))
+                                    st_errors_text(reader->errors, "'%s' must be a map", key)))
         return NULL;
     return node;
 }

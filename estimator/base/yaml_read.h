@@ -42,7 +42,7 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
 /* The map of a key, NULL where it is absent or faulty. */
 const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map, const char *key);
 
-/* Room for what the items of a list or map become. Where there is no such node, or no memory, the
+/* Room for what the items of a list or map become. Without a node, or without memory, the
  * node becomes an empty one. */
 void *st_read_room(st_yaml_reader *reader, const st_yaml_node **node, size_t size_bytes);
 

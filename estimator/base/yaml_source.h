@@ -22,7 +22,7 @@ typedef struct st_yaml_source {
  */
 st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors) ST_NODISCARD;
 
-/* Where the byte `offset` stands. */
+/* The place of the byte `offset`. */
 st_place st_yaml_source_place(const st_yaml_source *source, size_t offset);
 
 #endif

@@ -81,7 +81,7 @@ static st_yaml_node *new_node(st_yaml_tree *tree, st_yaml_kind kind, yaml_mark_t
     node->source = tree->source.text;
     node->source_length = tree->source.length;
     node->source_offset = st_yaml_tree_byte(tree, mark);
-    /* At the end of a file libyaml pretends to stand on a further line. */
+    /* At the end of a file libyaml reports a further line. */
     node->place = node->source_offset == tree->source.length
                       ? st_yaml_source_place(&tree->source, tree->source.length)
                       : st_yaml_tree_place(tree, mark);
@@ -96,8 +96,8 @@ static void refuse_tag(st_yaml_tree *tree, const yaml_char_t *tag, yaml_mark_t m
                                  .place = st_yaml_tree_place(tree, mark),
                                  .message = "tags have no meaning here",
                                  .found = st_errors_text(tree->errors, "'%s'", (const char *)tag),
-                                 .expected = "a value without a tag",
-                                 .suggestion = "quote a text that begins with '!'"});
+                                 .expected = "an untagged value",
+                                 .suggestion = "quote text that begins with '!'"});
 }
 
 /* Remembers an anchor; returns its index + 1, or 0 for none. A name used again means the later. */
@@ -150,10 +150,10 @@ static void attach(st_yaml_tree *tree, const st_yaml_node *node, size_t height)
         if (top->key == NULL)
             keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
                                          .place = node->place,
-                                         .message = "key is not a name",
+                                         .message = "key must be a name",
                                          .found = node->kind == ST_YAML_LIST ? "a list" : "a map",
                                          .expected = "a name followed by ':'",
-                                         .suggestion = "quote a text that begins with '[' or '{'"});
+                                         .suggestion = "quote text that begins with '[' or '{'"});
         return;
     }
     if (push_entry(tree, (st_yaml_entry){.key = top->key, .value = node}))
@@ -176,7 +176,7 @@ void st_yaml_tree_scalar(st_yaml_tree *tree, const yaml_event_t *event)
                                              .message = "control character in a text",
                                              .found = st_errors_text(tree->errors, "U+%04X",
                                                                      (unsigned)code),
-                                             .expected = "text that can be shown"});
+                                             .expected = "printable text"});
                 break;
             }
             i += size;
@@ -203,7 +203,7 @@ static void refuse_depth(st_yaml_tree *tree, yaml_mark_t mark)
     st_yaml_tree_stop(tree,
                       &(st_error){.status = ST_ERR_LIMIT,
                                   .place = st_yaml_tree_place(tree, mark),
-                                  .message = "lists and maps are nested too deeply",
+                                  .message = "lists and maps are nested too deep",
                                   .expected = st_errors_text(tree->errors, "at most %d levels",
                                                              (int)ST_YAML_MAX_DEPTH)});
 }
@@ -270,14 +270,13 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
             if (strcmp(key->text, before->text) != 0)
                 continue;
             keys[entries[i].index] = NULL;
-            keep_fault(tree,
-                       &(st_error){.status = ST_ERR_NAME,
-                                   .place = key->place,
-                                   .message = st_errors_text(tree->errors, "key '%s' appears twice",
-                                                             key->text),
-                                   .suggestion = st_errors_text(
-                                       tree->errors, "the same key stands at line %d, column %d",
-                                       before->place.line, before->place.column)});
+            keep_fault(tree, &(st_error){.status = ST_ERR_NAME,
+                                         .place = key->place,
+                                         .message = st_errors_text(
+                                             tree->errors, "key '%s' appears twice", key->text),
+                                         .suggestion = st_errors_text(
+                                             tree->errors, "first defined at line %d, column %d",
+                                             before->place.line, before->place.column)});
         }
         /* Takes out the items whose keys are NULL; returns how many stay. */
         size_t kept = 0;
@@ -326,12 +325,12 @@ void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event)
         st_yaml_tree_stop(
             tree, &(st_error){.status = is_open ? ST_ERR_CYCLE : ST_ERR_NAME,
                               .place = st_yaml_tree_place(tree, event->start_mark),
-                              .message =
-                                  st_errors_text(tree->errors,
-                                                 is_open ? "alias '*%s' stands inside what it names"
-                                                         : "alias '*%s' names no anchor",
-                                                 name),
-                              .suggestion = is_open ? NULL : "quote a text that begins with '*'"});
+                              .message = st_errors_text(
+                                  tree->errors,
+                                  is_open ? "alias '*%s' refers to a value that contains it"
+                                          : "unknown anchor '*%s'",
+                                  name),
+                              .suggestion = is_open ? NULL : "quote text that begins with '*'"});
         return;
     }
     if (tree->depth + named->height > ST_YAML_MAX_DEPTH) {

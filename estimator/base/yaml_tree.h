@@ -77,7 +77,7 @@ void st_yaml_tree_report(st_yaml_tree *tree);
 
 st_place st_yaml_tree_place(const st_yaml_tree *tree, yaml_mark_t mark);
 
-/* Byte of the source at which a mark stands; marks must come in the order of the text. */
+/* Byte of the source at a mark; marks must come in the order of the text. */
 size_t st_yaml_tree_byte(st_yaml_tree *tree, yaml_mark_t mark);
 
 #endif

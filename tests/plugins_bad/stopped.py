@@ -16,7 +16,7 @@ import tempfile
 import time
 
 LIMIT_S = 40  # of the clock; a call may take 10 s
-SAID = ["plugin 'bad-good' ended its process, or had to be ended, in 'all_reduce'", ' while computing ',
+SAID = ["plugin 'bad-good' ended its process or was killed in 'all_reduce'", ' while computing ',
         'size = ']
 
 

@@ -112,7 +112,7 @@ def check_refusals(program):
     trace = recording([(("gemm", 2053, 4099, 1031), 238.5)])
     other = ("--set", "cluster.gpu=" + H100)
     program.refused(recording([(("norm", 2053, 4099, 0), 38.5)], shapes=False), "record_shapes=True", *other)
-    program.refused(trace, "there is no GPU 'h1000'", "--set", "cluster.gpu=h1000")
+    program.refused(trace, "cannot find GPU 'h1000'", "--set", "cluster.gpu=h1000")
     program.refused(recording([], device=None) | {"traceEvents": trace["traceEvents"], "deviceProperties": []},
                     "--have cluster.gpu=NAME tells it", *other)
     program.refused(trace, "NVIDIA A100-SXM4-80GB, a100-sxm-80gb, expected h100-sxm of --have", *other, "--have",

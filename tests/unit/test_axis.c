@@ -60,7 +60,7 @@ static void faults_are_told(void **state)
         st_status status;
         const char *said;
     } cases[] = {
-        {"parallel.tp", ST_ERR_USAGE, "there is no '='"},
+        {"parallel.tp", ST_ERR_USAGE, "missing '='"},
         {"parallel.tp= ", ST_ERR_USAGE, "the axis over parallel.tp is empty"},
         {"parallel.tp=3,,5", ST_ERR_USAGE, "value 2 of parallel.tp is empty"},
         {"parallel.tp=3,", ST_ERR_USAGE, "value 2 of parallel.tp is empty"},
@@ -74,7 +74,7 @@ static void faults_are_told(void **state)
         {"cluster.nic_bandwidth=3 GB/s..9 MB/s", ST_ERR_UNIT, "two units: 'GB/s' and 'MB/s'"},
         {"overlap.tp=0..1+0.0000001", ST_ERR_LIMIT, "overlap.tp has too many values"},
         {"parallel.tp=x..9", ST_ERR_SYNTAX, "'x'"},
-        {"parallel.tp=\1", ST_ERR_USAGE, "wrong characters"},
+        {"parallel.tp=\1", ST_ERR_USAGE, "invalid or too many characters"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -144,7 +144,7 @@ static void defaults_of_keys_go_before_those_of_sheets(void **state)
     assert_true(bound[0].value == 1);
     assert_true(bound[1].value == 1);
     assert_string_equal(said(own), "@/formulas/s.yaml:6:3: warning: the default of input 'd' of "
-                                   "sheet s has no effect: parallel.dp has its own, 1\n");
+                                   "sheet s has no effect: the default of parallel.dp is 1\n");
 }
 
 static void the_shipped_jobs_bind_to_their_sheets(void **state)
@@ -188,12 +188,12 @@ static void all_missing_values_are_named(void **state)
                  "  r: {from: recompute, unit: recompute, doc: mode}\n",
                  "stack: plain\n", ST_ERR_NAME,
                  "@/job.yaml: error: model.heads has no value for input 'h' of sheet s (attention "
-                 "heads); give it in the job or with --set model.heads=VALUE\n"
+                 "heads); set it in the job or with --set model.heads=VALUE\n"
                  "@/job.yaml: error: cluster.bandwidth.dp has no value for input 'C' of sheet s "
-                 "(bandwidth); give it in the job or with --set 'cluster.bandwidth.dp=VALUE GB/s'\n"
+                 "(bandwidth); set it in the job or with --set 'cluster.bandwidth.dp=VALUE GB/s'\n"
                  "@/job.yaml: error: constants.alpha has no value for input 'a' of sheet s "
-                 "(latency); give it in the job or with --set 'constants.alpha=VALUE us'\n"
-                 "@/job.yaml: error: recompute has no value for input 'r' of sheet s (mode); give "
+                 "(latency); set it in the job or with --set 'constants.alpha=VALUE us'\n"
+                 "@/job.yaml: error: recompute has no value for input 'r' of sheet s (mode); set "
                  "it in the job or with --set recompute=VALUE\n");
 }
 
@@ -221,7 +221,7 @@ static void names_may_begin_with_digits(void **state)
                      ST_OK);
     assert_true(bound[0].value == 1);
     assert_int_not_equal(load_pipes(own, "[gpipe, 1f1b]", "if(s == 1f1b, 1, 2)", &sheet), ST_OK);
-    assert_non_null(strstr(said(own), "text behind a number: found '1f1b'"));
+    assert_non_null(strstr(said(own), "text after a number: found '1f1b'"));
     assert_int_equal(load_pipes(own, "[gpipe, 11]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
     assert_int_equal(load_pipes(own, "[gpipe, 1f-b]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
 }
@@ -235,15 +235,14 @@ static void keys_that_do_not_exist_are_faults_of_the_sheet(void **state)
         "  c: {from: constant.mu, doc: x}\n"
         "  p: {from: parallel, doc: x}\n",
         "name: n\n", ST_ERR_NAME,
-        "@/formulas/s.yaml:6:3: error: input 'h' of sheet s comes from no known key: found "
-        "'model.hiden', expected a key of docs/configuration.md or constants.NAME; did you "
-        "mean 'model.hidden'?\n"
-        "@/formulas/s.yaml:7:3: error: input 'c' of sheet s comes from no known key: found "
-        "'constant.mu', expected a key of docs/configuration.md or constants.NAME; did you "
-        "mean 'constants'?\n"
-        "@/formulas/s.yaml:8:3: error: input 'p' of sheet s comes from no known key: found "
-        "'parallel', expected a key of docs/configuration.md or constants.NAME; did you "
-        "mean 'parallel.tp'?\n");
+        "@/formulas/s.yaml:6:3: error: input 'h' of sheet s has an unknown key: found "
+        "'model.hiden', expected a key of docs/configuration.md or constants.NAME; did you mean "
+        "'model.hidden'?\n"
+        "@/formulas/s.yaml:7:3: error: input 'c' of sheet s has an unknown key: found "
+        "'constant.mu', expected a key of docs/configuration.md or constants.NAME; did you mean "
+        "'constants'?\n"
+        "@/formulas/s.yaml:8:3: error: input 'p' of sheet s has an unknown key: found 'parallel', "
+        "expected a key of docs/configuration.md or constants.NAME; did you mean 'parallel.tp'?\n");
 }
 
 static void types_must_agree(void **state)
@@ -266,7 +265,7 @@ static void types_must_agree(void **state)
                  "@/formulas/s.yaml:9:3: error: input 'r' of sheet s cannot hold recompute: found "
                  "a pure number, expected one of the names none selective full\n"
                  "@/formulas/s.yaml:10:3: error: input 'o' of sheet s cannot hold parallel.order: "
-                 "found a pure number, expected a text, which no formula can read\n"
+                 "found a pure number, expected text, which formulas cannot read\n"
                  "@/formulas/s.yaml:11:3: error: input 'e' of sheet s cannot hold batch.micro: "
                  "found a value of fabric, expected a pure number\n");
 }
@@ -289,13 +288,13 @@ static void constants_of_the_wrong_kind_are_faults(void **state)
                  "  c: {from: constants.c, unit: fabric, doc: x}\n"
                  "  d: {from: constants.d, doc: x}\n",
                  "constants: {a: 3 MB, b: yes, c: rong, d: 3 MB}\n", ST_ERR_UNIT,
-                 "@/job.yaml:1:18: error: constants.a: unit of the wrong dimension: found 3 MB "
+                 "@/job.yaml:1:18: error: constants.a: unit has the wrong dimension: found 3 MB "
                  "(B), expected a time such as 2.5 us (s)\n"
                  "@/job.yaml:1:25: error: wrong value for constants.b: found 'yes', expected true "
                  "or false; did you mean 'true'?\n"
                  "@/job.yaml:1:33: error: wrong value for constants.c: found 'rong', expected ring "
                  "or tree; did you mean 'ring'?\n"
-                 "@/job.yaml:1:44: error: constants.d: unit of the wrong dimension: found 3 MB "
+                 "@/job.yaml:1:44: error: constants.d: unit has the wrong dimension: found 3 MB "
                  "(B), expected a pure number such as 2.5\n");
 }
 
@@ -308,7 +307,7 @@ static void assignments_of_the_wrong_kind_are_wrong_use(void **state)
     const st_job *job = load_job(own, "name: n\n", sets, 1);
     assert_int_equal(st_job_bind(job, sheet, own->arena, &bound, own->errors), ST_ERR_USAGE);
     assert_int_equal(st_errors_status(own->errors), ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "--set constants.a=3 MB: error: constants.a: unit of the "
+    assert_non_null(strstr(said(own), "--set constants.a=3 MB: error: constants.a: unit has the "
                                       "wrong dimension: found 3 MB (B), expected "));
 }
 

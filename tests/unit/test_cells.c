@@ -153,8 +153,8 @@ static void orders_that_do_not_suit_the_plan_are_refused(void **state)
     fixture *own = *state;
     static const char *const cases[][2] = {
         {"parallel.order=tp-dp", "omits 'pp' (8 ranks)"},
-        {"parallel.order=tp-tp", "names a group twice"},
-        {"parallel.order=tp-xp", "names an unknown group"},
+        {"parallel.order=tp-tp", "duplicate group in parallel.order"},
+        {"parallel.order=tp-xp", "unknown group in parallel.order"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_estimate estimate;

@@ -140,23 +140,22 @@ static void powers_of_units_are_constants(void **state)
         {"B", "V^abs(2)", 3,
          "the power of 'V' (B) must be a constant: expected a number such as 2 or 0.5"},
         {"B", "V^0.3333", 3,
-         "'V' (B) to the power 0.3333 has no unit: expected a multiple of a twelfth, such as 0.5 "
-         "or "
-         "1/3, and not beyond 100"},
+         "'V' (B) to the power 0.3333 has an invalid unit: expected a multiple of a twelfth, such "
+         "as 0.5 or 1/3, and not beyond 100"},
         {"B", "V^101", 3,
-         "'V' (B) to the power 101 has no unit: expected a multiple of a twelfth, such as 0.5 or "
-         "1/3, and not beyond 100"},
-        {"B", "V^(1/0)", 3,
-         "'V' (B) to the power (1/0) has no unit: expected a multiple of a twelfth, such as 0.5 or "
-         "1/3, and not beyond 100"},
-        {"B", "V^(0/0)", 3,
-         "'V' (B) to the power (0/0) has no unit: expected a multiple of a twelfth, such as 0.5 or "
-         "1/3, and not beyond 100"},
-        {"B", "V^-(1e308*10)", 3,
-         "'V' (B) to the power -(1e308*10) has no unit: expected a multiple of a twelfth, such as "
+         "'V' (B) to the power 101 has an invalid unit: expected a multiple of a twelfth, such as "
          "0.5 or 1/3, and not beyond 100"},
-        {"B", "V^60*V^60", 5, "the unit's exponent grows beyond 100"},
-        {"B", "1/V^60/V^60", 7, "the unit's exponent grows beyond 100"},
+        {"B", "V^(1/0)", 3,
+         "'V' (B) to the power (1/0) has an invalid unit: expected a multiple of a twelfth, such "
+         "as 0.5 or 1/3, and not beyond 100"},
+        {"B", "V^(0/0)", 3,
+         "'V' (B) to the power (0/0) has an invalid unit: expected a multiple of a twelfth, such "
+         "as 0.5 or 1/3, and not beyond 100"},
+        {"B", "V^-(1e308*10)", 3,
+         "'V' (B) to the power -(1e308*10) has an invalid unit: expected a multiple of a twelfth, "
+         "such as 0.5 or 1/3, and not beyond 100"},
+        {"B", "V^60*V^60", 5, "the unit's exponent exceeds 100"},
+        {"B", "1/V^60/V^60", 7, "the unit's exponent exceeds 100"},
         {"1", "n^V", 3,
          "the exponent of '^' needs a pure number, not 'V' (B): expected a ratio, e.g. divided by "
          "a "
@@ -272,14 +271,14 @@ static void enumeration_values_need_an_enumeration(void **state)
 {
     static const faulty unsettled[] = {
         {"1", "none", 1,
-         "nothing tells which enumeration 'none' is from: expected a comparison with an input or a "
-         "cell of that enumeration"},
+         "cannot infer the enumeration of 'none': expected a comparison with an input or a cell of "
+         "that enumeration"},
         {"bool", "none == none", 1,
-         "nothing tells which enumeration 'none' is from: expected a comparison with an input or a "
-         "cell of that enumeration"},
+         "cannot infer the enumeration of 'none': expected a comparison with an input or a cell of "
+         "that enumeration"},
         {"bool", "if(w, ib, eth) == if(w, eth, ib)", 1,
-         "nothing tells which enumeration 'if(w, ib, eth)' is from: expected a comparison with an "
-         "input or a cell of that enumeration"},
+         "cannot infer the enumeration of 'if(w, ib, eth)': expected a comparison with an input or "
+         "a cell of that enumeration"},
         {"1", "none + 1", 1, "'+' needs numbers, not 'none' (a value of some enumeration)"},
         {"bool", "full == 2", 6,
          "cannot compare 'full' (a value of some enumeration) and '2' (a pure number): expected "
@@ -287,10 +286,10 @@ static void enumeration_values_need_an_enumeration(void **state)
          "same type on both sides"},
     };
     static const faulty foreign[] = {
-        {"bool", "m == ib", 6, "'ib' is no value of 'mode'"},
-        {"bool", "ib == m", 1, "'ib' is no value of 'mode'"},
-        {"mode", "eth", 1, "'eth' is no value of 'mode'"},
-        {"mode", "if(w, full, ib)", 13, "'ib' is no value of 'mode'"},
+        {"bool", "m == ib", 6, "unknown value 'ib' of 'mode'"},
+        {"bool", "ib == m", 1, "unknown value 'ib' of 'mode'"},
+        {"mode", "eth", 1, "unknown value 'eth' of 'mode'"},
+        {"mode", "if(w, full, ib)", 13, "unknown value 'ib' of 'mode'"},
         {"bool", "m == fulll", 6, "unknown name 'fulll'; did you mean 'full'?"},
     };
     assert_faults(*state, ST_ERR_VALUE, unsettled, COUNT(unsettled));
@@ -306,8 +305,8 @@ static void unknown_names_get_the_nearest_one(void **state)
         {"1", "v/C", 1, "unknown name 'v'; did you mean 'V'?"},
         {"1", "flor(n)", 1, "unknown function 'flor'; did you mean 'floor'?"},
         {"1", "n*quux(n)", 3, "unknown function 'quux'"},
-        {"1", "n(3)", 1, "'n' is no function: expected '*' between a value and a parenthesis"},
-        {"1", "T(3)", 1, "'T' is no function: expected '*' between a value and a parenthesis"},
+        {"1", "n(3)", 1, "'n' is not a function: expected '*' between a value and a parenthesis"},
+        {"1", "T(3)", 1, "'T' is not a function: expected '*' between a value and a parenthesis"},
         {"1", "true(3)", 1, "unknown function 'true'"},
     };
     assert_faults(*state, ST_ERR_NAME, cases, COUNT(cases));
@@ -358,7 +357,7 @@ static void arguments_have_types(void **state)
          "argument 'how' of 'ring' has the wrong type: found 'k' (a value of 'link'), expected a "
          "value of 'mode'"},
         {"us", "ring(V, n, w)", 1, "wrong number of arguments for 'ring': found 3, expected 4"},
-        {"us", "ring(V, n, w, ib)", 15, "'ib' is no value of 'mode'"},
+        {"us", "ring(V, n, w, ib)", 15, "unknown value 'ib' of 'mode'"},
         {"MB", "ring(V, n, w, m)", 1,
          "cell 'T' has the wrong unit: found 'ring(V, n, w, m)' (s), expected MB (B)"},
         {"us", "ring*2", 1,
@@ -384,7 +383,7 @@ static void bodies_see_their_arguments_only(void **state)
         {NULL, "siz/2.5[GB/s]", 1, "unknown name 'siz'; did you mean 'size'?"},
         {NULL, "size*ranks", 1,
          "function 'ring' has the wrong unit: found 'size*ranks' (B), expected us (s)"},
-        {NULL, "if(how == ib, 1[s], 2[s])", 11, "'ib' is no value of 'mode'"},
+        {NULL, "if(how == ib, 1[s], 2[s])", 11, "unknown value 'ib' of 'mode'"},
         {NULL, "T", 1,
          "unknown name 'T': expected one of the function's arguments: pass the cell as an "
          "argument"},
@@ -413,22 +412,23 @@ static void functions_may_call_functions_in_any_order(void **state)
 static void cycles_are_shown_as_paths(void **state)
 {
     shelf *own = *state;
-    assert_string_equal(refuse(own, ST_ERR_CYCLE,
-                               "sheet: t\ncells:\n  a: {is: 2*b + c}\n  b: {is: c*3.5}\n"
-                               "  c: {is: 1 - d}\n  d: {is: e}\n  e: {is: 7*a}\n  f: {is: a}\n"),
-                        "main:7:13: error: cells need themselves: a -> b -> c -> d -> e -> a\n");
+    assert_string_equal(
+        refuse(own, ST_ERR_CYCLE,
+               "sheet: t\ncells:\n  a: {is: 2*b + c}\n  b: {is: c*3.5}\n"
+               "  c: {is: 1 - d}\n  d: {is: e}\n  e: {is: 7*a}\n  f: {is: a}\n"),
+        "main:7:13: error: circular dependency of cells: a -> b -> c -> d -> e -> a\n");
     assert_string_equal(refuse(own, ST_ERR_CYCLE, "sheet: t\ncells:\n  a: {is: 1 + a}\n"),
-                        "main:3:15: error: cells need themselves: a -> a\n");
+                        "main:3:15: error: circular dependency of cells: a -> a\n");
     assert_string_equal(refuse(own, ST_ERR_CYCLE,
                                "sheet: t\ncells:\n  a: {is: b}\n  b: {is: a}\n  c: {is: d}\n"
                                "  d: {is: c + a}\n"),
-                        "main:4:11: error: cells need themselves: a -> b -> a\n"
-                        "main:6:11: error: cells need themselves: c -> d -> c\n");
+                        "main:4:11: error: circular dependency of cells: a -> b -> a\n"
+                        "main:6:11: error: circular dependency of cells: c -> d -> c\n");
     assert_string_equal(
         refuse(own, ST_ERR_CYCLE,
                "sheet: t\nfunctions:\n  f: {args: {x: 1}, is: 2*g(x)}\n"
                "  g: {args: {x: 1}, is: h(x)}\n  h: {args: {x: 1}, is: x + f(x)}\n"),
-        "main:5:29: error: functions call themselves: f -> g -> h -> f\n");
+        "main:5:29: error: circular function calls: f -> g -> h -> f\n");
     /* A branch that is never taken counts: cells are computed, not chosen. */
     (void)refuse(own, ST_ERR_CYCLE, "sheet: t\ncells:\n  a: {is: 'if(true, 1, a)'}\n");
 }
@@ -442,9 +442,9 @@ static void long_cycles_show_their_ends(void **state)
         st_buffer_printf(&text, "  a%d: {is: a%d}\n", i, (i + 1) % 5000);
     assert_string_equal(
         refuse(own, ST_ERR_CYCLE, text.data),
-        "main:5002:15: error: cells need themselves: a0 -> a1 -> a2 -> a3 -> a4 -> a5 -> a6 -> a7 "
-        "-> a8 -> a9 -> a10 -> a11 -> ... 4976 more ... -> a4988 -> a4989 -> a4990 -> a4991 -> "
-        "a4992 -> a4993 -> a4994 -> a4995 -> a4996 -> a4997 -> a4998 -> a4999 -> a0\n");
+        "main:5002:15: error: circular dependency of cells: a0 -> a1 -> a2 -> a3 -> a4 -> a5 -> a6 "
+        "-> a7 -> a8 -> a9 -> a10 -> a11 -> ... 4976 more ... -> a4988 -> a4989 -> a4990 -> a4991 "
+        "-> a4992 -> a4993 -> a4994 -> a4995 -> a4996 -> a4997 -> a4998 -> a4999 -> a0\n");
     st_buffer_free(&text);
 }
 
@@ -464,10 +464,9 @@ static void all_faults_are_told_at_once(void **state)
                             "checks:\n"
                             "  - {that: n, else: none}\n"
                             "  - {that: n > 1, else: 'no {gone} in {V + C}'}\n"),
-        "main:16:14: error: the formula ends too early: expected a number, a name or '('\n"
+        "main:16:14: error: unexpected end of the formula: expected a number, a name or '('\n"
         "main:18:13: error: unknown unit 'furlong': expected B, bit, FLOP, s, min, h, day, J, W, "
-        "Wh "
-        "or $ with a prefix, joined by *, / and ^\n"
+        "Wh or $ with a prefix, joined by *, / and ^\n"
         "main:14:34: error: function 'f' has the wrong unit: found 'x*2' (B), expected s\n"
         "main:17:23: error: cannot add 'V' (B) and 'C' (B/s): expected the same dimension on both "
         "sides\n"
@@ -515,12 +514,11 @@ static void messages_show_any_type(void **state)
     shelf *own = *state;
     (void)accept(own, SHEET_INPUTS "checks:\n  - that: w\n    else: '{n} {V/C} {m} {w and n > 1}"
                                    " {if(w, full, m)} {{ }}'\n");
-    assert_string_equal(
-        refuse(own, ST_ERR_VALUE,
-               SHEET_INPUTS "checks:\n  - that: w\n"
-                            "    else: 'x {full}'\n"),
-        "main:15:15: error: nothing tells which enumeration 'full' is from: expected "
-        "a comparison with an input or a cell of that enumeration\n");
+    assert_string_equal(refuse(own, ST_ERR_VALUE,
+                               SHEET_INPUTS "checks:\n  - that: w\n"
+                                            "    else: 'x {full}'\n"),
+                        "main:15:15: error: cannot infer the enumeration of 'full': expected a "
+                        "comparison with an input or a cell of that enumeration\n");
 }
 
 static void quoted_operands_are_shortened(void **state)

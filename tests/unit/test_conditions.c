@@ -123,7 +123,7 @@ static void so_many_conditions_are_taken(void **state)
         conditions[i] = "p > 2";
     assert_non_null(with(own, conditions, 100));
     assert_null(with(own, conditions, 101));
-    assert_contains(said(own), "there are too many conditions: expected at most 100");
+    assert_contains(said(own), "too many conditions: expected at most 100");
 }
 
 TEST_GROUP(conditions)

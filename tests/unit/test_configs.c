@@ -114,8 +114,8 @@ static void an_unknown_gpu_is_an_error(void **state)
     assert_int_not_equal(
         st_job_load(own->paths, below(own, "job.yaml"), NULL, 0, own->arena, &job, own->errors),
         ST_OK);
-    assert_non_null(strstr(said(own), "there is no GPU 'h100-smx' on the search path; did you mean "
-                                      "'h100-sxm'?"));
+    assert_non_null(strstr(
+        said(own), "cannot find GPU 'h100-smx' on the search path; did you mean 'h100-sxm'?"));
 }
 
 /* "A100-SXM4-80GB" of the table is the file a100-sxm-80gb. */

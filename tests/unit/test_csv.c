@@ -177,13 +177,13 @@ static void bytes_that_are_no_text(void **state)
 {
     fixture *own = *state;
     assert_int_equal(parse_bytes(own, "a,b\n1,x\0y\n", 10), ST_ERR_SYNTAX);
-    assert_string_equal(said(own->errors), "f.csv:2:4: error: a control character: found NUL\n");
+    assert_string_equal(said(own->errors), "f.csv:2:4: error: control character: found NUL\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\x1b[31m\n"),
-                        "f.csv:2:3: error: a control character: found U+001B\n");
+                        "f.csv:2:3: error: control character: found U+001B\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\xe4\n"),
-                        "f.csv:2:3: error: a byte that is not UTF-8\n");
+                        "f.csv:2:3: error: byte is not valid UTF-8\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\r1,2\r"),
-                        "f.csv:1:4: error: a control character: found U+000D\n");
+                        "f.csv:1:4: error: control character: found U+000D\n");
     parse(own, "a,b\n1,x\ty\n");
 }
 
@@ -191,51 +191,50 @@ static void names_of_columns(void **state)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_NAME, "id,tp,id\n1,2,3\n"),
-                        "f.csv:1:7: error: two columns are named 'id': found columns 1 and 3\n");
+                        "f.csv:1:7: error: duplicate column name 'id': found columns 1 and 3\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "id,,tp\n1,2,3\n"),
                         "f.csv:1:4: error: column 2 has no name\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "id, tp\n1,2\n"),
-                        "f.csv:1:4: error: blanks around the column name ' tp'\n");
+                        "f.csv:1:4: error: blanks around column name ' tp'\n");
     parse(own, "id,ID\n1,2\n");
 }
 
 static void rows_of_another_length(void **state)
 {
     fixture *own = *state;
-    assert_string_equal(
-        refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
-        "f.csv:2:1: error: a row of another length: found 2 fields, expected 3, one per column\n"
-        "f.csv:4:1: error: a row of another length: found 5 fields, expected 3, one per column\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
+                        "f.csv:2:1: error: row has the wrong number of fields: found 2 fields, "
+                        "expected 3, one per column\n"
+                        "f.csv:4:1: error: row has the wrong number of fields: found 5 fields, "
+                        "expected 3, one per column\n");
     assert_string_equal(
         refused(own, ST_ERR_SYNTAX, "a,b\n1,2\n\n"),
-        "f.csv:3:1: error: an empty line: found 1 field, expected 2, one per column\n");
+        "f.csv:3:1: error: empty line: found 1 field, expected 2, one per column\n");
 }
 
 static void quotes_in_wrong_places(void **state)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"open\n3,4\n"),
-                        "f.csv:2:3: error: a quote is never closed\n");
+                        "f.csv:2:3: error: unclosed quote\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"x\"y\n2,3\n"),
-                        "f.csv:2:6: error: text behind a closing quote: expected a comma or the "
-                        "end of the line; a quote inside a field is doubled\n");
+                        "f.csv:2:6: error: text after a closing quote: expected a comma or the end "
+                        "of the line; double a quote inside a field\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,x\"y\"\n2,3\n"),
-                        "f.csv:2:4: error: a quote inside a field without quotes: expected the "
-                        "whole field in quotes and this one doubled\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,\"b"),
-                        "f.csv:1:3: error: a quote is never closed\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""),
-                        "f.csv:1:1: error: a quote is never closed\n");
+                        "f.csv:2:4: error: quote inside an unquoted field: expected the field in "
+                        "quotes and this quote doubled\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,\"b"), "f.csv:1:3: error: unclosed quote\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""), "f.csv:1:1: error: unclosed quote\n");
 }
 
 static void tables_without_anything(void **state)
 {
     fixture *own = *state;
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, ""),
-                        "f.csv:1:1: error: the table is empty: expected a line with the names of "
-                        "the columns\n");
+    assert_string_equal(
+        refused(own, ST_ERR_SYNTAX, ""),
+        "f.csv:1:1: error: the table is empty: expected a header row with column names\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n"),
-                        "f.csv:2:1: error: the table has columns but no rows\n");
+                        "f.csv:2:1: error: the table has a header but no rows\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "\n"),
                         "f.csv:1:1: error: column 1 has no name\n");
 }
@@ -244,11 +243,11 @@ static void all_faults_at_once(void **state)
 {
     fixture *own = *state;
     const char *text = refused(own, ST_ERR_NAME, "a,a,\n1\n1,\"2\"x,3\n1,2,3,4\n");
-    assert_contains(text, "f.csv:1:3: error: two columns are named 'a'");
+    assert_contains(text, "f.csv:1:3: error: duplicate column name 'a'");
     assert_contains(text, "f.csv:1:5: error: column 3 has no name");
-    assert_contains(text, "f.csv:2:1: error: a row of another length: found 1 field");
-    assert_contains(text, "f.csv:3:6: error: text behind a closing quote");
-    assert_contains(text, "f.csv:4:1: error: a row of another length: found 4 fields");
+    assert_contains(text, "f.csv:2:1: error: row has the wrong number of fields: found 1 field");
+    assert_contains(text, "f.csv:3:6: error: text after a closing quote");
+    assert_contains(text, "f.csv:4:1: error: row has the wrong number of fields: found 4 fields");
 }
 
 /* ---- limits ---- */
@@ -293,7 +292,7 @@ static void too_long_a_field(void **state)
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES), ST_OK);
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES + 1), ST_ERR_LIMIT);
     assert_string_equal(said(own->errors),
-                        "f.csv:2:3: error: a field of 65537 bytes: expected at most 65536\n");
+                        "f.csv:2:3: error: field has 65537 bytes: expected at most 65536\n");
 }
 
 static void too_many_bytes(void **state)

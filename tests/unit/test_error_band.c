@@ -97,7 +97,7 @@ static void a_wrong_table_is_told(void **state)
     assert_non_null(strstr(message, "megatron.yaml:1:"));
     assert_non_null(strstr(message, "found 'few'"));
     assert_int_not_equal(find(own, &kind, "errors: [{gpu: l40s}]\n", &band), ST_OK);
-    assert_non_null(strstr(said(own), "'precision' is missing"));
+    assert_non_null(strstr(said(own), "missing key 'precision'"));
 }
 
 /* What a job is: its files' names and its types. */

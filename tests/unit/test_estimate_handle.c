@@ -226,13 +226,13 @@ static void test_a_structure_of_another_size_is_taken_or_refused(void **state)
     longer.newer = "2.385";
     assert_int_equal(create(own, &longer), ST_ERR_USAGE);
     (void)snprintf(expected, sizeof expected,
-                   "error: structure of size %zu, this library knows %zu: expected zero behind "
-                   "what it knows\n",
+                   "error: structure has %zu bytes, this library supports %zu: expected zeros "
+                   "after the supported members\n",
                    sizeof longer, sizeof longer.known);
     assert_string_equal(said(own), expected);
     longer.known.size = 0;
     assert_int_equal(create(own, &longer), ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "structure of size 0, this library knows "));
+    assert_non_null(strstr(said(own), "structure has 0 bytes, this library supports "));
     longer.known.size = SIZE_MAX;
     assert_int_equal(create(own, &longer), ST_ERR_USAGE);
     assert_int_equal(create(own, NULL), ST_ERR_USAGE);

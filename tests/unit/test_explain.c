@@ -348,7 +348,7 @@ static void unknown_cells_get_the_nearest_one(void **state)
                         "error: sheet 't' has no cell 'totall'; did you mean 'total'?\n");
     assert_string_equal(refuse_to_explain(own, program, "total", ST_ERR_USAGE),
                         "error: the program does not compute 'total': expected one of the outputs "
-                        "that it was compiled for\n");
+                        "requested at compile time\n");
     assert_contains(refuse_to_explain(own, program, "ring", ST_ERR_USAGE), "has no cell 'ring'");
 }
 

@@ -233,48 +233,45 @@ typedef struct refused {
 
 static const refused faults[] = {
     {ST_ERR_NAME, "  M: {per: stge, is: p}\n",
-     "main:9:12: error: a family is over values of an enumeration: found 'stge', expected the "
-     "name of an enumeration, or a list of up to 4; did you mean 'stage'?\n"},
+     "main:9:12: error: a family requires enumerations: found 'stge', expected the name of an "
+     "enumeration, or a list of up to 4; did you mean 'stage'?\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 2*M}\n",
-     "main:10:13: error: 'M' is a family of cells and needs an index: expected M[stage], a "
-     "value "
-     "such as first in its place, or '*' in a reduction\n"},
+     "main:10:13: error: family 'M' requires an index: expected M[stage], a value such as first, "
+     "or '*' in a reduction\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[frst]'}\n",
-     "main:10:14: error: 'frst' is no value of 'stage' in 'M[frst]'; did you mean 'first'?\n"},
+     "main:10:14: error: unknown value 'frst' of 'stage' in 'M[frst]'; did you mean 'first'?\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[stage]'}\n",
-     "main:10:14: error: nothing tells which 'stage' 'M[stage]' is of: expected a value of it, "
-     "or a cell that is 'per: stage'\n"},
+     "main:10:14: error: ambiguous 'stage' for 'M[stage]': expected a value of it, or a cell that "
+     "is 'per: stage'\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[first, moe]'}\n",
      "main:10:14: error: 'M[first,moe]' has 2 indices: expected M[stage]\n"},
     {ST_ERR_NAME, "  N: {unit: MB, is: 'V[first]'}\n",
-     "main:9:22: error: 'V' is no family of cells: expected its name alone; units follow "
+     "main:9:22: error: 'V' is not a family of cells: expected its name only; units follow "
      "numbers, as in 2[B]\n"},
     {ST_ERR_NAME, "  M_last: {per: stage, is: p}\n  N: {is: 'M_lst[first]'}\n",
      "main:10:12: error: unknown name 'M_lst'; did you mean 'M_last[first]'?\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 'M[*] + 1'}\n",
-     "main:10:12: error: 'M[*]' stands outside of a reduction: expected '*' in the one "
-     "argument "
-     "of sum, min, max, argmin or argmax\n"},
+     "main:10:12: error: 'M[*]' is outside of a reduction: expected '*' in the only argument of "
+     "sum, min, max, argmin or argmax\n"},
     {ST_ERR_NAME,
      "  M: {per: stage, is: p}\n  K: {per: kind, is: p}\n  N: {is: 'sum(M[*]*K[*])'}\n",
-     "main:11:21: error: '*' stands for values of 'stage' and of 'kind': expected one "
-     "enumeration per reduction\n"},
+     "main:11:21: error: '*' ranges over both 'stage' and 'kind': expected one enumeration per "
+     "reduction\n"},
     {ST_ERR_VALUE, "  M: {per: stage, where: {first: p > 1}, is: p}\n  N: {is: 'max(M[*])'}\n",
-     "main:10:16: error: the reduction may have no member: 'M[first]' may not exist: expected "
-     "a "
-     "first member without 'where', or sum\n"},
+     "main:10:16: error: the reduction may be empty: 'M[first]' may not exist: expected a first "
+     "member without 'where', or use sum\n"},
     {ST_ERR_VALUE, "  N: {unit: stage, is: 'argmax(p, p)'}\n",
-     "main:9:25: error: 'argmax' reduces a family of cells: expected one argument with '*', as "
-     "in argmax(M[*])\n"},
+     "main:9:25: error: 'argmax' requires a family of cells: expected one argument with '*', as in "
+     "argmax(M[*])\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: {first: p, last: p}}\n",
-     "main:9:3: error: 'M[middle]' has no formula: expected one text for all members, or one "
-     "for each in 'is'\n"},
+     "main:9:3: error: 'M[middle]' has no formula: expected one formula for all members, or one "
+     "for each, in 'is'\n"},
     {ST_ERR_NAME, "  M: {per: stage, is: {first: p, frist: p}}\n",
-     "main:9:34: error: 'frist' is no value of what 'M' is over: expected values of one of its "
+     "main:9:34: error: 'frist' is not in the enumerations of 'M': expected values of one of its "
      "enumerations; did you mean 'first'?\n"},
     {ST_ERR_NAME, "  M: {per: [stage, stage], is: p}\n",
-     "main:9:12: error: an index 'stage' would mean two things: expected every enumeration "
-     "once, and none called like a value\n"},
+     "main:9:12: error: ambiguous index 'stage': expected each enumeration once, with a name that "
+     "no value has\n"},
     {ST_ERR_UNIT, "  M: {per: stage, unit: MB, is: 'V*p*if(stage == last, V, 1)'}\n",
      "main:9:34: error: cell 'M[last]' has the wrong unit: found 'V*p*V' (B^2), expected MB "
      "(B)\n"},
@@ -283,20 +280,18 @@ static const refused faults[] = {
      "main:9:3: error: 'M[first]' overrides nothing: expected a member of a family of an "
      "included sheet; a family is defined with 'per'\n"},
     {ST_ERR_VALUE, "  M: {per: stage, where: {last: p > 1}, unit: kind, is: dense}\n",
-     "main:9:3: error: a value of an enumeration always exists: expected a family of numbers "
-     "or "
-     "truth values beside 'where'\n"},
+     "main:9:3: error: enumeration values cannot have 'where': expected a family of numbers or "
+     "truth values with 'where'\n"},
     {ST_ERR_CYCLE, "  M: {per: stage, is: 'M[first] + 1'}\n",
-     "main:9:24: error: cells need themselves: M[first] -> M[first]\n"},
+     "main:9:24: error: circular dependency of cells: M[first] -> M[first]\n"},
     {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first'}\n",
-     "main:10:19: error: the index is not closed: expected ',' or ']'\n"},
+     "main:10:19: error: unclosed index: expected ',' or ']'\n"},
     {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first,]'}\n",
-     "main:10:20: error: the index is not right: expected a value of an enumeration, the name "
-     "of one, or '*'\n"},
+     "main:10:20: error: invalid index: expected a value of an enumeration, the name of one, or "
+     "'*'\n"},
     {ST_ERR_NAME, "  stage: {is: p}\n  M: {per: stage, is: 'if(stage == first, p, 1)'}\n",
-     "main:10:3: error: the index 'stage' of 'M' is an input or a cell, too: expected another "
-     "name "
-     "for one of them\n"},
+     "main:10:3: error: index 'stage' of 'M' is also the name of an input or a cell: expected a "
+     "different name for one of them\n"},
     {ST_ERR_UNIT, "  M: {per: stage, where: {last: 'p > 2[B]'}, is: p}\n",
      "main:9:36: error: cannot compare 'p' (a pure number) and '2[B]' (B): expected the same "
      "dimension on both sides\n"},
@@ -319,16 +314,16 @@ static void overrides_keep_to_the_shape_of_a_family(void **state)
          "main:4:3: error: 'M' is already defined at below:9, as a family: expected another name, "
          "or 'per' with the same enumerations to override it\n"},
         {ST_ERR_NAME, "  M: {override: true, per: kind, unit: MB, is: V}\n",
-         "main:4:3: error: 'M' is over something else at below:9: expected 'per' as there\n"},
+         "main:4:3: error: 'M' has different enumerations at below:9: expected the same 'per'\n"},
         {ST_ERR_NAME, "  M: {per: stage, unit: MB, is: V}\n",
          "main:4:3: error: 'M' is already defined at below:9: expected another name, or 'override: "
-         "true' to replace what an included sheet defines\n"},
+         "true' to replace a definition of an included sheet\n"},
         {ST_ERR_NAME, "  worst: {override: true, per: stage, is: p}\n",
-         "main:4:3: error: 'worst' is already a cell or an input: expected another name: no family "
-         "overrides it\n"},
+         "main:4:3: error: 'worst' is already a cell or an input: expected another name: a family "
+         "cannot override it\n"},
         {ST_ERR_NAME, "  A[middle]: {is: V}\n",
          "main:4:3: error: 'A[middle]' is already defined at below:16: expected another name, or "
-         "'override: true' to replace what an included sheet defines\n"},
+         "'override: true' to replace a definition of an included sheet\n"},
         {ST_ERR_NAME, "  A[midle]: {override: true, is: V}\n",
          "main:4:3: error: 'A[midle]' overrides nothing: expected a member of a family of an "
          "included sheet; a family is defined with 'per'\n"},
@@ -358,10 +353,9 @@ static void the_growth_of_a_formula_is_bounded(void **state)
     for (char axis = 'a'; axis < 'd'; axis++)
         st_buffer_printf(&text, "  M%c: {per: e%c, is: p}\n", axis, axis);
     st_buffer_text(&text, "  N: {is: 'max(Ma[*] + max(Mb[*] + max(Mc[*])))'}\n");
-    assert_string_equal(
-        refuse(own, ST_ERR_LIMIT, text.data),
-        "main:12:45: error: the formula grows too large when its families are put in place: "
-        "expected at most 64 KiB and 1000 operators in a row\n");
+    assert_string_equal(refuse(own, ST_ERR_LIMIT, text.data),
+                        "main:12:45: error: the formula is too large after its families are "
+                        "expanded: expected at most 64 KiB and 1000 operators in a row\n");
     st_buffer_free(&text);
 }
 
@@ -373,8 +367,8 @@ static void members_at_fault_are_members_all_the_same(void **state)
         FAMILY_ENUMS "  M: {per: stage, is: {first: p, middle: 'p +', last: p}}\n"
                      "  a: {is: 'M[middle]'}\n  b: {is: 'M[midd]'}\n  c: {is: 'M[medium]'}\n");
     assert_lacks(found, "'middle' is no value");
-    assert_contains(found, "'midd' is no value of 'stage' in 'M[midd]'; did you mean 'middle'?");
-    assert_contains(found, "'medium' is no value of 'stage' in 'M[medium]'");
+    assert_contains(found, "unknown value 'midd' of 'stage' in 'M[midd]'; did you mean 'middle'?");
+    assert_contains(found, "unknown value 'medium' of 'stage' in 'M[medium]'");
 }
 
 TEST_GROUP(families)

@@ -223,7 +223,7 @@ static void constants_lie_between_their_bounds(void **state)
 
 static void wrong_files_are_refused(void **state)
 {
-    refuse(*state, "constants: []\n", "key 'tables' is missing");
+    refuse(*state, "constants: []\n", "missing key 'tables'");
     refuse(*state, "tables: [{rows: x=3}]\nconstants: []\n",
            "where the table lies is not told: expected either 'file'");
     refuse(*state, TABLES "constants:\n  - {key: constants.wrok, prior: 4 ms, sd: 3}\n",

@@ -215,10 +215,10 @@ static void each_deed_is_told_by_its_name(void **state)
         void (*deed)(void);
         const char *text; /* NULL: not told */
     } cases[] = {
-        {"plugin 'round'", round_up, "changed how numbers are rounded or trapped"},
+        {"plugin 'round'", round_up, "changed floating-point rounding or traps"},
         {"plugin 'folder'", leave_folder, "changed the working folder"},
         {"plugin 'umask'", open_to_all, "changed the umask"},
-        {"plugin 'handler'", ignore_signal, "changed handlers of signals"},
+        {"plugin 'handler'", ignore_signal, "changed signal handlers"},
         {"plugin 'interval'", set_interval, "set a timer"},
         {"plugin 'good'", change_nothing, NULL},
         {"plugin 'locale'", set_locale, "changed the locale"},
@@ -240,7 +240,7 @@ static void each_deed_is_told_by_its_name(void **state)
         call(cases[i].who, cases[i].deed);
         if (cases[i].text != NULL)
             (void)snprintf(expected, sizeof expected,
-                           "warning: %s %s in 'evaluate', which was put back\n", cases[i].who,
+                           "warning: %s %s in 'evaluate'; steptime restored it\n", cases[i].who,
                            cases[i].text);
         assert_int_equal(st_guard_tell(errors), ST_OK);
         assert_string_equal(said(errors), expected);
@@ -269,8 +269,8 @@ static void what_is_not_looked_at_is_put_back_in_the_end(void **state)
     assert_int_equal(fegetround(), FE_TONEAREST);
     assert_int_equal(st_guard_tell(errors), ST_OK);
     assert_string_equal(getcwd(now, sizeof now), folder);
-    assert_string_equal(said(errors), "warning: plugin 'late' changed how numbers are rounded or "
-                                      "trapped in 'evaluate', which was put back\n");
+    assert_string_equal(said(errors), "warning: plugin 'late' changed floating-point rounding or "
+                                      "traps in 'evaluate'; steptime restored it\n");
     st_errors_destroy(errors);
 }
 
@@ -404,14 +404,16 @@ static void ends_and_accusations_are_told(void **state)
         {exit_in_a_call, 1, "error: plugin 'rude' ends the program in 'open'\n"},
         {end_a_thread, 1, "error: plugin 'rude' ends its thread in 'all_reduce'\n"},
         {accuse, 23,
-         "error: plugin 'a' wrote to its arguments in 'open': no result of this run counts\n"
-         "error: plugin 'b' ended its process, or had to be ended, in 'reduce' (it crashes): no "
-         "result of this run counts\n"
-         "error: plugin 'c' ended its process, or had to be ended, in 'reduce': no result of this "
-         "run counts\n"},
+         "error: plugin 'a' wrote to its arguments in 'open': all results of this run are invalid\n"
+         "error: plugin 'b' ended its process or was killed in 'reduce' (it crashes): all results "
+         "of this run are invalid\n"
+         "error: plugin 'c' ended its process or was killed in 'reduce': all results of this run "
+         "are invalid\n"},
         {keep_streams, 23,
-         "result\nword\nwarning: plugin 'close' closed or replaced standard streams in "
-         "'evaluate', which was put back\n"},
+         "result\n"
+         "word\n"
+         "warning: plugin 'close' closed or replaced standard streams in 'evaluate'; steptime "
+         "restored it\n"},
     };
     char text[2048];
     (void)state;

@@ -215,7 +215,7 @@ static void faults_of_hybrids_are_told(void **state)
     (void)state;
     expect_refusal(st_import_hf,
                    "{" HYBRID ", \"num_hidden_layers\": 6, \"hybrid_override_pattern\": \"M-M*-\"}",
-                   ST_ERR_VALUE, "found 5 letters; expected 6, as model.layers says");
+                   ST_ERR_VALUE, "found 5 letters; expected 6 (model.layers)");
     expect_refusal(st_import_hf, "{" HYBRID ", \"hybrid_override_pattern\": \"M-MQ-\"}",
                    ST_ERR_VALUE, "found 'Q' at character 4");
     expect_refusal(st_import_hf, "{" HYBRID "}", ST_ERR_SYNTAX, "the pattern is empty");

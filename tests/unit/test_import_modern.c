@@ -112,7 +112,7 @@ static void layouts_give_stages(void **state)
     expect_refusal(st_import_megatron,
                    NEEDED "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
                           "\"Et*9|t*13L\"",
-                   ST_ERR_VALUE, "found 22 't'; expected 23, as model.layers says");
+                   ST_ERR_VALUE, "found 22 't'; expected 23 (model.layers)");
 }
 
 static void plans_of_modern_runs_are_read(void **state)

@@ -276,9 +276,9 @@ static void faulty_assignments_are_wrong_use(void **state)
         {"model=", "--set model=: error: model has no value: expected the name of a file\n"},
         {"constants.mu=", "--set constants.mu=: error: constants.mu has no value: expected a "
                           "value\n"},
-        {"parallel.tp", "--set parallel.tp: error: there is no '=': expected key=value\n"},
-        {"", "--set : error: there is no '=': expected key=value\n"},
-        {"=8", "--set =8: error: there is no key before '=': expected key=value\n"},
+        {"parallel.tp", "--set parallel.tp: error: missing '=': expected key=value\n"},
+        {"", "--set : error: missing '=': expected key=value\n"},
+        {"=8", "--set =8: error: missing key before '=': expected key=value\n"},
         {"paralel.tp=8",
          "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean 'parallel.tp'?\n"},
         {"tp=8", "--set tp=8: error: unknown key 'tp'; did you mean 'parallel.tp'?\n"},
@@ -286,15 +286,15 @@ static void faulty_assignments_are_wrong_use(void **state)
                        "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.cp, parallel.ep, "
                        "parallel.expert_tp, parallel.virtual_stages, parallel.schedule, ...\n"},
         {"constants=a100-vtrian",
-         "--set constants=a100-vtrian: error: there is no file of constants 'a100-vtrian' on the "
+         "--set constants=a100-vtrian: error: cannot find file of constants 'a100-vtrian' on the "
          "search path; did you mean 'a100-vtrain'?\n"},
-        {"constants.a.b=8", "--set constants.a.b=8: error: 'constants.a.b' is no name of a "
-                            "constant: expected constants.NAME, with a letter or '_' first, then "
-                            "letters, digits and '_'\n"},
-        {"model=missing", "--set model=missing: error: there is no model 'missing' on the search "
+        {"constants.a.b=8",
+         "--set constants.a.b=8: error: invalid constant name 'constants.a.b': expected "
+         "constants.NAME, with a letter or '_' first, then letters, digits and '_'\n"},
+        {"model=missing", "--set model=missing: error: cannot find model 'missing' on the search "
                           "path; did you mean 'mising'?\n"},
         {"cluster.gpu.memory=24 GB/s",
-         "--set cluster.gpu.memory=24 GB/s: error: cluster.gpu.memory: unit of the wrong "
+         "--set cluster.gpu.memory=24 GB/s: error: cluster.gpu.memory: unit has the wrong "
          "dimension: found 24 GB/s (B/s), expected an amount of data such as 2.5 GiB (B)\n"},
         {"recompute=ful", "--set recompute=ful: error: wrong value for recompute: found 'ful', "
                           "expected none, selective or full; did you mean 'full'?\n"},
@@ -305,10 +305,11 @@ static void faulty_assignments_are_wrong_use(void **state)
         {"refine.template.latency=", "--set refine.template.latency=: error: "
                                      "refine.template.latency has no value: expected a value\n"},
         {"t=8", "--set t=8: error: unknown key 't'\n"},
-        {"name=\xff", "--set name=\\xFF: error: wrong characters or too many of them: expected at "
-                      "most 4096 bytes of UTF-8 without controls\n"},
-        {"name=a\nb", "--set name=a\\nb: error: wrong characters or too many of them: expected at "
-                      "most 4096 bytes of UTF-8 without controls\n"},
+        {"name=\xff", "--set name=\\xFF: error: invalid or too many characters: expected at most "
+                      "4096 bytes of UTF-8 without control characters\n"},
+        {"name=a\nb", "--set name=a\\n"
+                      "b: error: invalid or too many characters: expected at most 4096 bytes of "
+                      "UTF-8 without control characters\n"},
     };
     fixture *own = *state;
     write_text(own, "configs/models/mising.yaml", "layers: 37\n");
@@ -437,12 +438,12 @@ static void values_of_the_wrong_kind_are_all_reported(void **state)
         "@/job.yaml:4:49: error: wrong value for batch.doc: found a list, expected a text\n"
         "@/job.yaml:5:26: error: unknown key 'sauce' in recompute: expected value, source or "
         "assumption; did you mean 'source'?\n"
-        "@/job.yaml:6:8: error: sheet has no 'value': expected a text of one line\n"
-        "@/job.yaml:7:7: error: name has no value: expected a text of one line\n"
+        "@/job.yaml:6:8: error: sheet has no 'value': expected text on one line\n"
+        "@/job.yaml:7:7: error: name has no value: expected text on one line\n"
         "@/job.yaml:8:25: error: wrong value for constants.mu: found a list, expected a number, "
         "with a unit where the sheet's input has one\n"
-        "@/job.yaml:8:31: error: wrong name of a constant: found '2x', expected a letter or '_', "
-        "then letters, digits and '_', at most 64\n"
+        "@/job.yaml:8:31: error: invalid constant name: found '2x', expected a letter or '_', then "
+        "letters, digits and '_', at most 64\n"
         "@/job.yaml:8:65: error: wrong value for assumption of constants.nu: found 'yes', expected "
         "true or false; did you mean 'true'?\n");
 }
@@ -498,7 +499,7 @@ static void unreadable_jobs_are_refused(void **state)
     const st_job *job = NULL;
     assert_int_equal(st_job_load(own->paths, "no-such-job", NULL, 0, own->arena, &job, own->errors),
                      ST_ERR_NAME);
-    assert_non_null(strstr(said(own), "there is no job 'no-such-job' on the search path"));
+    assert_non_null(strstr(said(own), "cannot find job 'no-such-job' on the search path"));
     assert_int_equal(st_job_load(own->paths, own->folder, NULL, 0, own->arena, &job, own->errors),
                      ST_ERR_IO);
     assert_string_equal(said(own),
@@ -557,13 +558,13 @@ static void circles_of_bases_are_shown(void **state)
     write_text(own, "configs/models/a.yaml", "base: b\nlayers: 3\n");
     write_text(own, "configs/models/b.yaml", "base: c\n");
     write_text(own, "configs/models/c.yaml", "heads: 4\nbase: b\n");
-    assert_faults(own, "model: a\n", ST_ERR_CYCLE,
-                  "@/configs/models/c.yaml:2:7: error: files need each other: "
-                  "@/configs/models/b.yaml -> @/configs/models/c.yaml -> "
-                  "@/configs/models/b.yaml\n");
+    assert_faults(
+        own, "model: a\n", ST_ERR_CYCLE,
+        "@/configs/models/c.yaml:2:7: error: circular dependency of files: @/configs/models/b.yaml "
+        "-> @/configs/models/c.yaml -> @/configs/models/b.yaml\n");
     write_text(own, "configs/models/own.yaml", "base: own\n");
     assert_faults(own, "model: {base: own}\n", ST_ERR_CYCLE,
-                  "@/configs/models/own.yaml:1:7: error: files need each other: "
+                  "@/configs/models/own.yaml:1:7: error: circular dependency of files: "
                   "@/configs/models/own.yaml -> @/configs/models/own.yaml\n");
 }
 
@@ -577,11 +578,9 @@ static void bases_end_after_eight(void **state)
     assert_number(load(own, "model: m8\n"), "model.layers", ST_ORIGIN_FILE, 37);
     assert_number(load(own, "model: {base: m7}\n"), "model.layers", ST_ORIGIN_FILE, 37);
     assert_faults(own, "model: m9\n", ST_ERR_LIMIT,
-                  "@/configs/models/m1.yaml:1:7: error: more than 8 files that are based on each "
-                  "other\n");
+                  "@/configs/models/m1.yaml:1:7: error: more than 8 files form a chain of bases\n");
     assert_faults(own, "model: {base: m8}\n", ST_ERR_LIMIT,
-                  "@/configs/models/m1.yaml:1:7: error: more than 8 files that are based on each "
-                  "other\n");
+                  "@/configs/models/m1.yaml:1:7: error: more than 8 files form a chain of bases\n");
 }
 
 static void a_job_is_of_few_files(void **state)
@@ -597,7 +596,7 @@ static void a_job_is_of_few_files(void **state)
     }
     write_text(own, "job.yaml", "cluster: c8\n");
     assert_int_equal(refused_with(own, NULL, 0), ST_ERR_LIMIT);
-    assert_non_null(strstr(said(own), "error: a job of more than 32 files"));
+    assert_non_null(strstr(said(own), "error: the job consists of more than 32 files"));
 }
 
 static void faults_of_named_files_stand_where_they_are_named(void **state)
@@ -616,7 +615,7 @@ static void faults_of_named_files_stand_where_they_are_named(void **state)
                   "@/job.yaml:1:15: error: wrong value for model.base: found a list, expected the "
                   "name of a file\n"
                   "@/job.yaml:2:17: error: cluster.base has no value: expected the name of a file\n"
-                  "@/job.yaml:2:24: error: there is no GPU 'naer' on the search path; did you mean "
+                  "@/job.yaml:2:24: error: cannot find GPU 'naer' on the search path; did you mean "
                   "'near'?\n");
     assert_faults(own, "model: /dev/zero\n", ST_ERR_IO,
                   "@/job.yaml:1:8: error: cannot read '/dev/zero': found a device or pipe, "

@@ -214,11 +214,10 @@ static void messages_name_the_key_and_what_it_accepts(void **state)
          "job.yaml:7:11: error: wrong value for recompute: found 'fulll', expected none, selective "
          "or full; did you mean 'full'?\n"},
         {"parallel.order", "tp-dq",
-         "job.yaml:7:11: error: parallel.order names an unknown group: found 'dq', expected some "
-         "of "
-         "tp, cp, ep, dp and pp, joined by '-', each at most once; did you mean 'dp'?\n"},
+         "job.yaml:7:11: error: unknown group in parallel.order: found 'dq', expected some of tp, "
+         "cp, ep, dp and pp, joined by '-', each at most once; did you mean 'dp'?\n"},
         {"parallel.order", "tp-tp",
-         "job.yaml:7:11: error: parallel.order names a group twice: found 'tp', expected some of "
+         "job.yaml:7:11: error: duplicate group in parallel.order: found 'tp', expected some of "
          "tp, cp, ep, dp and pp, joined by '-', each at most once\n"},
     };
     fixture *own = *state;

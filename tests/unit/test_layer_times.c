@@ -121,7 +121,7 @@ static void faults_of_a_table(void **state)
         {"hidden,tokens,gated,forward_us\n7,2,maybe,3\n", "h100-sxm", "expected True or False"},
         {"hidden,tokens,recompute,forward_us\n7,2,half,3\n", "h100-sxm", "none, selective or full"},
         {"hidden,tokens,dtype,forward_us\n7,2,fp12,3\n", "h100-sxm", "fp32, bf16, fp16 or fp8"},
-        {"hidden,tokens,forward_us\n", "h100-sxm", "the table has columns but no rows"},
+        {"hidden,tokens,forward_us\n", "h100-sxm", "the table has a header but no rows"},
         {"gpu,hidden,tokens,forward_us\nh100-sxm,7,2,3\na100-sxm-80gb,7,4,5\n", NULL,
          "times of two GPUs, h100-sxm and a100-sxm-80gb; make a profile of each"},
         {"gpu,hidden,tokens,forward_us\na99,7,2,3\n", NULL, "no file for the GPU 'a99'"},
@@ -168,9 +168,9 @@ static void packed_tables(void **state)
     assert_string_equal(st_csv_field(csv, 0, 1), "2385");
     assert_int_not_equal(st_packed_csv_read(below(own, "b.gz"), own->arena, &csv, own->errors),
                          ST_OK);
-    assert_non_null(strstr(said(own), "the table cannot be unpacked"));
+    assert_non_null(strstr(said(own), "cannot unpack the table"));
     assert_int_not_equal(st_packed_csv_read(own->folder, own->arena, &csv, own->errors), ST_OK);
-    assert_non_null(strstr(said(own), "it is no file"));
+    assert_non_null(strstr(said(own), "not a regular file"));
     assert_int_not_equal(st_packed_csv_read(below(own, "c.gz"), own->arena, &csv, own->errors),
                          ST_OK);
     assert_non_null(strstr(said(own), "cannot read the table"));

@@ -171,7 +171,7 @@ static void wrong_files_are_refused(void **state)
     refuse_rows(*state, &request, "", "error:");
     refuse_rows(*state, &request, "\xef\xbb\xbf" HEAD "r1,23,96,4,2.5\n", "byte order mark");
     refuse_rows(*state, &request, "id,layers,layers,target_iter_s\nr1,23,23,2.5\n", "'layers'");
-    refuse_rows(*state, &request, HEAD, "the table has columns but no rows");
+    refuse_rows(*state, &request, HEAD, "the table has a header but no rows");
     refuse_rows(*state, &request, HEAD "r1,23,96,4\n", "table.csv:2");
     refuse_rows(*state, &request, HEAD "r1,23,96,4,2.5,7\n", "table.csv:2");
     refuse_rows(*state, &request, "id,layers,global_batch,dp\nr1,23,96,4\n",
@@ -199,13 +199,13 @@ static void wrong_requests_are_refused(void **state)
     assert_null(strstr(first + 1, "found 'many'")); /* once, whatever the rows */
     request.set_count = 0;
     request.constants = "nosuch";
-    refuse_rows(own, &request, HEAD "r1,23,96,4,2.5\n", "there is no file of constants 'nosuch'");
+    refuse_rows(own, &request, HEAD "r1,23,96,4,2.5\n", "cannot find file of constants 'nosuch'");
     request.constants = NULL;
     request.sheet = "nosuch";
     refuse_rows(own, &request, HEAD "r1,23,96,4,2.5\n", "nosuch");
     request.sheet = "li2024";
     refuse_rows(own, &request, "id,layers,global_batch,dp,peak_memory_gib\nr1,23,96,4,2.5\n",
-                "sheet 'li2024' has no role 'memory', which a measured value is compared with");
+                "sheet 'li2024' lacks role 'memory', which a measured value is compared with");
 }
 
 /* ---- sources ---- */

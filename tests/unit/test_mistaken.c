@@ -113,8 +113,7 @@ static void folders_without_such_files_are_errors(void **state)
     assert_int_equal(
         st_files_of_folder(below(own, "bare"), endings, own->arena, &files, &count, own->errors),
         ST_ERR_IO);
-    assert_string_equal(said(own),
-                        "@/bare: error: the folder holds no file that may have a table\n");
+    assert_string_equal(said(own), "@/bare: error: the folder has no file that can hold a table\n");
     assert_int_equal(
         st_files_of_folder(below(own, "none"), endings, own->arena, &files, &count, own->errors),
         ST_ERR_IO);

@@ -56,7 +56,7 @@ static void only_the_given_bytes_are_read(void **state)
     assert_int_equal(st_number_parse("1e55", 3, here, &value, *state), ST_OK);
     assert_same_double(value, 1e5);
     assert_int_equal(st_number_parse("12\0", 3, here, &value, *state), ST_ERR_SYNTAX);
-    assert_contains(said(*state), "text behind a number");
+    assert_contains(said(*state), "text after a number");
 }
 
 static const struct {
@@ -69,8 +69,8 @@ static const struct {
     {"", 0, ST_ERR_SYNTAX, "number is missing", NULL},
     {"  ", 0, ST_ERR_SYNTAX, "number is missing", NULL},
     {" 5", 0, ST_ERR_SYNTAX, "blank before a number", NULL},
-    {"5 ", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
-    {"5\n", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
+    {"5 ", 1, ST_ERR_SYNTAX, "blank after a number", NULL},
+    {"5\n", 1, ST_ERR_SYNTAX, "blank after a number", NULL},
     {"5 5", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
     {"1 000", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
     {"5.", 1, ST_ERR_SYNTAX, "no digit after the decimal point", "5.0"},
@@ -89,14 +89,14 @@ static const struct {
     {"23,75", 2, ST_ERR_SYNTAX, "comma in a number", "23.75"},
     {"1,000,000", 1, ST_ERR_SYNTAX, "comma in a number", "1000000"},
     {"1,000", 1, ST_ERR_SYNTAX, "comma in a number",
-     "write a point for a fraction, and thousands without a separator"},
+     "use a decimal point and no thousands separators"},
     {"1,x", 1, ST_ERR_SYNTAX, "comma in a number", NULL},
     {"0x10", 1, ST_ERR_SYNTAX, "number is not decimal", NULL},
     {"-0X1p3", 2, ST_ERR_SYNTAX, "number is not decimal", NULL},
-    {"10x2", 2, ST_ERR_SYNTAX, "text behind a number", NULL},
-    {"5GB", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
-    {"3.5us", 3, ST_ERR_SYNTAX, "text behind a number", NULL},
-    {"1-2", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
+    {"10x2", 2, ST_ERR_SYNTAX, "text after a number", NULL},
+    {"5GB", 1, ST_ERR_SYNTAX, "text after a number", NULL},
+    {"3.5us", 3, ST_ERR_SYNTAX, "text after a number", NULL},
+    {"1-2", 1, ST_ERR_SYNTAX, "text after a number", NULL},
     {"nan", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
     {"NaN", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
     {"nan(7)", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
@@ -110,13 +110,13 @@ static const struct {
     {".", 0, ST_ERR_SYNTAX, "not a number", NULL},
     {"\xE2\x88\x92"
      "5",
-     0, ST_ERR_SYNTAX, "minus sign is not the plain '-'", NULL},
+     0, ST_ERR_SYNTAX, "minus sign must be '-'", NULL},
     {"\xEF\xBC\x95", 0, ST_ERR_SYNTAX, "not a number", NULL}, /* a wide 5 */
     {"1e400", 0, ST_ERR_VALUE, "number is too large", NULL},
     {"-1e309", 0, ST_ERR_VALUE, "number is too large", NULL},
     {"1e99999999999999999999", 0, ST_ERR_VALUE, "number is too large", NULL},
-    {"1e-400", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
-    {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
+    {"1e-400", 0, ST_ERR_VALUE, "number is too small to distinguish from zero", NULL},
+    {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to distinguish from zero", NULL},
 };
 
 static void every_slip_is_named(void **state)

@@ -139,13 +139,13 @@ static void what_cannot_be_a_file_is_refused(void **state)
     fixture *own = *state;
     assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
-    assert_refused(own, "folder", "error: cannot write the file: it is a folder");
-    assert_refused(own, "folder/", "error: cannot write the file: it is a folder");
-    assert_refused(own, "none/a", "error: cannot write the file: its folder does not exist");
-    assert_refused(own, "none/", "error: cannot write the file: its folder does not exist");
+    assert_refused(own, "folder", "error: cannot write the file: the path is a folder");
+    assert_refused(own, "folder/", "error: cannot write the file: the path is a folder");
+    assert_refused(own, "none/a", "error: cannot write the file: the folder does not exist");
+    assert_refused(own, "none/", "error: cannot write the file: the folder does not exist");
     assert_refused(own, "a/b", "error: cannot write the file: Not a directory");
     assert_int_equal(st_output_write("", "x", 1, own->errors), ST_ERR_IO);
-    assert_contains(said(own->errors), "its name is empty");
+    assert_contains(said(own->errors), "the name is empty");
     char long_name[512];
     memset(long_name, 'n', sizeof long_name);
     long_name[sizeof long_name - 1] = '\0';
@@ -280,8 +280,8 @@ static void what_can_be_written_is_known_before(void **state)
     } cases[] = {{"b", ST_OK, ""},
                  {"a", ST_OK, ""},
                  {"link", ST_OK, ""},
-                 {"none/a", ST_ERR_IO, "its folder does not exist"},
-                 {"folder", ST_ERR_IO, "it is a folder"},
+                 {"none/a", ST_ERR_IO, "the folder does not exist"},
+                 {"folder", ST_ERR_IO, "the path is a folder"},
                  {"a/b", ST_ERR_IO, "cannot write the file: "}};
     fixture *own = *state;
     char target[128];
@@ -296,7 +296,7 @@ static void what_can_be_written_is_known_before(void **state)
     }
     assert_int_equal(st_output_check("/dev/null", own->errors), ST_OK);
     assert_int_equal(st_output_check("", own->errors), ST_ERR_IO);
-    assert_contains(said(own->errors), "its name is empty");
+    assert_contains(said(own->errors), "the name is empty");
     assert_int_equal(count_files(own), 3);
     assert_holds(own, "a", "2.385");
 }

@@ -532,7 +532,7 @@ static void faulty_counters_are_refused(void **state)
         const char *text;
         const char *says;
     } faults[] = {
-        {"a,b\n", "no heading with a column 'Kernel Name'"},
+        {"a,b\n", "no header row with a column 'Kernel Name'"},
         {"", "the table is empty"},
         {"\"Kernel Name\",\"Metric Name\"\n", "no column 'Metric Unit'"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n",
@@ -541,7 +541,7 @@ static void faulty_counters_are_refused(void **state)
          "0,fill,Memory Throughput,%,70\n",
          "no metric 'lts__t_sector_hit_rate.pct'"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n0,fill,L2\n",
-         "x.csv:2:1: error: the row ends too soon: found 3 fields, expected 5 or more"},
+         "x.csv:2:1: error: row has too few fields: found 3 fields, expected 5 or more"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,Memory Throughput,%,-3.1\n",
          "column Metric Value: found '-3.1', expected percent of the peak"},
@@ -554,9 +554,9 @@ static void faulty_counters_are_refused(void **state)
         {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,2147483648,Memory Throughput,%,3.1\n",
          "column Grid Size: found '2147483648', expected a shape"},
-        {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2:1: error: the row has more fields"},
-        {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2:1: error: a quote is never closed"},
-        {"\"Kernel Name\"\x01\n", "x.csv:1:14: error: a control character: found U+0001"},
+        {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2:1: error: row has more fields than the header"},
+        {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2:1: error: unclosed quote"},
+        {"\"Kernel Name\"\x01\n", "x.csv:1:14: error: control character: found U+0001"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {

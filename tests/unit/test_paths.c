@@ -334,7 +334,7 @@ static void unknown_names_get_the_nearest_one(void **state)
     const st_place place = {"c.yaml", 4, 6};
     st_source source;
     assert_int_equal(read_from(own, ST_FOLDER_GPUS, "a100-smx", place, &source), ST_ERR_NAME);
-    assert_string_equal(said(own), "c.yaml:4:6: error: there is no GPU 'a100-smx' on the search "
+    assert_string_equal(said(own), "c.yaml:4:6: error: cannot find GPU 'a100-smx' on the search "
                                    "path; did you mean 'a100-sxm'?\n");
     assert_refused(own, ST_FOLDER_GPUS, "", ST_ERR_NAME, "error: the name of the GPU is empty\n");
 }
@@ -348,7 +348,7 @@ static void names_far_from_all_get_a_list(void **state)
     assert_int_equal(read_from(own, ST_FOLDER_VALIDATION, "qqqqqqqq", on_command_line, &source),
                      ST_ERR_NAME);
     const char *text = said(own);
-    assert_non_null(strstr(text, "there is no validation source 'qqqqqqqq' on the search path"));
+    assert_non_null(strstr(text, "cannot find validation source 'qqqqqqqq' on the search path"));
     assert_non_null(strstr(text, "expected one of "));
     assert_non_null(strstr(text, "aa0, aa1, aa2"));
 }
@@ -363,10 +363,10 @@ static void local_files_are_pointed_at(void **state)
     write_text(own, "folder/inner", "x");
     assert_int_equal(chdir(own->folder), 0);
     assert_refused(own, ST_FOLDER_JOBS, "mine", ST_ERR_NAME,
-                   "error: there is no job 'mine' on the search path; write ./mine.yaml to read "
+                   "error: cannot find job 'mine' on the search path; write ./mine.yaml to read "
                    "the file of that name\n");
     assert_refused(own, ST_FOLDER_JOBS, "other.yml", ST_ERR_NAME,
-                   "error: there is no job 'other.yml' on the search path; write ./other.yml to "
+                   "error: cannot find job 'other.yml' on the search path; write ./other.yml to "
                    "read the file of that name\n");
     st_source source;
     assert_int_equal(read_from(own, ST_FOLDER_JOBS, "folder", on_command_line, &source),
@@ -407,7 +407,7 @@ static void long_names_are_refused(void **state)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
     assert_refused(own, ST_FOLDER_JOBS, name, ST_ERR_LIMIT,
-                   "error: the name of the job has more than 4096 bytes\n");
+                   "error: the name of the job exceeds 4096 bytes\n");
     name[300] = '\0'; /* longer than any file's name */
     assert_int_equal(read_from(own, ST_FOLDER_JOBS, name, on_command_line, &source), ST_ERR_NAME);
 }
@@ -486,7 +486,7 @@ static void jobs_come_from_standard_input_too(void **state)
     assert_string_equal(source.text, "name: x");
     assert_int_equal(read_standard_input(own, ST_FOLDER_MODELS, "-", "name: x", &source),
                      ST_ERR_NAME);
-    assert_string_equal(said(own), "error: only a job can be read from standard input ('-')\n");
+    assert_string_equal(said(own), "error: only a job can come from standard input ('-')\n");
     const st_place in_file = {"job.yaml", 2, 2};
     assert_int_equal(read_from(own, ST_FOLDER_JOBS, "-", in_file, &source), ST_ERR_NAME);
 }

@@ -99,24 +99,25 @@ static void faults_of_patterns_are_told(void **state)
         const char *said;
     } cases[] = {
         {"ddqe", 4, ST_ERR_VALUE,
-         "f:3:7: error: the pattern has a letter that means nothing: found 'q' at character 3, "
-         "expected d, e, x, y, g or h, or M, *, - and E of a hybrid"},
+         "f:3:7: error: unknown letter in the pattern: found 'q' at character 3, expected d, e, x, "
+         "y, g or h, or M, *, - and E of a hybrid"},
         {"dd\xc3\xa9", 4, ST_ERR_VALUE, "found one outside ASCII at character 3"},
         {"d*3e", 7, ST_ERR_VALUE,
-         "another number of layers than the model: found 4 letters, expected 7, as model.layers"},
+         "different numbers of layers: found 4 letters, expected 7 (model.layers)"},
         {"d*3M", 4, ST_ERR_VALUE, "found 'd' (attention with an MLP) and 'M' (Mamba-2)"},
-        {"M*d", 3, ST_ERR_VALUE, "the pattern mixes layers of two blocks with those of one"},
-        {"(de", 2, ST_ERR_SYNTAX, "does not close a bracket: found '(' at character 1"},
-        {"de)", 2, ST_ERR_SYNTAX, "closes a bracket that was not opened: found ')' at character 3"},
-        {"d()", 1, ST_ERR_SYNTAX, "brackets around nothing: found '()' at character 2"},
-        {"*3d", 4, ST_ERR_SYNTAX, "nothing stands before the '*' at character 1 of the pattern"},
-        {"d*3*5", 15, ST_ERR_SYNTAX, "nothing stands before the '*' at character 4"},
-        {"(*3)", 3, ST_ERR_SYNTAX, "nothing stands before the '*' at character 2"},
-        {"d*0e", 1, ST_ERR_VALUE, "repeats something no time at all: found '*0' at character 2"},
-        {"d*100001", 100001, ST_ERR_LIMIT, "the pattern spells out more than 100000 letters"},
+        {"M*d", 3, ST_ERR_VALUE, "the pattern mixes layers of two blocks with layers of one block"},
+        {"(de", 2, ST_ERR_SYNTAX, "unclosed bracket in the pattern: found '(' at character 1"},
+        {"de)", 2, ST_ERR_SYNTAX,
+         "unmatched closing bracket in the pattern: found ')' at character 3"},
+        {"d()", 1, ST_ERR_SYNTAX, "empty brackets in the pattern: found '()' at character 2"},
+        {"*3d", 4, ST_ERR_SYNTAX, "nothing to repeat before the '*' at character 1 of the pattern"},
+        {"d*3*5", 15, ST_ERR_SYNTAX, "nothing to repeat before the '*' at character 4"},
+        {"(*3)", 3, ST_ERR_SYNTAX, "nothing to repeat before the '*' at character 2"},
+        {"d*0e", 1, ST_ERR_VALUE, "zero repeats in the pattern: found '*0' at character 2"},
+        {"d*100001", 100001, ST_ERR_LIMIT, "the pattern expands to more than 100000 letters"},
         {"d*99999999999999999999", 3, ST_ERR_LIMIT, "more than 100000 letters"},
         {"((d*999)*999)*999", 3, ST_ERR_LIMIT, "more than 100000 letters"},
-        {"(((((((((d)))))))))", 1, ST_ERR_LIMIT, "more than 8 brackets within each other"},
+        {"(((((((((d)))))))))", 1, ST_ERR_LIMIT, "the pattern nests more than 8 brackets"},
         {" ", 1, ST_ERR_SYNTAX, "the pattern is empty"},
         {"", 1, ST_ERR_SYNTAX, "the pattern is empty"},
     };
@@ -207,8 +208,8 @@ static void faults_of_layouts_are_told(void **state)
         double mtp;
         const char *said;
     } cases[] = {
-        {"Et*3|t*3L", 2, 7, 0, "found 6 't', expected 7, as model.layers says"},
-        {"Et*3|t*3mL", 2, 6, 2, "found 1 'm', expected 2, as model.mtp says"},
+        {"Et*3|t*3L", 2, 7, 0, "found 6 't', expected 7 (model.layers)"},
+        {"Et*3|t*3mL", 2, 6, 2, "found 1 'm', expected 2 (model.mtp)"},
         {"Et|t|tL", 2, 3, 0, "found 3 stages, expected a multiple of parallel.pp (2), such as 4"},
         {"Et||tL", 3, 2, 0, "the layout has an empty stage: found nothing in stage 2 of 3"},
         {"tE|tL", 2, 2, 0, "found 1 'E', and 't' first, expected one 'E' at the beginning"},
@@ -221,8 +222,8 @@ static void faults_of_layouts_are_told(void **state)
         {"Et|t|tm|mL", 4, 3, 2, "found 1 of 2 'm' in stage 3, expected all of them in one stage"},
         {"Et|t|m|tL", 4, 3, 1, "layers follow multi-token prediction"},
         {"Et|dL", 2, 2, 0, "found 'd' at character 4, expected E, t, m, L or |"},
-        {"Et*|tL", 2, 2, 0, "no count stands behind the '*' at character 3 of the layout"},
-        {"E(t|L", 2, 2, 0, "the layout does not close a bracket"},
+        {"Et*|tL", 2, 2, 0, "missing count after the '*' at character 3 of the layout"},
+        {"E(t|L", 2, 2, 0, "unclosed bracket in the layout"},
         {"", 2, 2, 0, "the layout is empty"},
     };
     fixture *own = *state;

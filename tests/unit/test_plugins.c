@@ -103,7 +103,7 @@ static void faulty_settings_are_told_at_once(void **state)
     const char *text = said(own);
     assert_contains(text, "job.yaml:3:5: error: plugin 'template' has no option 'latancy'; did you "
                           "mean 'latency'?");
-    assert_contains(text, "option 'latency': unit of the wrong dimension: found 3 GB (B)");
+    assert_contains(text, "option 'latency': unit has the wrong dimension: found 3 GB (B)");
     assert_contains(text, "option 'efficiency' is out of range: found 1.5, expected 0.01 to 1");
     assert_contains(text, "option 'efficiency' is out of range: found 0, expected 0.01 to 1");
 }
@@ -252,7 +252,7 @@ static void refusals_fall_back_only_where_the_job_allows_it(void **state)
     assert_int_equal(run(own, "constants.ranks=0.5", &estimate), ST_OK);
     assert_true(estimate.shown[0].value == 0.5 * 7.25e-6);
     assert_contains(said(own), "warning: cell 'T' keeps its formula for 'all_reduce': provider "
-                               "'template' refuses: needs a rank");
+                               "'template' fails: needs a rank");
 }
 
 static void faults_of_refine_have_places(void **state)
@@ -263,9 +263,9 @@ static void faults_of_refine_have_places(void **state)
         const char *refine, *message;
     } cases[] = {
         {"refine: [template, template]\n",
-         "j.yaml:4:20: error: refine names plugin 'template' twice"},
+         "j.yaml:4:20: error: duplicate plugin 'template' in refine"},
         {"refine: [templat]\n", "j.yaml:4:10: error: no plugin 'templat'"},
-        {"refine: [Big]\n", "j.yaml:4:10: error: wrong name of a plugin: found 'Big'"},
+        {"refine: [Big]\n", "j.yaml:4:10: error: invalid plugin name: found 'Big'"},
         {"refine: {plugin: template, optoins: {}}\n",
          "j.yaml:4:28: error: unknown key 'optoins' in refine; did you mean 'options'?"},
         {"refine: {plugin: template, fallback: maybe}\n",

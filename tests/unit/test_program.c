@@ -707,8 +707,8 @@ static void exponential_functions_are_bounded(void **state)
         const st_sheet *sheet = accept(own, doubling(own, 60, bare[i]));
         assert_int_equal(st_program_compile(sheet, NULL, own->arena, &program, own->errors),
                          ST_ERR_LIMIT);
-        assert_contains(said(own), "main: error: the sheet grows too large when its functions are "
-                                   "put in place\n");
+        assert_contains(said(own),
+                        "main: error: the sheet is too large after its functions are expanded\n");
         assert_null(program);
     }
 }

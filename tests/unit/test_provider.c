@@ -264,17 +264,16 @@ static void providers_that_do_not_fit_are_refused(void **state)
         const char *name;
         const char *said;
     } cases[] = {
-        {"ringg", "error: the provider 'bench' for 'ringg' fits no function and no cell of the "
-                  "sheet\n"},
-        {"V", "error: the provider 'bench' for 'V' fits no function and no cell of the sheet\n"},
-        {"shut", "error: the provider 'bench' for 'shut' fits no open function: this one is "
-                 "closed\n"},
-        {"closed",
-         "error: the provider 'bench' for 'closed' fits no open cell: this one is closed\n"},
-        {"yes", "error: the provider 'bench' for 'yes' gives a number, but the function no "
-                "number\n"},
-        {"flag", "error: the provider 'bench' for 'flag' gives a number, but the cell holds no "
-                 "number\n"},
+        {"ringg", "error: provider 'bench' for 'ringg' matches neither a function nor a cell of "
+                  "the sheet\n"},
+        {"V",
+         "error: provider 'bench' for 'V' matches neither a function nor a cell of the sheet\n"},
+        {"shut", "error: provider 'bench' for 'shut' cannot replace a function that is not open\n"},
+        {"closed", "error: provider 'bench' for 'closed' cannot replace a cell that is not open\n"},
+        {"yes", "error: provider 'bench' for 'yes' gives a number, but the function does not "
+                "return one\n"},
+        {"flag",
+         "error: provider 'bench' for 'flag' gives a number, but the cell is not a number\n"},
     };
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -283,11 +282,10 @@ static void providers_that_do_not_fit_are_refused(void **state)
                             cases[i].said);
     assert_string_equal(
         refused_provider(own, provider_of(own, "ring", &self), provider_of(own, "ring", &self)),
-        "error: the provider 'bench' for 'ring' comes second: there is one "
-        "already\n");
+        "error: provider 'bench' for 'ring' conflicts with another provider\n");
     assert_string_equal(
         refused_provider(own, provider_of(own, "T", &self), provider_of(own, "T", &self)),
-        "error: the provider 'bench' for 'T' comes second: there is one already\n");
+        "error: provider 'bench' for 'T' conflicts with another provider\n");
     /* Each is reported. */
     assert_contains(
         refused_provider(own, provider_of(own, "a", &self), provider_of(own, "b", &self)),
@@ -303,7 +301,7 @@ static void arguments_and_units_must_fit(void **state)
     st_provider function = *provider_of(own, "ring", &self);
     st_provider cell = *provider_of(own, "T", &self);
     function.argument_count = 1;
-    assert_contains(refused_provider(own, &function, NULL), "takes another number of arguments");
+    assert_contains(refused_provider(own, &function, NULL), "has the wrong number of arguments");
     function.argument_count = 2;
     function.argument_units = swapped;
     assert_contains(refused_provider(own, &function, NULL),
@@ -338,13 +336,12 @@ static void providers_that_read_what_they_give_are_refused(void **state)
     st_provider provider = *provider_of(own, "T", &self);
     provider.argument_units = units;
     provider.argument_names = itself;
-    assert_string_equal(
-        refused_provider(own, &provider, NULL),
-        "main:15:34: error: cells need themselves: T -> T (the provider 'bench' for 'T' "
-        "reads T)\n");
+    assert_string_equal(refused_provider(own, &provider, NULL),
+                        "main:15:34: error: circular dependency of cells: T -> T (provider 'bench' "
+                        "for 'T' reads T)\n");
     provider.argument_names = reader;
     assert_string_equal(refused_provider(own, &provider, NULL),
-                        "main:16:40: error: cells need themselves: T -> closed -> T\n");
+                        "main:16:40: error: circular dependency of cells: T -> closed -> T\n");
 }
 
 /* --- what becomes of odd values -------------------------------------------------------------- */

@@ -59,22 +59,22 @@ static void faults_name_what_was_found_and_expected(void **state)
         const char *line;
     } rows[] = {
         {"3 GiB", "GB/s", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 GiB (B), expected a bandwidth such as "
-         "2.5 GB/s (B/s)\n"},
+         "f:3:9: error: unit has the wrong dimension: found 3 GiB (B), expected a bandwidth such "
+         "as 2.5 GB/s (B/s)\n"},
         {"3 s", "B", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 s, expected an amount of data such as "
-         "2.5 B\n"},
+         "f:3:9: error: unit has the wrong dimension: found 3 s, expected an amount of data such "
+         "as 2.5 B\n"},
         {"3 %", "us", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 % (a pure number), expected a time "
+         "f:3:9: error: unit has the wrong dimension: found 3 % (a pure number), expected a time "
          "such as 2.5 us (s)\n"},
         {"3 GB", "1", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 GB (B), expected a pure number such "
+         "f:3:9: error: unit has the wrong dimension: found 3 GB (B), expected a pure number such "
          "as 2.5\n"},
         {"3 GB/B", "1", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 GB/B (a pure number), expected a pure "
-         "number such as 2.5\n"},
+         "f:3:9: error: unit has the wrong dimension: found 3 GB/B (a pure number), expected a "
+         "pure number such as 2.5\n"},
         {"3 s", "%", ST_ERR_UNIT,
-         "f:3:9: error: unit of the wrong dimension: found 3 s, expected a pure number such as "
+         "f:3:9: error: unit has the wrong dimension: found 3 s, expected a pure number such as "
          "2.5 % or 0.025\n"},
         {" 12.5 ", "GB/s", ST_ERR_UNIT,
          "f:3:8: error: unit is missing: found '12.5', expected a number with a unit, e.g. 2.5 "
@@ -95,11 +95,11 @@ static void faults_name_what_was_found_and_expected(void **state)
          "f:3:7: error: number is missing: found '', expected a decimal number such as 2.5 or "
          "1e9\n"},
         {"1e308 GB", "B", ST_ERR_VALUE,
-         "f:3:7: error: quantity is too large or too small to be held: found '1e308 GB', expected "
-         "an amount of data such as 2.5 B\n"},
+         "f:3:7: error: quantity is out of range: found '1e308 GB', expected an amount of data "
+         "such as 2.5 B\n"},
         {"1e-323 us", "s", ST_ERR_VALUE,
-         "f:3:7: error: quantity is too large or too small to be held: found '1e-323 us', expected "
-         "a time such as 2.5 s\n"},
+         "f:3:7: error: quantity is out of range: found '1e-323 us', expected a time such as 2.5 "
+         "s\n"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         double value = 2.385;
@@ -151,7 +151,7 @@ static void every_dimension_has_a_name_in_messages(void **state)
         {"1/s", "a rate such as"},
         {"kWh", "an energy such as 2.5 kWh (J)"},
         {"W", "a power such as 2.5 W (J/s)"},
-        {"$", "a sum of money such as"},
+        {"$", "an amount of money such as"},
         {"$/h", "a price per time such as 2.5 $/h ($/s)"},
         {"$/kWh", "a price of energy such as"},
         {"B*s", "a quantity such as 2.5 B*s\n"},

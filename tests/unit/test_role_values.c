@@ -51,7 +51,7 @@ static void a_sheet_without_the_role_is_told(void **state)
                                        values, own->errors),
                      ST_ERR_USAGE);
     assert_non_null(
-        strstr(said(own), "sheet 'li2024' has no role 'layer_work', which growth needs"));
+        strstr(said(own), "sheet 'li2024' lacks role 'layer_work', which growth needs"));
 }
 
 TEST_GROUP(role_values)

@@ -61,20 +61,20 @@ static void faulty_roles_are_told_with_their_places(void **state)
          "you "
          "mean 'step'?\n"},
         {ST_ERR_NAME, "  step: T_f\n",
-         "main:13:9: error: role 'step' names an unknown cell 'T_f'; did you mean 'T_e'?\n"},
+         "main:13:9: error: role 'step': unknown cell 'T_f'; did you mean 'T_e'?\n"},
         {ST_ERR_NAME, "  communication: {exposed: T, hidden: x_y}\n",
-         "main:13:39: error: role 'communication' names an unknown cell 'x_y'\n"},
+         "main:13:39: error: role 'communication': unknown cell 'x_y'\n"},
         {ST_ERR_UNIT, "  step: M\n",
-         "main:13:9: error: role 'step' takes another unit: found 'M' (GiB), expected s\n"},
+         "main:13:9: error: role 'step' requires another unit: found 'M' (GiB), expected s\n"},
         {ST_ERR_UNIT, "  step: d\n",
-         "main:13:9: error: role 'step' takes another unit: found 'd' (1), expected s\n"},
+         "main:13:9: error: role 'step' requires another unit: found 'd' (1), expected s\n"},
         {ST_ERR_UNIT, "  tp: g\n",
-         "main:13:7: error: role 'tp' takes another unit: found 'g' (gear), expected 1\n"},
+         "main:13:7: error: role 'tp' requires another unit: found 'g' (gear), expected 1\n"},
         {ST_ERR_UNIT, "  tp: big\n",
-         "main:13:7: error: role 'tp' takes another unit: found 'big' (bool), expected 1\n"},
+         "main:13:7: error: role 'tp' requires another unit: found 'big' (bool), expected 1\n"},
         {ST_ERR_NAME, "  step: {cell: T, override: true}\n",
-         "main:13:3: error: role 'step' overrides nothing: expected a role that an included sheet "
-         "fills\n"},
+         "main:13:3: error: role 'step' overrides nothing: expected a role filled by an included "
+         "sheet\n"},
         {ST_ERR_NAME, "  communication: {exposde: T}\n",
          "main:13:19: error: role 'communication' has no key 'exposde': expected one of exposed, "
          "hidden, slowdown, override; did you mean 'exposed'?\n"},
@@ -100,12 +100,12 @@ static void a_role_is_filled_once(void **state)
     put(own, "right", "sheet: right\ninclude: base\nroles:\n  step: {cell: T_e, override: true}\n");
     assert_string_equal(
         refuse(own, ST_ERR_NAME, "sheet: t\ninclude: base\nroles:\n  step: T_e\n"),
-        "main:4:3: error: role 'step' is already filled at base:13: expected one "
-        "cell for a role, or 'override: true' to replace that of an included sheet\n");
-    assert_string_equal(
-        refuse(own, ST_ERR_NAME, "sheet: t\ninclude: [left, right]\n"),
-        "right:4:3: error: 'step' is overridden here and at left:4, and neither sheet includes the "
-        "other: expected one override, or one that decides in a sheet that includes both\n");
+        "main:4:3: error: role 'step' is already filled at base:13: expected one cell per role, or "
+        "'override: true' to replace the cell of an included sheet\n");
+    assert_string_equal(refuse(own, ST_ERR_NAME, "sheet: t\ninclude: [left, right]\n"),
+                        "right:4:3: error: conflicting overrides of 'step' here and at left:4: "
+                        "neither sheet includes the other: expected one override, or another one "
+                        "in a sheet that includes both\n");
     assert_contains(refuse(own, ST_ERR_NAME, with(own, "  step: T\n  step: T_e\n")), "step");
     const st_sheet *sheet = accept(own, "sheet: t\ninclude: left\n");
     assert_string_equal(st_sheet_role(sheet, ST_ROLE_STEP), "T_e");
@@ -125,12 +125,12 @@ static void what_misses_a_role_says_which(void **state)
                                          names, own->errors),
                      ST_ERR_USAGE);
     assert_string_equal(
-        said(own), "error: sheet 't' has no role 'step', which a timeline needs: expected "
-                   "'step: CELL' under 'roles' in main, its time of a training step\n"
-                   "error: sheet 't' has no role 'communication.hidden', which a timeline needs: "
-                   "expected 'communication: {hidden: CELL}' under 'roles' in main, its "
-                   "communication of a step that nothing runs alongside, that hides, and by how "
-                   "much it slows computation down\n");
+        said(own), "error: sheet 't' lacks role 'step', which a timeline needs: expected "
+                   "'step: CELL' under 'roles' in main (time of a training step)\n"
+                   "error: sheet 't' lacks role 'communication.hidden', which a timeline needs: "
+                   "expected 'communication: {hidden: CELL}' under 'roles' in main (exposed and "
+                   "hidden communication of a step, and the slowdown of computation that it "
+                   "causes)\n");
     assert_int_equal(st_sheet_need_roles(sheet, &(st_role_list){wanted, 1, "a timeline needs"},
                                          names, own->errors),
                      ST_OK);

@@ -226,40 +226,39 @@ static void summaries_name_cells_of_one_unit(void **state)
     "  V: {unit: B, is: '23.85[B]', doc: d}\nsummary:\n"
     static const refused cases[] = {
         {ST_ERR_NAME, SUMMED "  answer: {a step: TT}\n",
-         "main:6:20: error: the summary names an unknown cell 'TT'; did you mean 'T'?\n"},
+         "main:6:20: error: unknown cell 'TT' in the summary; did you mean 'T'?\n"},
         {ST_ERR_UNIT, SUMMED "  bars: [{bar: B, of: T, parts: {work: V}}]\n",
-         "main:6:40: error: a part of a bar has another unit: found 'V' in B, expected s, as the "
-         "total\n"},
+         "main:6:40: error: a part of the bar has the wrong unit: found 'V' in B, expected s, as "
+         "the total\n"},
         {ST_ERR_NAME, SUMMED "  bars: [{bar: B, parts: {work: V}}]\n",
-         "main:6:10: error: a bar of the summary needs 'bar', 'of' and 'parts': expected {bar: "
+         "main:6:10: error: a bar of the summary requires 'bar', 'of' and 'parts': expected {bar: "
          "TITLE, of: CELL, parts: {LABEL: CELL}}\n"},
         {ST_ERR_NAME, SUMMED "  bars: [{bar: B, of: T, parts: {work: {hidden: T}}}]\n",
-         "main:6:40: error: a part of a bar names no 'exposed': expected {exposed: CELL, hidden: "
+         "main:6:40: error: a part of a bar requires 'exposed': expected {exposed: CELL, hidden: "
          "CELL}\n"},
         {ST_ERR_VALUE, SUMMED "  bars: [{bar: B, of: T, member: V, parts: {work: T}}]\n",
-         "main:6:10: error: a bar with families needs 'member': expected a cell whose value is of "
-         "their enumeration\n"},
+         "main:6:10: error: a bar with families requires 'member': expected a cell whose value is "
+         "of their enumeration\n"},
     };
     assert_refused(*state, cases, COUNT(cases));
 }
 
 static void commas_in_flow_maps_are_explained(void **state)
 {
-    assert_string_equal(
-        refuse(*state, ST_ERR_NAME, "sheet: t\ncells:\n  a: {is: max(2.5, 3.5)}\n"),
-        "main:3:20: error: cell 'a' has no key '3.5)': expected one of unit, is, doc, cite, open, "
-        "override; inside { } a formula with commas needs quotes\n"
-        "main:3:18: error: the formula ends too early: expected ',' or ')' in the call's "
-        "arguments\n");
+    assert_string_equal(refuse(*state, ST_ERR_NAME, "sheet: t\ncells:\n  a: {is: max(2.5, 3.5)}\n"),
+                        "main:3:20: error: cell 'a' has no key '3.5)': expected one of unit, is, "
+                        "doc, cite, open, override; quote a formula with commas inside { }\n"
+                        "main:3:18: error: unexpected end of the formula: expected ',' or ')' in "
+                        "the call's arguments\n");
 }
 
 static void needed_keys_are_demanded(void **state)
 {
     static const refused cases[] = {
         {ST_ERR_NAME, "cells: {}\n",
-         "main:1:1: error: the sheet has no name: expected 'sheet: NAME' at the top\n"},
+         "main:1:1: error: missing sheet name: expected 'sheet: NAME' at the top\n"},
         {ST_ERR_NAME, "sheet: ''\n",
-         "main:1:1: error: the sheet has no name: expected 'sheet: NAME' at the top\n"},
+         "main:1:1: error: missing sheet name: expected 'sheet: NAME' at the top\n"},
         {ST_ERR_NAME, "sheet: a b\n",
          "main:1:8: error: 'a b' cannot name a sheet: expected letters, digits, '-', '_' and "
          "'.'\n"},
@@ -273,14 +272,14 @@ static void needed_keys_are_demanded(void **state)
          "where "
          "a provider gives the value\n"},
         {ST_ERR_NAME, "sheet: t\nchecks:\n  - {that: true}\n",
-         "main:3:5: error: a check needs 'that' and 'else': expected {that: CONDITION, else: "
+         "main:3:5: error: a check requires 'that' and 'else': expected {that: CONDITION, else: "
          "MESSAGE}\n"},
         {ST_ERR_VALUE, "sheet: t\nchecks:\n  - {that: true, else: ''}\n",
-         "main:3:24: error: a check has an empty message: expected a sentence that says what is "
-         "wrong\n"},
+         "main:3:24: error: the check's message is empty: expected a sentence that describes the "
+         "problem\n"},
         {ST_ERR_NAME, "sheet: t\nreport:\n  - {section: A}\n",
-         "main:3:5: error: a report section needs 'section' and 'cells': expected {section: TITLE, "
-         "cells: [names]}\n"},
+         "main:3:5: error: a report section requires 'section' and 'cells': expected {section: "
+         "TITLE, cells: [names]}\n"},
     };
     assert_refused(*state, cases, COUNT(cases));
 }
@@ -289,8 +288,7 @@ static void values_have_kinds(void **state)
 {
     static const refused cases[] = {
         {ST_ERR_VALUE, "[a, b]\n",
-         "main:1:1: error: a sheet is described by keys: found a list, expected a map with "
-         "'sheet', "
+         "main:1:1: error: a sheet must be a map: found a list, expected a map with 'sheet', "
          "'inputs', 'cells', ...\n"},
         {ST_ERR_VALUE, "sheet: t\ncells: [a]\n",
          "main:2:8: error: 'cells' of the sheet: found a list, expected a map\n"},
@@ -299,38 +297,35 @@ static void values_have_kinds(void **state)
         {ST_ERR_VALUE, "sheet: t\ntitle: [a]\n",
          "main:2:8: error: 'title' of the sheet: found a list, expected a text\n"},
         {ST_ERR_VALUE, "sheet: t\ncells:\n  a: 2*b\n",
-         "main:3:6: error: cell 'a' is not described by keys: found '2*b', expected a map, e.g. "
-         "{unit: us, is: V/C, doc: transfer}\n"},
+         "main:3:6: error: cell 'a' must be a map: found '2*b', expected a map, e.g. {unit: us, "
+         "is: V/C, doc: transfer}\n"},
         {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: [2.5]}\n",
          "main:3:11: error: 'is' of cell 'a': found a list, expected a text\n"},
         {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: 2.5, unit: [B]}\n",
-         "main:3:22: error: a unit is one text: found a list, expected a unit, 'bool' or the name "
-         "of "
-         "an enumeration\n"},
+         "main:3:22: error: a unit must be text: found a list, expected a unit, 'bool' or the name "
+         "of an enumeration\n"},
         {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: 2.5, open: yes}\n",
          "main:3:22: error: 'open' of cell 'a': found 'yes', expected true or false\n"},
         {ST_ERR_VALUE, "sheet: t\nchecks:\n  - n > 1\n",
-         "main:3:5: error: a check is described by keys: expected {that: CONDITION, else: "
-         "MESSAGE}\n"},
+         "main:3:5: error: a check must be a map: expected {that: CONDITION, else: MESSAGE}\n"},
         {ST_ERR_VALUE, "sheet: t\nchecks:\n  - {that: true, else: a, level: hint}\n",
-         "main:3:34: error: 'hint' is no level of a check: expected error, limit or warning\n"},
+         "main:3:34: error: unknown check level 'hint': expected error, limit or warning\n"},
         {ST_ERR_VALUE, "sheet: t\nreport: [a]\n",
-         "main:2:10: error: a report section is not described by keys: found 'a', expected a map, "
-         "e.g. {section: Time, cells: [step_time]}\n"},
+         "main:2:10: error: a report section must be a map: found 'a', expected a map, e.g. "
+         "{section: Time, cells: [step_time]}\n"},
         {ST_ERR_VALUE, "sheet: t\nreport:\n  - {section: A, cells: [[a]]}\n",
-         "main:3:26: error: a report lists names of cells: expected the name of a cell or an "
-         "input\n"},
+         "main:3:26: error: a report section must list cell names: expected the name of a cell or "
+         "an input\n"},
         {ST_ERR_NAME,
          "sheet: t\ncells:\n  rest: {is: 2.5}\nreport:\n"
          "  - {section: A, cells: [rset]}\n",
-         "main:5:26: error: the report names 'rset', which is no cell or input; did you mean "
-         "'rest'?\n"},
+         "main:5:26: error: unknown cell or input 'rset' in the report; did you mean 'rest'?\n"},
         {ST_ERR_VALUE, "sheet: t\ninclude: {a: b}\n",
-         "main:2:10: error: 'include' lists sheets: expected names of sheets, or paths relative to "
-         "this file\n"},
+         "main:2:10: error: 'include' must be a list of sheets: expected names of sheets, or paths "
+         "relative to this file\n"},
         {ST_ERR_VALUE, "sheet: t\ninclude: ['']\n",
-         "main:2:11: error: 'include' lists sheets: expected names of sheets, or paths relative to "
-         "this file\n"},
+         "main:2:11: error: 'include' must be a list of sheets: expected names of sheets, or paths "
+         "relative to this file\n"},
         {ST_ERR_UNIT, "sheet: t\ncells:\n  a: {is: 2.5, unit: GBps}\n",
          "main:3:22: error: unknown unit 'GBps'; did you mean 'GB/s'?\n"},
         {ST_ERR_SYNTAX, "sheet: t\ncells:\n  a: {is: }\n",
@@ -385,18 +380,17 @@ static void names_are_words_of_their_own(void **state)
          "and "
          "'_'\n"},
         {ST_ERR_NAME, "sheet: t\ncells:\n  min: {is: 2.5}\n",
-         "main:3:3: error: 'min' cannot name a cell: it is a word of the language\n"},
+         "main:3:3: error: 'min' cannot name a cell: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\ninputs:\n  not: {from: a.b}\n",
-         "main:3:3: error: 'not' cannot name an input: it is a word of the language\n"},
+         "main:3:3: error: 'not' cannot name an input: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\nfunctions:\n  abs: {is: 2.5}\n",
-         "main:3:3: error: 'abs' cannot name a function: it is a word of the language\n"},
+         "main:3:3: error: 'abs' cannot name a function: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\nfunctions:\n  f: {args: {if: 1}, is: 2.5}\n",
-         "main:3:14: error: 'if' cannot name an argument: it is a word of the language\n"},
+         "main:3:14: error: 'if' cannot name an argument: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none, true]\n",
-         "main:3:16: error: 'true' cannot name a value of an enumeration: it is a word of the "
-         "language\n"},
+         "main:3:16: error: 'true' cannot name a value of an enumeration: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\nenums:\n  bool: [none]\n",
-         "main:3:3: error: 'bool' cannot name an enumeration: it is a word of the language\n"},
+         "main:3:3: error: 'bool' cannot name an enumeration: it is a reserved word\n"},
         {ST_ERR_NAME, "sheet: t\nenums:\n  ms: [none]\n",
          "main:3:3: error: 'ms' cannot name an enumeration: it is a unit\n"},
     };
@@ -414,8 +408,8 @@ static void names_are_at_most_100_characters(void **state)
         refuse(own, ST_ERR_LIMIT,
                st_arena_printf(own->arena, "sheet: t\ncells:\n  ? %.101s\n  : {is: 2.5}\n", name)),
         st_arena_printf(own->arena,
-                        "main:3:5: error: '%.60s...' is too long to name a cell: expected at most "
-                        "100 characters\n",
+                        "main:3:5: error: '%.60s...' is too long as the name of a cell: expected "
+                        "at most 100 characters\n",
                         name));
     assert_true(
         strlen(refuse(own, ST_ERR_LIMIT,
@@ -434,7 +428,7 @@ static void names_stand_once(void **state)
         {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none]\ncells:\n  none: {is: 2.5}\n",
          "main:5:3: error: 'none' is already a value of an enumeration\n"},
         {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none, none]\n",
-         "main:3:16: error: value 'none' stands twice\n"},
+         "main:3:16: error: duplicate value 'none'\n"},
         {ST_ERR_NAME,
          "sheet: t\nenums:\n  gear: [none]\nfunctions:\n"
          "  f: {args: {none: 1}, is: 2.5}\n",
@@ -523,7 +517,7 @@ static void includes_are_at_most_32_deep(void **state)
     (void)accept(own, "sheet: t\ninclude: s30\n");
     assert_string_equal(
         refuse(own, ST_ERR_LIMIT, "sheet: t\ninclude: s31\n"),
-        "s1:2:10: error: sheets include each other too deep: expected at most 32 levels\n");
+        "s1:2:10: error: includes are nested too deep: expected at most 32 levels\n");
 }
 
 /* Names of a file that cannot be read are not reported one by one. */
@@ -538,7 +532,7 @@ static void missing_and_broken_includes_are_told_alone(void **state)
     const char *text =
         refuse(own, ST_ERR_SYNTAX, "sheet: t\ninclude: [broken]\ncells:\n  a: {is: b + }\n");
     assert_contains(text, "broken:3:1: error: malformed YAML");
-    assert_contains(text, "main:4:14: error: the formula ends too early");
+    assert_contains(text, "main:4:14: error: unexpected end of the formula");
     assert_lacks(text, "unknown name");
     const st_sheet *sheet = NULL;
     st_sheet_reader reader = {.read = read_shelf, .context = own};
@@ -594,13 +588,13 @@ static void overrides_are_said_and_fit(void **state)
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  a: {unit: us, is: '3[us]'}\n",
          "main:4:3: error: 'a' is already defined at base:7: expected another name, or 'override: "
-         "true' to replace what an included sheet defines\n"},
+         "true' to replace a definition of an included sheet\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  c: {is: 2.5, override: true}\n",
          "main:4:3: error: 'c' overrides nothing: expected the name of an input or a cell of an "
          "included sheet\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: base\nfunctions:\n  f: {is: 2.5}\n",
          "main:4:3: error: function 'f' is already defined: expected another name, or 'override: "
-         "true' to replace what an included sheet defines\n"},
+         "true' to replace a definition of an included sheet\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: base\nfunctions:\n  g: {is: 2.5, override: true}\n",
          "main:4:3: error: function 'g' overrides nothing: expected the name of a function of an "
          "included sheet\n"},
@@ -609,7 +603,7 @@ static void overrides_are_said_and_fit(void **state)
          "(s)\n"},
         {ST_ERR_CYCLE,
          "sheet: t\ninclude: base\ncells:\n  a: {unit: us, is: 2*b, override: true}\n",
-         "base:8:21: error: cells need themselves: a -> b -> a\n"},
+         "base:8:21: error: circular dependency of cells: a -> b -> a\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: base\nenums:\n  gear: [none, half]\n",
          "main:4:3: error: enumeration 'gear' is already defined\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: base\nenums:\n  door: [a]\n",
@@ -636,15 +630,18 @@ static void overrides_that_contradict_each_other_are_told(void **state)
         "  f: {args: {x: 1}, is: 11*x, override: true}\n");
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ninclude: [left, right]\n",
-         "right:4:3: error: 'a' is overridden here and at left:4, and neither sheet includes the "
-         "other: expected one override, or one that decides in a sheet that includes both\n"},
+         "right:4:3: error: conflicting overrides of 'a' here and at left:4: neither sheet "
+         "includes the other: expected one override, or another one in a sheet that includes "
+         "both\n"},
         {ST_ERR_NAME, "sheet: t\ninclude: [right, third]\n",
-         "left:4:3: error: 'a' is overridden here and at right:4, and neither sheet includes the "
-         "other: expected one override, or one that decides in a sheet that includes both\n"},
+         "left:4:3: error: conflicting overrides of 'a' here and at right:4: neither sheet "
+         "includes the other: expected one override, or another one in a sheet that includes "
+         "both\n"},
         {ST_ERR_NAME,
          "sheet: t\ninclude: [third, fourth]\ncells:\n  a: {is: 6.5, override: true}\n",
-         "fourth:4:3: error: 'f' is overridden here and at third:4, and neither sheet includes the "
-         "other: expected one override, or one that decides in a sheet that includes both\n"},
+         "fourth:4:3: error: conflicting overrides of 'f' here and at third:4: neither sheet "
+         "includes the other: expected one override, or another one in a sheet that includes "
+         "both\n"},
     };
     assert_refused(own, cases, COUNT(cases));
     size_t count = 0;
@@ -661,18 +658,18 @@ static void templates_are_read_with_care(void **state)
 {
     static const refused cases[] = {
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'open {n'}\n",
-         "main:3:30: error: the brace in the message is not closed: expected '}', or '{{' for a "
-         "brace itself\n"},
+         "main:3:30: error: unclosed brace in the message: expected '}', or '{{' for a literal "
+         "brace\n"},
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'n} closes'}\n",
-         "main:3:26: error: the message closes a brace that it did not open: expected '}}' for a "
-         "brace itself\n"},
+         "main:3:26: error: unmatched closing brace in the message: expected '}}' for a literal "
+         "brace\n"},
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'no {}'}\n",
          "main:3:29: error: the formula is empty: expected an expression\n"},
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'a {2.5 *} b'}\n",
-         "main:3:33: error: the formula ends too early: expected a number, a name or '('\n"},
+         "main:3:33: error: unexpected end of the formula: expected a number, a name or '('\n"},
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true or, else: 'a {2.5 *} b'}\n",
-         "main:3:19: error: the formula ends too early: expected a number, a name or '('\n"
-         "main:3:36: error: the formula ends too early: expected a number, a name or '('\n"},
+         "main:3:19: error: unexpected end of the formula: expected a number, a name or '('\n"
+         "main:3:36: error: unexpected end of the formula: expected a number, a name or '('\n"},
         {ST_ERR_NAME, "sheet: t\nchecks:\n  - {that: true, else: 'a { oops } b'}\n",
          "main:3:29: error: unknown name 'oops'\n"},
     };

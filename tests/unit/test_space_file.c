@@ -66,7 +66,7 @@ static void faults_of_form_stand_where_they_are(void **state)
 {
     static const char *const bad[][2] = {
         {"[1]\n", "s.yaml:1:1: error: a space is not a map"},
-        {"vary: {}\n", "s.yaml:1:1: error: key 'space' is missing in a space"},
+        {"vary: {}\n", "s.yaml:1:1: error: missing key 'space' in a space"},
         {"space: x\nvarry: {}\n",
          "s.yaml:2:1: error: unknown key 'varry' in a space; did you mean"},
         {"space: x\nvary: 3\n", "s.yaml:2:7: error: "},

@@ -249,7 +249,7 @@ static void an_error_prints_on_one_line(void **state)
         {{ST_ERR_NAME, ST_SEVERITY_ERROR, {NULL, 0, 5}, "odd", NULL, NULL, NULL},
          "column 5: error: odd\n"},
         {{ST_ERR_IO, ST_SEVERITY_ERROR, {"b", 0, 0}, NULL, NULL, NULL, NULL},
-         "b: error: a file cannot be read or written\n"},
+         "b: error: cannot read or write a file\n"},
         {{ST_ERR_VALUE, ST_SEVERITY_ERROR, {NULL, 0, 0}, "bad", "'3.5'", "a whole number", NULL},
          "error: bad: found '3.5', expected a whole number\n"},
         {{ST_ERR_VALUE, ST_SEVERITY_ERROR, {NULL, 0, 0}, "bad", "", "a whole number", ""},

@@ -107,7 +107,7 @@ static void a_summary_has_room_for_so_much(void **state)
     assert_contains(refuse(own, ST_ERR_LIMIT, large(own, 9, 1)),
                     "the summary has too many bars: expected at most 8");
     assert_contains(refuse(own, ST_ERR_LIMIT, large(own, 1, 33)),
-                    "the summary names too many cells: expected at most 32");
+                    "the summary has too many cells: expected at most 32");
 }
 
 static void summaries_that_make_no_sense_are_refused(void **state)
@@ -118,32 +118,31 @@ static void summaries_that_make_no_sense_are_refused(void **state)
         const char *words;
     } cases[] = {
         {ST_ERR_VALUE, "  answer: {a step: [T]}\n", "a part of a bar is a cell: expected its name"},
-        {ST_ERR_VALUE, "  bars: [T]\n", "a bar of the summary is described by keys"},
-        {ST_ERR_NAME, "  bars: [{of: T, parts: {a: T}}]\n", "needs 'bar', 'of' and 'parts'"},
-        {ST_ERR_NAME, "  bars: [{bar: A, of: T}]\n", "needs 'bar', 'of' and 'parts'"},
+        {ST_ERR_VALUE, "  bars: [T]\n", "a bar of the summary must be a map"},
+        {ST_ERR_NAME, "  bars: [{of: T, parts: {a: T}}]\n", "requires 'bar', 'of' and 'parts'"},
+        {ST_ERR_NAME, "  bars: [{bar: A, of: T}]\n", "requires 'bar', 'of' and 'parts'"},
         {ST_ERR_NAME, "  bars: [{bar: A, of: TT, parts: {a: T}}]\n",
-         "the summary names an unknown cell 'TT'"},
+         "unknown cell 'TT' in the summary"},
         {ST_ERR_NAME, "  bars: [{bar: A, of: T, limit: UU, parts: {a: T}}]\n",
-         "the summary names an unknown cell 'UU'"},
+         "unknown cell 'UU' in the summary"},
         {ST_ERR_NAME, "  bars: [{bar: A, of: T, parts: {a: {exposed: T, hidden: TT}}}]\n",
-         "the summary names an unknown cell 'TT'"},
-        {ST_ERR_UNIT, "  answer: {a step: which}\n",
-         "the summary shows 'which', which is no number"},
+         "unknown cell 'TT' in the summary"},
+        {ST_ERR_UNIT, "  answer: {a step: which}\n", "'which' in the summary is not a number"},
         {ST_ERR_UNIT, "  bars: [{bar: A, of: T, limit: V, parts: {a: T}}]\n",
-         "a part of a bar has another unit: found 'V' in B, expected s"},
+         "a part of the bar has the wrong unit: found 'V' in B, expected s"},
         {ST_ERR_UNIT, "  bars: [{bar: A, of: T, parts: {a: {exposed: U, hidden: V}}}]\n",
-         "a part of a bar has another unit: found 'V' in B, expected s"},
+         "a part of the bar has the wrong unit: found 'V' in B, expected s"},
         {ST_ERR_UNIT, "  bars: [{bar: A, of: V, member: which, parts: {a: M}}]\n",
-         "a part of a bar has another unit: found 'M' in s, expected B"},
+         "a part of the bar has the wrong unit: found 'M' in s, expected B"},
         {ST_ERR_VALUE, "  bars: [{bar: A, of: T, parts: {a: M}}]\n",
-         "a bar with families needs 'member': expected a cell whose value is of their enumeration, "
-         "part"},
+         "a bar with families requires 'member': expected a cell whose value is of their "
+         "enumeration, part"},
         {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: wrong, parts: {a: M}}]\n",
-         "a bar with families needs 'member'"},
+         "a bar with families requires 'member'"},
         {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: T, parts: {a: M}}]\n",
-         "a bar with families needs 'member'"},
+         "a bar with families requires 'member'"},
         {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: which, parts: {a: T}}]\n",
-         "a bar with families needs 'member'"},
+         "a bar with families requires 'member'"},
     };
     shelf *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -111,7 +111,7 @@ static void what_does_not_conserve_tokens_is_refused(void **state)
         {"iteration,rank,share\n5,0,0.4\n5,0,0.6\n",
          "map.csv:3:3: error: duplicate share of rank 0 in iteration 5"},
         {"iteration,rank,share\n-5,0,0.4\n5,1,0.6\n", "map.csv:2:1"},
-        {"iteration,rank,share\n", "the table has columns but no rows"},
+        {"iteration,rank,share\n", "the table has a header but no rows"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {

@@ -610,7 +610,7 @@ static void files_and_pipes_are_read(void **state)
     assert_string_equal(st_buffer_read(&text), "{\"a\": 2.385}");
     st_bytes_close(source);
     st_buffer_free(&text);
-    expect_io_error(own, own->folder, "cannot read the trace: it is a folder");
+    expect_io_error(own, own->folder, "cannot read the trace: the path is a folder");
     expect_io_error(own, "/dev/null", "cannot read the trace: it is neither a file nor a pipe");
     expect_io_error(own, path_of(own, "none"), "cannot read the trace: No such file");
 }

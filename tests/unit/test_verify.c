@@ -67,12 +67,9 @@ static void the_operation_that_failed_is_named(void **state)
         {"2 - log2(x - 1)", 5,
          "logarithm of a number that is not positive in 'log2(x - 1)' with x = 0; formula: 2 - "
          "log2(x - 1)"},
-        {"x^-0.5", 1,
-         "a power that does not exist or is too large in 'x^-0.5' with x = 0; formula: "
-         "x^-0.5"},
+        {"x^-0.5", 1, "invalid power or overflow in 'x^-0.5' with x = 0; formula: x^-0.5"},
         {"(x - 1)^0.5", 1,
-         "a power that does not exist or is too large in '(x - 1)^0.5' with x = 0; formula: (x - "
-         "1)^0.5"},
+         "invalid power or overflow in '(x - 1)^0.5' with x = 0; formula: (x - 1)^0.5"},
         {"min(V/C/1[s], 1/x)", 15,
          "division by zero in '1/x' with x = 0; formula: min(V/C/1[s], 1/x)"},
         {"V/(C*x)*1[1/s]", 1,
@@ -348,12 +345,10 @@ static void refusing_providers_are_named(void **state)
     shelf *own = *state;
     assert_string_equal(
         verify(own, ST_ERR_PROVIDER, compile_for(own, text, NULL, providers), row),
-        "main:14:24: error: cell 'T' has no value: provider 'bench' refuses or gives "
-        "no usable value in "
-        "'ring(V + V)' with V = 2.385 MB; formula: 2*ring(V + V)\n"
-        "main:15:33: error: cell 'U' has no value: provider 'bench' refuses or gives "
-        "no usable value in "
-        "'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
+        "main:14:24: error: cell 'T' has no value: provider 'bench' fails or returns an unusable "
+        "value in 'ring(V + V)' with V = 2.385 MB; formula: 2*ring(V + V)\n"
+        "main:15:33: error: cell 'U' has no value: provider 'bench' fails or returns an unusable "
+        "value in 'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
 }
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)

@@ -176,7 +176,7 @@ static void a_date_that_is_none_is_refused(void **state)
         assert_int_equal(
             st_estimate_write_xlsx(&estimate, below(own, "none.xlsx"), own->arena, own->errors),
             ST_ERR_VALUE);
-        assert_contains(said(own), "SOURCE_DATE_EPOCH: error: the date of results is no time");
+        assert_contains(said(own), "SOURCE_DATE_EPOCH: error: invalid date of results");
         assert_int_equal(access(below(own, "none.xlsx"), F_OK), -1);
     }
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
@@ -339,8 +339,8 @@ static void targets_that_cannot_be_written_are_named(void **state)
     make_folder(own, "scratch");
     assert_int_equal(setenv("TMPDIR", below(own, "scratch"), 1), 0);
     static const char *const cases[][2] = {
-        {"taken", "it is a folder"},
-        {"nowhere/t.xlsx", "its folder does not exist"},
+        {"taken", "the path is a folder"},
+        {"nowhere/t.xlsx", "the folder does not exist"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_xlsx_table *table = begin_table(own, &made, cases[i][0]);

@@ -487,8 +487,8 @@ static void files_of_zeros_are_refused(void **state)
         const char *words;
     } cases[] = {{512, '\0', "the file begins with zeros, as one that was never written"},
                  {513, 'x', "the file begins with zeros, as one that was never written"},
-                 {511, '\0', "a field has no valid number"},
-                 {512, 'x', "a field has no valid number"}};
+                 {511, '\0', "invalid field number"},
+                 {512, 'x', "invalid field number"}};
     fixture *self = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char bytes[513] = {0};
@@ -533,12 +533,12 @@ static void faults_of_the_wire_are_named(void **state)
         size_t length;
         const char *fault;
     } cases[] = {
-        {"\x08", 1, "a number is cut"},
-        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11, "a number of more than 64 bits"},
-        {"\x0a\x05help", 6, "a field is longer than what it lies in"},
-        {"\x0b", 1, "a field has no valid wire type"},
-        {"\x02", 1, "a field has no valid number"},
-        {"\x0d\x01\x02", 3, "a number is cut"},
+        {"\x08", 1, "truncated number"},
+        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11, "number exceeds 64 bits"},
+        {"\x0a\x05help", 6, "field extends beyond its message"},
+        {"\x0b", 1, "invalid wire type"},
+        {"\x02", 1, "invalid field number"},
+        {"\x0d\x01\x02", 3, "truncated number"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -85,7 +85,7 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
                                                  "median", "nine_of_ten", "bias",  "fitted",
                                                  "stack",  "sources"};
         own = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
-        if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map")) {
+        if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map")) {
             st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
             own.kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
                                        .precision = st_read_text(reader, node, "precision", ""),

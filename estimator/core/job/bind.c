@@ -42,8 +42,8 @@ static const char *remedy_for(binding *binder, const st_sheet_input *input)
     const st_unit *unit = &input->type.unit;
     bool plain = input->type.kind != ST_TYPE_NUMBER || st_dimension_is_number(unit->dimension);
     return st_errors_text(binder->errors,
-                          plain ? "give it in the job or with --set %s=VALUE%s"
-                                : "give it in the job or with --set '%s=VALUE %s'",
+                          plain ? "set it in the job or with --set %s=VALUE%s"
+                                : "set it in the job or with --set '%s=VALUE %s'",
                           input->from, plain ? "" : unit->text);
 }
 
@@ -123,7 +123,7 @@ static const char *kind_name(binding *binder, const st_key *key)
     case ST_KEY_TEXT:
         break;
     }
-    return "a text, which no formula can read";
+    return "text, which formulas cannot read";
 }
 
 /* The dimension of a key's values; false for kinds that have none. */
@@ -180,10 +180,11 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
             text.text = value->key->default_text;
             text.length = strlen(text.text);
             /* No formula knows the schedules of plugins. */
-            st_note(&binder->status,
-                    st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
-                              "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
-                              value->path, value->text, value->key->default_text));
+            st_note(
+                &binder->status,
+                st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
+                          "no sheet models %s '%s': formulas use %s; use 'timeline' to simulate it",
+                          value->path, value->text, value->key->default_text));
         }
         const st_enum *enumeration = input->type.enumeration;
         st_status name_status =
@@ -198,7 +199,7 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
         return;
     st_note(&binder->status,
             st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, input->place,
-                      "the default of %s has no effect: %s has its own, %s",
+                      "the default of %s has no effect: the default of %s is %s",
                       reader_of(binder, input), value->path, value->text));
 }
 
@@ -226,7 +227,7 @@ static bool is_no_number(const st_job_value *value)
 /*
  * A constant that no input reads may belong to another sheet, hence only a warning. But where it
  * looks like a slip for one that this sheet reads and the job lacks, the estimate would silently be
- * another than the one that was asked for.
+ * a different one.
  */
 static void check_unread_constants(binding *binder)
 {
@@ -299,7 +300,7 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
             bind_constant(&binder, input, input_bound);
         else
             ST_NOTE(&binder, ST_ERR_NAME, input->place,
-                    "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
+                    "%s has an unknown key" ST_FOUND "'%s'" ST_EXPECTED
                     "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
                     reader_of(&binder, input), input->from,
                     st_or_none(st_key_nearest_path(input->from)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build tool: writes formulas, configs and validation cases into one C file, so that the program
- * works without any file beside it; YAML files also as the trees that the library would make of
+ * works without any other file; YAML files also as the trees that the library would make of
  * them, so that it need not (base/yaml_packed.h).
  *
  *     embed ROOT OUTPUT.c OUTPUT.d

@@ -306,7 +306,7 @@ static st_status add_entry(const char *path, st_arena *arena, const char ***file
         return ST_OK;
     if (*count >= MOST_FILES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
-                       "a folder of more than 4096 such files");
+                       "more than 4096 such files in the folder");
     return ST_APPEND(arena, *files, *count, path) ? ST_OK : st_out_of_memory(errors);
 }
 
@@ -329,7 +329,7 @@ st_status st_files_of_folder(const char *folder, const char *const *endings, st_
     (void)closedir(stream);
     if (status == ST_OK && *count == 0)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
-                       "the folder holds no file that may have a table");
+                       "the folder has no file that can hold a table");
     if (status == ST_OK)
         qsort(found, *count, sizeof *found, st_order_texts);
     *files = found;
@@ -341,7 +341,7 @@ st_status st_files_of_folder(const char *folder, const char *const *endings, st_
 /*
  * Names of the library's own files. A place in one of them is shown to people who have no such
  * file, so that it says which sheet, job or GPU this is. Whatever reads a file again, or another
- * one beside it, asks for the path.
+ * a file outside, asks for the path.
  */
 
 const char *st_embedded_name(st_arena *arena, const char *path)

@@ -38,10 +38,10 @@ bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
 const char *st_embedded_name(st_arena *arena, const char *path);
 /* "<embedded>/formulas/megatron.yaml" for that name; any other text is a path and comes back. */
 const char *st_embedded_path(st_arena *arena, const char *name);
-/* "megatron" of "sheet megatron"; NULL for what is no such name. */
+/* "megatron" of "sheet megatron"; NULL for other names. */
 const char *st_embedded_stem(const char *name);
 
-/* The place stands inside a file, so that relative paths are relative to that file. */
+/* The place is inside a file, so that relative paths are relative to that file. */
 bool st_place_in_file(st_place place);
 /* Whether it is in one of the library's own. */
 bool st_place_is_embedded(st_place place);

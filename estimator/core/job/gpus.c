@@ -56,7 +56,7 @@ static double size_of(const char *word)
     return strcmp(word, "gb") == 0 ? size : 0;
 }
 
-/* Every word of `name` stands in `text`, and what else stands there says no other product. */
+/* Every word of `name` is in `text`, and the rest of it names no other product. */
 static bool fits(const word_list *text, const word_list *name, double *memory_gb)
 {
     bool used[MAX_WORDS] = {false};
@@ -175,7 +175,7 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
     return st_gpus_find(gpus, other, NULL);
 }
 
-/* The first word with a digit that is no size of memory: "a100", "4090"; NULL: none. */
+/* The first word with a digit that is not a size of memory: "a100", "4090"; NULL: none. */
 static const char *product_of(const word_list *list)
 {
     for (size_t i = 0; i < list->count; i++)

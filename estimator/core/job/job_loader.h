@@ -74,7 +74,7 @@ typedef struct st_open_file {
 typedef struct st_stack_choice {
     const char *name;         /* of a file; NULL: a map */
     const st_yaml_node *node; /* the map; NULL with `name` NULL: none is asked for */
-    st_open_file file;        /* that the map stands in */
+    st_open_file file;        /* around the map */
     st_place place;
 } st_stack_choice;
 

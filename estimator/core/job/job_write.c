@@ -44,9 +44,9 @@ static void write_value(const writer *self, const st_job_value *value, int inden
     bool described = value->source != NULL || value->assumption;
     st_buffer_printf(buffer, "%*s%s: %s", indent, "", st_last_part(value->path, '.'),
                      described ? "{value: " : "");
-    /* What YAML could take for something else stands between quotes; numbers must not. */
+    /* Quotes around what YAML could take for something else; numbers must not have any. */
     const st_key *key = value->key;
-    /* A file that is named by path stands where the file that names it says. */
+    /* A file that is named by path is relative to the file that names it. */
     const char *text;
     bool names_file = strcmp(value->path, ST_KEY_MODEL_LAYER_LIST) == 0 ||
                       strcmp(value->path, ST_KEY_CLUSTER_TOPOLOGY) == 0 ||
@@ -152,7 +152,7 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* What stands at the top itself: the name, the sheet, plugins and single keys. */
+/* The top itself: the name, the sheet, plugins and single keys. */
 static void write_top(const writer *self)
 {
     static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_REFINE};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A loaded job as a file: what its own files, those that they name and assignments gave it, so that
- * the file alone gives the same values. Models, clusters and constants that stand on the search
+ * the file alone gives the same values. Models, clusters and constants on the search
  * path stay names; whatever else they were made of is written out.
  */
 #ifndef STEPTIME_JOB_JOB_WRITE_H
@@ -17,7 +17,7 @@ typedef struct st_job_writing {
     size_t refinement_count;
 } st_job_writing;
 
-/* Paths are made absolute: the file may stand anywhere on this machine. */
+/* Paths are made absolute: the file may be anywhere on this machine. */
 st_status st_job_write(const st_job_writing *file, st_arena *arena, st_buffer *buffer,
                        st_errors *errors) ST_NODISCARD;
 

@@ -59,8 +59,8 @@ const double st_above_zero = ABOVE_ZERO;
               "share of the 16-bit peak that fused causal attention with heads of " width          \
               " numbers reaches, long sequences, forward"),                                        \
         TOKENS_KEY("cluster.gpu.attention_half_" width,                                            \
-                   "tokens of a sequence at which it reaches half of that")
-/* What tells a library's kernels from those of all libraries together. */
+                   "tokens of a sequence at which it reaches half of that share")
+/* What distinguishes a library's kernels from those of all libraries together. */
 #define FACTOR_KEY(path, doc) NUMBER(path, RANGE(0.02, 50), "1", doc)
 #define PRODUCT_FACTORS(library, whose)                                                            \
     FACTOR_KEY("cluster.gpu.gemm_overhead_fp8_" library,                                           \
@@ -77,7 +77,7 @@ const double st_above_zero = ABOVE_ZERO;
 
 /* Path, what values it has, default, meaning. */
 static const st_key keys[] = {
-    TEXT("name", NULL, "what reports call the job; the file's name where it is left out"),
+    TEXT("name", NULL, "name of the job in reports; default: the file's name"),
     TEXT("sheet", "megatron", "the sheet that estimates the job, by name or path"),
     TEXT("refine", NULL,
          "plugins that replace open functions and cells of the sheet, in order of preference: a "
@@ -91,7 +91,7 @@ static const st_key keys[] = {
            "how scores are computed: fused with softmax and context, or one kernel after the "
            "other, which keeps them in memory"),
 
-    TEXT("model.name", NULL, "what reports call the model"),
+    TEXT("model.name", NULL, "name of the model in reports"),
     COUNT("model.layers", SPLITS, NULL, "transformer layers"),
     COUNT("model.hidden", COUNTS, NULL, "hidden size"),
     COUNT("model.heads", COUNTS, NULL, "attention heads of a layer"),
@@ -104,8 +104,7 @@ static const st_key keys[] = {
     CHOICE("model.norm", "layer rms", "layer",
            "norm in front of attention and MLP: layer norm or RMS norm"),
     FLAG("model.dropout", "true", "dropout after attention and MLP, and on unfused scores"),
-    FLAG("model.causal", "true",
-         "tokens see only earlier ones, which fused attention makes use of"),
+    FLAG("model.causal", "true", "causal attention: tokens see only earlier ones"),
     FLAG("model.tied", "true", "the output layer uses the matrix of the embedding"),
     COUNT("model.vocabulary", COUNTS, NULL, "tokens in the vocabulary, before padding"),
     COUNT("model.vocabulary_multiple", COUNTS, "128",
@@ -119,12 +118,11 @@ static const st_key keys[] = {
           "rank of the key and value projection in multi-head latent attention; 0: ordinary "
           "attention"),
     COUNT("model.rope_dim", OR_NONE, "0",
-          "rotary part of a head in multi-head latent attention, beside head_dim"),
+          "rotary part of a head in multi-head latent attention, in addition to head_dim"),
     COUNT("model.v_dim", OR_NONE, "0", "width of a value head; 0: head_dim"),
     COUNT("model.experts", OR_NONE, "0", "routed experts of a MoE layer; 0: a dense model"),
     NUMBER("model.top_k", OR_NONE, "0",
-           "routed experts that a token visits; with a fraction the mean, where a gate may leave "
-           "one out"),
+           "routed experts per token; a fraction is a mean, where a gate may skip one"),
     COUNT("model.expert_ffn", OR_NONE, "0", "inner width of one routed expert; 0: that of the MLP"),
     COUNT("model.shared_ffn", OR_NONE, "0", "inner width of the shared experts together; 0: none"),
     COUNT("model.dense_layers", OR_NONE, "0", "dense layers before the first MoE layer"),
@@ -132,7 +130,7 @@ static const st_key keys[] = {
     NUMBER("model.imbalance", RANGE(1, 1e6), "1",
            "tokens of the busiest expert rank over the mean (routing imbalance)"),
     NUMBER("model.capacity_factor", RANGE(0, 1e6), "0",
-           "tokens that an expert takes at most, over the mean; 0: no token is dropped"),
+           "capacity of an expert over the mean number of tokens; 0: no token is dropped"),
     TEXT("model.pattern", NULL,
          "layers by kind, one letter each, `(..)*n` and `d*n` repeat: d dense, e experts, x "
          "windowed attention with MLP, y with experts, g gated delta net with MLP, h with experts; "
@@ -141,7 +139,7 @@ static const st_key keys[] = {
          "a layer is one block only: Mamba-2, attention, MLP or experts (model.pattern)"),
     COUNT("model.window", OR_NONE, "0",
           "tokens that a layer with sliding-window attention sees; 0: all"),
-    FLAG("model.sinks", "false", "attention has learned sinks, which few kernels know"),
+    FLAG("model.sinks", "false", "attention has learned sinks, which few kernels support"),
     FLAG("model.gated_attention", "false",
          "the output of attention is gated by a second query projection"),
     COUNT("model.index_heads", OR_NONE, "0", "heads of the indexer of sparse attention; 0: none"),
@@ -179,17 +177,16 @@ static const st_key keys[] = {
     COUNT("model.expert_groups", SPLITS, "1",
           "groups of experts, among which a token chooses before it chooses experts"),
     COUNT("model.top_groups", OR_NONE, "0", "groups whose experts a token chooses from; 0: all"),
-    COUNT("model.layer_embedding", OR_NONE, "0",
-          "width of the embeddings that each layer has of its own; 0: none"),
-    COUNT("model.layer_vocabulary", OR_NONE, "0", "rows of each of them"),
+    COUNT("model.layer_embedding", OR_NONE, "0", "width of per-layer embeddings; 0: none"),
+    COUNT("model.layer_vocabulary", OR_NONE, "0", "rows of each per-layer embedding"),
     COUNT("model.side_rank", OR_NONE, "0",
-          "rank of a linear path beside attention (LAuReL); 0: none"),
+          "rank of a linear path parallel to attention (LAuReL); 0: none"),
     COUNT("model.mtp", RANGE(0, 64), "0",
           "depth of multi-token prediction, each with a layer and logits; 0: none"),
     FLAG("model.mtp_shared", "false", "the depths of multi-token prediction share their weights"),
     TEXT("model.layer_list", NULL,
-         "the list of parameter tensors in configs/layers, by name or path, for sheets that look "
-         "into layers"),
+         "list of parameter tensors in configs/layers, by name or path, for sheets that model "
+         "single layers"),
 
     COUNT("batch.global", COUNTS, NULL, "sequences in an optimizer step"),
     COUNT("batch.micro", COUNTS, NULL, "sequences in a micro-batch of one data-parallel rank"),
@@ -211,12 +208,13 @@ static const st_key keys[] = {
            "pipeline schedule; zero_bubble keeps the memory of 1f1b (ZB-H1), zero_bubble_2 takes "
            "twice as much (ZB-2p); zero_bubble_v, v_half and v_min have two chunks a rank, there "
            "and back, in the memory of 1f1b, half and a third of it; dualpipe has the weights of "
-           "two stages on a rank; `PLUGIN:NAME`, that of a plugin, is laid out by `timeline`, and "
-           "formulas take 1f1b for it"),
+           "two stages on a rank; `PLUGIN:NAME`, that of a plugin, is simulated by `timeline`; "
+           "formulas use 1f1b instead"),
     COUNT("parallel.first_stage_layers", OR_NONE, "0",
-          "layers of the first stage; 0: as the others"),
-    COUNT("parallel.last_stage_layers", OR_NONE, "0", "layers of the last stage; 0: as the others"),
-    COUNT("parallel.stage", OR_NONE, "0", "stage whose traffic the report has, counted from 0"),
+          "layers of the first stage; 0: as in the others"),
+    COUNT("parallel.last_stage_layers", OR_NONE, "0",
+          "layers of the last stage; 0: as in the others"),
+    COUNT("parallel.stage", OR_NONE, "0", "stage whose traffic is reported, counted from 0"),
     COUNT("parallel.chunk", OR_NONE, "0",
           "chunk of that stage whose layers count, from 1; 0: all of them"),
     FLAG("parallel.sequence_parallel", "false",
@@ -228,13 +226,13 @@ static const st_key keys[] = {
     FLAG("parallel.scatter_gather", "true",
          "each tensor-parallel rank sends its part of what the next stage needs, which gathers it"),
     TEXT("parallel.order", NULL,
-         "how ranks are numbered, the group of neighbouring ranks first, e.g. tp-dp-pp: some of "
-         "tp, cp, ep, dp and pp, joined by '-', each at most once"),
+         "order of ranks, the group of neighbouring ranks first, e.g. tp-dp-pp: some of tp, cp, "
+         "ep, dp and pp, joined by '-', each at most once"),
 
     TEXT("parallel.layout", NULL,
          "layers of every virtual stage, as Megatron's pipeline_model_parallel_layout writes them: "
          "E embedding, t layer, m multi-token prediction, L loss, | between stages, `t*n` and "
-         "`(..)*n`; auto: the one that balances the pipeline"),
+         "`(..)*n`; auto: a layout that balances the pipeline"),
     FLAG("parallel.account_embedding", "false",
          "the embedding counts as a layer when layers are divided over stages"),
     FLAG("parallel.account_loss", "false",
@@ -243,8 +241,8 @@ static const st_key keys[] = {
            "how tokens reach experts: by all-gather, by all-to-all with a copy per expert, or by "
            "DeepEP or HybridEP with a copy per rank or node"),
     COUNT("parallel.shard", RANGE(0, 1e6), "0",
-          "data-parallel ranks that split weights among them (zero 3), groups of which hold "
-          "replicas (HSDP); 0: all"),
+          "data-parallel ranks that shard weights (zero 3); such groups hold replicas (HSDP); 0: "
+          "all"),
     FLAG("parallel.outer_states", "false", "these replicas split the optimizer's state among them"),
     CHOICE("parallel.cp_method", "ring alltoall hierarchical", "ring",
            "how context-parallel ranks exchange keys and values"),
@@ -252,7 +250,7 @@ static const st_key keys[] = {
     CHOICE("precision.gradients", "fp32 bf16 fp16", "fp32",
            "gradients that are accumulated and reduced"),
     CHOICE("precision.optimizer", "fp32 bf16 fp16 fp8", "fp32",
-           "each of Adam's two moments; weights below 32 bits have an fp32 copy besides"),
+           "each of Adam's two moments; weights below 32 bits also have an fp32 copy"),
     CHOICE("precision.communication", "fp32 bf16 fp16 fp8", "bf16",
            "activations in messages of tensor, context, expert and pipeline parallelism"),
     FLAG("precision.fp8", "false", "linear layers of the blocks are computed in FP8"),
@@ -279,7 +277,7 @@ static const st_key keys[] = {
     COUNT("overlap.prefetch", RANGE(0, 1024), "1",
           "layers whose sharded weights are gathered ahead of the computing one (zero 3)"),
     NUMBER("overlap.tp", SHARE, "0", "share of tensor-parallel communication hidden behind GEMMs"),
-    NUMBER("overlap.pp", SHARE, "0", "share of the transfers between stages that hides"),
+    NUMBER("overlap.pp", SHARE, "0", "hidden share of transfers between stages"),
     NUMBER("overlap.cp", SHARE, "1",
            "share of the attention that may hide the ring of keys and values"),
     NUMBER("overlap.ep", SHARE, "0", "hidden share of the expert all-to-all"),
@@ -306,8 +304,7 @@ static const st_key keys[] = {
 
     NUMBER("offload.optimizer", SHARE, "0",
            "share of the optimizer's state that is kept and updated in host memory"),
-    NUMBER("offload.activations", SHARE, "0",
-           "share of the kept activations that waits in host memory"),
+    NUMBER("offload.activations", SHARE, "0", "share of kept activations offloaded to host memory"),
 
     NUMBER("variance.slow", RANGE(1, 1e3), NULL,
            "time of the slowest rank's computation over that of the others"),
@@ -317,22 +314,21 @@ static const st_key keys[] = {
            "how a rank's computation is distributed"),
 
     QUANTITY("failures.gpu_mtbf", "h", POSITIVE, NULL,
-             "mean time between failures of a GPU with what belongs to it"),
+             "mean time between failures of a GPU and its parts"),
     QUANTITY("failures.node_mtbf", "h", POSITIVE, NULL,
-             "mean time between failures of a node, beside those of its GPUs"),
-    QUANTITY("failures.restart", "min", POSITIVE, NULL,
-             "from a failure to the first step after it"),
+             "mean time between failures of a node, without those of its GPUs"),
+    QUANTITY("failures.restart", "min", POSITIVE, NULL, "time from a failure to the next step"),
     QUANTITY("failures.checkpoint", "s", POSITIVE, NULL,
              "time for which a checkpoint stops the training"),
     QUANTITY("failures.interval", "min", POSITIVE, NULL,
              "training time between two checkpoints; left out: the best"),
 
     CHOICE("train.task", "pretraining sft lora", "pretraining",
-           "pre-training, fine-tuning of all weights, or of adapters beside frozen weights"),
+           "pre-training, fine-tuning of all weights, or of adapters on frozen weights"),
     COUNT("train.lora_rank", OR_NONE, "0", "rank of the adapters"),
     COUNT("train.sample", OR_NONE, "0",
-          "mean tokens of a sample, several of which are packed into a sequence and do not see "
-          "each other; 0: a sequence is one sample"),
+          "mean tokens of a sample; several are packed into a sequence without attention between "
+          "them; 0: a sequence is one sample"),
     NUMBER("train.tokens", POSITIVE, NULL, "tokens of the whole training"),
 
     QUANTITY("measured.step_time", "s", POSITIVE, NULL,
@@ -345,7 +341,7 @@ static const st_key keys[] = {
            "type of its products; all but bf16 and fp8_static quantise the activations first"),
     FLAG("operator.burst", "false", "measured in a short burst, not under sustained load"),
     CHOICE("operator.library", "any sglang trtllm vllm flashinfer triton", "any",
-           "whose kernels are timed; any: one that is not named"),
+           "library of the timed kernels; any: unspecified"),
     COUNT("operator.m", OR_NONE, "0", "rows of a product: tokens"),
     COUNT("operator.n", OR_NONE, "0", "columns of a product"),
     COUNT("operator.k", OR_NONE, "0", "width over which a product sums"),
@@ -366,12 +362,12 @@ static const st_key keys[] = {
           "sums over each row of a kernel that memory bounds: 1 for a norm, 0 for an element-wise "
           "one"),
 
-    TEXT("cluster.name", NULL, "what reports call the cluster"),
+    TEXT("cluster.name", NULL, "name of the cluster in reports"),
     TEXT("collectives.all_reduce", NULL,
          "the table of steps of all-reduces (docs/topologies.md), in configs/steps or by path"),
-    TEXT("collectives.all_gather", NULL, "that of all-gathers"),
-    TEXT("collectives.reduce_scatter", NULL, "that of reduce-scatters"),
-    TEXT("collectives.all_to_all", NULL, "that of all-to-alls"),
+    TEXT("collectives.all_gather", NULL, "the same for all-gathers"),
+    TEXT("collectives.reduce_scatter", NULL, "the same for reduce-scatters"),
+    TEXT("collectives.all_to_all", NULL, "the same for all-to-alls"),
     COUNT("cluster.nodes", COUNTS, NULL, "nodes that the job runs on"),
     COUNT("cluster.gpus_per_node", COUNTS, NULL, "GPUs in a node"),
     NUMBER("cluster.gpu_utilization", RANGE(ABOVE_ZERO, 1), NULL,
@@ -379,7 +375,7 @@ static const st_key keys[] = {
     QUANTITY("cluster.nic_bandwidth", "GB/s", POSITIVE, NULL,
              "network bandwidth of a node, per direction"),
     COUNT("cluster.gpus_used_per_node", RANGE(0, 1e6), "0",
-          "GPUs of a node that jobs use, where it has more (64 of the 72 of an NVL72); 0: all"),
+          "GPUs of a node available to jobs (64 of the 72 of an NVL72); 0: all"),
     QUANTITY("cluster.bandwidth.tp", "GB/s", POSITIVE, NULL,
              "effective bandwidth per rank of tensor-parallel collectives"),
     QUANTITY("cluster.bandwidth.pp", "GB/s", POSITIVE, NULL,
@@ -390,22 +386,22 @@ static const st_key keys[] = {
              "price of one GPU, before that in the GPU's file"),
     NUMBER("cluster.pue", RANGE(1, 10), NULL, "power of the building over that of the nodes"),
     CHOICE("cluster.protocol", "infiniband roce efa tcpxo tcpx slingshot tcp", NULL,
-           "what carries messages between nodes"),
+           "transport of messages between nodes"),
     COUNT("cluster.nccl_version", RANGE(1000, 99999), NULL,
-          "version of NCCL: 2.27.3, or 22703, as its header counts it"),
+          "version of NCCL: 2.27.3, or 22703, as in its header"),
 
     TEXT("cluster.topology", NULL,
-         "the network's links, on which collectives are laid out (docs/topologies.md), in "
+         "the network's links, over which collectives are simulated (docs/topologies.md), in "
          "configs/topologies or by path"),
-    TEXT("cluster.gpu.name", NULL, "what reports call the GPU"),
+    TEXT("cluster.gpu.name", NULL, "name of the GPU in reports"),
     QUANTITY("cluster.gpu.peak_fp16", "TFLOP/s", POSITIVE, NULL,
              "peak rate of 16-bit GEMMs, dense, with 32-bit accumulation"),
     QUANTITY("cluster.gpu.peak_bf16", "TFLOP/s", POSITIVE, NULL,
-             "the same in bf16; left out where the GPU has none"),
+             "the same in bf16; omit where unsupported"),
     QUANTITY("cluster.gpu.peak_fp8", "TFLOP/s", POSITIVE, NULL,
-             "the same in FP8; left out where the GPU has none"),
+             "the same in FP8; omit where unsupported"),
     QUANTITY("cluster.gpu.peak_fp4", "TFLOP/s", POSITIVE, NULL,
-             "the same in FP4; left out where the GPU has none"),
+             "the same in FP4; omit where unsupported"),
     FLAG("cluster.gpu.mxfp8", "false",
          "the GPU multiplies MXFP8, which has a scale for every 32 numbers"),
     QUANTITY("cluster.gpu.host_bandwidth", "GB/s", POSITIVE, NULL,
@@ -414,7 +410,7 @@ static const st_key keys[] = {
     QUANTITY("cluster.gpu.peak_fp32", "TFLOP/s", POSITIVE, NULL,
              "peak rate of 32-bit products, dense, without TF32"),
     COUNT("cluster.gpu.multiprocessors", COUNTS, NULL,
-          "multiprocessors, of which dispatchers of experts keep some for themselves"),
+          "multiprocessors; expert dispatchers reserve some"),
     NUMBER("cluster.gpu.gemm_efficiency", RANGE(0, 1), NULL,
            "share of the peak rate that large GEMMs reach, 0 for what they reach alone "
            "(gemm_efficiency_bf16)"),
@@ -424,11 +420,11 @@ static const st_key keys[] = {
     PRODUCT_KEYS("mxfp8", "MXFP8"),
     PRODUCT_KEYS("nvfp4", "NVFP4"),
     NUMBER("cluster.gpu.gemm_burst", RANGE(0.5, 2), "1",
-           "rate of large products in a short burst over that under sustained load, which the "
-           "power limit slows down"),
+           "rate of large products in a short burst over that under sustained load, where the "
+           "power limit throttles"),
     ATTENTION_KEYS("64"),
     ATTENTION_KEYS("128"),
-    CONSTANT_KEY("cluster.gpu.attention_constant", "time that each attention kernel takes besides"),
+    CONSTANT_KEY("cluster.gpu.attention_constant", "fixed time of each attention kernel"),
     PRODUCT_FACTORS("sglang", "SGLang's"),
     PRODUCT_FACTORS("trtllm", "TensorRT-LLM's"),
     PRODUCT_FACTORS("vllm", "vLLM's"),
@@ -441,42 +437,41 @@ static const st_key keys[] = {
                "tokens of an expert at which grouped products reach half of their rate with many"),
     SHARE_KEY("cluster.gpu.grouped_memory", 1,
               "share of the memory bandwidth at which experts' weights and rows of tokens move"),
-    CONSTANT_KEY("cluster.gpu.grouped_constant",
-                 "time that each pass through the experts takes besides"),
+    CONSTANT_KEY("cluster.gpu.grouped_constant", "fixed time of each pass through the experts"),
     NUMBER("cluster.gpu.compute_capability", RANGE(1, 100), NULL,
-           "compute capability, which tells the architecture: 8.0 for Ampere, 9.0 for Hopper"),
+           "compute capability: 8.0 for Ampere, 9.0 for Hopper"),
     QUANTITY("cluster.gpu.memory", "GiB", POSITIVE, NULL, "memory of a GPU"),
     QUANTITY("cluster.gpu.memory_bandwidth", "GB/s", POSITIVE, NULL, "bandwidth of that memory"),
     QUANTITY("cluster.gpu.link_bandwidth", "GB/s", POSITIVE, NULL,
              "bandwidth of a GPU to the others of its node, per direction"),
     QUANTITY("cluster.gpu.power", "W", POSITIVE, NULL, "power limit of the board"),
     QUANTITY("cluster.gpu.price", "$/h", POSITIVE, NULL,
-             "price of one GPU on a provider's list; left out where none is known"),
+             "list price of one GPU; omit where unknown"),
 };
 
 static const st_key_section sections[] = {
     {"stack", true, ST_FOLDER_STACKS,
-     "the software that trains: what it overlaps, computes again and keeps in which precision, and "
-     "what it reaches (docs/stacks.md)"},
-    {"model", true, ST_FOLDER_MODELS, "what is trained"},
-    {"batch", false, ST_FOLDERS, "how much data a step takes"},
-    {"parallel", false, ST_FOLDERS, "how the work is divided over the GPUs"},
-    {"precision", false, ST_FOLDERS, "how many bits a number has"},
-    {"overlap", false, ST_FOLDERS, "which share of communication may hide behind computation"},
-    {"recomputed", false, ST_FOLDERS, "which modules selective recomputation computes again"},
-    {"offload", false, ST_FOLDERS, "what lies in host memory"},
-    {"variance", false, ST_FOLDERS, "ranks that are not equally fast (docs/reliability.md)"},
-    {"failures", false, ST_FOLDERS, "what interrupts a training (docs/reliability.md)"},
-    {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
-    {"measured", false, ST_FOLDERS, "what a run of the job was seen to take"},
-    {"operator", false, ST_FOLDERS, "one operator alone, for the sheet operators"},
-    {"collectives", false, ST_FOLDERS, "tables of steps, of which collectives consist"},
-    {"cluster", true, ST_FOLDER_CLUSTERS, "the nodes and what connects them"},
+     "training software: its overlap, recomputation, precisions and reached rates "
+     "(docs/stacks.md)"},
+    {"model", true, ST_FOLDER_MODELS, "the model"},
+    {"batch", false, ST_FOLDERS, "data per step"},
+    {"parallel", false, ST_FOLDERS, "distribution of the work over the GPUs"},
+    {"precision", false, ST_FOLDERS, "number formats"},
+    {"overlap", false, ST_FOLDERS, "shares of communication that overlap with computation"},
+    {"recomputed", false, ST_FOLDERS, "modules of selective recomputation"},
+    {"offload", false, ST_FOLDERS, "offloading to host memory"},
+    {"variance", false, ST_FOLDERS, "ranks of unequal speed (docs/reliability.md)"},
+    {"failures", false, ST_FOLDERS, "interruptions of a training (docs/reliability.md)"},
+    {"train", false, ST_FOLDERS, "the whole training; a job is one step"},
+    {"measured", false, ST_FOLDERS, "measurements of a run of the job"},
+    {"operator", false, ST_FOLDERS, "a single operator, for the sheet operators"},
+    {"collectives", false, ST_FOLDERS, "tables of steps of collectives"},
+    {"cluster", true, ST_FOLDER_CLUSTERS, "the nodes and their network"},
     {"cluster.bandwidth", false, ST_FOLDERS,
-     "what the collectives of a group reach, as measured on the cluster"},
+     "measured rates of a group's collectives on the cluster"},
     {"cluster.gpu", true, ST_FOLDER_GPUS, "one GPU"},
     {"constants", true, ST_FOLDER_CONSTANTS,
-     "values that a sheet names itself; the sheet's input says what each means and its unit"},
+     "values defined by a sheet; the sheet's input documents meaning and unit"},
 };
 
 enum { KEY_COUNT = ST_COUNT(keys), SECTION_COUNT = ST_COUNT(sections) };

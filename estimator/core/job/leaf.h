@@ -17,7 +17,7 @@ bool st_leaf_is_scalar(const st_yaml_node *node);
 
 /*
  * Reads a leaf into `leaf`, whose members the caller has set to what holds without the map. False
- * where there is no value to read; then that has been reported.
+ * where there is no value to read, which has been reported.
  */
 bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
                   const st_yaml_node *node, st_leaf *leaf);

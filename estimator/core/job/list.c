@@ -95,7 +95,7 @@ static st_status list_embedded(name_list *list, size_t rank)
     return status;
 }
 
-/* The length of the name that a folder's entry stands for, 0 where it stands for none. */
+/* The length of the name of a folder's entry, 0 where it has none. */
 static size_t name_length(const name_list *list, const char *entry)
 {
     size_t length = strlen(entry);

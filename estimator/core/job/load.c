@@ -16,7 +16,7 @@
 
 enum { MAX_FILES = 32, MAX_CONSTANTS = 10000 };
 
-/* Where a map stands: its section (NULL for the job itself), its file, and whose word it is. */
+/* The context of a map: its section (NULL for the job itself), its file and its source. */
 typedef struct map_scope {
     const st_key_section *section;
     const char *path; /* of the section, "" for the job itself */
@@ -114,7 +114,7 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
     st_leaf leaf = {.source = scope->source};
     if (!st_is_constant_name(name)) {
         ST_NOTE(loader, ST_ERR_NAME, name_place,
-                "wrong name of a constant" ST_FOUND "'%s'" ST_EXPECTED
+                "invalid constant name" ST_FOUND "'%s'" ST_EXPECTED
                 "a letter or '_', then letters, digits and '_', at most 64",
                 name);
         return;
@@ -153,7 +153,7 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     const st_yaml_node *root = NULL;
     /* Reads one more file. */
     if (loader->files_read == MAX_FILES) {
-        ST_NOTE(loader, ST_ERR_LIMIT, place, "a job of more than %d files", MAX_FILES);
+        ST_NOTE(loader, ST_ERR_LIMIT, place, "the job consists of more than %d files", MAX_FILES);
         return;
     }
     loader->files_read++;
@@ -177,7 +177,7 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
             if (strcmp(open->file, cycle_file) == 0)
                 break;
         }
-        ST_NOTE(loader, ST_ERR_CYCLE, place, "files need each other: %s", path);
+        ST_NOTE(loader, ST_ERR_CYCLE, place, "circular dependency of files: %s", path);
         return;
     }
     st_status status = st_yaml_read(&source, loader->arena, &root, loader->errors);
@@ -323,7 +323,7 @@ static void load_runs(st_loader *loader, const st_yaml_node *map)
     }
 }
 
-/* Keys of a map that are no values of it: they were read before, or speak of all of it. */
+/* Keys of a map that are not values of it: they were read before, or apply to all of it. */
 static bool is_apart(const map_scope *scope, const char *name)
 {
     if (strcmp(name, "base") == 0)
@@ -386,7 +386,7 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
                          bases);
             else
                 ST_NOTE(loader, ST_ERR_LIMIT, base->place,
-                        "more than %d files that are based on each other", ST_MAX_BASES);
+                        "more than %d files form a chain of bases", ST_MAX_BASES);
         }
     }
     if (loader->reading_stack != NULL && scope->path[0] == '\0')

@@ -36,7 +36,7 @@ static st_status read_file(void *context, const char *name, st_place place, st_a
     reading *own = context;
     const char *path = st_arena_printf(arena, "%s%s%s", folder, name, ending);
     if (path == NULL || own->count == MOST_FILES || !st_file_embedded(path, arena, source))
-        return st_fail(errors, ST_ERR_IO, place, "there is no sheet '%s'", name);
+        return st_fail(errors, ST_ERR_IO, place, "unknown sheet '%s'", name);
     for (size_t i = 0; i < own->count; i++)
         if (strcmp(own->files[i].name, name) == 0)
             return ST_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search path: an ordered list of roots of one shape, the last of which is the library itself.
+ * The search path: an ordered list of roots of one shape; the last is the library itself.
  * The working folder is deliberately none of them: a bare name means the same thing everywhere.
  */
 #include "steptime/paths.h"
@@ -202,7 +202,7 @@ static st_status unknown_name(const lookup *request)
     }
     st_errors *errors = request->errors;
     return st_fail(errors, ST_ERR_NAME, request->place,
-                   "there is no %s '%s' on the search path" ST_EXPECTED "%s" ST_HINT "%s",
+                   "cannot find %s '%s' on the search path" ST_EXPECTED "%s" ST_HINT "%s",
                    noun_of(request), request->name,
                    nearest == NULL && remedy == NULL ? known_names(request, entries, count) : "",
                    remedy != NULL ? remedy : st_or_none(nearest));
@@ -269,8 +269,7 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
                        noun_of(&request));
     if (strlen(name) > ST_PATH_MAX_BYTES)
         return st_fail(request.errors, ST_ERR_LIMIT, request.place,
-                       "the name of the %s has more than %d bytes", noun_of(&request),
-                       ST_PATH_MAX_BYTES);
+                       "the name of the %s exceeds %d bytes", noun_of(&request), ST_PATH_MAX_BYTES);
     /* Names are shown in reports, where a terminal would act on what they hold. */
     bool has_control = false;
     size_t length = strlen(name);
@@ -290,7 +289,7 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
         if (folder == ST_FOLDER_JOBS && !st_place_in_file(place))
             return st_file_read_stdin(place, arena, source, errors);
         return st_fail(request.errors, ST_ERR_NAME, request.place,
-                       "only a job can be read from standard input ('-')");
+                       "only a job can come from standard input ('-')");
     }
     return st_name_is_path(name) ? read_path(&request, source) : read_name(&request, source);
 }
@@ -338,8 +337,8 @@ const char *st_paths_profiles(const st_paths *paths)
 /* ---- names of another kind ---- */
 
 /*
- * A name of another kind than the one that is asked for: a model in the place of a job, a GPU in
- * that of a cluster. What was meant is told, and what to write.
+ * A name of the wrong kind: a model in the place of a job, a GPU in
+ * that of a cluster. Reports what was meant, and what to write.
  */
 
 enum { SHOWN_CLUSTERS = 6 };

@@ -65,12 +65,12 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
         if (i == 0)
             first = kind;
         if ((kind >= ST_LAYER_MAMBA) != (first >= ST_LAYER_MAMBA)) {
-            status = st_fail(errors, ST_ERR_VALUE, place,
-                             "the pattern mixes layers of two blocks with those of one" ST_FOUND
-                             "'%c' (%s) and '%c' (%s)" ST_EXPECTED
-                             "letters of d, e, x, y, g and h alone, or of M, *, - and E",
-                             kinds[first].letter, kinds[first].noun, kinds[kind].letter,
-                             kinds[kind].noun);
+            status = st_fail(
+                errors, ST_ERR_VALUE, place,
+                "the pattern mixes layers of two blocks with layers of one block" ST_FOUND
+                "'%c' (%s) and '%c' (%s)" ST_EXPECTED
+                "letters of d, e, x, y, g and h alone, or of M, *, - and E",
+                kinds[first].letter, kinds[first].noun, kinds[kind].letter, kinds[kind].noun);
             break;
         }
         of[i] = (unsigned char)kind;
@@ -79,8 +79,8 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
         return status;
     if (!isnan(layers) && (double)spelled.count != layers) {
         (void)st_fail(errors, ST_ERR_VALUE, place,
-                      "the pattern has another number of layers than the model" ST_FOUND
-                      "%zu letters" ST_EXPECTED "%.15g, as model.layers says",
+                      "the pattern and the model have different numbers of layers" ST_FOUND
+                      "%zu letters" ST_EXPECTED "%.15g (model.layers)",
                       spelled.count, layers);
         return ST_ERR_VALUE;
     }
@@ -106,7 +106,7 @@ st_layer_counts st_pattern_counts(const st_pattern *pattern, size_t first, size_
 
 /* ---- writing ---- */
 
-/* Runs of one letter: d*4e*58. A lone `*` after which a digit stands would be read as a repeat, but
+/* Runs of one letter: d*4e*58. A lone `*` before a digit would be read as a repeat, but
  * no letter is a digit. */
 static void write_runs(const char *letters, size_t count, st_buffer *buffer)
 {
@@ -122,7 +122,7 @@ static void write_runs(const char *letters, size_t count, st_buffer *buffer)
     }
 }
 
-/* Letters of the shortest part of which the first `count` are whole repeats. */
+/* Letters of the shortest part whose repeats are the first `count`. */
 static size_t period_of(const char *letters, size_t count)
 {
     for (size_t period = 1; period <= count / 2; period++)

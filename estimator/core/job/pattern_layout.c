@@ -21,7 +21,7 @@ typedef struct layout_reader {
     size_t count;
     uint32_t layers;
     uint32_t mtp;
-    size_t embedding; /* how often it stands there */
+    size_t embedding; /* how often it occurs */
     size_t loss;
     bool late; /* a layer follows multi-token prediction */
 } layout_reader;
@@ -31,21 +31,22 @@ static st_status check_counts(const layout_reader *own)
     const st_layout_needs *needs = own->needs;
     if ((double)own->layers != needs->layers)
         return st_fail(own->errors, ST_ERR_VALUE, needs->place,
-                       "the layout has another number of layers than the model" ST_FOUND
-                       "%u 't'" ST_EXPECTED "%.15g, as model.layers says",
+                       "the layout and the model have different numbers of layers" ST_FOUND
+                       "%u 't'" ST_EXPECTED "%.15g (model.layers)",
                        own->layers, needs->layers);
     if ((double)own->mtp != needs->mtp)
         return st_fail(own->errors, ST_ERR_VALUE, needs->place,
-                       "the layout has another number of layers of multi-token prediction than "
-                       "the model" ST_FOUND "%u 'm'" ST_EXPECTED "%.15g, as model.mtp says",
+                       "the layout and the model have different numbers of multi-token prediction "
+                       "layers" ST_FOUND "%u 'm'" ST_EXPECTED "%.15g (model.mtp)",
                        own->mtp, needs->mtp);
     double whole = (double)own->count / needs->pp;
     if (whole != (double)(size_t)whole) {
         size_t pp = (size_t)needs->pp;
-        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
-                       "the stages of the layout do not divide over the pipeline ranks" ST_FOUND
-                       "%zu stages" ST_EXPECTED "a multiple of parallel.pp (%zu), such as %zu",
-                       own->count, pp, (own->count / pp + 1) * pp);
+        return st_fail(
+            own->errors, ST_ERR_VALUE, needs->place,
+            "the stages of the layout do not divide evenly among the pipeline ranks" ST_FOUND
+            "%zu stages" ST_EXPECTED "a multiple of parallel.pp (%zu), such as %zu",
+            own->count, pp, (own->count / pp + 1) * pp);
     }
     return ST_OK;
 }
@@ -54,13 +55,13 @@ static st_status check_ends(const layout_reader *own, const st_spelled *spelled)
 {
     if (own->embedding != 1 || spelled->letters[0] != 'E')
         return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
-                       "the layout does not begin with its only embedding" ST_FOUND
+                       "the layout must start with its only embedding" ST_FOUND
                        "%zu 'E', and '%c' first" ST_EXPECTED "one 'E' at the beginning",
                        own->embedding, spelled->letters[0]);
     char last = spelled->letters[spelled->count - 1];
     if (own->loss != 1 || last != 'L')
         return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
-                       "the layout does not end with its only loss" ST_FOUND
+                       "the layout must end with its only loss" ST_FOUND
                        "%zu 'L', and '%c' last" ST_EXPECTED "one 'L' at the end",
                        own->loss, last);
     return ST_OK;
@@ -82,7 +83,7 @@ static st_status check_mtp(const layout_reader *own)
             return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
                            "the layout has multi-token prediction on the first rank" ST_FOUND
                            "'m' in stage %zu of %zu" ST_EXPECTED
-                           "a stage of another rank, best the last",
+                           "a stage of another rank, preferably the last",
                            i + 1, own->count);
         if (i + pp < own->count)
             return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,

@@ -31,17 +31,18 @@ static bool add(st_loader *loader, const st_refinement *entry)
     for (size_t i = 0; good && i < length; i++)
         good = islower((unsigned char)text[i]) || isdigit((unsigned char)text[i]) || text[i] == '-';
     if (!good) {
-        fault.message = "wrong name of a plugin";
+        fault.message = "invalid plugin name";
         fault.found = st_errors_text(errors, "'%.80s'", entry->plugin);
-        fault.expected = "a small letter, then small letters, digits and '-', at most 64";
+        fault.expected = "a lower-case letter, then lower-case letters, digits and '-', at most 64";
     }
     for (size_t i = 0; i < job->refinement_count; i++)
         if (strcmp(job->refinements[i].plugin, entry->plugin) == 0)
-            fault.message = st_errors_text(errors, "refine names plugin '%s' twice", entry->plugin);
+            fault.message =
+                st_errors_text(errors, "duplicate plugin '%s' in refine", entry->plugin);
     if (fault.message == NULL && job->refinement_count == ST_MAX_REFINEMENTS) {
         fault.status = ST_ERR_LIMIT;
         fault.message =
-            st_errors_text(errors, "refine names more than %d plugins", ST_MAX_REFINEMENTS);
+            st_errors_text(errors, "refine has more than %d plugins", ST_MAX_REFINEMENTS);
     }
     if (fault.message != NULL) {
         st_note(&loader->status, st_errors_add(errors, &fault));

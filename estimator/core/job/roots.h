@@ -7,7 +7,7 @@
 
 struct st_paths {
     st_arena *arena;
-    const char **roots; /* folders; NULL stands for the copies inside the library */
+    const char **roots; /* folders; NULL: the copies inside the library */
     size_t count;
     void *self;           /* what a sheet reader passes back */
     bool isolates;        /* plugins run in processes of their own */

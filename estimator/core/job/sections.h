@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections of a job beside its keys, and the page that is written from both tables. */
+/* The sections of a job, and the page that is written from them and the keys. */
 #ifndef STEPTIME_JOB_SECTIONS_H
 #define STEPTIME_JOB_SECTIONS_H
 

@@ -24,7 +24,8 @@ st_status st_errors_move(st_errors *to, const st_errors *from, st_place place)
         if (here && error.status != ST_ERR_MEMORY && error.status != ST_ERR_IO)
             error.status = ST_ERR_USAGE;
         if (here)
-            error.place.column = 0; /* it counts from the value, of which the user sees no start */
+            error.place.column =
+                0; /* it counts from the value, whose start the user does not see */
         st_status status = st_errors_add(to, &error);
         if (first == ST_OK && error.severity == ST_SEVERITY_ERROR)
             first = status;
@@ -73,7 +74,7 @@ st_status st_target_find(const char *path, st_place place, st_target *target, st
                        st_section_paths(path_section, errors));
     if (strncmp(path, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
         return st_fail(errors, ST_ERR_USAGE, place,
-                       "'%.100s' is no name of a constant" ST_EXPECTED
+                       "invalid constant name '%.100s'" ST_EXPECTED
                        "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
                        path);
     return st_fail(errors, ST_ERR_USAGE, place, "unknown key '%.100s'" ST_HINT "%s", path,
@@ -101,15 +102,15 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     set->value.place = place;
     if (!st_text_is_clean(assignment, MAX_SET_BYTES))
         return refuse(loader, place,
-                      "wrong characters or too many of them" ST_EXPECTED
-                      "at most %d bytes of UTF-8 without controls",
+                      "invalid or too many characters" ST_EXPECTED
+                      "at most %d bytes of UTF-8 without control characters",
                       MAX_SET_BYTES);
     if (read.value == NULL)
-        return refuse(loader, place, "there is no '='" ST_EXPECTED "key=value");
+        return refuse(loader, place, "missing '='" ST_EXPECTED "key=value");
     set->value.text = read.value;
     set->value.length = strlen(read.value);
     if (read.key[0] == '\0')
-        return refuse(loader, place, "there is no key before '='" ST_EXPECTED "key=value");
+        return refuse(loader, place, "missing key before '='" ST_EXPECTED "key=value");
     const char *path = read.key;
     st_target target;
     st_status status = st_target_find(path, set->value.place, &target, loader->errors);

@@ -35,7 +35,7 @@ static st_status push(speller *own, char letter, uint32_t at)
 {
     if (own->count >= ST_PATTERN_LAYERS)
         return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                       "the %s spells out more than %d letters", own->spelled->noun,
+                       "the %s expands to more than %d letters", own->spelled->noun,
                        ST_PATTERN_LAYERS);
     own->letters =
         st_arena_grow(own->arena, own->letters, sizeof(char), own->count + 1, &own->room);
@@ -52,12 +52,12 @@ static st_status repeat(speller *own)
     size_t star = own->next++;
     if (!own->repeatable)
         return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                       "nothing stands before the '*' at character %zu of the %s" ST_EXPECTED
-                       "a letter or a bracket that it repeats",
+                       "nothing to repeat before the '*' at character %zu of the %s" ST_EXPECTED
+                       "a letter or a group in brackets",
                        star + 1, own->spelled->noun);
     if (!st_is_digit(own->text[own->next]))
         return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                       "no count stands behind the '*' at character %zu of the %s", star + 1,
+                       "missing count after the '*' at character %zu of the %s", star + 1,
                        own->spelled->noun);
     /* The count behind a `*`, which is at most one more than any text may hold. */
     size_t times = 0;
@@ -69,13 +69,13 @@ static st_status repeat(speller *own)
     own->repeatable = false;
     if (times == 0)
         return st_fail(own->errors, ST_ERR_VALUE, own->place,
-                       "the %s repeats something no time at all" ST_FOUND
-                       "'*0' at character %zu" ST_EXPECTED "at least 1",
+                       "zero repeats in the %s" ST_FOUND "'*0' at character %zu" ST_EXPECTED
+                       "at least 1",
                        own->spelled->noun, star + 1);
     size_t length = own->count - own->last;
     if (length > 0 && times > ST_PATTERN_LAYERS / length)
         return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                       "the %s spells out more than %d letters", own->spelled->noun,
+                       "the %s expands to more than %d letters", own->spelled->noun,
                        ST_PATTERN_LAYERS);
     st_status status = ST_OK;
     for (size_t i = length; i < times * length && status == ST_OK; i++)
@@ -106,21 +106,19 @@ static st_status step(speller *own)
         if (own->text[at] == '(') {
             if (own->depth == DEPTH)
                 return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                               "the %s has more than %d brackets within each other",
-                               own->spelled->noun, DEPTH);
+                               "the %s nests more than %d brackets", own->spelled->noun, DEPTH);
             own->open_at[own->depth] = at;
             own->open[own->depth++] = own->count;
             return ST_OK;
         }
         if (own->depth == 0)
             return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                           "the %s closes a bracket that was not opened" ST_FOUND
-                           "')' at character %zu",
+                           "unmatched closing bracket in the %s" ST_FOUND "')' at character %zu",
                            own->spelled->noun, at + 1);
         own->last = own->open[--own->depth];
         if (own->last == own->count)
             return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
-                           "the %s has brackets around nothing" ST_FOUND "'()' at character %zu",
+                           "empty brackets in the %s" ST_FOUND "'()' at character %zu",
                            own->spelled->noun, own->open_at[own->depth] + 1);
         own->repeatable = true;
         return ST_OK;
@@ -138,7 +136,7 @@ st_status st_spell(const char *text, st_place place, st_arena *arena, st_spelled
         status = step(&own);
     if (status == ST_OK && own.depth > 0)
         status = st_fail(errors, ST_ERR_SYNTAX, place,
-                         "the %s does not close a bracket" ST_FOUND "'(' at character %zu",
+                         "unclosed bracket in the %s" ST_FOUND "'(' at character %zu",
                          spelled->noun, own.open_at[own.depth - 1] + 1);
     if (status == ST_OK && own.count == 0)
         status = st_fail(errors, ST_ERR_SYNTAX, place, "the %s is empty", spelled->noun);
@@ -154,11 +152,10 @@ st_status st_spelled_fail(const st_spelled *spelled, size_t index, st_place plac
     unsigned char letter = (unsigned char)spelled->letters[index];
     if (letter >= 0x80)
         return st_fail(errors, ST_ERR_VALUE, place,
-                       "the %s has a letter that means nothing" ST_FOUND
+                       "unknown letter in the %s" ST_FOUND
                        "one outside ASCII at character %u" ST_EXPECTED "%s",
                        spelled->noun, spelled->at[index], expected);
     return st_fail(errors, ST_ERR_VALUE, place,
-                   "the %s has a letter that means nothing" ST_FOUND
-                   "'%c' at character %u" ST_EXPECTED "%s",
+                   "unknown letter in the %s" ST_FOUND "'%c' at character %u" ST_EXPECTED "%s",
                    spelled->noun, letter, spelled->at[index], expected);
 }

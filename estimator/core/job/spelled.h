@@ -7,7 +7,7 @@
 
 typedef struct st_spelled {
     const char *noun;    /* what messages call the text */
-    const char *ignored; /* characters that may stand anywhere */
+    const char *ignored; /* characters that may be anywhere */
     bool star_is_letter; /* a `*` that no digit follows is a letter */
 
     size_t count;

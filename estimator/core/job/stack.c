@@ -2,7 +2,7 @@
 /*
  * Stacks: what the software that trains does unless a job says something else. A stack's file is
  * read like a job, into values of its own, which then fill in what nobody has given; it may speak
- * of a few keys only, and by GPU. A job that names no stack takes the one that its sheet names.
+ * of a few keys only, and by GPU. A job without a stack takes its sheet's.
  *
  * Circle: with job/job, job/load, job/sets, because a stack is read by the walk that reads a job.
  */
@@ -116,7 +116,7 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
         }
         if (!is_allowed)
             ST_NOTE(loader, ST_ERR_NAME, value->place,
-                    "a stack may not set %s" ST_EXPECTED
+                    "a stack cannot set %s" ST_EXPECTED
                     "recompute, attention, parallel.zero, parallel.sequence_parallel, "
                     "precision, overlap, constants or gpus",
                     keys[i].path);

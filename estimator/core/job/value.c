@@ -138,7 +138,7 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
         (void)join_names(names, st_key_values(key, storage, names), text, size);
         break;
     case ST_KEY_TEXT:
-        (void)snprintf(text, size, "a text of one line");
+        (void)snprintf(text, size, "text on one line");
         break;
     }
     return text;
@@ -214,8 +214,7 @@ bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
 {
     if (strcmp(key->path, ST_KEY_PARALLEL_SCHEDULE) != 0)
         return false;
-    /* "PLUGIN:NAME", which only a plugin can tell the meaning of; a path may stand for the plugin.
-     */
+    /* "PLUGIN:NAME", whose meaning only the plugin knows; a path may name the plugin. */
     const char *colon = NULL;
     for (size_t i = 0; i < value->length; i++) {
         char c = value->text[i];
@@ -244,13 +243,13 @@ static st_status check_order(const st_value_text *value, st_errors *errors)
         (void)snprintf(name, sizeof name, "%.*s", length < 20 ? (int)length : 20, rest);
         if (group == GROUPS)
             return st_fail(errors, ST_ERR_VALUE, value->place,
-                           "parallel.order names an unknown group" ST_FOUND "'%s'" ST_EXPECTED
+                           "unknown group in parallel.order" ST_FOUND "'%s'" ST_EXPECTED
                            "some of tp, cp, ep, dp and pp, joined by '-', each at most once" ST_HINT
                            "%s",
                            name, st_errors_nearest(errors, name, groups, GROUPS));
         if (seen[group])
             return st_fail(errors, ST_ERR_VALUE, value->place,
-                           "parallel.order names a group twice" ST_FOUND "'%s'" ST_EXPECTED
+                           "duplicate group in parallel.order" ST_FOUND "'%s'" ST_EXPECTED
                            "some of tp, cp, ep, dp and pp, joined by '-', each at most once",
                            name);
         seen[group] = true;

@@ -16,7 +16,7 @@
 
 enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
 
-/* Steps that are no operation of programs: a copy to an output, what a check says of rows, and
+/* Steps that are not operations of programs: a copy to an output, what a check says of rows, and
  * values of fewer rows over more. */
 #define ST_STEP_COPY   ST_OP_CONSTANT
 #define ST_STEP_CHECK  ST_OP_INPUT
@@ -34,7 +34,7 @@ static inline double st_check_apply(double failure, double value, const st_check
     return found < failure ? found : failure;
 }
 
-/* Each value stands in `times` rows, but the first, number `at`, in `left`; behind the last, of
+/* Each value fills `times` rows, but the first, number `at`, `left`; after the last, of
  * `period`, they begin anew. */
 typedef struct st_spread {
     size_t at;

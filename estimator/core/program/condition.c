@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions beside a sheet's checks; see condition.h. */
+/* Conditions in addition to a sheet's checks; see condition.h. */
 #include "program/condition.h"
 
 #include "base/memory.h"
@@ -144,7 +144,7 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
     size_t count = conditions->count;
     if (count > MAX_CONDITIONS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = conditions->option},
-                       "there are too many conditions" ST_EXPECTED "at most 100");
+                       "too many conditions" ST_EXPECTED "at most 100");
     st_sheet *copy = st_arena_alloc(arena, 1, sizeof *copy);
     if (copy == NULL)
         return st_out_of_memory(errors);

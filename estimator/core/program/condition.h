@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions of a caller beside the checks that a sheet brings: a sweep or a search may demand
+ * Conditions of a caller in addition to the sheet's checks: a sweep or a search may demand
  * "memory <= 72[GiB]" in the sheet's own language.
  */
 #ifndef STEPTIME_PROGRAM_CONDITION_H

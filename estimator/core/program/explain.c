@@ -162,7 +162,7 @@ static void add_account(st_explainer *explainer, st_explanation *step,
     double value = st_session_ask(&explainer->session, function, provider, arguments, &account);
     step->provider = provider->source;
     if (!isfinite(value)) {
-        step->refusal = account.refusal != NULL ? account.refusal : "no usable value";
+        step->refusal = account.refusal != NULL ? account.refusal : "unusable value";
         return;
     }
     step->terms = account.terms;
@@ -301,7 +301,7 @@ st_status st_program_explain_view(const st_program *program, const double *input
     } else {
         status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
                          "the program does not compute '%s'" ST_EXPECTED
-                         "one of the outputs that it was compiled for",
+                         "one of the outputs requested at compile time",
                          name);
     }
     if (status == ST_OK)

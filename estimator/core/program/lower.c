@@ -94,7 +94,7 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
                                         st_lower(lowering, function->expr, arguments))
                    : value;
     }
-    /* Without a body, it stands in a formula that a provider replaces: nothing needs its value. */
+    /* Without a body, it is in a formula that a provider replaces: nothing needs its value. */
     return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
 }
 
@@ -347,7 +347,7 @@ st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
 {
     if (lowering->too_large || lowering->graph.count >= ST_GRAPH_MAX_VALUES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = lowering->sheet->file},
-                       "the sheet grows too large when its functions are put in place");
+                       "the sheet is too large after its functions are expanded");
     if (lowering->graph.failed)
         return st_out_of_memory(errors);
     return ST_OK;

@@ -15,7 +15,7 @@ typedef struct st_lowering {
     const st_provider **function_providers; /* per function */
     size_t *order;                          /* of evaluation of the cells */
     st_absence absence;                     /* of members of families */
-    bool has_readers; /* some provider reads cells, or gives one: formulas do not tell the order */
+    bool has_readers; /* some provider reads cells, or gives one: formulas do not give the order */
     bool *marked;     /* per function: the cells that its providers read are marked */
     bool *searched;   /* per function: its calls are known to have bodies, or were reported */
     bool lacks;       /* some function has neither formula nor provider */
@@ -33,7 +33,7 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
 
 /* Lowers the cells marked in `needed` and whatever they need (marks are added). */
 st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors) ST_NODISCARD;
-/* Lowers every other cell that can be, so that what a provider replaces can be shown beside it. */
+/* Lowers every other cell that can be, so that what a provider replaces can be shown, too. */
 void st_lowering_rest(st_lowering *lowering);
 /* Reports every function that a tree calls and that has neither formula nor provider. */
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr,

@@ -467,7 +467,7 @@ static void size_classes(st_product_layout *own, const st_product *now, size_t r
         row_class *self = &own->classes[i];
         if (i / LISTS > i % LISTS || i % LISTS >= own->list_count)
             continue;
-        /* Which rows of the product those of a class stand for, `rows` of them from now->first
+        /* The rows of the product that those of a class represent, `rows` of them from now->first
          * on. */
         uint64_t period = 1;
         self->stride = 1;

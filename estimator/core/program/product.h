@@ -6,7 +6,7 @@
  * The lists that a value depends on lie between a first and a last one; values of the same two are
  * a class. A class is laid out like a run of its own, whose rows are the combinations of its lists
  * that the rows come to, and a value that another class reads is spread over the rows of that one
- * first. Each operation so sees the operands of the rows for which it stands, and gives their bits.
+ * first. Each operation so sees the operands of the rows that it represents, and gives their bits.
  */
 #ifndef STEPTIME_PROGRAM_PRODUCT_H
 #define STEPTIME_PROGRAM_PRODUCT_H

@@ -42,7 +42,7 @@ typedef struct st_refined {
     const char *cell;
     const st_type *type;
     const st_provider *provider;
-    const char *refusal; /* why the formula stands in; "" where the provider's value counts */
+    const char *refusal; /* why the formula is used; "" where the provider's value counts */
     const char *origin;  /* what the provider's term "origin" says of the value; "": nothing */
 } st_refined;
 
@@ -57,7 +57,7 @@ st_status st_program_refined(const st_program *program, const double *inputs, st
 typedef enum st_explain_kind {
     ST_EXPLAIN_INPUT,
     ST_EXPLAIN_CELL,
-    ST_EXPLAIN_FUNCTION /* a call: its arguments' values stand in its formula */
+    ST_EXPLAIN_FUNCTION /* a call: its formula shows its arguments' values */
 } st_explain_kind;
 
 /* A step of an explanation; texts never NULL ("" where there is none). */

@@ -35,7 +35,7 @@ static void note(st_finder *finder, const st_sheet_function *function, const st_
     double value = st_session_ask(finder->session, function, provider, arguments, &account);
     const char *refusal = "";
     if (!isfinite(value))
-        refusal = account.refusal != NULL ? account.refusal : "no usable value";
+        refusal = account.refusal != NULL ? account.refusal : "unusable value";
     for (size_t i = finder->first; i < finder->count; i++)
         if (finder->list[i].provider == provider && finder->list[i].refusal[0] == refusal[0])
             return;

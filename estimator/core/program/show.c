@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of a formula is walked beside its text: names give way to values, the rest stays. */
+/* The tree of a formula is walked along with its text: names give way to values, the rest stays. */
 #include "program/show.h"
 
 #include <string.h>

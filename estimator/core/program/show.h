@@ -15,7 +15,7 @@ typedef struct st_formula_view {
 
 /* Appends the formula with the value of every name in its place. */
 void st_show_numbers(st_session *session, const st_formula_view *shown, st_buffer *buffer);
-/* The value of what a name node stands for, and its declared type. */
+/* The value of a name node, and its declared type. */
 double st_show_name(st_session *session, const st_formula_view *shown, const st_expr *name,
                     const st_type **type);
 

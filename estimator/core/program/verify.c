@@ -17,7 +17,7 @@
 
 typedef struct st_culprit {
     const st_expr *expr;   /* the operation that failed */
-    st_formula_view shown; /* the formula that it stands in */
+    st_formula_view shown; /* the formula around it */
     const char *name;      /* of the cell or the function; NULL: a check */
     const st_formula *formula;
     const st_provider *provider;     /* it gave the value; NULL: the formula did */
@@ -29,7 +29,7 @@ typedef struct st_culprit {
 typedef struct st_verifier {
     st_session session;
     st_errors *errors;
-    bool *told;             /* per cell: what is wrong with it, or with what it reads, is said */
+    bool *reported;         /* per cell: what is wrong with it, or with what it reads, is said */
     st_status value_status; /* of the first value that does not exist */
 } st_verifier;
 
@@ -65,9 +65,9 @@ static bool blame_cells(st_verifier *verifier, st_culprit *culprit)
 {
     while (culprit->next_cell != SIZE_MAX) {
         size_t cell = culprit->next_cell;
-        if (verifier->told[cell])
+        if (verifier->reported[cell])
             return false;
-        verifier->told[cell] = true;
+        verifier->reported[cell] = true;
         /* One cell of the chain: finds the operation that failed in it, or the next cell to look
          * at. */
         const st_sheet *sheet = verifier->session.program->sheet;
@@ -138,7 +138,7 @@ static const char *reason_of(st_session *session, const st_culprit *culprit, st_
             (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
                                  &account);
         return account.refusal == NULL
-                   ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
+                   ? st_errors_text(errors, "provider '%s' fails or returns an unusable value",
                                     culprit->provider->source)
                    : st_errors_text(errors, "provider '%s' refuses: %s", culprit->provider->source,
                                     account.refusal);
@@ -154,7 +154,7 @@ static const char *reason_of(st_session *session, const st_culprit *culprit, st_
         (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2))
         return "logarithm of a number that is not positive";
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER)
-        return "a power that does not exist or is too large";
+        return "invalid power or overflow";
     return "the result is too large";
 }
 
@@ -263,7 +263,7 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
     return result;
 }
 
-/* Every check; a failing check is told before values that it may be the reason of. */
+/* Every check; a failing check is reported before values that it may explain. */
 static st_status verify_checks(st_verifier *verifier)
 {
     const st_program *program = verifier->session.program;
@@ -332,8 +332,8 @@ static st_status begin(st_verifier *verifier, const st_program *program, const d
         st_session_begin(&verifier->session, program, inputs, arena, verifier->errors);
     if (status != ST_OK)
         return status;
-    verifier->told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
-    return verifier->told != NULL ? ST_OK : st_out_of_memory(verifier->errors);
+    verifier->reported = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
+    return verifier->reported != NULL ? ST_OK : st_out_of_memory(verifier->errors);
 }
 
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
@@ -378,7 +378,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
                 continue;
             const st_sheet_cell *cell = st_sheet_find_cell(fallback_program->sheet, list[i].cell);
             st_report(verifier.errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, cell->place,
-                      "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s", cell->name,
+                      "cell '%s' keeps its formula for '%s': provider '%s' fails: %s", cell->name,
                       list[i].provider->name, list[i].provider->source, list[i].refusal);
         }
     }

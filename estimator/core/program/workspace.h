@@ -25,7 +25,7 @@ typedef struct st_copy {
 /* An output that is the same in all rows, or a column of the inputs. */
 typedef struct st_fill {
     size_t output;
-    bool is_check; /* a check of which the failures learn, instead of a column of its own */
+    bool is_check; /* a check that reports to the failures, instead of a column of its own */
     uint32_t slot;
     const st_column *column; /* NULL: the slot's scalar */
 } st_fill;

@@ -16,7 +16,7 @@ typedef struct st_binder {
 
 static st_status refuse(const st_binder *binder, st_status status, const char *reason)
 {
-    return st_fail(binder->errors, status, (st_place){0}, "the provider '%s' for '%s' %s",
+    return st_fail(binder->errors, status, (st_place){0}, "provider '%s' for '%s' %s",
                    binder->provider->source, binder->provider->name, reason);
 }
 
@@ -103,7 +103,7 @@ static st_status check_read(const st_binder *binder, const st_sheet_function *fu
         return refuse(binder, ST_ERR_PROVIDER,
                       st_errors_text(errors, "reads '%.60s', which sheet %s does not have%s",
                                      read.name, binder->sheet->name,
-                                     function == NULL ? "" : ", nor the function as an argument"));
+                                     function == NULL ? "" : ", nor does the function"));
     const st_unit *unit = &provider->argument_units[argument];
     if (!fits(read.type, unit))
         return refuse(binder, ST_ERR_UNIT,
@@ -131,9 +131,10 @@ static st_status check_value(const st_binder *binder, const char *what, const st
 {
     const st_unit *unit = &binder->provider->unit;
     if (type->kind != ST_TYPE_NUMBER)
-        return refuse(binder, ST_ERR_PROVIDER,
-                      st_errors_text(binder->errors, "gives a number, but the %s %s", what,
-                                     strcmp(what, "cell") == 0 ? "holds no number" : "no number"));
+        return refuse(
+            binder, ST_ERR_PROVIDER,
+            st_errors_text(binder->errors, "gives a number, but the %s %s", what,
+                           strcmp(what, "cell") == 0 ? "is not a number" : "does not return one"));
     if (!st_dimension_equal(unit->dimension, type->unit.dimension))
         return refuse(binder, ST_ERR_UNIT,
                       st_errors_text(binder->errors,
@@ -147,11 +148,11 @@ static st_status bind_function(const st_binder *binder, size_t index)
     const st_sheet_function *function = &binder->sheet->functions[index];
     const st_provider *provider = binder->provider;
     if (!function->open)
-        return refuse(binder, ST_ERR_PROVIDER, "fits no open function: this one is closed");
+        return refuse(binder, ST_ERR_PROVIDER, "cannot replace a function that is not open");
     if (binder->bindings->functions[index] != NULL)
-        return refuse(binder, ST_ERR_PROVIDER, "comes second: there is one already");
+        return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
     if (provider->argument_names == NULL && provider->argument_count != function->argument_count)
-        return refuse(binder, ST_ERR_PROVIDER, "takes another number of arguments");
+        return refuse(binder, ST_ERR_PROVIDER, "has the wrong number of arguments");
     st_status status = check_value(binder, "function", &function->type);
     st_note(&status, check_reads(binder, function));
     if (status != ST_OK)
@@ -168,9 +169,9 @@ static st_status bind_cell(const st_binder *binder, size_t index)
 {
     const st_sheet_cell *cell = &binder->sheet->cells[index];
     if (!cell->open)
-        return refuse(binder, ST_ERR_PROVIDER, "fits no open cell: this one is closed");
+        return refuse(binder, ST_ERR_PROVIDER, "cannot replace a cell that is not open");
     if (binder->bindings->cells[index] != NULL)
-        return refuse(binder, ST_ERR_PROVIDER, "comes second: there is one already");
+        return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
     st_status status = check_value(binder, "cell", &cell->type);
     st_note(&status, check_reads(binder, NULL));
     if (status == ST_OK) {
@@ -187,7 +188,7 @@ static st_status bind_provider(const st_binder *binder)
         return bind_function(binder, index);
     if (st_names_get(&binder->sheet->cell_names, binder->provider->name, &index))
         return bind_cell(binder, index);
-    return refuse(binder, ST_ERR_PROVIDER, "fits no function and no cell of the sheet");
+    return refuse(binder, ST_ERR_PROVIDER, "matches neither a function nor a cell of the sheet");
 }
 
 st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *providers,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The static checker: what every name stands for, what type every expression has.
+ * The static checker: the meaning of every name, the type of every expression.
  *
  * It runs once when a sheet is loaded and annotates the trees; nothing is checked again when a
  * program runs. Declared types are trusted while other formulas are checked, so one error does not
@@ -83,7 +83,7 @@ static bool check_name(st_checker *checker, st_expr *expr)
         st_relative_set(&expr->type_at, &sheet->inputs[index].type);
         sheet->inputs[index].used = true;
     } else if (st_names_get(&sheet->value_names, st_expr_name(expr), &index)) {
-        /* Which enumeration is meant, its surroundings tell: st_checker_expect settles it. */
+        /* The context decides which enumeration is meant: st_checker_expect settles it. */
         expr->name_kind = ST_NAME_VALUE;
         /* It is settled for an index, or in another member before. */
         if (st_expr_type(expr)->kind != ST_TYPE_ENUM)
@@ -167,7 +167,7 @@ static bool check_power(st_checker *checker, st_expr *expr)
         is_silly(result)) {
         int length = exponent->length > 60 ? 60 : (int)exponent->length;
         return st_checker_fail(checker, exponent->offset, ST_ERR_UNIT,
-                               "%s to the power %.*s has no unit" ST_EXPECTED
+                               "%s to the power %.*s has an invalid unit" ST_EXPECTED
                                "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100",
                                st_checker_describe(checker, base), length,
                                checker->formula->text + exponent->offset);
@@ -189,7 +189,7 @@ static bool check_product(st_checker *checker, st_expr *expr)
                               expr->op == ST_OPERATOR_TIMES ? 1 : -1);
     st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
     return is_silly(dimension) ? st_checker_fail(checker, expr->operator_offset, ST_ERR_UNIT,
-                                                 "the unit's exponent grows beyond 100")
+                                                 "the unit's exponent exceeds 100")
                                : true;
 }
 
@@ -361,7 +361,7 @@ static bool check_sheet_call(st_checker *checker, st_expr *expr)
         st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
                 "%s" ST_EXPECTED "%s" ST_HINT "%s",
                 st_errors_text(checker->errors,
-                               cell ? "'%.60s' is no function" : "unknown function '%.60s'",
+                               cell ? "'%.60s' is not a function" : "unknown function '%.60s'",
                                st_expr_name(expr)),
                 cell ? "'*' between a value and a parenthesis" : "",
                 cell ? "" : st_or_none(nearest_function(checker, st_expr_name(expr))));
@@ -418,7 +418,7 @@ bool st_checker_call(st_checker *checker, st_expr *expr)
         const st_type *type = st_expr_type(expr);
         if (type->kind != ST_TYPE_ENUM)
             return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
-                                   "'%s' reduces a family of cells" ST_EXPECTED
+                                   "'%s' requires a family of cells" ST_EXPECTED
                                    "one argument with '*', as in %s(M[*])",
                                    st_expr_name(expr), st_expr_name(expr));
         bool reduction_good = expr->child_count == 1 || check_extreme(checker, expr);

@@ -23,8 +23,9 @@ static bool refuse_base(st_checker *checker, const st_expr *expr)
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->operator_offset),
             "%s" ST_EXPECTED "%s" ST_HINT "%s",
             st_errors_text(checker->errors,
-                           known ? "'%.60s' is no family of cells" : "unknown name '%.60s'", base),
-            known ? "its name alone; units follow numbers, as in 2[B]" : "",
+                           known ? "'%.60s' is not a family of cells" : "unknown name '%.60s'",
+                           base),
+            known ? "its name only; units follow numbers, as in 2[B]" : "",
             known ? "" : st_or_none(st_sheet_nearest(checker->sheet, st_expr_name(expr))));
     return false;
 }
@@ -38,8 +39,8 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
         return refuse_base(checker, expr);
     if (item == NULL)
         return st_checker_fail(checker, expr->operator_offset, ST_ERR_NAME,
-                               "'%s' is a family of cells and needs an index" ST_EXPECTED
-                               "%s, a value such as %s in its place, or '*' in a reduction",
+                               "family '%s' requires an index" ST_EXPECTED
+                               "%s, a value such as %s, or '*' in a reduction",
                                family->name, pattern_of(checker, family),
                                family->axes[0]->values[0]);
     for (const char *c = item; *c != '\0'; c++)
@@ -63,12 +64,12 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
             st_place place = st_checker_place(checker, expr->operator_offset);
             if (open)
                 st_fail(checker->errors, ST_ERR_NAME, place,
-                        "nothing tells which '%s' '%.60s' is of" ST_EXPECTED
+                        "ambiguous '%s' for '%.60s'" ST_EXPECTED
                         "a value of it, or a cell that is 'per: %s'",
                         value, st_expr_name(expr), axis->name);
             else
                 st_fail(checker->errors, ST_ERR_NAME, place,
-                        "'%.60s' is no value of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
+                        "unknown value '%.60s' of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
                         st_expr_name(expr),
                         st_errors_nearest(checker->errors, value, axis->values, axis->count));
             return false;

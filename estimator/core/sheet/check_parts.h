@@ -11,7 +11,7 @@ const st_type *st_checker_value(st_checker *checker, const st_enum *enumeration)
 /* Values without a kind of their own count by their dimension. */
 bool st_checker_is_same(const st_type *a, const st_type *b);
 const char *st_checker_describe_type(st_checker *checker, const st_type *type);
-/* "'V' (B)": an operand as it is written, with what it is. */
+/* "'V' (B)": an operand as written, with its type. */
 const char *st_checker_describe(st_checker *checker, const st_expr *expr);
 
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
@@ -22,7 +22,7 @@ bool st_checker_fail(st_checker *checker, size_t offset, st_status status, const
 
 /* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
 bool st_checker_is_unsettled(const st_expr *expr);
-/* Whether the expression is settled and of the type: nothing is left to tell. */
+/* Whether the expression is settled and of the type: nothing is left to report. */
 bool st_checker_fits(const st_expr *expr, const st_type *type);
 /* Gives an unsettled expression its enumeration. */
 bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration);

@@ -17,7 +17,7 @@ static bool check_formula(st_checker *checker, const st_formula *formula, const 
     return st_checker_expect(checker, formula->expr, type, what);
 }
 
-/* The height of a tree once the bodies of the functions stand in their places. */
+/* The height of a tree once the functions are expanded. */
 static size_t inlined_height(const st_expr *expr, const size_t *functions)
 {
     size_t height = 0;
@@ -38,7 +38,7 @@ static size_t check_height(st_checker *checker, const st_expr *expr, const size_
         st_fail(checker->errors, ST_ERR_LIMIT, place,
                 "functions call functions, and the formula gets too deep" ST_EXPECTED
                 "at most 4000 levels");
-        return 0; /* told once, not for everybody who calls this */
+        return 0; /* reported once, not for every caller */
     }
     return height;
 }

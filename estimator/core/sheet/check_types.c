@@ -61,7 +61,7 @@ const char *st_checker_describe_type(st_checker *checker, const st_type *type)
                : st_errors_text(checker->errors, "%s", text);
 }
 
-/* "'V' in B": an operand as it is written, with what it is. */
+/* "'V' in B": an operand as written, with its type. */
 const char *st_checker_describe(st_checker *checker, const st_expr *expr)
 {
     int length = expr->length > 60 ? 60 : (int)expr->length;
@@ -123,7 +123,7 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
         return true;
     }
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
-            "'%.60s' is no value of '%s'" ST_HINT "%s", st_expr_name(expr), enumeration->name,
+            "unknown value '%.60s' of '%s'" ST_HINT "%s", st_expr_name(expr), enumeration->name,
             st_errors_nearest(checker->errors, st_expr_name(expr), enumeration->values,
                               enumeration->count));
     return false;
@@ -133,7 +133,7 @@ bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 {
     int length = expr->length > 60 ? 60 : (int)expr->length;
     return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
-                           "nothing tells which enumeration '%.*s' is from" ST_EXPECTED
+                           "cannot infer the enumeration of '%.*s'" ST_EXPECTED
                            "a comparison with an input or a cell of that enumeration",
                            length, checker->formula->text + expr->offset);
 }

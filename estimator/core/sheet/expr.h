@@ -65,7 +65,7 @@ typedef enum st_builtin {
     ST_BUILTIN_ARGMAX
 } st_builtin;
 
-/* What a name stands for; decided by the checker. */
+/* What a name means; decided by the checker. */
 typedef enum st_name_kind {
     ST_NAME_UNKNOWN,
     ST_NAME_INPUT,
@@ -99,7 +99,7 @@ struct st_expr {
     st_relative children[];
 };
 
-/* By way of numbers: what it points to is no part of the object in which it lies. */
+/* By way of numbers: what it points to is not part of the object in which it lies. */
 static inline void *st_relative_target(const st_relative *pointer)
 {
     const uintptr_t target = (uintptr_t)pointer + (uintptr_t)pointer->distance;
@@ -142,7 +142,7 @@ typedef struct st_formula_piece {
     bool fixed;      /* all of it belongs to that one character */
 } st_formula_piece;
 
-/* A formula's text and where it stands. */
+/* A formula's text and place. */
 typedef struct st_formula {
     const char *text; /* outer blanks removed */
     size_t length;

@@ -133,10 +133,11 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
             const char *name = family->axes[j]->name;
             if (st_names_get(&sheet->input_names, name, &index) ||
                 st_names_get(&sheet->cell_names, name, &index))
-                (void)st_fail(errors, ST_ERR_NAME, family->place,
-                              "the index '%s' of '%s' is an input or a cell, too" ST_EXPECTED
-                              "another name for one of them",
-                              name, family->name);
+                (void)st_fail(
+                    errors, ST_ERR_NAME, family->place,
+                    "index '%s' of '%s' is also the name of an input or a cell" ST_EXPECTED
+                    "a different name for one of them",
+                    name, family->name);
         }
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {
@@ -170,7 +171,7 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
  * each stretch of the new text was written.
  */
 
-/* Where the copy stands: in which text, for which member, with which value for '*'. */
+/* The place of the copy: in which text, for which member, with which value for '*'. */
 typedef struct st_view {
     const st_formula *source;
     size_t from; /* so far the source's text is done */
@@ -184,7 +185,7 @@ typedef struct st_expander {
     st_arena *arena;
     st_errors *errors;
     st_view view;
-    const st_expr *root; /* stands alone: needs no parentheses */
+    const st_expr *root; /* alone: needs no parentheses */
     st_buffer text;
     st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
@@ -216,7 +217,7 @@ static void *out_of_memory(st_expander *own)
     return refuse(own, 0, ST_ERR_MEMORY, "out of memory");
 }
 
-/* The text to come stands at `offset` of the source; all of it there where it is `own` text. */
+/* The text to come is at `offset` of the source; all of it there where it is `own` text. */
 static void begin_piece(st_expander *own, size_t offset, bool fixed)
 {
     size_t source = 0;
@@ -245,7 +246,7 @@ static void copy_text(st_expander *own, size_t end)
     }
 }
 
-/* Text that the sheet does not have, for what stands at `offset` there. */
+/* Text that the sheet does not have, in place of its text at `offset`. */
 static void put_text(st_expander *own, size_t offset, const char *text)
 {
     begin_piece(own, offset, true);
@@ -266,7 +267,7 @@ static st_expr *finish(st_expander *own, st_expr *made)
     st_expr_end(made, own->text.length);
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
         return refuse(own, own->view.from, ST_ERR_LIMIT,
-                      "the formula grows too large when its families are put in place" ST_EXPECTED
+                      "the formula is too large after its families are expanded" ST_EXPECTED
                       "at most 64 KiB and 1000 operators in a row");
     return made;
 }
@@ -299,8 +300,8 @@ static const char *resolve_name(st_expander *own, const st_expr *name)
         const st_enum *axis = own_axis(own, item, length, &value);
         if (*item == '*' && own->view.star == NULL)
             return refuse(own, name->operator_offset, ST_ERR_NAME,
-                          "'%.60s' stands outside of a reduction" ST_EXPECTED
-                          "'*' in the one argument of sum, min, max, argmin or argmax",
+                          "'%.60s' is outside of a reduction" ST_EXPECTED
+                          "'*' in the only argument of sum, min, max, argmin or argmax",
                           st_expr_name(name));
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
@@ -401,7 +402,7 @@ static const st_expr *what_is_left(const st_expander *own, const st_expr *node)
     return NULL;
 }
 
-/* How tightly what stands in some place must bind; see st_operator_strength. */
+/* How tightly an operand in some place must bind; see st_operator_strength. */
 enum { BINDS_ANY = 0, BINDS_AND = 2, BINDS_SUM = 5, BINDS_ATOM = 9 };
 
 /* A copy of a tree whose text begins elsewhere, in parentheses where it binds weaker. */
@@ -445,7 +446,7 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
             (void)refuse(own, expr->operator_offset, ST_ERR_NAME,
                          "%s" ST_EXPECTED "a family, declared with 'per'",
                          st_errors_text(own->errors,
-                                        family == NULL ? "'%.60s' names no family of cells"
+                                        family == NULL ? "'%.60s' is not a family of cells"
                                                        : "'%.60s' has too many indices",
                                         st_expr_name(expr)));
             return;
@@ -463,7 +464,7 @@ static void note_axis(st_expander *own, const st_expr *name, const st_family *fa
     const st_enum **known = context;
     if (*known != NULL && *known != family->axes[axis])
         (void)refuse(own, name->operator_offset, ST_ERR_NAME,
-                     "'*' stands for values of '%s' and of '%s'" ST_EXPECTED
+                     "'*' ranges over both '%s' and '%s'" ST_EXPECTED
                      "one enumeration per reduction",
                      (*known)->name, family->axes[axis]->name);
     *known = family->axes[axis];
@@ -492,8 +493,7 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
             return;
     if (list->count == sizeof list->items / sizeof list->items[0]) {
         (void)refuse(own, name->operator_offset, ST_ERR_LIMIT,
-                     "the reduction is over too many families" ST_EXPECTED
-                     "at most 8 with 'where'");
+                     "the reduction has too many families" ST_EXPECTED "at most 8 with 'where'");
         return;
     }
     list->items[list->count++] = noted;
@@ -543,7 +543,7 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
     return copy_apart(own, argument, strength);
 }
 
-/* "if(", of which the three arguments follow. */
+/* "if("; its three arguments follow. */
 static st_expr *begin_choice(st_expander *own, size_t offset)
 {
     st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
@@ -568,8 +568,8 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     if (value == 0) {
         const st_family *family = conditions.items[0].family;
         return refuse(own, argument->offset, ST_ERR_VALUE,
-                      "the reduction may have no member: '%s' may not exist" ST_EXPECTED
-                      "a first member without 'where', or sum",
+                      "the reduction may be empty: '%s' may not exist" ST_EXPECTED
+                      "a first member without 'where', or use sum",
                       st_family_member_name(family, conditions.items[0].index, own->arena));
     }
     st_expr *choice = begin_choice(own, argument->offset);
@@ -623,7 +623,7 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
     return own->failed ? NULL : finish(own, made);
 }
 
-/* NULL without an error where the argument has no '*': the checker tells what is missing. */
+/* NULL without an error where the argument has no '*': the checker reports what is missing. */
 static const st_enum *axis_of(st_expander *own, const st_expr *node)
 {
     const st_enum *axis = NULL;

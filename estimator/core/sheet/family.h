@@ -4,8 +4,8 @@
  * checked, so that nothing behind the checker knows of them.
  *
  * A family M that is `per: stage` becomes the cells M[first], M[middle], M[last]. In the formula of
- * a member the name of the enumeration stands for the member, as an index (A[stage]) and alone
- * (stage == first); an `if` that depends on it alone is decided. In a reduction '*' stands for each
+ * a member the name of the enumeration means the member, as an index (A[stage]) and alone
+ * (stage == first); an `if` that depends on it alone is decided. In a reduction '*' means each
  * value of its enumeration in turn: max(M[*]), sum(L[*]*t[*]).
  */
 #ifndef STEPTIME_SHEET_FAMILY_H
@@ -26,7 +26,7 @@ typedef struct st_family {
     st_formula **wheres;
 } st_family;
 
-/* Which member of which family a cell is; without a family: an ordinary cell. */
+/* The family and the member that a cell is; without a family: an ordinary cell. */
 typedef struct st_family_member {
     const st_family *family;
     size_t index; /* the last axis runs fastest */
@@ -36,16 +36,16 @@ typedef struct st_family_member {
 size_t st_family_value(const st_family *family, size_t member, size_t axis);
 /* "M[first,moe]"; NULL when out of memory. */
 const char *st_family_member_name(const st_family *family, size_t member, st_arena *arena);
-/* The member whose values stand in `name`, as "M[first,moe]"; SIZE_MAX: there is none. */
+/* The member with the values in `name`, as "M[first,moe]"; SIZE_MAX: none. */
 size_t st_family_find(const st_family *family, const char *name);
-/* The family whose name stands before the index of `name`, or is all of it; NULL: there is none. */
+/* The family whose name precedes the index of `name`, or is all of it; NULL: none. */
 const st_family *st_sheet_family(const st_sheet *sheet, const char *name);
 
 /* sum, min, max, argmin or argmax of one argument. */
 bool st_family_is_reduction(const st_expr *expr);
 /* The condition under which a member exists; NULL: it always does. */
 const st_formula *st_family_where(st_family_member member);
-/* Whether two members exist under the same condition, as far as its text tells. */
+/* Whether two members exist under the same condition, as far as its text shows. */
 bool st_family_same_condition(st_family_member a, st_family_member b);
 /* Whether a formula of no family has something to put in place: else it stays as it is. */
 bool st_family_has_places(const st_expr *expr);

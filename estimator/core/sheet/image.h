@@ -8,7 +8,7 @@
  * it is: texts, numbers, and the trees of formulas, whose nodes know others by their distance
  * (sheet/expr.h). The tool that makes them (job/pack_sheets.c) is linked with the very objects that
  * use them and reads the texts that the library carries: an image cannot be older than either. It
- * stands for the sheet only where the reader finds the library's own text for every file of it.
+ * replaces the sheet only where the reader finds the library's own text for every file of it.
  */
 #ifndef STEPTIME_SHEET_IMAGE_H
 #define STEPTIME_SHEET_IMAGE_H
@@ -32,7 +32,7 @@ typedef union st_image_word {
     const void *pointer;
 } st_image_word;
 
-/* Offsets count from the first fixed word, behind the last of which `words` begin. */
+/* Offsets count from the first fixed word, and `words` begin after the last one. */
 typedef struct st_sheet_image {
     const st_image_word *fixed;
     size_t fixed_count;
@@ -50,7 +50,7 @@ typedef struct st_sheet_image {
 extern const st_sheet_image st_sheet_images[];
 extern const size_t st_sheet_image_count;
 
-/* The sheet whose own file is `root`, from its image; NULL: there is none that stands for it, or no
+/* The sheet whose own file is `root`, from its image; NULL: none is valid for it, or no
  * memory, and it is to be read. */
 const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_source *root,
                                     st_arena *arena);

@@ -17,7 +17,7 @@ typedef struct st_symbol {
     const char *instead; /* not NULL: refused, with this remedy */
 } st_symbol;
 
-/* Longer symbols stand before their prefixes, else those first that formulas are full of. */
+/* Longer symbols before their prefixes, else the most frequent first. */
 static const st_symbol symbols[] = {
     {"(", ST_TOKEN_OPEN, ST_OPERATOR_OR, NULL},
     {")", ST_TOKEN_CLOSE, ST_OPERATOR_OR, NULL},
@@ -43,7 +43,7 @@ static const st_symbol symbols[] = {
     {"!", ST_TOKEN_FAULT, ST_OPERATOR_NOT, "'not'"},
     {"%", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "a - b*floor(a/b) for a remainder, 5[%] for percent"},
     {"[", ST_TOKEN_FAULT, ST_OPERATOR_OR,
-     "a number directly before a unit in brackets, or a name before an index"},
+     "a number immediately before a unit in brackets, or a name before an index"},
     {";", ST_TOKEN_FAULT, ST_OPERATOR_OR, "',' between arguments"},
     {"\u00D7", ST_TOKEN_FAULT, ST_OPERATOR_TIMES, "'*'"},
     {"\u00B7", ST_TOKEN_FAULT, ST_OPERATOR_TIMES, "'*'"},
@@ -73,7 +73,7 @@ static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, siz
     const char *close = memchr(formula->text + start, ']', formula->length - start);
     if (close == NULL) {
         st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, open),
-                "the unit's bracket is not closed" ST_EXPECTED "']'");
+                "unclosed unit bracket" ST_EXPECTED "']'");
         return false;
     }
     size_t length = (size_t)(close - formula->text) - start;
@@ -83,7 +83,7 @@ static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, siz
                          errors) == ST_OK;
 }
 
-/* "10us", as a job writes it: in a formula the unit stands in brackets. */
+/* "10us", as a job writes it: in a formula the unit is in brackets. */
 static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t end,
                              st_errors *errors)
 {
@@ -99,7 +99,7 @@ static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t en
         st_unit_parse(text + digits, rest, (st_place){0}, &unit, NULL) != ST_OK)
         return false;
     st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
-            "a unit stands in brackets" ST_FOUND "'%.*s'" ST_EXPECTED "'%.*s[%.*s]'",
+            "units require brackets" ST_FOUND "'%.*s'" ST_EXPECTED "'%.*s[%.*s]'",
             (int)(end - offset), text, (int)digits, text, (int)rest, text + digits);
     return true;
 }
@@ -133,8 +133,8 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
     if (!isfinite(token.number) || (token.number == 0 && value != 0)) {
         const char *found = st_errors_text(errors, "'%.*s'", (int)token.length, text);
         st_fail(errors, ST_ERR_VALUE, st_formula_place_at(formula, offset), "%s" ST_FOUND "%s",
-                token.number == 0 ? "the number is too small in base units"
-                                  : "the number is too large in base units",
+                token.number == 0 ? "number is too small in base units"
+                                  : "number is too large in base units",
                 st_or_none(found));
         return fail_at_token(offset);
     }
@@ -165,7 +165,7 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
 {
     const char *found = st_errors_text(errors, "'%.*s'", (int)length, formula->text + offset);
     st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
-            "the language has no such sign" ST_FOUND "%s" ST_EXPECTED "%s", st_or_none(found),
+            "unknown character" ST_FOUND "%s" ST_EXPECTED "%s", st_or_none(found),
             st_or_none(expected));
     return fail_at_token(offset);
 }

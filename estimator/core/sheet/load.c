@@ -42,7 +42,7 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
     const st_yaml_node *node = st_yaml_get(root, "sheet");
     if (node == NULL || name[0] == '\0') {
         (void)st_loader_fail(loader, root->place, ST_ERR_NAME,
-                             "the sheet has no name" ST_EXPECTED "'sheet: NAME' at the top");
+                             "missing sheet name" ST_EXPECTED "'sheet: NAME' at the top");
         return;
     }
     for (const char *c = name; *c != '\0'; c++) {
@@ -65,7 +65,7 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
     st_sheet *sheet = loader->sheet;
     if (root->kind != ST_YAML_MAP) {
         st_fail(loader->errors, ST_ERR_VALUE, root->place,
-                "a sheet is described by keys" ST_FOUND "%s" ST_EXPECTED
+                "a sheet must be a map" ST_FOUND "%s" ST_EXPECTED
                 "a map with 'sheet', 'inputs', 'cells', ...",
                 st_yaml_describe(root, loader->errors));
         return;
@@ -86,7 +86,7 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
             const st_yaml_node *item = list ? include->items[i] : include;
             if (item->kind != ST_YAML_SCALAR || item->length == 0) {
                 (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
-                                     "'include' lists sheets" ST_EXPECTED
+                                     "'include' must be a list of sheets" ST_EXPECTED
                                      "names of sheets, or paths relative to this file");
                 loader->include_failed = true;
                 continue;
@@ -119,7 +119,7 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
         return false;
     if (loader->depth == ST_SHEET_MAX_INCLUDES) {
         (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
-                             "sheets include each other too deep" ST_EXPECTED "at most 32 levels");
+                             "includes are nested too deep" ST_EXPECTED "at most 32 levels");
         loader->include_failed = true;
         return false;
     }

@@ -11,7 +11,7 @@ typedef struct st_symbol_entry {
     st_sheet_input input;
     st_sheet_cell cell;
     st_formula formula;
-    st_family_member member; /* of which family the cell is */
+    st_family_member member; /* the cell's family */
 } st_symbol_entry;
 
 enum { ST_SHEET_MAX_FILES = 1024 };
@@ -21,7 +21,7 @@ typedef struct st_included {
     uint64_t words[ST_SHEET_MAX_FILES / 64];
 } st_included;
 
-/* A name that is overridden; `rival` is another override of which none includes the other. */
+/* A name that is overridden; `rival` is another override; neither sheet includes the other. */
 typedef struct st_override {
     const char *name;
     st_place last;
@@ -51,7 +51,7 @@ typedef struct st_loader {
     st_overrides function_overrides;
     st_overrides role_overrides;
     char what[100]; /* "cell 'M'": what is being read */
-    bool too_many_told;
+    bool too_many_reported;
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
 
@@ -82,7 +82,7 @@ const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const cha
 bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key, const char *what);
 /* True when `name` may name a thing of the language; reports otherwise. */
 bool st_loader_name(st_loader *loader, const char *name, st_place place, const char *what);
-/* The type that a unit, "bool" or the name of an enumeration stands for; NULL node: pure number. */
+/* The type that a unit, "bool" or the name of an enumeration means; NULL node: pure number. */
 bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type);
 /* The formula in a scalar, parsed; a faulty one has no tree. */
 bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula);

@@ -6,15 +6,15 @@
 
 enum { MAX_CHECKS = 1000, MAX_PARTS = 64 };
 
-/* The expression between braces; `open` is where '{' stands, *end is set behind '}'. */
+/* The expression between braces; `open` is the place of '{', *end is set after '}'. */
 static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open, size_t *end,
                        st_formula *formula)
 {
     const char *close = strchr(node->text + open, '}');
     if (close == NULL)
         return st_loader_fail(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
-                              "the brace in the message is not closed" ST_EXPECTED
-                              "'}', or '{{' for a brace itself");
+                              "unclosed brace in the message" ST_EXPECTED
+                              "'}', or '{{' for a literal brace");
     size_t start = open + 1;
     size_t length = (size_t)(close - node->text) - start;
     *formula = (st_formula){.text = st_arena_copy(loader->arena, node->text + start, length),
@@ -67,8 +67,8 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
             break;
         if (node->text[position] == '}')
             return st_loader_fail(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
-                                  "the message closes a brace that it did not open" ST_EXPECTED
-                                  "'}}' for a brace itself");
+                                  "unmatched closing brace in the message" ST_EXPECTED
+                                  "'}}' for a literal brace");
         part = &message->parts[message->count++];
         part->text = "";
         if (!read_value(loader, node, position, &position, &part->formula))
@@ -89,7 +89,7 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     st_sheet *sheet = loader->sheet;
     if (node->kind != ST_YAML_MAP) {
         (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
-                             "a check is described by keys" ST_EXPECTED
+                             "a check must be a map" ST_EXPECTED
                              "{that: CONDITION, else: MESSAGE}");
         return;
     }
@@ -103,18 +103,18 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     check.limit = strcmp(level, "limit") == 0;
     if (level[0] != '\0' && strcmp(level, "error") != 0 && !check.warning && !check.limit)
         (void)st_loader_fail(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-                             "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning",
+                             "unknown check level '%.60s'" ST_EXPECTED "error, limit or warning",
                              level);
     if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
         (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
-                             "a check needs 'that' and 'else'" ST_EXPECTED
+                             "a check requires 'that' and 'else'" ST_EXPECTED
                              "{that: CONDITION, else: MESSAGE}");
     if (that == NULL || message == NULL)
         return;
     if (message->length == 0)
         (void)st_loader_fail(loader, message->place, ST_ERR_VALUE,
-                             "a check has an empty message" ST_EXPECTED
-                             "a sentence that says what is wrong");
+                             "the check's message is empty" ST_EXPECTED
+                             "a sentence that describes the problem");
     st_formula formula = {.place = node->place};
     st_message parts = {0};
     bool good = st_loader_formula(loader, that, &formula);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Overrides that contradict each other. A sheet may override what the sheets that it includes
- * override; two sheets of which none includes the other may not, since which of them counts would
+ * override; two sheets where neither includes the other may not, since the effective one would
  * depend on the order in which a third one lists them. The third may settle it with an override of
  * its own.
  */
@@ -74,9 +74,9 @@ void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides)
         const st_override *item = &overrides->items[i];
         if (item->rival.file != NULL)
             (void)st_loader_fail(loader, item->last, ST_ERR_NAME,
-                                 "'%s' is overridden here and at %s:%d, and neither sheet "
+                                 "conflicting overrides of '%s' here and at %s:%d: neither sheet "
                                  "includes the other" ST_EXPECTED
-                                 "one override, or one that decides in a sheet that includes both",
+                                 "one override, or another one in a sheet that includes both",
                                  item->name, item->rival.file, item->rival.line);
     }
 }

@@ -26,7 +26,7 @@ static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what
     if (node->kind == ST_YAML_MAP)
         return true;
     st_fail(loader->errors, ST_ERR_VALUE, node->place,
-            "%s is not described by keys" ST_FOUND "%s" ST_EXPECTED "a map, e.g. %s", what,
+            "%s must be a map" ST_FOUND "%s" ST_EXPECTED "a map, e.g. %s", what,
             st_yaml_describe(node, loader->errors), example);
     return false;
 }
@@ -58,7 +58,7 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             return st_loader_fail(loader, item->place, ST_ERR_NAME,
                                   "'%s' already names a cell or an input", item->text);
         if (st_has_text(values, i, item->text))
-            return st_loader_fail(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
+            return st_loader_fail(loader, item->place, ST_ERR_NAME, "duplicate value '%s'",
                                   item->text);
         values[i] = item->text;
         if (!st_names_put(&loader->sheet->value_names, item->text, i))
@@ -81,7 +81,7 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
         }
         if (!st_loader_name(loader, entry.name, entry.place, "an enumeration"))
             continue;
-        /* Under `unit:` both may stand. */
+        /* Under `unit:` both are allowed. */
         st_unit unit;
         if ((st_unit_parse(entry.name, strlen(entry.name), (st_place){0}, &unit, NULL) == ST_OK &&
              !st_loader_fail(loader, entry.place, ST_ERR_NAME,
@@ -129,12 +129,12 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         st_place first = entry->is_cell ? entry->cell.place : entry->input.place;
         bool same_file = strcmp(first.file, place.file) == 0;
         if (!override || same_file) {
-            (void)st_loader_fail(
-                loader, place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
-                name, first.file, first.line,
-                same_file ? "another name"
-                          : "another name, or 'override: true' to replace what an included sheet "
-                            "defines");
+            (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                                 "'%s' is already defined at %s:%d" ST_EXPECTED "%s", name,
+                                 first.file, first.line,
+                                 same_file ? "another name"
+                                           : "another name, or 'override: true' to replace a "
+                                             "definition of an included sheet");
             return NULL;
         }
         st_loader_note_override(loader, &loader->value_overrides, name, place);
@@ -148,14 +148,14 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         return NULL;
     }
     if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
-        if (!loader->too_many_told)
+        if (!loader->too_many_reported)
             (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
                                  "the sheet has too many inputs and cells" ST_EXPECTED
                                  "at most 20000");
-        loader->too_many_told = true;
+        loader->too_many_reported = true;
         return NULL;
     }
-    /* A new entry at the end; NULL where there is no room. */
+    /* A new entry at the end; NULL without room. */
     if (loader->entries == NULL)
         loader->entry_capacity = FIRST_ENTRIES / 2;
     static const st_symbol_entry none;
@@ -168,7 +168,7 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
     return &loader->entries[loader->entry_count - 1];
 }
 
-/* "10 us" of an input without `unit`, which is a pure number: the unit belongs beside it, too. */
+/* "10 us" of an input without `unit`, which is a pure number: it needs a unit of its own, too. */
 static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const char *name)
 {
     st_unit unit;
@@ -179,8 +179,8 @@ static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const 
         *rest == '\0' || st_unit_parse(rest, strlen(rest), node->place, &unit, NULL) != ST_OK)
         return false;
     st_fail(loader->errors, ST_ERR_UNIT, node->place,
-            "the default of '%s' has a unit and the input has none" ST_FOUND "'%s'" ST_EXPECTED
-            "'unit: %s' beside 'default: %s'",
+            "the default of '%s' has a unit but the input does not" ST_FOUND "'%s'" ST_EXPECTED
+            "'unit: %s' with 'default: %s'",
             name, node->text, rest, node->text);
     return true;
 }
@@ -339,8 +339,9 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
                            exists ? "function '%s' is already defined"
                                   : "function '%s' overrides nothing",
                            name),
-            exists ? "another name, or 'override: true' to replace what an included sheet defines"
-                   : "the name of a function of an included sheet");
+            exists
+                ? "another name, or 'override: true' to replace a definition of an included sheet"
+                : "the name of a function of an included sheet");
         return SIZE_MAX;
     }
     if (exists) {
@@ -433,7 +434,7 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
     size_t index = 0;
     if (item->kind != ST_YAML_SCALAR) {
         (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
-                             "a report lists names of cells" ST_EXPECTED
+                             "a report section must list cell names" ST_EXPECTED
                              "the name of a cell or an input");
         return;
     }
@@ -453,7 +454,7 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
                                           : st_nearest(item->text, pair, 2);
             }
             st_fail(loader->errors, ST_ERR_NAME, item->place,
-                    "the report names '%.60s', which is no cell or input" ST_HINT "%s", item->text,
+                    "unknown cell or input '%.60s' in the report" ST_HINT "%s", item->text,
                     st_or_none(nearest));
         }
         return;
@@ -481,7 +482,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
     if (title[0] == '\0' || (cells == NULL && st_yaml_get(node, "cells") == NULL)) {
         (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
-                             "a report section needs 'section' and 'cells'" ST_EXPECTED
+                             "a report section requires 'section' and 'cells'" ST_EXPECTED
                              "{section: TITLE, cells: [names]}");
         return;
     }
@@ -535,7 +536,7 @@ static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
     for (size_t i = 0; i < loader->sheet->enum_count && count < ST_COUNT(names); i++)
         names[count++] = loader->sheet->enums[i].name;
     st_fail(loader->errors, ST_ERR_NAME, item->place,
-            "a family is over values of an enumeration" ST_FOUND "%s" ST_EXPECTED
+            "a family requires enumerations" ST_FOUND "%s" ST_EXPECTED
             "the name of an enumeration, or a list of up to 4" ST_HINT "%s",
             st_yaml_describe(item, loader->errors),
             item->kind == ST_YAML_SCALAR
@@ -572,8 +573,8 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
             if ((i < k && family->axes[i] == family->axes[k]) ||
                 st_has_text(family->axes[i]->values, family->axes[i]->count, name))
                 return st_loader_fail(loader, place, ST_ERR_NAME,
-                                      "an index '%s' would mean two things" ST_EXPECTED
-                                      "every enumeration once, and none called like a value",
+                                      "ambiguous index '%s'" ST_EXPECTED
+                                      "each enumeration once, with a name that no value has",
                                       name);
         }
     }
@@ -617,7 +618,7 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
             const st_enum *key_axis = family->axes[0];
             st_fail(
                 loader->errors, ST_ERR_NAME, map->key_places[i],
-                "'%.60s' is no value of what '%s' is over" ST_EXPECTED
+                "'%.60s' is not in the enumerations of '%s'" ST_EXPECTED
                 "values of one of its enumerations" ST_HINT "%s",
                 map->keys[i], family->name,
                 st_errors_nearest(loader->errors, map->keys[i], key_axis->values, key_axis->count));
@@ -626,7 +627,8 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
         axis = found;
         if (map->items[i]->kind != ST_YAML_SCALAR)
             return st_loader_fail(loader, map->items[i]->place, ST_ERR_VALUE,
-                                  "a member's formula is one text" ST_EXPECTED "e.g. 'first: V/C'");
+                                  "a member's formula must be text" ST_EXPECTED
+                                  "e.g. 'first: V/C'");
         st_formula *formula = read_formula(loader, map->items[i]);
         for (size_t k = 0; k < family->member_count; k++)
             if (st_family_value(family, k, axis) == value)
@@ -649,8 +651,8 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
         return read_map(loader, node, family, items) ? items : NULL;
     if (node->kind != ST_YAML_SCALAR) {
         (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
-                             "a family's formula is one text or a map" ST_EXPECTED
-                             "a formula, or values of its enumeration with a formula each");
+                             "a family's formula must be text or a map" ST_EXPECTED
+                             "a formula, or a map from values of its enumeration to formulas");
         return NULL;
     }
     st_formula *formula = read_formula(loader, node);
@@ -670,7 +672,7 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
     bool value = st_names_get(&loader->sheet->value_names, family->name, &index);
     if (cell || value)
         return st_loader_fail(loader, family->place, ST_ERR_NAME,
-                              "%s" ST_EXPECTED "another name: no family overrides it",
+                              "%s" ST_EXPECTED "another name: a family cannot override it",
                               st_errors_text(loader->errors,
                                              value ? "'%s' is already a value of an enumeration"
                                                    : "'%s' is already a cell or an input",
@@ -685,13 +687,13 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
         return st_loader_fail(
             loader, family->place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
             family->name, known->place.file, known->place.line,
-            same_file ? "another name"
-                      : "another name, or 'override: true' to replace what an included sheet "
-                        "defines");
+            same_file
+                ? "another name"
+                : "another name, or 'override: true' to replace a definition of an included sheet");
     return (known->axis_count == family->axis_count &&
             memcmp(known->axes, family->axes, known->axis_count * sizeof known->axes[0]) == 0) ||
            st_loader_fail(loader, family->place, ST_ERR_NAME,
-                          "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
+                          "'%s' has different enumerations at %s:%d" ST_EXPECTED "the same 'per'",
                           family->name, known->place.file, known->place.line);
 }
 
@@ -714,8 +716,8 @@ static bool has_zero(st_loader *loader, const st_family *family, const st_type *
     for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++) {
         if (family->wheres[i] != NULL)
             return st_loader_fail(loader, family->place, ST_ERR_VALUE,
-                                  "a value of an enumeration always exists" ST_EXPECTED
-                                  "a family of numbers or truth values beside 'where'");
+                                  "enumeration values cannot have 'where'" ST_EXPECTED
+                                  "a family of numbers or truth values with 'where'");
     }
     return true;
 }
@@ -733,7 +735,7 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
         if (formula == NULL) {
             (void)st_loader_fail(loader, family->place, ST_ERR_NAME,
                                  "'%s' has no formula" ST_EXPECTED
-                                 "one text for all members, or one for each in 'is'",
+                                 "one formula for all members, or one for each, in 'is'",
                                  name);
             return;
         }

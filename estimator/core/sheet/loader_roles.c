@@ -21,13 +21,13 @@ static bool may_fill(st_loader *loader, const st_role_entry *known, const char *
     if (known->place.file == NULL)
         return !override || st_loader_fail(loader, place, ST_ERR_NAME,
                                            "role '%s' overrides nothing" ST_EXPECTED
-                                           "a role that an included sheet fills",
+                                           "a role filled by an included sheet",
                                            name);
     if (!override || strcmp(known->place.file, place.file) == 0)
         return st_loader_fail(
             loader, place, ST_ERR_NAME,
             "role '%s' is already filled at %s:%d" ST_EXPECTED
-            "one cell for a role, or 'override: true' to replace that of an included sheet",
+            "one cell per role, or 'override: true' to replace the cell of an included sheet",
             name, known->place.file, known->place.line);
     st_loader_note_override(loader, &loader->role_overrides, name, place);
     return true;
@@ -116,9 +116,8 @@ static st_status check_part(st_sheet *sheet, const st_role_row *row, const char 
     }
     if (type == NULL) {
         const char *nearest = st_sheet_nearest(sheet, name);
-        return st_fail(errors, ST_ERR_NAME, place,
-                       "role '%s' names an unknown cell '%.60s'" ST_HINT "%s", row->name, name,
-                       nearest != NULL ? nearest : "");
+        return st_fail(errors, ST_ERR_NAME, place, "role '%s': unknown cell '%.60s'" ST_HINT "%s",
+                       row->name, name, nearest != NULL ? nearest : "");
     }
     if (has_unit(type, row->unit))
         return ST_OK;
@@ -126,8 +125,8 @@ static st_status check_part(st_sheet *sheet, const st_role_row *row, const char 
                        : type->kind == ST_TYPE_BOOL ? "bool"
                                                     : type->enumeration->name;
     return st_fail(errors, ST_ERR_UNIT, place,
-                   "role '%s' takes another unit" ST_FOUND "'%s' (%s)" ST_EXPECTED "%s", row->name,
-                   name, unit, row->unit);
+                   "role '%s' requires another unit" ST_FOUND "'%s' (%s)" ST_EXPECTED "%s",
+                   row->name, name, unit, row->unit);
 }
 
 /* The name of a family fills the parts that are called as its members are. */

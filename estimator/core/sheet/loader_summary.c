@@ -30,7 +30,7 @@ static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
     part->hidden = hidden[0] != '\0' ? hidden : NULL;
     return exposed[0] != '\0' ||
            st_loader_fail(loader, node->place, ST_ERR_NAME,
-                          "%s names no 'exposed'" ST_EXPECTED "{exposed: CELL, hidden: CELL}",
+                          "%s requires 'exposed'" ST_EXPECTED "{exposed: CELL, hidden: CELL}",
                           what);
 }
 
@@ -44,8 +44,7 @@ static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_pa
     }
     if (map->count > MOST_PARTS) {
         (void)st_loader_fail(loader, map->place, ST_ERR_LIMIT,
-                             "the summary names too many cells" ST_EXPECTED "at most %d",
-                             MOST_PARTS);
+                             "the summary has too many cells" ST_EXPECTED "at most %d", MOST_PARTS);
         return;
     }
     *parts = list;
@@ -65,10 +64,9 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
     static const char *const keys[] = {"bar", "of", "limit", "member", "parts"};
     const char *what = "a bar of the summary";
     if (node->kind != ST_YAML_MAP) {
-        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
-                             "%s is described by keys" ST_EXPECTED
-                             "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
-                             what);
+        (void)st_loader_fail(
+            loader, node->place, ST_ERR_VALUE,
+            "%s must be a map" ST_EXPECTED "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}", what);
         return;
     }
     st_loader_check_keys(loader, node, keys, sizeof keys / sizeof keys[0], what);
@@ -77,7 +75,7 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *parts = st_loader_get(loader, node, "parts", ST_YAML_MAP, what);
     if (title[0] == '\0' || total[0] == '\0' || parts == NULL) {
         (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
-                             "%s needs 'bar', 'of' and 'parts'" ST_EXPECTED
+                             "%s requires 'bar', 'of' and 'parts'" ST_EXPECTED
                              "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
                              what);
         return;
@@ -188,14 +186,14 @@ static st_status check_name(st_sheet *sheet, const wanted *cell, st_arena *arena
         return ST_OK;
     if (type == NULL)
         return st_fail(errors, ST_ERR_NAME, cell->place,
-                       "the summary names an unknown cell '%.60s'" ST_HINT "%s", cell->name,
+                       "unknown cell '%.60s' in the summary" ST_HINT "%s", cell->name,
                        st_or_none(st_sheet_nearest(sheet, cell->name)));
     if (type->kind != ST_TYPE_NUMBER)
-        return st_fail(errors, ST_ERR_UNIT, cell->place,
-                       "the summary shows '%.60s', which is no number", cell->name);
+        return st_fail(errors, ST_ERR_UNIT, cell->place, "'%.60s' in the summary is not a number",
+                       cell->name);
     if (cell->like != NULL && !st_dimension_equal(type->unit.dimension, cell->like->unit.dimension))
         return st_fail(errors, ST_ERR_UNIT, cell->place,
-                       "a part of a bar has another unit" ST_FOUND "'%.60s' in %s" ST_EXPECTED
+                       "a part of the bar has the wrong unit" ST_FOUND "'%.60s' in %s" ST_EXPECTED
                        "%s, as the total",
                        cell->name, type->unit.text, cell->like->unit.text);
     return ST_OK;
@@ -213,7 +211,7 @@ static st_status check_member(st_sheet *sheet, const st_summary_bar *bar, st_are
         type->enumeration == members)
         return ST_OK;
     return st_fail(errors, ST_ERR_VALUE, bar->place,
-                   "a bar with families needs 'member'" ST_EXPECTED
+                   "a bar with families requires 'member'" ST_EXPECTED
                    "a cell whose value is of their enumeration%s%s",
                    members != NULL ? ", " : "", members != NULL ? members->name : "");
 }

@@ -38,7 +38,7 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
         if (suggestion == NULL && value->kind == ST_YAML_SCALAR && value->length == 0 &&
             !value->quoted) {
             /* {is: max(a, b)} has the keys "is" and "b)". */
-            suggestion = "inside { } a formula with commas needs quotes";
+            suggestion = "quote a formula with commas inside { }";
         }
         st_fail(loader->errors, ST_ERR_NAME, map->key_places[i],
                 "%s has no key '%s'" ST_EXPECTED "%s" ST_HINT "%s", what, map->keys[i],
@@ -117,12 +117,13 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
                               "a letter or '_', then letters, digits and '_'",
                               name, what);
     if (strlen(name) > ST_SHEET_MAX_NAME)
-        return st_loader_fail(
-            loader, place, ST_ERR_LIMIT,
-            "'%.60s...' is too long to name %s" ST_EXPECTED "at most 100 characters", name, what);
+        return st_loader_fail(loader, place, ST_ERR_LIMIT,
+                              "'%.60s...' is too long as the name of %s" ST_EXPECTED
+                              "at most 100 characters",
+                              name, what);
     if (st_expr_is_reserved(name))
         return st_loader_fail(loader, place, ST_ERR_NAME,
-                              "'%s' cannot name %s: it is a word of the language", name, what);
+                              "'%s' cannot name %s: it is a reserved word", name, what);
     return true;
 }
 
@@ -133,7 +134,7 @@ bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
         return true;
     if (node->kind != ST_YAML_SCALAR) {
         st_fail(loader->errors, ST_ERR_VALUE, node->place,
-                "a unit is one text" ST_FOUND "%s" ST_EXPECTED
+                "a unit must be text" ST_FOUND "%s" ST_EXPECTED
                 "a unit, 'bool' or the name of an enumeration",
                 st_yaml_describe(node, loader->errors));
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing; nothing is ever removed. Hashes are kept: they tell most names apart. */
+/* Open addressing; nothing is ever removed. Hashes are kept: they distinguish most names. */
 #include "sheet/names.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who needs whom: an order in which every cell (or function) stands behind those that it reads, or
+ * Who needs whom: an order in which every cell (or function) follows those that it reads, or
  * the cycle that makes one impossible. The walk keeps its own stack, since chains of cells may be
  * long.
  */
@@ -142,11 +142,11 @@ static void report_cycle(st_walk *walk, size_t target)
     const st_expr *expr = last->references[last->next - 1].expr;
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
                                                 : &walk->sheet->cell_formulas[last->node];
-    const char *what = walk->functions ? "functions call themselves" : "cells need themselves";
+    const char *what = walk->functions ? "circular function calls" : "circular dependency of cells";
     const st_provider *reader = last->references[last->next - 1].provider;
     const char *why = reader == NULL
                           ? ""
-                          : st_errors_text(walk->errors, " (the provider '%s' for '%s' reads %s)",
+                          : st_errors_text(walk->errors, " (provider '%s' for '%s' reads %s)",
                                            reader->source, reader->name, node_name(walk, target));
     st_fail(walk->errors, ST_ERR_CYCLE,
             st_formula_place_at(formula, expr == NULL ? 0 : expr->offset), "%s: %s%s", what,

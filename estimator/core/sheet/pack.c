@@ -14,7 +14,7 @@
 
 typedef enum field_kind {
     PLAIN,      /* bytes */
-    CHARACTERS, /* an array of them, of which those behind the NUL do not count */
+    CHARACTERS, /* an array of them; those after the NUL do not count */
     TEXT,       /* a pointer to a text */
     SOURCE,     /* a pointer to the text of a file */
     INSIDE,     /* structures in place, `most` of them */
@@ -160,7 +160,7 @@ static const field expr_fields[] = {
 };
 static const record expr = RECORD(st_expr, expr_fields);
 
-/* A formula that pieces of others come from: where it stands. */
+/* A formula that pieces of others come from: its place. */
 static const field template_fields[] = {
     TEXT_OF(st_formula, text),
     PLAIN_OF(st_formula, length),

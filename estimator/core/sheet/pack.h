@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Making the image of a sheet (sheet/image.h): for the tool that makes them and for the test that
- * makes them again. Which pointers a structure has is told by tables in pack.c.
+ * makes them again. Tables in pack.c list the pointers of a structure.
  */
 #ifndef STEPTIME_SHEET_PACK_H
 #define STEPTIME_SHEET_PACK_H

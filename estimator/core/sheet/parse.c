@@ -144,8 +144,7 @@ static st_expr *unexpected(st_parser *parser, const char *expected)
                                                  parser->formula->text + token->offset);
         st_fail(parser->errors, ST_ERR_SYNTAX, st_formula_place_at(parser->formula, token->offset),
                 "%s" ST_FOUND "%s" ST_EXPECTED "%s",
-                end ? "the formula ends too early"
-                    : "something does not belong here in the formula",
+                end ? "unexpected end of the formula" : "unexpected token in the formula",
                 st_or_none(found), st_or_none(expected));
     }
     return NULL;
@@ -250,7 +249,7 @@ static char *parse_index(st_parser *parser, st_token *name)
         size_t length = text[at] == '*' ? 1 : strspn(text + at, letters);
         if (length == 0) {
             (void)fail(parser, at, ST_ERR_SYNTAX,
-                       "the index is not right" ST_EXPECTED
+                       "invalid index" ST_EXPECTED
                        "a value of an enumeration, the name of one, or '*'");
             return NULL;
         }
@@ -259,7 +258,7 @@ static char *parse_index(st_parser *parser, st_token *name)
         at += length + strspn(text + at + length, blanks);
     } while (text[at] == ',');
     if (text[at] != ']') {
-        (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not closed" ST_EXPECTED "',' or ']'");
+        (void)fail(parser, at, ST_ERR_SYNTAX, "unclosed index" ST_EXPECTED "',' or ']'");
         return NULL;
     }
     made[count] = ']';
@@ -329,7 +328,7 @@ static st_expr *parse_group(st_parser *parser)
     if (expr == NULL)
         return NULL;
     if (parser->token.kind == ST_TOKEN_END)
-        return fail(parser, open, ST_ERR_SYNTAX, "the parenthesis is not closed" ST_EXPECTED "')'");
+        return fail(parser, open, ST_ERR_SYNTAX, "unclosed parenthesis" ST_EXPECTED "')'");
     if (parser->token.kind != ST_TOKEN_CLOSE)
         return unexpected(parser, "an operator or ')'");
     /* The span grows over the parentheses, so that a quoted operand reads as it was written. */
@@ -451,7 +450,7 @@ st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
         return ST_ERR_SYNTAX;
     if (parser.token.kind == ST_TOKEN_CLOSE) {
         (void)fail(&parser, parser.token.offset, ST_ERR_SYNTAX,
-                   "the formula closes a parenthesis that it did not open");
+                   "unmatched closing parenthesis in the formula");
         return ST_ERR_SYNTAX;
     }
     if (parser.token.kind != ST_TOKEN_END) {

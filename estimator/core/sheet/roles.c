@@ -55,13 +55,12 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_FITS] = {"fits", "bool", alone, "the memory of a GPU suffices"},
     [ST_ROLE_MFU] = {"mfu", "1", alone, "model FLOPs utilization"},
     [ST_ROLE_HFU] = {"hfu", "1", alone, "hardware FLOPs utilization"},
-    [ST_ROLE_COMMUNICATION] =
-        {"communication", "s", hiding,
-         "communication of a step that nothing runs alongside, that hides, and "
-         "by how much it slows computation down"},
+    [ST_ROLE_COMMUNICATION] = {"communication", "s", hiding,
+                               "exposed and hidden communication of a step, and the slowdown of "
+                               "computation that it causes"},
     [ST_ROLE_TOKENS] = {"tokens", "1", alone, "tokens of the whole training"},
-    [ST_ROLE_PRICE] = {"price", "$/h", alone, "price of a GPU; 0: not known"},
-    [ST_ROLE_COST] = {"cost", "$", alone, "price of the whole training; 0: not known"},
+    [ST_ROLE_PRICE] = {"price", "$/h", alone, "price of a GPU; 0: unknown"},
+    [ST_ROLE_COST] = {"cost", "$", alone, "price of the whole training; 0: unknown"},
     [ST_ROLE_ENERGY] = {"energy", "J", alone, "energy of the whole training"},
     [ST_ROLE_TP] = {"tp", "1", alone, "tensor-parallel size"},
     [ST_ROLE_CP] = {"cp", "1", alone, "context-parallel size"},
@@ -99,26 +98,26 @@ static const st_role_row rows[ST_ROLES] = {
          "next "
          "stage; reduce is a reduce-scatter where weights are gathered, all_reduce never"},
     [ST_ROLE_MESSAGES] = {"messages", "1", messages,
-                          "messages of a rank of that stage in a step, by what they are for; "
-                          "gather and expert_gather are all-gathers of weights"},
-    [ST_ROLE_MESSAGE_BYTES] = {"message_bytes", "B", messages, "bytes of one of them"},
+                          "messages of a rank of that stage in a step, by purpose; gather and "
+                          "expert_gather are all-gathers of weights"},
+    [ST_ROLE_MESSAGE_BYTES] = {"message_bytes", "B", messages, "bytes of one message"},
     [ST_ROLE_STAGE_ASKED] = {"stage_asked", "1", alone, "that stage, an input"},
     [ST_ROLE_CHUNK_ASKED] = {"chunk_asked", "1", alone,
                              "chunk of that stage, an input, counted from 1; 0 for all of them"},
     [ST_ROLE_EXPERT_LOAD] = {"expert_load", "1", alone,
                              "tokens of the busiest expert rank over the mean"},
-    [ST_ROLE_EXPERT_JOINED] = {"expert_joined", "1", alone,
-                               "ranks of an expert group among which what came for any is handed "
-                               "on; 1 where nothing fills it"},
+    [ST_ROLE_EXPERT_JOINED] =
+        {"expert_joined", "1", alone,
+         "ranks of an expert group that forward tokens among each other; 1 where nothing fills it"},
     [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, "micro-batches of a step"},
     [ST_ROLE_CHUNKS] = {"chunks", "1", alone, "model chunks of a pipeline stage"},
     [ST_ROLE_LAYERS] = {"layers", "1", alone, "layers of the model"},
-    [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, "those of them with routed experts"},
+    [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, "layers with routed experts"},
     [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, "layers of a stage"},
-    [ST_ROLE_PLACED_LAYERS] = {"placed_layers", "1", placed,
-                               "layers of the requested stage or chunk, and those of them "
-                               "with routed experts; one a "
-                               "stage where nothing fills it, or it is -1"},
+    [ST_ROLE_PLACED_LAYERS] =
+        {"placed_layers", "1", placed,
+         "layers of the requested stage or chunk, and how many of them have routed "
+         "experts; one a stage where nothing fills it, or it is -1"},
     [ST_ROLE_LAYERS_GIVEN] =
         {"layers_given", "1", given,
          "1 where the job says which layers lie where, by model.pattern and by parallel.layout; "
@@ -161,7 +160,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_HEAD_WEIGHTS] = {"head_weights", "s", contents,
                               "gradients of weights of the output layer with the loss"},
     [ST_ROLE_SITE_FACTOR] = {"site_factor", "1", alone,
-                             "factor on all times that a schedule lays out, and on step_terms"},
+                             "factor on all times of a schedule and on step_terms"},
     [ST_ROLE_TRANSFER] = {"transfer", "s", alone, "exposed part of a transfer between stages"},
     [ST_ROLE_GRADIENTS_SPLIT] = {"gradients_split", "bool", alone,
                                  "gradients are reduced with each pass, layer by layer"},
@@ -175,12 +174,10 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_TIED] = {"tied", "s", alone,
                       "sum of the tied embedding's gradients of first and last stage"},
     [ST_ROLE_OPTIMIZER] = {"optimizer", "s", alone, "optimizer step"},
-    [ST_ROLE_SLOWDOWN_AT_END] =
-        {"slowdown_at_end", "s", alone,
-         "what communication that is not laid out adds to the computation of a step"},
-    [ST_ROLE_SLOWED] =
-        {"slowed", "1", passes,
-         "factor by which a pass slows down alongside communication that is laid out"},
+    [ST_ROLE_SLOWDOWN_AT_END] = {"slowdown_at_end", "s", alone,
+                                 "time that communication outside of the schedule adds to a step"},
+    [ST_ROLE_SLOWED] = {"slowed", "1", passes,
+                        "slowdown of a pass alongside communication in the schedule"},
     [ST_ROLE_HELD_FOR_WEIGHTS] =
         {"held_for_weights", "1", alone,
          "share of a layer's activations that gradients of its weights need"},
@@ -190,8 +187,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_BUCKET_SIZES] = {"bucket_sizes", "B", places,
                               "sizes of buckets, rising; 0 behind the last"},
     [ST_ROLE_BUCKET_TIMES] = {"bucket_times", "s", places, "all-reduce of a bucket of that size"},
-    [ST_ROLE_BUCKETS] = {"buckets", "1", alone,
-                         "number of buckets, where nothing is known of the layers"},
+    [ST_ROLE_BUCKETS] = {"buckets", "1", alone, "number of buckets where the layers are unknown"},
     [ST_ROLE_UNIT_BYTES] =
         {"unit_bytes", "B", units,
          "size at which a unit of a layer list's split weights is full, and of a "
@@ -208,19 +204,18 @@ static const st_role_row rows[ST_ROLES] = {
                               "moves, kernels, without and with a compiler"},
     [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, "parameters of a layer"},
     [ST_ROLE_PARAMETERS] = {"parameters", "1", alone, "parameters of the model"},
-    [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "what the step is the sum of"},
+    [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "terms of the step time"},
     [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone,
-                                  "hidden communication that is part of the passes"},
+                                  "hidden communication within the passes"},
     [ST_ROLE_LAYER_SHAPE] = {"layer_shape", "1", shape,
-                             "what tells layers apart besides tp and cp: tokens of a micro-batch, "
-                             "MLP matrices into its "
-                             "width, forward passes, ranks that split norms"},
+                             "distinguishes layers, with tp and cp: tokens of a micro-batch, MLP "
+                             "matrices into its width, forward passes, ranks that split norms"},
     [ST_ROLE_MOE_SHAPE] = {"moe_shape", "1", moe_shape,
-                           "what tells layers with routed experts apart besides ep and expert_tp"},
+                           "distinguishes layers with routed experts, with ep and expert_tp"},
     [ST_ROLE_WEIGHT_BYTES] = {"weight_bytes", "B", alone, "bytes of a weight and of an activation"},
     [ST_ROLE_LAYER_TIME] =
         {"layer_time", "s", times,
-         "time of a layer that measured ones replace: all passes, the two passes alone"},
+         "layer times that measurements replace: all passes, the two passes alone"},
     [ST_ROLE_LAYER_PARTS] = {"layer_parts", "s", layer_parts,
                              "forward times by kinds of kernels, of a layer in the mean and of the "
                              "output layer"},
@@ -235,30 +230,29 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_HELD_GATHERED] = {"held_gathered", "B", lifetimes,
                                "gathered weights, while a pass runs and through the step"},
     [ST_ROLE_HELD_BY_PASS] = {"held_by_pass", "B", stages,
-                              "activations that a micro-batch leaves in GPU memory on a stage of "
-                              "stage_layers, until its backward pass"},
+                              "activations of a micro-batch that stay in GPU memory on a stage of "
+                              "stage_layers until its backward pass"},
     [ST_ROLE_HELD_EMBEDDING] = {"held_embedding", "B", alone,
-                                "what it leaves of the embedding on the first stage"},
+                                "its activations of the embedding on the first stage"},
     [ST_ROLE_FORWARD_MEMORY] = {"forward_memory", "B", stages,
-                                "working set of a forward pass beside what it leaves"},
+                                "working set of a forward pass without those activations"},
     [ST_ROLE_BACKWARD_MEMORY] = {"backward_memory", "B", stages, "working set of a backward pass"},
     [ST_ROLE_STAGE_MEMORY] = {"stage_memory", "B", stages, "peak on a stage in closed form"},
     [ST_ROLE_IN_FLIGHT] = {"in_flight", "1", stages,
-                           "micro-batches that a stage keeps at once in closed form"},
+                           "micro-batches in flight on a stage in closed form"},
     [ST_ROLE_ALLOCATION] = {"allocation", "B", allocations,
-                            "sizes to multiples of which an allocator rounds what it gives out and "
-                            "what it reserves"},
+                            "allocator granularities for allocated and reserved memory"},
     [ST_ROLE_FRAGMENTATION] = {"fragmentation", "1", alone,
-                               "what an allocator reserves over what it gives out"},
+                               "reserved over allocated memory of the allocator"},
     [ST_ROLE_FRAMEWORK_MEMORY] = {"framework_memory", "B", alone,
-                                  "memory that no allocator of tensors sees"},
+                                  "memory outside of the tensor allocator"},
     [ST_ROLE_GPU_MEMORY] = {"gpu_memory", "B", alone, "memory of a GPU"},
     [ST_ROLE_VARIANCE] =
         {"variance", "1", variances,
-         "computation of the slowest rank over that of the others, standard deviation of a rank's "
-         "over its mean, number of the distribution, data-parallel ranks that meet in every pass"},
+         "computation of the slowest rank over the others, relative standard deviation of a "
+         "rank's, number of the distribution, data-parallel ranks that synchronise in every pass"},
     [ST_ROLE_EXPECTED_STEP] = {"expected_step", "s", alone,
-                               "step time that is expected of ranks that are not alike"},
+                               "expected step time with unequal ranks"},
 };
 
 const st_role_row *st_role_describe(st_role role)
@@ -311,8 +305,8 @@ st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted,
         const char *cell = of != NULL ? st_errors_text(errors, "{%s: CELL}", of) : "CELL";
         status =
             st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                    "sheet '%s' has no role '%s%s%s', which %s" ST_EXPECTED
-                    "'%s: %s' under 'roles' in %s, its %s",
+                    "sheet '%s' lacks role '%s%s%s', which %s" ST_EXPECTED
+                    "'%s: %s' under 'roles' in %s (%s)",
                     st_sheet_name(sheet), row->name, of != NULL ? "." : "", of != NULL ? of : "",
                     wanted->user, row->name, cell, st_sheet_file(sheet), row->doc);
     }

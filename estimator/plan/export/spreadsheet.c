@@ -104,7 +104,7 @@ static st_status outcome(const st_translator *own, st_errors *errors)
 {
     if (own->too_large)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = own->sheet->file},
-                       "the sheet grows too large when its functions are put in place");
+                       "the sheet is too large after its functions are expanded");
     if (own->failed || own->session.failed)
         return st_out_of_memory(errors);
     return ST_OK;

@@ -296,8 +296,8 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     if (!st_text_is_clean(text, ST_AXIS_MAX_BYTES)) {
         axis->place.file = option;
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
-                       "wrong characters or too many of them" ST_EXPECTED
-                       "at most 65536 bytes of UTF-8 without controls");
+                       "invalid or too many characters" ST_EXPECTED
+                       "at most 65536 bytes of UTF-8 without control characters");
     }
     st_assignment read;
     if (!st_assignment_read(text, arena, &read))
@@ -310,7 +310,7 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     const char *values = read.value != NULL ? read.value : all_values(axis->key, arena);
     if (status == ST_OK && values == NULL)
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
-                       "there is no '='" ST_EXPECTED "KEY=VALUES, as in parallel.tp=1,2");
+                       "missing '='" ST_EXPECTED "KEY=VALUES, as in parallel.tp=1,2");
     return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
 }
 

@@ -63,7 +63,7 @@ st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors)
     if (fstat(file, &info) != 0)
         status = io_error(path, strerror(errno), errors);
     else if (S_ISDIR(info.st_mode))
-        status = io_error(path, "it is a folder", errors);
+        status = io_error(path, "the path is a folder", errors);
     else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         status = io_error(path, "it is neither a file nor a pipe", errors);
     if (status == ST_OK)

@@ -27,7 +27,7 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
     }
     item->sheet = st_read_text(reader, node, "sheet", NULL);
     item->sets = st_read_texts(reader, st_read_list(reader, node, "set", ST_CASES_MAX),
-                               "an entry of 'set' is not a text", &item->set_count);
+                               "an entry of 'set' must be text", &item->set_count);
     const st_yaml_node *list = st_read_list(reader, node, "values", ST_CASES_MAX);
     item->values = st_read_room(reader, &list, sizeof *item->values);
     item->value_count = list->count;

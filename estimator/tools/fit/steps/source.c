@@ -101,7 +101,7 @@ static void read_omissions(st_yaml_reader *reader, const st_yaml_node *root,
     st_omission *items = st_read_room(reader, &list, sizeof *items);
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *node = list->items[i];
-        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'skip' is not a map"))
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'skip' must be a map"))
             continue;
         st_read_keys(reader, node, "an entry of 'skip'", known, 4, 1);
         items[source->omission_count++] =
@@ -178,7 +178,7 @@ static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
         const st_yaml_node *node = map->items[i];
         st_extraction *extraction = &list[i];
         static const char *const known[] = {"from", "behind", "before"};
-        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' must be a map"))
             continue;
         st_read_keys(reader, node, "an entry of 'numbers'", known, 3, 1);
         extraction->from = st_read_text(reader, node, "from", "");
