@@ -24,8 +24,9 @@ static void time_that_overflows_is_refused(void **state)
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_OK);
     self->replay = st_replay_create(self->graph);
     assert_int_equal(st_replay_run(self->replay, self->errors), ST_ERR_LIMIT);
-    assert_string_equal(said(self->errors), "error: task 1 of rank 5 (compute) ends too late: "
-                                            "expected at most 2^63 - 1 ns, 292 years\n");
+    assert_string_equal(said(self->errors),
+                        "error: the end of task 1 of rank 5 (compute) is out of range: "
+                        "expected at most 2^63 - 1 ns, 292 years\n");
     assert_int_equal(st_graph_set_duration(self->graph, late, 2, NULL), ST_OK);
     assert_int_equal(st_replay_run(self->replay, self->errors), ST_OK);
     assert_int_equal(st_replay_end_ns(self->replay), INT64_MAX);

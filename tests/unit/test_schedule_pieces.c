@@ -122,23 +122,24 @@ static void impossible_pieces_are_refused(void **state)
 {
     step self;
     fill_step(&self, 20, 30, 1025);
-    assert_refused(&self, *state,
-                   "error: weights are gathered too far ahead: found 1025 pieces, expected at most "
-                   "1024\n");
+    assert_refused(
+        &self, *state,
+        "error: weights are prefetched too far ahead: found 1025 pieces, expected at most "
+        "1024\n");
 #define EXPECTED                                                                                   \
     ": expected at most 100000 increasing shares that end with 1, and times of at least 0\n"
     fill_step(&self, 20, 30, 1);
     self.forward[1].until = 0.2385;
-    assert_refused(&self, *state, "error: the pieces of chunk 0 do not follow each other" EXPECTED);
+    assert_refused(&self, *state, "error: the pieces of chunk 0 are not increasing" EXPECTED);
     fill_step(&self, 20, 30, 1);
     self.backward[2].until = 1.25;
-    assert_refused(&self, *state, "error: the pieces of chunk 0 do not follow each other" EXPECTED);
+    assert_refused(&self, *state, "error: the pieces of chunk 0 are not increasing" EXPECTED);
     fill_step(&self, 20, 30, 1);
     self.backward[2].until = 0.75;
     assert_refused(&self, *state, "error: the pieces of chunk 0 end before the pass" EXPECTED);
     fill_step(&self, 20, 30, 1);
     self.forward[0].until = (double)NAN;
-    assert_refused(&self, *state, "error: the pieces of chunk 0 do not follow each other" EXPECTED);
+    assert_refused(&self, *state, "error: the pieces of chunk 0 are not increasing" EXPECTED);
     fill_step(&self, 20, 30, 1);
     self.backward[1].reduce_exposed = -3;
     assert_refused(&self, *state, "error: the pieces of chunk 0 have negative times" EXPECTED);

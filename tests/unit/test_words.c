@@ -140,7 +140,7 @@ static void faults_are_told(void **state)
         {"mine:a=1,a=2", "'a' is given twice"},
         {"mine:profile=a,profile=b", "'profile' is given twice"},
         {"mine:fallback=error,fallback=error", "'fallback' is given twice"},
-        {"mine:fallback=Formula", "fallback: found 'Formula', expected formula or error"},
+        {"mine:fallback=Formula", "invalid fallback: found 'Formula', expected formula or error"},
         {"mine+mine", "--refine: error: plugin 'mine' is given twice"},
         {"mine+none", "'none' cannot be combined with plugins"},
         {"mine:fallback=x,a", "found 'a'"}, /* both are reported */

@@ -134,7 +134,7 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
     if (!band->has_table)
         return "not known: no measured steps for this sheet";
     const st_error_kind *kind = &band->kind;
-    const char *gpu = kind->gpu[0] != '\0' ? kind->gpu : "a GPU of its own";
+    const char *gpu = kind->gpu[0] != '\0' ? kind->gpu : "custom GPU";
     bool has_stack = kind->stack[0] != '\0';
     if (band->rows == 0)
         return st_arena_printf(arena, "not known: no measured steps of this kind (%s, %s, %s%s%s)",

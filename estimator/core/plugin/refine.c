@@ -98,7 +98,7 @@ static st_status tie_to_job(refining *own, const st_plugin_provider *provider, c
         !st_dimension_equal(found.dimension, unit->dimension)) {
         char wanted[64];
         return refuse(own, ST_ERR_UNIT, provider->name,
-                      st_errors_text(own->errors, "reads %s in %s, but the job has %s there", name,
+                      st_errors_text(own->errors, "reads %s in %s, but the job sets it to %s", name,
                                      st_dimension_text(unit->dimension, wanted, sizeof(wanted)),
                                      value->text));
     }

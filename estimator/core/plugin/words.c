@@ -102,7 +102,7 @@ static st_status read_option(const reader *self, const char *text, size_t length
         if (entry->fallback || strcmp(value, "error") == 0)
             return ST_OK;
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
-                       "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
+                       "invalid fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
     }
     if (entry->option_count == MAX_OPTIONS)
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "too many options");

@@ -52,7 +52,7 @@ static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
 st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
-                   "%s ends too late" ST_EXPECTED "at most 2^63 - 1 ns, 292 years",
+                   "the end of %s is out of range" ST_EXPECTED "at most 2^63 - 1 ns, 292 years",
                    st_graph_describe(graph, task, errors));
 }
 

@@ -116,7 +116,7 @@ static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
     for (size_t i = 0; i < count; i++) {
         const st_schedule_piece *piece = &pieces[i];
         if (!(piece->until >= until && piece->until <= 1))
-            return "do not follow each other";
+            return "are not increasing";
         if (piece->gather_hidden < 0 || piece->gather_exposed < 0 || piece->reduce_hidden < 0 ||
             piece->reduce_exposed < 0)
             return "have negative times";
@@ -130,7 +130,7 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
     uint32_t places = st_schedule_places(&plan->shape);
     if (plan->prefetch > ST_MOST_PREFETCH)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "weights are gathered too far ahead" ST_FOUND "%lu pieces" ST_EXPECTED
+                       "weights are prefetched too far ahead" ST_FOUND "%lu pieces" ST_EXPECTED
                        "at most 1024",
                        (unsigned long)plan->prefetch);
     for (uint32_t i = 0; i < places; i++) {

@@ -3,9 +3,9 @@
  * Arena and text buffer: the two ways in which steptime holds memory.
  *
  * One run allocates everything that it loads (sheets, jobs, programs) from one arena and frees it
- * at once. An arena fails once and for good: after the first failed allocation it gives nothing
- * more and its lists stop to grow, so that a stage that only collects may ask once, at its end. An
- * arena is not safe for use by two threads at a time.
+ * at once. After the first failed allocation an arena returns NULL forever and its lists stop
+ * growing, so that a stage that only collects can check once, at its end. An arena serves one
+ * thread at a time.
  */
 #ifndef STEPTIME_ARENA_H
 #define STEPTIME_ARENA_H
@@ -25,7 +25,7 @@ ST_API void st_arena_destroy(st_arena *arena); /* NULL is fine */
 /*
  * Calls `release` with `context` when the arena is destroyed, the latest first, before any memory
  * is freed: for resources other than memory that live as long as the arena. False when out of
- * memory; then it is the caller's to release.
+ * memory; then the caller must release it.
  */
 ST_API bool st_arena_defer(st_arena *arena, void (*release)(void *context),
                            void *context) ST_NODISCARD;
@@ -44,9 +44,9 @@ ST_API char *st_arena_printf(st_arena *arena, const char *format, ...) ST_PRINTF
 ST_API void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
 /*
- * Appends a copy of `item` to a list of the arena, `list` being the address of the pointer to its
- * first item: NULL while it is empty. False, with nothing appended, when the arena has failed, so
- * that an item may hold what the arena was asked for just before, unchecked.
+ * Appends a copy of `item` to a list of the arena; `list` is the address of the pointer to its
+ * first item, NULL while it is empty. False, with nothing appended, when the arena has failed, so
+ * that an item may contain allocations of the arena that were not checked.
  */
 ST_API bool st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
                             const void *item, size_t size_bytes);

@@ -2,12 +2,12 @@
 /*
  * Estimates: a job on its sheet, with its plugins, as one object.
  *
- * What is asked and what comes back are structures whose first member is their size, as the
- * caller's compiler knows it. A library that knows more takes the rest as zero, which is the
- * default of every member; a library that knows less refuses what it would have to ignore. The
+ * Requests and results are structures whose first member is their size, as the caller's compiler
+ * knows it. A newer library takes missing members as zero, which is the default of every member;
+ * an older library refuses members that it would have to ignore. The
  * macros ST_..._INIT set the size and all else to the default.
  *
- * Texts that come back live as long as the estimate, until it is set or destroyed. An estimate is
+ * Returned texts live as long as the estimate, until it is set or destroyed. An estimate is
  * not safe for use by two threads at a time; two estimates are.
  */
 #ifndef STEPTIME_ESTIMATE_H
@@ -34,7 +34,7 @@ typedef struct st_estimate_request {
     const char *const *cells; /* to compute; none: those of the sheet's report */
     size_t cell_count;
     bool all;         /* every cell of the sheet, also those that no section of its report shows */
-    bool checks_warn; /* a check that does not hold is a warning, as by --check none */
+    bool checks_warn; /* a failing check is a warning, as with --check none */
     const char *profiles; /* the database of profiles, as by --db; NULL: the user's own */
     bool isolate;         /* plugins run in processes of their own, as by --isolate */
 } st_estimate_request;
@@ -46,22 +46,22 @@ typedef struct st_estimate_request {
     }
 
 /*
- * Loads job, sheet and plugins and binds the sheet's inputs; computes nothing yet. What is at error
- * is reported in full. `estimate` is set on success, for st_estimate_destroy.
+ * Loads job, sheet and plugins and binds the sheet's inputs; computes nothing yet. Reports all
+ * errors. `estimate` is set on success, for st_estimate_destroy.
  */
 ST_API st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
                                     st_errors *errors) ST_NODISCARD;
 ST_API void st_estimate_destroy(st_estimate *estimate); /* NULL is fine */
 
 /*
- * Gives a key of the job another value, "batch.micro=2", and loads the job anew with it; nothing is
- * computed until somebody asks. After an error the estimate is what it was.
+ * Gives a key of the job another value, "batch.micro=2", and reloads the job; computes nothing yet.
+ * After an error the estimate is unchanged.
  */
 ST_API st_status st_estimate_set(st_estimate *estimate, const char *assignment,
                                  st_errors *errors) ST_NODISCARD;
 
 /*
- * Computes the cells that were asked for. ST_ERR_CHECK where a check of the sheet does not hold,
+ * Computes the requested cells. ST_ERR_CHECK where a check of the sheet fails,
  * ST_ERR_MATH where a cell has no finite value; both are reported with formula and operands, and
  * what has a value can be read.
  */
@@ -79,7 +79,7 @@ typedef struct st_estimate_cell {
     const char *text;    /* the value as reports show it, "16.73 s"; "" without one */
     double value;        /* in base units: s, B, FLOP; a truth value 0 or 1; a word its place */
     bool is_input;
-    bool is_assumed;  /* an input that nobody gave */
+    bool is_assumed;  /* an input without a given value */
     bool is_computed; /* there is a value; of an input always */
 } st_estimate_cell;
 
@@ -92,7 +92,7 @@ typedef struct st_estimate_cell {
 ST_API size_t st_estimate_cell_count(const st_estimate *estimate);
 ST_API st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_cell *cell,
                                      st_errors *errors) ST_NODISCARD;
-/* By name; computes it where that was not done yet. */
+/* By name; computes it if necessary. */
 ST_API st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
                                   st_errors *errors) ST_NODISCARD;
 /*
@@ -106,7 +106,7 @@ ST_API st_status st_estimate_read_role(st_estimate *estimate, const char *role,
 typedef struct st_estimate_check {
     size_t size;
     const char *formula;
-    bool holds;      /* false too where a value that it reads does not exist */
+    bool holds;      /* also false where a value that it reads does not exist */
     bool is_warning; /* failing it is not an error */
     bool is_limit;   /* failing it keeps the values: memory is exceeded */
 } st_estimate_check;
@@ -147,11 +147,11 @@ typedef struct st_estimate_view {
 /* The report of what was computed; `errors` has the warnings that it shows. */
 ST_API st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
                                    st_buffer *buffer, st_errors *errors) ST_NODISCARD;
-/* How a cell comes about, as text or JSON; computes it where that was not done yet. */
+/* Explains a cell, as text or JSON; computes it if necessary. */
 ST_API st_status st_estimate_explain(st_estimate *estimate, const char *cell,
                                      const st_estimate_view *view, st_buffer *buffer,
                                      st_errors *errors) ST_NODISCARD;
-/* A workbook whose formulas compute anew when an input is changed. */
+/* A workbook whose formulas recompute when an input changes. */
 ST_API st_status st_estimate_workbook(st_estimate *estimate, const char *file,
                                       st_errors *errors) ST_NODISCARD;
 

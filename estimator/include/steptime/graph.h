@@ -4,7 +4,7 @@
  *
  * A task lasts whole nanoseconds on a resource of a rank (a compute or communication stream, a copy
  * engine, a host thread). Tasks of a resource run one after the other in the order in which they
- * were added. Besides that a task waits for the tasks that edges name, for its earliest time, and,
+ * were added. A task also waits for the tasks that edges name, for its earliest time, and,
  * if it belongs to a rendezvous, for the last of its members: a collective starts when its last
  * rank arrives, and its duration is the transfer alone (Echo's and Lumos' composition of ranks).
  *
@@ -54,7 +54,7 @@ typedef enum st_edge_kind {
     ST_EDGE_SYNC,    /* device to host */
     ST_EDGE_STREAM,  /* across streams of a device */
     ST_EDGE_MEETING, /* the last member of a rendezvous; never added as an edge */
-    ST_EDGE_USER,    /* anything else: data between stages, rules of one's own */
+    ST_EDGE_USER,    /* anything else: data between stages, user-defined rules */
     ST_EDGE_KINDS
 } st_edge_kind;
 

@@ -91,22 +91,22 @@ ST_API const char *st_job_section_name(const st_job *job, const char *section);
 ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
 
 /*
- * Who asks for the value of a key: true where the job, a file that it names, or --set gives it;
- * false where a software stack or a default fills it in, or nobody does.
+ * Whether the job, a file that it names, or --set gives the value of a key; false where a software
+ * stack or a default fills it in, or there is no value.
  */
 ST_API bool st_job_is_given(const st_job *job, const char *path);
 
 /*
- * Whether the user said it for this estimate: with --set or in a job file of his own, and neither
- * in a shipped job nor in a file of a model, cluster, GPU or stack, which speak to many sheets.
+ * Whether the user set it for this estimate: with --set or in a job file of their own, not in a
+ * shipped job or in a file of a model, cluster, GPU or stack, which serve many sheets.
  */
 ST_API bool st_job_is_own(const st_job *job, const st_job_value *value);
 
 /* The software stack of a job. */
 typedef struct st_stack {
     const char *name;   /* of its file, or "inline" */
-    const char *title;  /* what it calls itself */
-    const char *source; /* NULL: not said */
+    const char *title;  /* its title */
+    const char *source; /* NULL: none */
     bool is_default;    /* the sheet's, since the job names none */
     st_place place;     /* where it was asked for */
 } st_stack;
@@ -149,7 +149,7 @@ typedef struct st_bound_input {
 /*
  * Gives every input of a sheet its value: from the job, else from the sheet's default. Reports all
  * inputs that have neither (with the key to set), whose dimension differs from the key's, or whose
- * enumeration does not know the job's value; and constants that no input reads.
+ * enumeration lacks the job's value; and constants that no input reads.
  */
 ST_API st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
                              const st_bound_input **inputs, st_errors *errors) ST_NODISCARD;

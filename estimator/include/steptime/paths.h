@@ -4,9 +4,9 @@
  *
  * Roots are tried in this order, first hit wins: --path folders, STEPTIME_PATH (colon-separated),
  * the user's folder ($XDG_CONFIG_HOME/steptime or ~/.config/steptime), the installed data folder,
- * the copies embedded in the library. A root has the project's own shape: formulas/NAME.yaml,
- * configs/models/NAME.yaml and so on. A name that contains '/' or ends in ".yaml" is a file and is
- * looked for nowhere else; the working folder is never searched for a bare name.
+ * the copies embedded in the library. A root has the project's layout: formulas/NAME.yaml,
+ * configs/models/NAME.yaml and so on. A name that contains '/' or ends in ".yaml" is a file, and
+ * the roots are not searched; the working folder is never searched for a bare name.
  */
 #ifndef STEPTIME_PATHS_H
 #define STEPTIME_PATHS_H
@@ -26,7 +26,7 @@ typedef enum st_folder {
     ST_FOLDER_CLUSTERS,   /* configs/clusters */
     ST_FOLDER_GPUS,       /* configs/gpus */
     ST_FOLDER_CONSTANTS,  /* configs/constants: what `steptime fit` writes */
-    ST_FOLDER_STACKS,     /* configs/stacks: what a software stack does unless a job says else */
+    ST_FOLDER_STACKS,     /* configs/stacks: defaults of a software stack */
     ST_FOLDER_LAYERS,     /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDER_TABLES,     /* validation/SOURCE/table.yaml: named SOURCE */
@@ -47,7 +47,7 @@ ST_API st_status st_paths_create(const char *const *folders, size_t count, st_pa
 ST_API void st_paths_destroy(st_paths *paths);
 
 /*
- * Reads a file by name or path. `place` is where it was asked for: a relative path inside a file is
+ * Reads a file by name or path. `place` is the reference to it: a relative path inside a file is
  * relative to that file. "-" is standard input (jobs only). Sizes are capped; a folder, a missing
  * file or an unknown name (with the nearest known one) is reported at `place`.
  */

@@ -13,8 +13,8 @@
  * counts are pure numbers. The units written in a descriptor are what reports show, and what the
  * host checks against the sheet before anything runs.
  *
- * Growth: every structure begins with its size. A host reads no further than the plugin's size says
- * and takes what lies behind as zero; new members come at the end only, and arrays are arrays of
+ * Growth: every structure begins with its size. A host reads no further than the plugin's size
+ * and takes members behind it as zero; new members come at the end only, and arrays are arrays of
  * pointers. A host keeps running plugins of every older ABI number.
  *
  * Threads: st_plugin_describe, open and close are called by one thread at a time. evaluate and
@@ -74,7 +74,7 @@ typedef struct st_plugin_host {
     size_t setting_count;
 } st_plugin_host;
 
-/* What a call returns that fails, and why it does. */
+/* Fails the current call with a reason: `return st_plugin_fail(host, "...")`. */
 static inline int st_plugin_fail(const st_plugin_host *host, const char *message)
 {
     host->error(host->context, message);
@@ -187,8 +187,8 @@ typedef struct st_plugin_provider {
     const st_plugin_argument *const *arguments;
     size_t argument_count;
     /*
-     * columns[i][row] is argument i, NULL for an optional argument that the sheet lacks. A row that
-     * lies outside of what the model knows gets NaN: it is refused, and the job says what then.
+     * columns[i][row] is argument i, NULL for an optional argument that the sheet lacks. A row
+     * outside the model's range gets NaN: it is refused, and the job decides what happens then.
      * Rows do not influence each other.
      */
     int (*evaluate)(void *instance, size_t rows, const double *const *columns, double *values);
@@ -204,11 +204,11 @@ typedef struct st_plugin_provider {
 /* Passes of a micro-batch through a chunk of the model. */
 #define ST_PLUGIN_FORWARD  0u
 #define ST_PLUGIN_BACKWARD 1u /* gradients of activations, for which the stage before waits */
-#define ST_PLUGIN_WEIGHTS  2u /* gradients of weights, for which nobody waits */
+#define ST_PLUGIN_WEIGHTS  2u /* gradients of weights, which nothing waits for */
 #define ST_PLUGIN_BOTH     3u /* both kinds of gradients at once */
 
 /*
- * What an order is asked for. Of the model's stages * chunks chunks, stage s has s, s + stages,
+ * The pipeline to order. Of the model's stages * chunks chunks, stage s has s, s + stages,
  * s + 2 * stages and so on. Times are seconds of a pass of one micro-batch, by chunk of the model.
  */
 typedef struct st_plugin_pipeline {
@@ -243,7 +243,7 @@ typedef struct st_plugin_schedule {
     const char *cite;
     /*
      * Gives every pass of every micro-batch and chunk once, on its stage; the same for the same
-     * pipeline. For a pipeline that it does not know: host->error with the reason, and
+     * pipeline. For an unsupported pipeline: host->error with the reason, and
      * ST_PLUGIN_FAILED.
      */
     int (*order)(void *instance, const st_plugin_pipeline *pipeline, const st_plugin_order *order);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many estimates at once: grids, where keys of a job take one value after the other, and searches
- * for the best plan of a job.
+ * Many estimates at once: grids, which vary keys of a job, and searches for the best plan of a job.
  *
- * A row has the very bits of the single estimate with the same values. All texts and lists that are
- * handed out live in the arena that was given; numbers are in base units (byte, flop, second,
+ * A row equals the single estimate with the same values bit for bit. Returned texts and lists live
+ * in the given arena; numbers are in base units (byte, flop, second,
  * joule, dollar), and st_type_format shows them in a cell's own unit.
  */
 #ifndef STEPTIME_SEARCH_H
@@ -28,7 +27,7 @@ typedef struct st_job_request {
     size_t refine_count;
     const char *const *conditions; /* that a row must meet, in the language of sheets */
     size_t condition_count;
-    const char *const *cells; /* to be computed; none: those that one asks for first */
+    const char *const *cells; /* to compute; none: the main ones of the sheet */
     size_t cell_count;
 } st_job_request;
 
@@ -119,7 +118,7 @@ typedef struct st_best_request {
     uint64_t trials; /* plans that a walk computes at most; 0: 2000 */
     uint64_t stop_after; /* plans without a change of the best five that end a walk; 0: none */
     int threads;         /* 0: as many as the machine has cores; the result is the same */
-    /* Called now and then by one thread; false ends the search early. NULL: nobody looks. */
+    /* Called now and then by one thread; false ends the search early. NULL: none. */
     bool (*progress)(void *context, uint64_t done, uint64_t plans);
     void *context;
 } st_best_request;
@@ -141,13 +140,13 @@ typedef struct st_best {
     const st_type *goal_type;
     const st_best_plan *plans; /* the best first */
     size_t plan_count;
-    uint64_t total;    /* plans that there are */
+    uint64_t total;    /* all plans */
     uint64_t computed; /* of those, computed */
-    uint64_t passed;   /* and so many of these passed all checks */
+    uint64_t passed;   /* of these, passed all checks */
     bool interrupted;
     /*
-     * How much less than the best one's value a plan may have that was not computed, over that
-     * value: 0 where none is better, NaN where that is not known.
+     * By how much a plan that was not computed may be below the best one, as a share of the best
+     * one's value: 0 where none is better, NaN where unknown.
      */
     double gap;
     const st_best_reason *reasons; /* why plans were rejected */

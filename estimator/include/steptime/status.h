@@ -34,17 +34,17 @@ extern "C" {
 
 typedef enum st_status {
     ST_OK = 0,
-    ST_ERR_MEMORY = -1, /* an allocation failed */
-    ST_ERR_IO = -2,     /* a file cannot be read or written */
-    ST_ERR_SYNTAX = -3, /* text does not follow its grammar */
-    ST_ERR_VALUE = -4,  /* a value of the wrong kind or out of its range */
-    ST_ERR_UNIT = -5,   /* units or dimensions do not agree */
-    ST_ERR_NAME = -6,   /* a name is unknown, missing or used twice */
-    ST_ERR_LIMIT = -7,  /* input is larger, deeper or longer than allowed */
-    ST_ERR_CYCLE = -8,  /* cells, functions or files that need themselves */
-    ST_ERR_MATH = -9,   /* a cell has no finite value */
-    ST_ERR_CHECK = -10, /* a check of the sheet fails: the configuration makes no sense */
-    ST_ERR_USAGE = -11, /* the caller or the command line asks for something that does not exist */
+    ST_ERR_MEMORY = -1,   /* an allocation failed */
+    ST_ERR_IO = -2,       /* a file cannot be read or written */
+    ST_ERR_SYNTAX = -3,   /* text does not follow its grammar */
+    ST_ERR_VALUE = -4,    /* a value of the wrong kind or out of its range */
+    ST_ERR_UNIT = -5,     /* units or dimensions do not agree */
+    ST_ERR_NAME = -6,     /* a name is unknown, missing or used twice */
+    ST_ERR_LIMIT = -7,    /* input is larger, deeper or longer than allowed */
+    ST_ERR_CYCLE = -8,    /* cells, functions or files that depend on themselves */
+    ST_ERR_MATH = -9,     /* a cell has no finite value */
+    ST_ERR_CHECK = -10,   /* a check of the sheet fails: the configuration makes no sense */
+    ST_ERR_USAGE = -11,   /* an invalid argument of a function or of the command line */
     ST_ERR_PROVIDER = -12 /* a provider refused, failed or returned an impossible value */
 } st_status;
 
@@ -101,11 +101,11 @@ ST_API void st_errors_destroy(st_errors *errors); /* NULL is fine */
 ST_API st_status st_errors_add(st_errors *errors, const st_error *error);
 
 /*
- * Adds an error in the manner of printf and returns `status`. What follows ST_FOUND, ST_EXPECTED
- * and ST_HINT in the format fills the other texts of the entry; a text that comes out empty is as
- * good as absent:
+ * Adds an error with a printf format and returns `status`. What follows ST_FOUND, ST_EXPECTED
+ * and ST_HINT in the format fills the other texts of the entry; an empty text counts
+ * as absent:
  *
- *     return st_fail(errors, ST_ERR_VALUE, place, "wrong value for %s" ST_FOUND "'%s'" ST_EXPECTED
+ *     return st_fail(errors, ST_ERR_VALUE, place, "invalid value of %s" ST_FOUND "'%s'" ST_EXPECTED
  *                    "at least %d", name, text, least);
  *
  * Nothing is formatted when no further error would be kept.
@@ -165,7 +165,7 @@ ST_API void st_errors_write(const st_errors *errors, FILE *stream);
 
 /*
  * The candidate nearest to `name` by edit distance (transpositions count once, case is ignored at a
- * small price), or NULL where none is near enough to be a likely slip of the pen.
+ * small price), or NULL where none is near enough to be a likely typo.
  */
 ST_API const char *st_nearest(const char *name, const char *const *candidates, size_t count);
 /* The same for the text behind ST_HINT: "" where there is none or the error would be dropped. */

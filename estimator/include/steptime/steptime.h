@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything at once, in the order of the rooms: each header includes only those above it. */
+/* All headers in the order of their dependencies: each includes only those above it. */
 #ifndef STEPTIME_H
 #define STEPTIME_H
 
