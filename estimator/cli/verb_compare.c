@@ -3,7 +3,7 @@
 #include "cli/verbs.h"
 #include "cli/job_request.h"
 #include "timeline/schedule_choice.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "estimate/compare_providers.h"
 #include "estimate/compare.h"
 #include "timeline/timeline.h"

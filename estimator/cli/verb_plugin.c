@@ -2,7 +2,7 @@
 /* steptime plugin list, info, check, new */
 #include "cli/verbs.h"
 
-#include "plugin/kit/aside.h"
+#include "plugin/kit/probe_process.h"
 #include "plugin/kit/kit.h"
 #include "plugin/kit/manifest.h"
 #include "plugin/module.h"
@@ -267,7 +267,7 @@ static int run_info(cli_run *run)
         status = st_plugin_write_manifest(run->paths, run->arguments[0], run->arena, &run->result,
                                           run->errors);
     else if (status == ST_OK)
-        status = st_plugin_aside(run->paths, run->arguments[0], &viewer, run->arena, &run->result,
+        status = st_plugin_probe(run->paths, run->arguments[0], &viewer, run->arena, &run->result,
                                  run->errors);
     return cli_exit_code(run, status);
 }

@@ -66,7 +66,7 @@ READERS = {
     'record_ranks': ['estimator/tools/record/twins_table.c'],
     'record_run': ['estimator/tools/record/price/load.c', 'estimator/tools/record/price/cupti_join.c'],
     'recorded': ['plugins/overlap-xgboost/fit/recorded.c', 'plugins/overlap-xgboost/fit/nsys.c'],
-    'refine': ['estimator/core/job/refine.c', 'estimator/core/plugin/words.c'],
+    'refine': ['estimator/core/job/refine.c', 'estimator/core/plugin/refine_parse.c'],
     'rules': ['estimator/tools/trace/rules.c'],
     'sheet': ['estimator/core/sheet/load.c', 'estimator/core/sheet/loader_parts.c',
               'estimator/core/sheet/loader_checks.c', 'estimator/core/sheet/loader_overrides.c',

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "plugin/module.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static void read_words(const char *text, st_arena *arena, st_errors *errors)
     const st_refinement *list = NULL;
     size_t count = 0;
     st_status status =
-        st_refine_words(get_paths(), &(st_words){&text, 1}, arena, &list, &count, errors);
+        st_refine_parse(get_paths(), &(st_words){&text, 1}, arena, &list, &count, errors);
     fuzz_check_errors(status, errors);
     if (status != ST_OK) {
         return;
@@ -158,13 +158,13 @@ static void read_words(const char *text, st_arena *arena, st_errors *errors)
         write_words(&list[i], &words);
         FUZZ_REQUIRE(!words.failed);
         const char *written = words.data;
-        FUZZ_REQUIRE(st_refine_words(get_paths(), &(st_words){&written, 1}, arena, &again,
+        FUZZ_REQUIRE(st_refine_parse(get_paths(), &(st_words){&written, 1}, arena, &again,
                                      &again_count, errors) == ST_OK);
         FUZZ_REQUIRE(again_count == 1);
         check_same(&list[i], &again[0]);
         const char *shown = st_refine_text(&list[i], arena);
         FUZZ_REQUIRE(shown != NULL);
-        FUZZ_REQUIRE(st_refine_words(get_paths(), &(st_words){&shown, 1}, arena, &again,
+        FUZZ_REQUIRE(st_refine_parse(get_paths(), &(st_words){&shown, 1}, arena, &again,
                                      &again_count, errors) == ST_OK);
         FUZZ_REQUIRE(again_count == 1);
         check_same(&list[i], &again[0]);

@@ -4,7 +4,7 @@
 
 #include "plugin/isolate.h"
 #include "plugin/module.h"
-#include "plugin/wire.h"
+#include "plugin/ipc.h"
 #include "steptime/tool/providers.h"
 
 #include <signal.h>
@@ -316,18 +316,18 @@ static void rows_are_served(void **state)
     deed.warning = "23 rows are old";
     st_isolate_serve(own->instance, lane);
     assert_same_double(lane->values[2], (1e5 + 477) * 7 * 2.385e-9 + 2385);
-    st_wire from = {.at = lane->text, .end = lane->text + lane->text_length};
-    assert_null(st_wire_take(&from)); /* no error */
-    assert_string_equal(st_wire_take(&from), "23 rows are old\n");
+    st_ipc_reader from = {.at = lane->text, .end = lane->text + lane->text_length};
+    assert_null(st_ipc_read(&from)); /* no error */
+    assert_string_equal(st_ipc_read(&from), "23 rows are old\n");
     assert_ptr_equal(from.at, from.end);
     deed.warning = NULL;
     deed.error = "no row";
     deed.result = ST_PLUGIN_FAILED;
     st_isolate_serve(own->instance, lane);
     assert_int_equal(lane->result, ST_PLUGIN_FAILED);
-    from = (st_wire){.at = lane->text, .end = lane->text + lane->text_length};
-    assert_string_equal(st_wire_take(&from), "no row");
-    assert_null(st_wire_take(&from)); /* the warning was told before */
+    from = (st_ipc_reader){.at = lane->text, .end = lane->text + lane->text_length};
+    assert_string_equal(st_ipc_read(&from), "no row");
+    assert_null(st_ipc_read(&from)); /* the warning was told before */
     assert_false(from.broken);
     free(lane);
 }
@@ -337,23 +337,23 @@ static void explanations_are_served(void **state)
     opened *own = *state;
     st_remote_lane *lane = lane_of(ST_ISOLATE_EXPLAIN, 1e5);
     st_isolate_serve(own->instance, lane);
-    st_wire from = {.at = lane->text, .end = lane->text + lane->text_length};
-    assert_null(st_wire_take(&from)); /* no refusal */
-    assert_int_equal(st_wire_take_count(&from, 1000), 4);
-    assert_int_equal(st_wire_take_count(&from, UINT32_MAX), ST_PLUGIN_PART);
-    assert_string_equal(st_wire_take(&from), "wire");
-    assert_string_equal(st_wire_take(&from), "us");
-    assert_same_double(st_wire_take_number(&from), 2.385e-5);
-    assert_null(st_wire_take(&from));
-    assert_string_equal(st_wire_take(&from), "on the wire");
-    assert_int_equal(st_wire_take_count(&from, UINT32_MAX), 0);
-    assert_string_equal(st_wire_take(&from), "rate");
+    st_ipc_reader from = {.at = lane->text, .end = lane->text + lane->text_length};
+    assert_null(st_ipc_read(&from)); /* no refusal */
+    assert_int_equal(st_ipc_read_count(&from, 1000), 4);
+    assert_int_equal(st_ipc_read_count(&from, UINT32_MAX), ST_PLUGIN_PART);
+    assert_string_equal(st_ipc_read(&from), "wire");
+    assert_string_equal(st_ipc_read(&from), "us");
+    assert_same_double(st_ipc_read_number(&from), 2.385e-5);
+    assert_null(st_ipc_read(&from));
+    assert_string_equal(st_ipc_read(&from), "on the wire");
+    assert_int_equal(st_ipc_read_count(&from, UINT32_MAX), 0);
+    assert_string_equal(st_ipc_read(&from), "rate");
     free(lane);
     lane = lane_of(ST_ISOLATE_EXPLAIN, -1e5);
     st_isolate_serve(own->instance, lane);
-    from = (st_wire){.at = lane->text, .end = lane->text + lane->text_length};
-    assert_string_equal(st_wire_take(&from), "less than nothing");
-    assert_int_equal(st_wire_take_count(&from, 1000), 0);
+    from = (st_ipc_reader){.at = lane->text, .end = lane->text + lane->text_length};
+    assert_string_equal(st_ipc_read(&from), "less than nothing");
+    assert_int_equal(st_ipc_read_count(&from, 1000), 0);
     assert_ptr_equal(from.at, from.end);
     free(lane);
 }
@@ -372,9 +372,9 @@ static void what_does_not_fit_is_left_out(void **state)
     free(lane);
     lane = lane_of(ST_ISOLATE_EXPLAIN, 1e5);
     st_isolate_serve(own->instance, lane);
-    st_wire from = {.at = lane->text, .end = lane->text + lane->text_length};
-    assert_null(st_wire_take(&from));
-    assert_int_equal(st_wire_take_count(&from, 1000), 1000);
+    st_ipc_reader from = {.at = lane->text, .end = lane->text + lane->text_length};
+    assert_null(st_ipc_read(&from));
+    assert_int_equal(st_ipc_read_count(&from, 1000), 1000);
     deed.name = line; /* 1000 terms with 200 bytes each are more than 64 KiB */
     st_isolate_serve(own->instance, lane);
     assert_int_equal(lane->text_length, 0);

@@ -4,7 +4,7 @@
 
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
-#include "plugin/wire.h"
+#include "plugin/ipc.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -314,22 +314,22 @@ static void texts_and_numbers_come_back_as_they_were(void **state)
     static const double numbers[] = {2.385e-7, -0.0, 1e300, (double)INFINITY, 23.85};
     st_buffer sent = {0};
     (void)state;
-    st_wire_put(&sent, "a + b");
-    st_wire_put(&sent, "");
-    st_wire_put(&sent, NULL);
-    st_wire_put(&sent, "-");
+    st_ipc_write(&sent, "a + b");
+    st_ipc_write(&sent, "");
+    st_ipc_write(&sent, NULL);
+    st_ipc_write(&sent, "-");
     for (size_t i = 0; i < COUNT(numbers); i++)
-        st_wire_put_number(&sent, numbers[i]);
-    st_wire from = {.at = sent.data, .end = sent.data + sent.length};
-    assert_string_equal(st_wire_take(&from), "a + b");
-    assert_string_equal(st_wire_take(&from), "");
-    assert_null(st_wire_take(&from));
-    assert_string_equal(st_wire_take(&from), "-");
+        st_ipc_write_number(&sent, numbers[i]);
+    st_ipc_reader from = {.at = sent.data, .end = sent.data + sent.length};
+    assert_string_equal(st_ipc_read(&from), "a + b");
+    assert_string_equal(st_ipc_read(&from), "");
+    assert_null(st_ipc_read(&from));
+    assert_string_equal(st_ipc_read(&from), "-");
     for (size_t i = 0; i < COUNT(numbers); i++)
-        assert_same_double(st_wire_take_number(&from), numbers[i]);
+        assert_same_double(st_ipc_read_number(&from), numbers[i]);
     assert_ptr_equal(from.at, from.end);
     assert_false(from.broken);
-    assert_null(st_wire_take(&from)); /* there is no more */
+    assert_null(st_ipc_read(&from)); /* there is no more */
     assert_true(from.broken);
     st_buffer_free(&sent);
 }
@@ -347,9 +347,9 @@ static void counts_are_whole_and_bounded(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_buffer sent = {0};
-        st_wire_put_number(&sent, cases[i].sent);
-        st_wire from = {.at = sent.data, .end = sent.data + sent.length};
-        assert_int_equal(st_wire_take_count(&from, 23), cases[i].expected);
+        st_ipc_write_number(&sent, cases[i].sent);
+        st_ipc_reader from = {.at = sent.data, .end = sent.data + sent.length};
+        assert_int_equal(st_ipc_read_count(&from, 23), cases[i].expected);
         assert_int_equal(from.broken, cases[i].broken);
         st_buffer_free(&sent);
     }
@@ -361,16 +361,16 @@ static void what_is_out_of_order_counts_for_nothing(void **state)
     static const char sign[] = "?text\0+more";
     static const char cut[] = {'+', 't', 'e', 'x', 't'};
     (void)state;
-    st_wire from = {.at = sign, .end = sign + sizeof sign};
-    assert_null(st_wire_take(&from));
+    st_ipc_reader from = {.at = sign, .end = sign + sizeof sign};
+    assert_null(st_ipc_read(&from));
     assert_true(from.broken);
-    from = (st_wire){.at = cut, .end = cut + sizeof cut};
-    assert_null(st_wire_take(&from));
+    from = (st_ipc_reader){.at = cut, .end = cut + sizeof cut};
+    assert_null(st_ipc_read(&from));
     assert_true(from.broken);
-    from = (st_wire){.at = sign + 6, .end = sign + sizeof sign, .broken = true};
-    assert_null(st_wire_take(&from));
+    from = (st_ipc_reader){.at = sign + 6, .end = sign + sizeof sign, .broken = true};
+    assert_null(st_ipc_read(&from));
     from.broken = false;
-    assert_string_equal(st_wire_take(&from), "more");
+    assert_string_equal(st_ipc_read(&from), "more");
 }
 
 TEST_GROUP(plugin_kit)

@@ -37,20 +37,20 @@ typedef struct brief {
     st_node *root;
 } brief;
 
-static const char *value_text(const brief *self, const char *name, double value, char *text)
+static const char *value_text(const brief *report, const char *name, double value, char *text)
 {
-    const st_type *type = st_summary_type(self->estimate, name);
+    const st_type *type = st_summary_type(report->estimate, name);
     return st_type_format(type, value, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
 }
 
 /* ---- the answer ---- */
 
 /* "52.19 of 80 GiB": a common unit is written once. */
-static const char *of_limit(const brief *self, const st_summary_bar *bar, char *text)
+static const char *of_limit(const brief *report, const st_summary_bar *bar, char *text)
 {
     char limit[ST_QUANTITY_TEXT];
-    (void)value_text(self, bar->total, st_summary_value(self->values, bar->total), text);
-    (void)value_text(self, bar->limit, st_summary_value(self->values, bar->limit), limit);
+    (void)value_text(report, bar->total, st_summary_value(report->values, bar->total), text);
+    (void)value_text(report, bar->limit, st_summary_value(report->values, bar->limit), limit);
     char *blank = strchr(text, ' ');
     const char *unit = strchr(limit, ' ');
     if (blank != NULL && unit != NULL && strcmp(blank, unit) == 0)
@@ -61,7 +61,7 @@ static const char *of_limit(const brief *self, const st_summary_bar *bar, char *
 }
 
 /* Highlights its first number. */
-static void say_line(st_node *root, const char *line)
+static void write_line(st_node *root, const char *line)
 {
     size_t first = strcspn(line, ",");
     char strong[256];
@@ -75,27 +75,27 @@ static void say_line(st_node *root, const char *line)
     st_say_wrapped(root, line + first + 1, first + 2, 2);
 }
 
-static void say_answer(const brief *self)
+static void write_answer(const brief *report)
 {
-    st_arena *arena = self->root->result->arena;
+    st_arena *arena = report->root->result->arena;
     const char *line = "";
     char text[ST_QUANTITY_TEXT];
-    const st_estimate *estimate = self->estimate;
-    for (size_t i = 0; i < self->summary->answer_count; i++) {
+    const st_estimate *estimate = report->estimate;
+    for (size_t i = 0; i < report->summary->answer_count; i++) {
         /* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
-        const st_summary_part *part = &self->summary->answer[i];
+        const st_summary_part *part = &report->summary->answer[i];
         char answer_text[ST_QUANTITY_TEXT];
-        const st_type *type = st_summary_type(self->estimate, part->cell);
-        double value = st_summary_value(self->values, part->cell);
+        const st_type *type = st_summary_type(report->estimate, part->cell);
+        double value = st_summary_value(report->values, part->cell);
         bool large = value >= 1e4;
         if (strcmp(type->unit.text, "1/s") == 0)
             st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, answer_text,
                             sizeof answer_text);
         else
-            (void)value_text(self, part->cell, value, answer_text);
-        st_text_add(self->root->result->arena, &line, ", ", "%s %s", answer_text, part->label);
+            (void)value_text(report, part->cell, value, answer_text);
+        st_text_add(report->root->result->arena, &line, ", ", "%s %s", answer_text, part->label);
     }
-    if (self->summary->answer_count == 0 && estimate->shown_count > 0) {
+    if (report->summary->answer_count == 0 && estimate->shown_count > 0) {
         const st_shown *first = &estimate->shown[0];
         st_text_add(arena, &line, "", "%s: %s", first->name,
                     st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text));
@@ -106,20 +106,20 @@ static void say_answer(const brief *self)
     char texts[ST_QUANTITY_TEXT * 2];
     size_t count = 0;
     int verdict = -1;
-    const st_sheet_check *checks = st_sheet_checks(self->estimate->sheet, &count);
+    const st_sheet_check *checks = st_sheet_checks(report->estimate->sheet, &count);
     for (size_t i = 0; i < count; i++)
         if (checks[i].limit)
-            verdict = verdict != 0 && self->estimate->checks[i] == 1.0 ? 1 : 0;
+            verdict = verdict != 0 && report->estimate->checks[i] == 1.0 ? 1 : 0;
     if (verdict >= 0) {
         st_text_add(arena, &line, "", verdict == 1 ? ", fits" : ", TOO LARGE");
-        for (size_t i = 0; i < self->summary->bar_count; i++) {
-            const st_summary_bar *bar = &self->summary->bars[i];
+        for (size_t i = 0; i < report->summary->bar_count; i++) {
+            const st_summary_bar *bar = &report->summary->bars[i];
             if (bar->limit != NULL)
-                st_text_add(arena, &line, " ", "(%s)", of_limit(self, bar, texts));
+                st_text_add(arena, &line, " ", "(%s)", of_limit(report, bar, texts));
         }
     }
-    say_line(self->root, st_or_none(line));
-    st_say(self->root, "\n\n");
+    write_line(report->root, st_or_none(line));
+    st_say(report->root, "\n\n");
 }
 
 /* ---- bars ---- */
@@ -135,7 +135,7 @@ typedef struct bar_rows {
     size_t count;
 } bar_rows;
 
-static void add_row(const brief *self, bar_rows *rows, const char *label, const char *cell,
+static void add_row(const brief *report, bar_rows *rows, const char *label, const char *cell,
                     const double *values)
 {
     char number[ST_QUANTITY_TEXT];
@@ -149,10 +149,10 @@ static void add_row(const brief *self, bar_rows *rows, const char *label, const 
     (void)snprintf(share, sizeof share, "%.0f %%", 100 * values[0] / rows->total);
     if (alongside)
         (void)snprintf(note, sizeof note, "%s hidden",
-                       value_text(self, rows->bar->total, values[1], hidden));
+                       value_text(report, rows->bar->total, values[1], hidden));
     bool stacked = rows->bar->limit != NULL;
     st_bars_add(rows->bars, &(st_bar){.label = label,
-                                      .number = value_text(self, cell, values[0], number),
+                                      .number = value_text(report, cell, values[0], number),
                                       .share = share,
                                       .note = note,
                                       .start = stacked ? rows->start / rows->scale : 0,
@@ -163,27 +163,27 @@ static void add_row(const brief *self, bar_rows *rows, const char *label, const 
 }
 
 /* "Memory of a GPU, first stage: 52.19 of 80 GiB" */
-static void say_bar_title(const brief *self, const bar_rows *rows)
+static void write_bar_title(const brief *report, const bar_rows *rows)
 {
     const st_summary_bar *bar = rows->bar;
-    const st_enum *members = st_summary_members(self->estimate->sheet, bar);
+    const st_enum *members = st_summary_members(report->estimate->sheet, bar);
     char text[2 * ST_QUANTITY_TEXT];
     const bool member = members != NULL && rows->member < members->count;
     const char *title = st_arena_printf(
-        self->root->result->arena, "%s%s%s%s%s: %s", bar->title, member ? ", " : "",
+        report->root->result->arena, "%s%s%s%s%s: %s", bar->title, member ? ", " : "",
         member ? members->values[rows->member] : "", member ? " " : "", member ? members->name : "",
-        bar->limit != NULL ? of_limit(self, bar, text)
-                           : value_text(self, bar->total, rows->total, text));
-    st_say_title(self->root, st_or_none(title));
+        bar->limit != NULL ? of_limit(report, bar, text)
+                           : value_text(report, bar->total, rows->total, text));
+    st_say_title(report->root, st_or_none(title));
 }
 
 /* How many rows it has. */
-static size_t say_bar(const brief *self, const st_summary_bar *bar)
+static size_t write_bar(const brief *report, const st_summary_bar *bar)
 {
-    st_arena *arena = self->root->result->arena;
-    double member = st_summary_value(self->values, bar->member);
+    st_arena *arena = report->root->result->arena;
+    double member = st_summary_value(report->values, bar->member);
     bar_rows rows = {.bar = bar,
-                     .total = st_summary_value(self->values, bar->total),
+                     .total = st_summary_value(report->values, bar->total),
                      .member = member >= 0 ? (size_t)member : 0};
     double rest = rows.total;
     if (!(rows.total > 0))
@@ -192,29 +192,30 @@ static size_t say_bar(const brief *self, const st_summary_bar *bar)
     const st_summary_bar *scale_bar = rows.bar;
     double most = 0;
     if (scale_bar->limit != NULL) {
-        rows.scale = fmax(rows.total, st_summary_value(self->values, scale_bar->limit));
+        rows.scale = fmax(rows.total, st_summary_value(report->values, scale_bar->limit));
     } else {
         for (size_t i = 0; i < scale_bar->count; i++)
             most = fmax(most,
-                        st_summary_part_value(self->estimate, self->values,
+                        st_summary_part_value(report->estimate, report->values,
                                               scale_bar->parts[i].cell, rows.member, arena) +
-                            st_summary_part_value(self->estimate, self->values,
+                            st_summary_part_value(report->estimate, report->values,
                                                   scale_bar->parts[i].hidden, rows.member, arena));
         rows.scale = most > 0 ? most : 1;
     }
-    say_bar_title(self, &rows);
-    double mark =
-        bar->limit != NULL ? st_summary_value(self->values, bar->limit) / rows.scale : (double)NAN;
-    rows.bars = st_say_bars(self->root, mark);
+    write_bar_title(report, &rows);
+    double mark = bar->limit != NULL ? st_summary_value(report->values, bar->limit) / rows.scale
+                                     : (double)NAN;
+    rows.bars = st_say_bars(report->root, mark);
     for (size_t i = 0; i < bar->count; i++) {
         const st_summary_part *part = &bar->parts[i];
         const double values[2] = {
-            st_summary_part_value(self->estimate, self->values, part->cell, rows.member, arena),
-            st_summary_part_value(self->estimate, self->values, part->hidden, rows.member, arena)};
+            st_summary_part_value(report->estimate, report->values, part->cell, rows.member, arena),
+            st_summary_part_value(report->estimate, report->values, part->hidden, rows.member,
+                                  arena)};
         rest -= values[0];
-        add_row(self, &rows, part->label, bar->total, values);
+        add_row(report, &rows, part->label, bar->total, values);
     }
-    add_row(self, &rows, "other", bar->total, (const double[]){rest, 0});
+    add_row(report, &rows, "other", bar->total, (const double[]){rest, 0});
     return rows.count;
 }
 
@@ -244,15 +245,15 @@ static size_t most_effects(size_t bars)
     return over + LEAST_EFFECTS < MOST_EFFECTS ? MOST_EFFECTS - over : LEAST_EFFECTS;
 }
 
-static void say_effects(const brief *self, size_t bars)
+static void write_effects(const brief *report, size_t bars)
 {
     static const st_table_column columns[] = {{.right = true},
                                               {.ink = ST_INK_NAME},
                                               {.right = false},
                                               {.elastic = true},
                                               {.ink = ST_INK_FAINT, .elastic = true}};
-    const st_estimate *estimate = self->estimate;
-    st_node *root = self->root;
+    const st_estimate *estimate = report->estimate;
+    st_node *root = report->root;
     const st_effect **sorted =
         st_arena_alloc(root->result->arena, estimate->input_count + 1, sizeof *sorted);
     size_t count = 0;
@@ -287,7 +288,7 @@ static void say_effects(const brief *self, size_t bars)
             effect_assumed ? ", assumed" : "");
         const char *doc = st_text_or_empty(input->doc); /* its first words */
         st_put_format(row, "doc", "%.*s", (int)strcspn(doc, ",;(:"), doc);
-        st_put_text(row, "cite", self->wanted->cite ? st_text_or_empty(source) : "");
+        st_put_text(row, "cite", report->wanted->cite ? st_text_or_empty(source) : "");
         st_table_show(table, row, "change,key,value,doc,cite");
     }
     if (assumed > 0)
@@ -302,29 +303,29 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
     st_status status = st_summary_compute(estimate, arena, &values, errors);
     if (status != ST_OK)
         return status;
-    brief self = {.estimate = estimate,
-                  .summary = st_sheet_summary(estimate->sheet),
-                  .values = &values,
-                  .errors = errors,
-                  .wanted = wanted,
-                  .root = st_result_begin(result, arena)};
+    brief report = {.estimate = estimate,
+                    .summary = st_sheet_summary(estimate->sheet),
+                    .values = &values,
+                    .errors = errors,
+                    .wanted = wanted,
+                    .root = st_result_begin(result, arena)};
     size_t bars = 0;
-    say_answer(&self);
-    st_limits_say(errors, self.root);
+    write_answer(&report);
+    st_limits_say(errors, report.root);
     if (estimate->found != NULL)
-        st_found_plan_put(estimate->found, self.root);
-    st_report_header(estimate, false, self.root);
-    for (size_t i = 0; i < self.summary->bar_count; i++)
-        bars += say_bar(&self, &self.summary->bars[i]);
-    if (self.summary->bar_count == 0) {
+        st_found_plan_put(estimate->found, report.root);
+    st_report_header(estimate, false, report.root);
+    for (size_t i = 0; i < report.summary->bar_count; i++)
+        bars += write_bar(&report, &report.summary->bars[i]);
+    if (report.summary->bar_count == 0) {
         static const st_table_column columns[] = {{.ink = ST_INK_NAME},
                                                   {.right = true, .split = true},
                                                   {.joined = true},
                                                   {.elastic = true},
                                                   {.ink = ST_INK_FAINT, .elastic = true}};
-        const st_estimate *cell_estimate = self.estimate;
-        st_table *table = st_say_table(self.root, columns, 5, 2);
-        st_node *hidden = st_put_list(self.root, ".cells");
+        const st_estimate *cell_estimate = report.estimate;
+        st_table *table = st_say_table(report.root, columns, 5, 2);
+        st_node *hidden = st_put_list(report.root, ".cells");
         const char *section = NULL;
         size_t shown = 0;
         for (size_t i = 0; i < cell_estimate->shown_count && shown < MOST_CELLS; i++) {
@@ -335,7 +336,7 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
             st_put_text(row, "name", cell->name);
             st_put_value(row, "value", cell->type, cell->value);
             st_put_text(row, "doc", cell->doc);
-            st_put_text(row, "cite", self.wanted->cite ? cell->cite : "");
+            st_put_text(row, "cite", report.wanted->cite ? cell->cite : "");
             if (cell->section[0] != '\0' &&
                 (section == NULL || strcmp(section, cell->section) != 0)) {
                 st_table_title(table, "");
@@ -347,12 +348,12 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
         }
     }
     /* Plugins are in the head; the cells that they refine are listed with all cells. */
-    const st_estimate *refined_estimate = self.estimate;
+    const st_estimate *refined_estimate = report.estimate;
     if (refined_estimate->plugin_count != 0)
-        st_say(self.root, "\n%zu cell%s refined by plugins (list with --all)\n",
+        st_say(report.root, "\n%zu cell%s refined by plugins (list with --all)\n",
                refined_estimate->refined_count, refined_estimate->refined_count == 1 ? "" : "s");
-    say_effects(&self, bars);
+    write_effects(&report, bars);
     if (!wanted->quiet)
-        st_report_warnings(errors, self.root);
+        st_report_warnings(errors, report.root);
     return ST_OK;
 }

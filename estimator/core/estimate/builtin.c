@@ -123,10 +123,10 @@ const st_layers *st_builtin_layers(const st_provider *const *providers, size_t c
     size_t entry_count = 0;
     const st_open_function *entries = st_layer_functions(&entry_count);
     for (size_t i = 0; i < count; i++) {
-        const st_open_self *self = providers[i]->self;
+        const st_open_self *provider = providers[i]->self;
         for (size_t k = 0; k < entry_count && providers[i]->evaluate == st_open_evaluate; k++)
-            if (self->function == &entries[k])
-                return self->over;
+            if (provider->function == &entries[k])
+                return provider->over;
     }
     return NULL;
 }

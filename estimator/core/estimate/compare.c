@@ -4,7 +4,7 @@
 #include "base/dimension.h"
 
 #include "base/memory.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "sheet/type_write.h"
 
 #include <math.h>

@@ -124,7 +124,7 @@ static void put_rows(const st_columns *columns, st_node *root)
 }
 
 /* What plugins have a part in, column by column. */
-static void say_refined(const st_node *list, st_node *root)
+static void write_refined(const st_node *list, st_node *root)
 {
     static const st_table_column layout[] = {{.title = "plugins", .ink = ST_INK_NAME},
                                              {.title = "cell"},
@@ -180,7 +180,7 @@ void st_columns_report(const st_columns *columns, st_arena *arena, st_result *re
         }
     }
     put_rows(columns, root);
-    say_refined(list, root);
+    write_refined(list, root);
     static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
     st_table *table = NULL;
     for (size_t i = 0; i < columns->count; i++) {

@@ -60,70 +60,72 @@ static bool is_asked_for(const st_estimate *estimate, size_t input)
 }
 
 /* The first other value of each truth value and enumeration, or all but this one. */
-static void list_names(trials *own, const st_effect *known)
+static void list_names(trials *tests, const st_effect *known)
 {
-    const st_estimate *estimate = own->estimate;
+    const st_estimate *estimate = tests->estimate;
     for (size_t i = 0; i < estimate->input_count; i++) {
         size_t count = values_of(&estimate->inputs[i].input->type);
         size_t other = estimate->input_values[i] == 0.0 ? 1 : 0;
         if (known == NULL && other < count)
-            own->list[own->count++] = (trial){i, (double)other};
+            tests->list[tests->count++] = (trial){i, (double)other};
         for (size_t k = other + 1; known != NULL && !known[i].anywhere && k < count; k++)
             if ((double)k != estimate->input_values[i])
-                own->list[own->count++] = (trial){i, (double)k};
+                tests->list[tests->count++] = (trial){i, (double)k};
     }
 }
 
 /* A column for each input that a trial changes; the others are the same in all rows. */
-static bool fill_columns(trials *own)
+static bool fill_columns(trials *tests)
 {
-    const st_estimate *estimate = own->estimate;
-    own->columns = st_arena_alloc(own->arena, estimate->input_count + 1, sizeof *own->columns);
-    for (size_t i = 0; own->columns != NULL && i < estimate->input_count; i++)
-        own->columns[i] = (st_column){&estimate->input_values[i], 0};
-    for (size_t row = 0; own->columns != NULL && row < own->count;) {
-        size_t input = own->list[row].input;
-        double *values = st_arena_alloc(own->arena, own->count, sizeof *values);
+    const st_estimate *estimate = tests->estimate;
+    tests->columns =
+        st_arena_alloc(tests->arena, estimate->input_count + 1, sizeof *tests->columns);
+    for (size_t i = 0; tests->columns != NULL && i < estimate->input_count; i++)
+        tests->columns[i] = (st_column){&estimate->input_values[i], 0};
+    for (size_t row = 0; tests->columns != NULL && row < tests->count;) {
+        size_t input = tests->list[row].input;
+        double *values = st_arena_alloc(tests->arena, tests->count, sizeof *values);
         if (values == NULL)
             return false;
-        for (size_t i = 0; i < own->count; i++)
+        for (size_t i = 0; i < tests->count; i++)
             values[i] = estimate->input_values[input];
-        for (; row < own->count && own->list[row].input == input; row++)
-            values[row] = own->list[row].value;
-        own->columns[input] = (st_column){values, 1};
+        for (; row < tests->count && tests->list[row].input == input; row++)
+            values[row] = tests->list[row].value;
+        tests->columns[input] = (st_column){values, 1};
     }
-    return own->columns != NULL;
+    return tests->columns != NULL;
 }
 
-static st_status run_trials(trials *own, st_workspace *workspace, st_effect *list)
+static st_status run_trials(trials *tests, st_workspace *workspace, st_effect *list)
 {
-    const st_program *program = own->estimate->program;
-    if (own->count == 0)
+    const st_program *program = tests->estimate->program;
+    if (tests->count == 0)
         return ST_OK;
-    if (!fill_columns(own))
+    if (!fill_columns(tests))
         return ST_ERR_MEMORY;
-    size_t count = own->estimate->shown_count;
-    own->outputs = st_arena_alloc(own->arena, count + 1, sizeof *own->outputs);
-    for (size_t i = 0; own->outputs != NULL && i < count; i++)
-        own->outputs[i] = st_arena_alloc(own->arena, own->count + 1, sizeof *own->outputs[i]);
-    if (st_arena_failed(own->arena))
+    size_t count = tests->estimate->shown_count;
+    tests->outputs = st_arena_alloc(tests->arena, count + 1, sizeof *tests->outputs);
+    for (size_t i = 0; tests->outputs != NULL && i < count; i++)
+        tests->outputs[i] =
+            st_arena_alloc(tests->arena, tests->count + 1, sizeof *tests->outputs[i]);
+    if (st_arena_failed(tests->arena))
         return ST_ERR_MEMORY;
     st_status status =
-        st_program_run(program, workspace, own->columns, own->count, own->outputs, NULL);
-    for (size_t row = 0; row < own->count && status == ST_OK; row++) {
-        st_effect *effect = &list[own->list[row].input];
-        const st_estimate *estimate = own->estimate;
+        st_program_run(program, workspace, tests->columns, tests->count, tests->outputs, NULL);
+    for (size_t row = 0; row < tests->count && status == ST_OK; row++) {
+        st_effect *effect = &list[tests->list[row].input];
+        const st_estimate *estimate = tests->estimate;
         for (size_t i = 0; i < estimate->shown_count; i++)
             effect->anywhere =
-                effect->anywhere || differs(estimate->shown[i].value, own->outputs[i][row]);
-        double value = estimate->input_values[own->list[row].input];
-        bool is_tenth = own->list[row].value == value * ST_EFFECT_FACTOR;
+                effect->anywhere || differs(estimate->shown[i].value, tests->outputs[i][row]);
+        double value = estimate->input_values[tests->list[row].input];
+        bool is_tenth = tests->list[row].value == value * ST_EFFECT_FACTOR;
         if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
             estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
             estimate->shown[0].value != 0.0)
-            effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
+            effect->change = tests->outputs[0][row] / estimate->shown[0].value - 1;
     }
-    own->count = 0;
+    tests->count = 0;
     return status;
 }
 
@@ -131,17 +133,17 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
 {
     size_t count = estimate->input_count;
     st_effect *list = st_arena_alloc(arena, count + 1, sizeof *list);
-    trials own = {.estimate = estimate, .arena = arena};
+    trials tests = {.estimate = estimate, .arena = arena};
     st_workspace *workspace = st_workspace_create(estimate->program);
     st_status status = ST_ERR_MEMORY;
     if (list == NULL || workspace == NULL)
         goto cleanup;
-    const st_estimate *list_estimate = own.estimate;
+    const st_estimate *list_estimate = tests.estimate;
     size_t capacity = 0;
     for (size_t i = 0; i < list_estimate->input_count; i++)
         capacity += 2 + values_of(&list_estimate->inputs[i].input->type);
-    own.list = st_arena_alloc(own.arena, capacity + 1, sizeof *own.list);
-    if (own.list == NULL)
+    tests.list = st_arena_alloc(tests.arena, capacity + 1, sizeof *tests.list);
+    if (tests.list == NULL)
         goto cleanup;
     for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];
@@ -152,23 +154,23 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
     }
     /* That a name matters is mostly clear from one other value: the rest, which may take a schedule
      * that is replayed, is tried only where it is not. */
-    const st_estimate *number_estimate = own.estimate;
+    const st_estimate *number_estimate = tests.estimate;
     for (size_t i = 0; i < number_estimate->input_count; i++) {
         double value = number_estimate->input_values[i];
         double usual = default_of(&number_estimate->inputs[i]);
         if (values_of(&number_estimate->inputs[i].input->type) != 0)
             continue;
         if (value != 0.0)
-            own.list[own.count++] = (trial){i, value * ST_EFFECT_FACTOR};
+            tests.list[tests.count++] = (trial){i, value * ST_EFFECT_FACTOR};
         if (is_asked_for(number_estimate, i) && isfinite(usual))
-            own.list[own.count++] = (trial){i, usual};
+            tests.list[tests.count++] = (trial){i, usual};
     }
-    list_names(&own, NULL);
-    status = run_trials(&own, workspace, list);
+    list_names(&tests, NULL);
+    status = run_trials(&tests, workspace, list);
     if (status != ST_OK)
         goto cleanup;
-    list_names(&own, list);
-    status = run_trials(&own, workspace, list);
+    list_names(&tests, list);
+    status = run_trials(&tests, workspace, list);
     if (status == ST_OK)
         estimate->effects = list;
 cleanup:

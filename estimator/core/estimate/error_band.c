@@ -163,15 +163,15 @@ void st_error_band_put(const st_error_band *band, st_node *map)
         st_put_null(map, "error_band");
         return;
     }
-    st_node *own = st_put_line_map(map, "error_band");
-    st_put_text_or_null(own, "gpu", band->kind.gpu);
-    st_put_text_or_null(own, "precision", band->kind.precision);
-    st_put_text_or_null(own, "model", band->kind.model);
-    st_put_text_or_null(own, "stack", band->kind.stack);
-    st_put_count(own, "rows", band->rows);
-    st_put_count(own, "fitted", band->fitted);
-    st_put_number(own, "median", band->rows > 0 ? band->median : (double)NAN);
-    st_put_number(own, "nine_of_ten", band->rows > 0 ? band->nine_of_ten : (double)NAN);
-    st_put_number(own, "bias", band->rows > 0 ? band->bias : (double)NAN);
-    st_put_text_or_null(own, "sources", band->sources);
+    st_node *node = st_put_line_map(map, "error_band");
+    st_put_text_or_null(node, "gpu", band->kind.gpu);
+    st_put_text_or_null(node, "precision", band->kind.precision);
+    st_put_text_or_null(node, "model", band->kind.model);
+    st_put_text_or_null(node, "stack", band->kind.stack);
+    st_put_count(node, "rows", band->rows);
+    st_put_count(node, "fitted", band->fitted);
+    st_put_number(node, "median", band->rows > 0 ? band->median : (double)NAN);
+    st_put_number(node, "nine_of_ten", band->rows > 0 ? band->nine_of_ten : (double)NAN);
+    st_put_number(node, "bias", band->rows > 0 ? band->bias : (double)NAN);
+    st_put_text_or_null(node, "sources", band->sources);
 }

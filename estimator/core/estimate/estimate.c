@@ -5,7 +5,7 @@
 #include "base/same.h"
 #include "base/memory.h"
 #include "job/bind.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
@@ -14,7 +14,7 @@
 #include "steptime/tool/roles.h"
 #include "estimate/builtin.h"
 #include "estimate/pipeline_functions.h"
-#include "estimate/settled_layout.h"
+#include "estimate/resolved_layout.h"
 #include "estimate/stage_layers.h"
 #include "base/error_scope.h"
 #include "estimate/balanced_layout.h"
@@ -31,16 +31,16 @@ typedef struct job_reader {
 static st_status read_for_job(void *context, const char *name, st_place place, st_arena *arena,
                               st_source *source, st_errors *errors)
 {
-    const job_reader *self = context;
-    st_place from = place.file != NULL ? place : self->place;
-    return self->reader.read(self->reader.context, name, from, arena, source, errors);
+    const job_reader *parser = context;
+    st_place from = place.file != NULL ? place : parser->place;
+    return parser->reader.read(parser->reader.context, name, from, arena, source, errors);
 }
 
 static st_status load_sheet(const st_paths *paths, const st_request *request, st_arena *arena,
                             st_estimate *estimate, st_errors *errors)
 {
     const char *asked = request->sheet;
-    job_reader self = {.reader = st_paths_sheet_reader(paths)};
+    job_reader parser = {.reader = st_paths_sheet_reader(paths)};
     const char *name = asked;
     if (name == NULL) {
         const st_job_value *value = st_job_value_of(estimate->job, ST_KEY_SHEET);
@@ -50,9 +50,9 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
                            "add 'sheet: NAME' to the job or use --sheet NAME");
         name = value->text;
         if (strchr(name, '/') == NULL) /* a path is relative to the job's file already */
-            self.place = value->place;
+            parser.place = value->place;
     }
-    st_sheet_reader reader = {read_for_job, &self};
+    st_sheet_reader reader = {read_for_job, &parser};
     return st_sheet_load(&reader, name, arena, &estimate->sheet, errors);
 }
 
@@ -172,7 +172,7 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     if (status == ST_OK)
         status = st_estimate_gather(paths, request, arena, estimate, errors);
     if (status == ST_OK)
-        status = st_settle_layout(paths, request, arena, estimate, errors);
+        status = st_resolve_layout(paths, request, arena, estimate, errors);
     if (status == ST_OK) {
         /* The program of a plan that is not replayed goes without what replays take. */
         const char *asked = st_replayed_plan(estimate->sheet);
@@ -455,8 +455,8 @@ static st_status open_with(const st_paths *paths, const st_request *request,
     return status;
 }
 
-st_status st_settle_layout(const st_paths *paths, const st_request *request, st_arena *arena,
-                           st_estimate *estimate, st_errors *errors)
+st_status st_resolve_layout(const st_paths *paths, const st_request *request, st_arena *arena,
+                            st_estimate *estimate, st_errors *errors)
 {
     const char *sets[SETS] = {NULL};
     if (!st_has_open_layout(estimate->job))

@@ -14,7 +14,7 @@
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "job/keys.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "sheet/type_write.h"
 #include "steptime/keys.h"
 
@@ -63,7 +63,8 @@ static const char *describe_plan(const st_job *job, st_arena *arena)
 }
 
 /* "GPT-3B (gpt-3b)": what the section calls itself, and the file that it came from. */
-static void say_section(const st_job *job, const char *section, const char *name_key, st_node *root)
+static void write_section(const st_job *job, const char *section, const char *name_key,
+                          st_node *root)
 {
     const char *file = st_job_section_name(job, section);
     const st_job_value *name = st_job_value_of(job, name_key);
@@ -80,8 +81,8 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_arena *arena = root->result->arena;
     const char *title = title_too ? st_sheet_title(estimate->sheet) : "";
     st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
-    say_section(estimate->job, ST_KEY_MODEL, ST_KEY_MODEL_NAME, root);
-    say_section(estimate->job, ST_KEY_CLUSTER, ST_KEY_CLUSTER_NAME, root);
+    write_section(estimate->job, ST_KEY_MODEL, ST_KEY_MODEL_NAME, root);
+    write_section(estimate->job, ST_KEY_CLUSTER, ST_KEY_CLUSTER_NAME, root);
     st_say_fact(root, "plan", LABEL_WIDTH, describe_plan(estimate->job, arena));
     st_say(root, "%-*s%s%s", LABEL_WIDTH, "sheet", st_sheet_name(estimate->sheet),
            title[0] != '\0' ? ": " : "");

@@ -28,7 +28,7 @@ typedef struct explain_writer {
     bool *cells_seen;  /* one per cell: written already */
 } explain_writer;
 
-static void say_indent(st_node *node, size_t indent)
+static void write_indent(st_node *node, size_t indent)
 {
     st_say(node, "%*s", (int)indent, "");
 }
@@ -84,7 +84,7 @@ static const char *describe_origin(const explain_writer *writer, const st_bound_
                            st_text_or_empty(from->source));
 }
 
-static st_table *say_inputs(st_node *node, size_t indent)
+static st_table *write_inputs(st_node *node, size_t indent)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME},
                                               {.joined = true},
@@ -114,8 +114,8 @@ static bool is_below(const explain_writer *writer, const st_explanation *step)
 }
 
 /* "see above: p = 4, t = 2", for the operands that were shown, or `below` will be shown, there. */
-static void say_repeats(const explain_writer *writer, const st_explanation *step, bool below,
-                        size_t indent, st_node *node)
+static void write_repeats(const explain_writer *writer, const st_explanation *step, bool below,
+                          size_t indent, st_node *node)
 {
     const char *text = "";
     for (size_t i = 0; i < step->operand_count; i++) {
@@ -129,20 +129,20 @@ static void say_repeats(const explain_writer *writer, const st_explanation *step
                         operand->name, format_value(operand, operand->value, value, sizeof value));
     }
     if (st_or_none(text)[0] != '\0') {
-        say_indent(node, indent);
+        write_indent(node, indent);
         st_say_wrapped(node, text, indent, indent);
         st_say(node, "\n");
     }
 }
 
-static void say_side(const char *text, size_t column, st_node *node)
+static void write_side(const char *text, size_t column, st_node *node)
 {
     st_say(node, "= ");
     st_say_wrapped(node, text, column + 2, column + 2);
     st_say(node, "\n");
 }
 
-static void say_value(const st_explanation *step, double value, st_node *node)
+static void write_value(const st_explanation *step, double value, st_node *node)
 {
     char text[ST_QUANTITY_TEXT];
     st_say(node, "= ");
@@ -150,24 +150,24 @@ static void say_value(const st_explanation *step, double value, st_node *node)
 }
 
 /* What the formula gives, and what a provider gives in its place or where there is none. */
-static void say_result(const st_explanation *step, size_t column, st_node *node)
+static void write_result(const st_explanation *step, size_t column, st_node *node)
 {
     bool has_provider = step->provider[0] != '\0';
     if (step->formula[0] != '\0' || !has_provider) {
-        say_value(step, step->formula_value, node);
+        write_value(step, step->formula_value, node);
         st_say(node, "\n");
         if (!has_provider)
             return;
-        say_indent(node, column);
+        write_indent(node, column);
     }
-    say_value(step, step->value, node);
+    write_value(step, step->value, node);
     st_say(node, " by %s%s\n", step->refusal[0] != '\0' ? "the formula" : step->provider,
            step->formula[0] != '\0' && step->refusal[0] == '\0' ? ", in place of the formula" : "");
 }
 
 /* Aligns the equals signs of all lines. */
-static void say_formula(const explain_writer *writer, const st_explanation *step, size_t indent,
-                        st_node *node)
+static void write_formula(const explain_writer *writer, const st_explanation *step, size_t indent,
+                          st_node *node)
 {
     st_buffer left = {0};
     /* The left side of the equation: a cell's name, or a function with its arguments. */
@@ -181,30 +181,30 @@ static void say_formula(const explain_writer *writer, const st_explanation *step
         st_buffer_text(&left, step->name);
     const char *name = left.data != NULL ? left.data : step->name;
     size_t column = indent + st_utf8_count(name, strlen(name)) + 1;
-    say_indent(node, indent);
+    write_indent(node, indent);
     st_say_ink(node, ST_INK_NAME, name);
     st_say(node, " ");
     if (step->formula[0] != '\0') {
-        say_side(step->formula, column, node);
-        say_indent(node, column);
+        write_side(step->formula, column, node);
+        write_indent(node, column);
         if (step->numbers[0] != '\0' && strcmp(step->numbers, step->formula) != 0) {
-            say_side(step->numbers, column, node);
-            say_indent(node, column);
+            write_side(step->numbers, column, node);
+            write_indent(node, column);
         }
     }
-    say_result(step, column, node);
+    write_result(step, column, node);
     st_buffer_end(&left, &node->result->failed);
 }
 
-static void say_step(const explain_writer *writer, const st_explanation *step, size_t level,
-                     st_node *node)
+static void write_step(const explain_writer *writer, const st_explanation *step, size_t level,
+                       st_node *node)
 {
     size_t indent = STEP_INDENT * (level < INDENT_LEVELS ? level : INDENT_LEVELS) + STEP_INDENT;
     bool *mark = cell_mark(writer, step);
     if (mark != NULL)
         *mark = true;
     /* "NAME - meaning   [citation]" */
-    say_indent(node, indent - STEP_INDENT);
+    write_indent(node, indent - STEP_INDENT);
     st_say_ink(node, ST_INK_NAME, step->name);
     if (step->doc[0] != '\0') {
         st_say(node, " - ");
@@ -217,12 +217,12 @@ static void say_step(const explain_writer *writer, const st_explanation *step, s
         st_say_ink(node, ST_INK_FAINT, "]");
     }
     st_say(node, "\n");
-    say_formula(writer, step, indent, node);
+    write_formula(writer, step, indent, node);
     /* What the provider says about its value; a '+' marks the parts that sum to it. */
     static const st_table_column columns[] = {
         {0}, {.ink = ST_INK_NAME}, {.joined = true}, {.elastic = true}};
     if (step->refusal[0] != '\0') {
-        say_indent(node, indent);
+        write_indent(node, indent);
         st_say(node, "%s refuses: %s; the formula is used\n", step->provider, step->refusal);
     }
     st_table *term_table = st_say_table(node, columns, 4, indent);
@@ -237,13 +237,13 @@ static void say_step(const explain_writer *writer, const st_explanation *step, s
         st_table_row(term_table, fields);
     }
     if (step->cut) {
-        say_indent(node, indent);
+        write_indent(node, indent);
         st_say_ink(node, ST_INK_FAINT, "(increase --depth to show more)");
         st_say(node, "\n");
     }
-    say_repeats(writer, step, false, indent, node);
-    say_repeats(writer, step, true, indent, node);
-    st_table *table = say_inputs(node, indent);
+    write_repeats(writer, step, false, indent, node);
+    write_repeats(writer, step, true, indent, node);
+    st_table *table = write_inputs(node, indent);
     for (size_t i = 0; i < step->operand_count; i++)
         add_input(writer, step->operands[i], table);
 }
@@ -312,7 +312,7 @@ static void put_step(const explain_writer *writer, const st_explanation *step, s
     st_put_bool(node, "cut", step->cut);
     if (!step->shown_before) {
         st_say(node, level > 0 ? "\n" : "");
-        say_step(writer, step, level, node);
+        write_step(writer, step, level, node);
     }
     st_node *operands = st_put_list(node, "operands");
     for (size_t i = 0; i < step->operand_count && !node->result->failed; i++)
@@ -337,6 +337,6 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
     st_warnings_put(errors, root);
     st_limits_say(errors, root);
     if (explanation->kind == ST_EXPLAIN_INPUT)
-        add_input(&writer, explanation, say_inputs(root, 0));
+        add_input(&writer, explanation, write_inputs(root, 0));
     put_step(&writer, explanation, 0, st_put_map(root, "explanation"));
 }

@@ -70,38 +70,38 @@ enum { ROWS = ST_COUNT(rows) };
 static const char *first_message(st_arena *arena, const st_errors *errors)
 {
     for (size_t i = 0; i < st_errors_size(errors); i++) {
-        const st_error *own = st_errors_at(errors, i);
-        if (own->severity == ST_SEVERITY_ERROR)
-            return st_arena_printf(arena, "%s:%d: %s", own->place.file, own->place.line,
-                                   own->message);
+        const st_error *error = st_errors_at(errors, i);
+        if (error->severity == ST_SEVERITY_ERROR)
+            return st_arena_printf(arena, "%s:%d: %s", error->place.file, error->place.line,
+                                   error->message);
     }
     return "out of memory";
 }
 
-static st_status price_steps(fabric_function *own, kept_price *kept)
+static st_status price_steps(fabric_function *function, kept_price *kept)
 {
-    fabric *shared = own->shared;
+    fabric *shared = function->shared;
     st_transfers transfers = {0};
     const st_steps_group group = {kept->site.ranks, kept->site.per_node};
     st_errors *errors = st_errors_create();
     if (errors == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_steps_follow(own->steps, &group, &transfers, errors);
+    st_status status = st_steps_follow(function->steps, &group, &transfers, errors);
     if (status == ST_OK)
         status = st_price_transfers(shared->topology, &kept->site, &transfers, shared->arena,
                                     &kept->price);
     else
         kept->refusal = first_message(shared->arena, errors);
-    kept->origin = st_arena_printf(shared->arena, "steps of %s", own->steps_name);
+    kept->origin = st_arena_printf(shared->arena, "steps of %s", function->steps_name);
     free(transfers.items);
     st_errors_destroy(errors);
     return kept->refusal != NULL ? ST_OK : status;
 }
 
-static st_status price_pattern(fabric_function *own, kept_price *kept)
+static st_status price_pattern(fabric_function *function, kept_price *kept)
 {
-    const function_row *row = own->row;
-    fabric *shared = own->shared;
+    const function_row *row = function->row;
+    fabric *shared = function->shared;
     double n = kept->site.ranks;
     st_pattern pattern = {.way = row->way, .rounds = 1, .share = 1};
     if (row->way != ST_WAY_PAIR)
@@ -122,36 +122,36 @@ static st_status price_pattern(fabric_function *own, kept_price *kept)
 }
 
 /* The price of a group; NULL: no room for one more, or no such group. */
-static const kept_price *find_price(fabric_function *own, const double *row)
+static const kept_price *find_price(fabric_function *function, const double *row)
 {
     static const kept_price too_large = {.refusal = "the topology has fewer ranks than the plan"};
     double ranks = 1;
-    for (size_t i = RANKS; i < own->arguments; i++)
+    for (size_t i = RANKS; i < function->arguments; i++)
         if (!(row[i] >= 1 && row[i] <= ST_TOPOLOGY_MAX_RANKS) || row[i] != floor(row[i]))
             return NULL;
-    for (size_t i = GROUP; i < own->arguments; i++)
+    for (size_t i = GROUP; i < function->arguments; i++)
         ranks *= row[i];
-    if (ranks > (double)own->shared->topology->ranks)
+    if (ranks > (double)function->shared->topology->ranks)
         return &too_large;
     const st_site site = {(uint32_t)row[RANKS], (uint32_t)row[PER_NODE], (uint32_t)row[NODE_GPUS],
-                          own->shared->node_gpus};
-    for (size_t i = 0; i < own->count; i++)
-        if (memcmp(&own->kept[i].site, &site, sizeof site) == 0)
-            return &own->kept[i];
-    if (own->count == MOST_KEPT)
+                          function->shared->node_gpus};
+    for (size_t i = 0; i < function->count; i++)
+        if (memcmp(&function->kept[i].site, &site, sizeof site) == 0)
+            return &function->kept[i];
+    if (function->count == MOST_KEPT)
         return NULL;
-    kept_price *kept = &own->kept[own->count];
+    kept_price *kept = &function->kept[function->count];
     *kept = (kept_price){.site = site};
     const st_steps_group group = {kept->site.ranks, kept->site.per_node};
-    kept->refusal = st_site_error(own->shared->topology, &kept->site, own->shared->arena);
+    kept->refusal = st_site_error(function->shared->topology, &kept->site, function->shared->arena);
     if (kept->refusal == NULL) {
-        bool by_steps = own->steps != NULL && st_steps_fit(own->steps, &group);
-        st_status status = by_steps ? price_steps(own, kept) : price_pattern(own, kept);
+        bool by_steps = function->steps != NULL && st_steps_fit(function->steps, &group);
+        st_status status = by_steps ? price_steps(function, kept) : price_pattern(function, kept);
         if (status != ST_OK && kept->refusal == NULL)
             kept->refusal = status == ST_ERR_LIMIT ? "too many messages to price on the topology"
                                                    : "out of memory";
     }
-    own->count++;
+    function->count++;
     return kept;
 }
 
@@ -167,20 +167,20 @@ static double value_of(const kept_price *kept, double bytes)
 
 static st_status evaluate(void *context, size_t count, const double *const *columns, double *values)
 {
-    fabric_function *own = context;
-    (void)pthread_mutex_lock(&own->shared->lock);
+    fabric_function *function = context;
+    (void)pthread_mutex_lock(&function->shared->lock);
     const kept_price *kept = NULL;
     double last[MOST_ARGUMENTS] = {0};
     for (size_t i = 0; i < count; i++) {
         double row[MOST_ARGUMENTS] = {0};
-        for (size_t k = 0; k < own->arguments; k++)
+        for (size_t k = 0; k < function->arguments; k++)
             row[k] = columns[k][i];
         if (kept == NULL || memcmp(row + RANKS, last + RANKS, sizeof row - sizeof *row) != 0)
-            kept = find_price(own, row);
+            kept = find_price(function, row);
         memcpy(last, row, sizeof last);
         values[i] = value_of(kept, row[SIZE]);
     }
-    (void)pthread_mutex_unlock(&own->shared->lock);
+    (void)pthread_mutex_unlock(&function->shared->lock);
     return ST_OK;
 }
 
@@ -197,15 +197,15 @@ static void add_term(st_provider_account *account, st_provider_term *terms, cons
 static st_status explain(void *context, const double *const *columns, st_arena *arena,
                          st_provider_account *account)
 {
-    fabric_function *own = context;
+    fabric_function *function = context;
     double row[MOST_ARGUMENTS] = {0};
-    for (size_t k = 0; k < own->arguments; k++)
+    for (size_t k = 0; k < function->arguments; k++)
         row[k] = columns[k][0];
     st_provider_term *terms = st_arena_alloc(arena, 4, sizeof *terms);
     if (terms == NULL)
         return ST_ERR_MEMORY;
-    (void)pthread_mutex_lock(&own->shared->lock);
-    const kept_price *kept = find_price(own, row);
+    (void)pthread_mutex_lock(&function->shared->lock);
+    const kept_price *kept = find_price(function, row);
     const double value = value_of(kept, row[SIZE]);
     account->terms = terms;
     if (kept == NULL || !isfinite(value)) {
@@ -220,7 +220,7 @@ static st_status explain(void *context, const double *const *columns, st_arena *
         add_term(account, terms, "latency", fixed_s, "start and hops of all rounds");
         add_term(account, terms, "bytes", value - fixed_s, "over the busiest link of each round");
     }
-    (void)pthread_mutex_unlock(&own->shared->lock);
+    (void)pthread_mutex_unlock(&function->shared->lock);
     return ST_OK;
 }
 
@@ -304,18 +304,18 @@ static st_status make_provider(const provider_maker *maker, const function_row *
     st_arena *arena = maker->arena;
     st_errors *errors = maker->errors;
     fabric *shared = maker->shared;
-    fabric_function *own = st_arena_alloc(arena, 1, sizeof *own);
+    fabric_function *function = st_arena_alloc(arena, 1, sizeof *function);
     st_unit *units = st_arena_alloc(arena, maker->arguments, sizeof *units);
-    if (own == NULL || units == NULL)
+    if (function == NULL || units == NULL)
         return st_out_of_memory(errors);
-    own->shared = shared;
-    own->row = row;
-    own->arguments = maker->arguments;
-    own->kept = st_arena_alloc(arena, MOST_KEPT, sizeof *own->kept);
+    function->shared = shared;
+    function->row = row;
+    function->arguments = maker->arguments;
+    function->kept = st_arena_alloc(arena, MOST_KEPT, sizeof *function->kept);
     const st_job_value *table = row->key != NULL ? given(maker->job, row->key) : NULL;
-    st_status status = own->kept == NULL ? st_out_of_memory(errors)
-                       : table != NULL   ? load_steps(maker->paths, table, arena, own, errors)
-                                         : ST_OK;
+    st_status status = function->kept == NULL ? st_out_of_memory(errors)
+                       : table != NULL ? load_steps(maker->paths, table, arena, function, errors)
+                                       : ST_OK;
     for (size_t i = 0; i < maker->arguments; i++)
         units[i] = st_unit_one();
     if (status == ST_OK)
@@ -327,7 +327,7 @@ static st_status make_provider(const provider_maker *maker, const function_row *
                           .argument_count = maker->arguments,
                           .evaluate = evaluate,
                           .explain = explain,
-                          .self = own};
+                          .self = function};
     return status == ST_OK ? st_unit_parse("s", 1, (st_place){0}, &made->unit, errors) : status;
 }
 

@@ -21,8 +21,8 @@ static void put_texts(st_node *root, const char *key, const char *const *texts, 
 }
 
 /* "--set parallel.tp=4 --set parallel.pp=2", to be copied. */
-static void say_texts(st_node *root, const char *label, const char *before,
-                      const char *const *texts, size_t count)
+static void write_texts(st_node *root, const char *label, const char *before,
+                        const char *const *texts, size_t count)
 {
     const char *line = "";
     for (size_t i = 0; i < count; i++)
@@ -46,7 +46,7 @@ void st_found_plan_put(const st_found_plan *found, st_node *root)
     else
         st_say(root, "%-*snone of %" PRIu64 " plans passes all checks; this one is the closest\n",
                LABEL_WIDTH, "found", found->plans);
-    say_texts(root, "", "--set ", found->sets, found->set_count);
-    say_texts(root, "assumed", "", found->assumed, found->assumed_count);
+    write_texts(root, "", "--set ", found->sets, found->set_count);
+    write_texts(root, "assumed", "", found->assumed, found->assumed_count);
     st_say(root, "\n");
 }

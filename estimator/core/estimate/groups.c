@@ -3,8 +3,8 @@
 #include "estimate/groups.h"
 
 /* Takes the cells of a section that no earlier one took. */
-static void take_section(const st_sheet *sheet, const st_sheet_section *section, bool *taken,
-                         st_cell_group *group)
+static void add_section(const st_sheet *sheet, const st_sheet_section *section, bool *taken,
+                        st_cell_group *group)
 {
     size_t cell_count = 0;
     const st_sheet_cell *cells = st_sheet_cells(sheet, &cell_count);
@@ -32,7 +32,7 @@ const st_cell_group *st_sheet_groups(const st_sheet *sheet, st_arena *arena, siz
         return NULL;
     for (size_t i = 0; i < section_count; i++) {
         groups[*count] = (st_cell_group){.cells = members};
-        take_section(sheet, &sections[i], taken, &groups[*count]);
+        add_section(sheet, &sections[i], taken, &groups[*count]);
         members += groups[*count].count;
         *count += groups[*count].count > 0 ? 1 : 0;
     }

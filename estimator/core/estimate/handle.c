@@ -41,25 +41,25 @@ static const char *copy_text(st_arena *arena, const char *text, bool *failed)
 }
 
 /* Loads into an arena of its own, which takes the place of the old one on success only. */
-static st_status load(st_estimate_handle *self, st_errors *errors)
+static st_status load(st_estimate_handle *handle, st_errors *errors)
 {
     st_estimate loaded = {0};
     st_arena *arena = st_arena_create();
     if (arena == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_estimate_load(self->paths, &self->request, arena, &loaded, errors);
+    st_status status = st_estimate_load(handle->paths, &handle->request, arena, &loaded, errors);
     if (status == ST_OK)
-        status = self->cell_count > 0
-                     ? st_estimate_show_names(&loaded, self->cells, self->cell_count, (st_place){0},
-                                              arena, errors)
-                     : st_estimate_show_report(&loaded, self->all, arena);
+        status = handle->cell_count > 0
+                     ? st_estimate_show_names(&loaded, handle->cells, handle->cell_count,
+                                              (st_place){0}, arena, errors)
+                     : st_estimate_show_report(&loaded, handle->all, arena);
     if (status != ST_OK) {
         st_arena_destroy(arena);
         return status;
     }
-    st_arena_destroy(self->arena);
-    self->arena = arena;
-    self->estimate = loaded;
+    st_arena_destroy(handle->arena);
+    handle->arena = arena;
+    handle->estimate = loaded;
     return ST_OK;
 }
 
@@ -70,50 +70,50 @@ static st_status create(const st_estimate_request *request, bool alone, st_estim
     st_status status = st_sized_take(request, &asked, sizeof asked, errors);
     if (status != ST_OK)
         return status;
-    st_estimate_handle *self = calloc(1, sizeof *self);
+    st_estimate_handle *handle = calloc(1, sizeof *handle);
     st_arena *texts = st_arena_create();
-    if (self == NULL || texts == NULL) {
+    if (handle == NULL || texts == NULL) {
         st_arena_destroy(texts);
-        free(self);
+        free(handle);
         return st_out_of_memory(errors);
     }
-    self->texts = texts;
+    handle->texts = texts;
     bool failed = false;
-    const char **providers = copy_texts(self->texts, asked.providers, asked.provider_count);
-    self->sets = copy_texts(self->texts, asked.sets, asked.set_count);
-    self->set_capacity = asked.set_count + 1;
-    self->cells = copy_texts(self->texts, asked.cells, asked.cell_count);
-    self->cell_count = asked.cell_count;
-    self->all = asked.all;
-    self->request = (st_request){.checks_warn = asked.checks_warn,
-                                 .job = copy_text(self->texts, asked.job, &failed),
-                                 .sheet = copy_text(self->texts, asked.sheet, &failed),
-                                 .sets = self->sets,
-                                 .set_count = asked.set_count,
-                                 .refine = providers,
-                                 .refine_count = asked.provider_count};
-    failed = failed || providers == NULL || self->sets == NULL || self->cells == NULL;
+    const char **providers = copy_texts(handle->texts, asked.providers, asked.provider_count);
+    handle->sets = copy_texts(handle->texts, asked.sets, asked.set_count);
+    handle->set_capacity = asked.set_count + 1;
+    handle->cells = copy_texts(handle->texts, asked.cells, asked.cell_count);
+    handle->cell_count = asked.cell_count;
+    handle->all = asked.all;
+    handle->request = (st_request){.checks_warn = asked.checks_warn,
+                                   .job = copy_text(handle->texts, asked.job, &failed),
+                                   .sheet = copy_text(handle->texts, asked.sheet, &failed),
+                                   .sets = handle->sets,
+                                   .set_count = asked.set_count,
+                                   .refine = providers,
+                                   .refine_count = asked.provider_count};
+    failed = failed || providers == NULL || handle->sets == NULL || handle->cells == NULL;
     status = failed ? ST_ERR_MEMORY : ST_OK;
-    self->request.alone = alone;
+    handle->request.alone = alone;
     if (status == ST_OK)
-        status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);
+        status = st_paths_create(asked.folders, asked.folder_count, &handle->paths, errors);
     if (status == ST_OK)
-        st_paths_set_isolation(self->paths, asked.isolate);
+        st_paths_set_isolation(handle->paths, asked.isolate);
     if (status == ST_OK && asked.profiles != NULL) {
         /* The texts of a request outlive it in the handle. */
         const char *file = asked.profiles;
-        const char *kept = st_arena_copy(self->texts, file, strlen(file));
+        const char *kept = st_arena_copy(handle->texts, file, strlen(file));
         if (kept == NULL)
             status = st_out_of_memory(errors);
         else
-            st_paths_set_profiles(self->paths, kept);
+            st_paths_set_profiles(handle->paths, kept);
     }
     if (status == ST_OK)
-        status = load(self, errors);
+        status = load(handle, errors);
     if (status == ST_OK)
-        *estimate = &self->estimate;
+        *estimate = &handle->estimate;
     else
-        st_estimate_destroy(&self->estimate);
+        st_estimate_destroy(&handle->estimate);
     return status;
 }
 
@@ -133,29 +133,29 @@ void st_estimate_destroy(st_estimate *estimate)
 {
     if (estimate == NULL)
         return;
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
-    st_arena_destroy(self->arena);
-    st_paths_destroy(self->paths);
-    st_arena_destroy(self->texts);
-    free(self);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
+    st_arena_destroy(handle->arena);
+    st_paths_destroy(handle->paths);
+    st_arena_destroy(handle->texts);
+    free(handle);
 }
 
 st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
-    size_t count = self->request.set_count;
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
+    size_t count = handle->request.set_count;
     const char **sets =
-        st_arena_grow(self->texts, self->sets, sizeof *sets, count + 1, &self->set_capacity);
-    const char *copy = st_arena_copy(self->texts, assignment, strlen(assignment));
+        st_arena_grow(handle->texts, handle->sets, sizeof *sets, count + 1, &handle->set_capacity);
+    const char *copy = st_arena_copy(handle->texts, assignment, strlen(assignment));
     if (sets == NULL || copy == NULL)
         return st_out_of_memory(errors);
     sets[count] = copy;
-    self->sets = sets;
-    self->request.sets = sets;
-    self->request.set_count = count + 1;
-    st_status status = load(self, errors);
+    handle->sets = sets;
+    handle->request.sets = sets;
+    handle->request.set_count = count + 1;
+    st_status status = load(handle, errors);
     if (status != ST_OK)
-        self->request.set_count = count;
+        handle->request.set_count = count;
     return status;
 }
 
@@ -163,9 +163,9 @@ st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_erro
 
 st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
     size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
-    st_status status = st_estimate_run(&self->estimate, self->arena, errors);
+    st_status status = st_estimate_run(&handle->estimate, handle->arena, errors);
     bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
     return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
 }
@@ -176,14 +176,14 @@ static bool is_computed(const st_estimate *estimate)
     return estimate->checks != NULL;
 }
 
-st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
+st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors)
 {
-    st_estimate *estimate = &self->estimate;
+    st_estimate *estimate = &handle->estimate;
     st_status status =
-        is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
+        is_computed(estimate) ? ST_OK : st_estimate_run(estimate, handle->arena, errors);
     if (status != ST_OK || estimate->effects != NULL)
         return status;
-    status = st_estimate_find_effects(estimate, self->arena);
+    status = st_estimate_find_effects(estimate, handle->arena);
     if (status == ST_OK)
         st_effects_tell(estimate, errors);
     return status;
@@ -203,17 +203,17 @@ size_t st_estimate_input(const st_estimate *estimate, const char *name)
     return i;
 }
 
-st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors *errors)
+st_status st_estimate_want(st_estimate_handle *handle, const char *name, st_errors *errors)
 {
-    st_estimate *estimate = &self->estimate;
+    st_estimate *estimate = &handle->estimate;
     const st_estimate before = *estimate;
     st_estimate one = *estimate;
     if (st_find_shown(estimate, name) != NULL)
-        return is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
-    st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, self->arena, errors);
+        return is_computed(estimate) ? ST_OK : st_estimate_run(estimate, handle->arena, errors);
+    st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, handle->arena, errors);
     if (status != ST_OK)
         return status;
-    st_shown *shown = st_arena_alloc(self->arena, before.shown_count + 1, sizeof *shown);
+    st_shown *shown = st_arena_alloc(handle->arena, before.shown_count + 1, sizeof *shown);
     if (shown == NULL)
         return st_out_of_memory(errors);
     if (before.shown != NULL)
@@ -223,7 +223,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     estimate->shown_count = before.shown_count + 1;
     estimate->values = NULL;
     estimate->checks = NULL;
-    status = st_estimate_run(estimate, self->arena, errors);
+    status = st_estimate_run(estimate, handle->arena, errors);
     if (!is_computed(estimate))
         *estimate = before;
     return status;
@@ -231,11 +231,11 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
 
 /* ---- cells ---- */
 
-static const char *show_value(st_estimate_handle *self, const st_type *type, double value)
+static const char *show_value(st_estimate_handle *handle, const st_type *type, double value)
 {
     char text[ST_QUANTITY_TEXT];
     st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
-    return st_arena_copy(self->arena, text, strlen(text));
+    return st_arena_copy(handle->arena, text, strlen(text));
 }
 
 static const char *unit_of(const st_type *type)
@@ -243,18 +243,18 @@ static const char *unit_of(const st_type *type)
     return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
 }
 
-static st_status give_input(st_estimate_handle *self, const st_bound_input *bound,
+static st_status give_input(st_estimate_handle *handle, const st_bound_input *bound,
                             st_estimate_cell *cell, st_errors *errors)
 {
     const st_sheet_input *input = bound->input;
-    const st_shown *shown = st_find_shown(&self->estimate, input->name);
+    const st_shown *shown = st_find_shown(&handle->estimate, input->name);
     const st_estimate_cell found = {.name = input->name,
                                     .unit = unit_of(&input->type),
                                     .doc = st_text_or_empty(input->doc),
                                     .cite = st_text_or_empty(input->cite),
                                     .section = shown != NULL ? shown->section : "",
                                     .formula = st_text_or_empty(input->from),
-                                    .text = show_value(self, &input->type, bound->value),
+                                    .text = show_value(handle, &input->type, bound->value),
                                     .value = bound->value,
                                     .is_input = true,
                                     .is_assumed = st_input_is_assumed(bound),
@@ -263,19 +263,19 @@ static st_status give_input(st_estimate_handle *self, const st_bound_input *boun
                               : st_out_of_memory(errors);
 }
 
-static st_status give_cell(st_estimate_handle *self, const st_sheet_cell *of,
+static st_status give_cell(st_estimate_handle *handle, const st_sheet_cell *of,
                            st_estimate_cell *cell, st_errors *errors)
 {
-    const st_shown *shown = st_find_shown(&self->estimate, of->name);
-    bool has_value = shown != NULL && is_computed(&self->estimate) && isfinite(shown->value);
+    const st_shown *shown = st_find_shown(&handle->estimate, of->name);
+    bool has_value = shown != NULL && is_computed(&handle->estimate) && isfinite(shown->value);
     const st_estimate_cell found = {.name = of->name,
                                     .unit = unit_of(&of->type),
                                     .doc = st_text_or_empty(of->doc),
                                     .cite = st_text_or_empty(of->cite),
                                     .section = shown != NULL ? shown->section : "",
                                     .formula = of->formula,
-                                    .text =
-                                        has_value ? show_value(self, &of->type, shown->value) : "",
+                                    .text = has_value ? show_value(handle, &of->type, shown->value)
+                                                      : "",
                                     .value = has_value ? shown->value : (double)NAN,
                                     .is_computed = has_value};
     return found.text != NULL ? st_sized_give(&found, sizeof found, cell, errors)
@@ -294,13 +294,13 @@ size_t st_estimate_cell_count(const st_estimate *estimate)
 st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_cell *cell,
                               st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
     size_t count = 0;
     const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
     if (index < estimate->input_count)
-        return give_input(self, &estimate->inputs[index], cell, errors);
+        return give_input(handle, &estimate->inputs[index], cell, errors);
     if (index - estimate->input_count < count)
-        return give_cell(self, &cells[index - estimate->input_count], cell, errors);
+        return give_cell(handle, &cells[index - estimate->input_count], cell, errors);
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                    "cell index %zu is out of range" ST_EXPECTED "an index below %zu", index,
                    estimate->input_count + count);
@@ -309,14 +309,14 @@ st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_c
 st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
                            st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
     size_t i = st_estimate_input(estimate, name);
     if (i < estimate->input_count)
-        return give_input(self, &estimate->inputs[i], cell, errors);
-    st_status status = st_estimate_want(self, name, errors);
+        return give_input(handle, &estimate->inputs[i], cell, errors);
+    st_status status = st_estimate_want(handle, name, errors);
     if (!is_computed(estimate) || st_find_shown(estimate, name) == NULL)
         return status;
-    st_status given = give_cell(self, st_sheet_find_cell(estimate->sheet, name), cell, errors);
+    st_status given = give_cell(handle, st_sheet_find_cell(estimate->sheet, name), cell, errors);
     return status == ST_OK ? given : status;
 }
 

@@ -22,10 +22,10 @@ typedef struct st_estimate_handle {
 st_estimate_handle *st_estimate_handle_of(st_estimate *estimate);
 
 /* Computes what was asked for unless that is done; what a report shows is there afterwards. */
-st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors) ST_NODISCARD;
+st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
 /* Adds a cell or input to what is computed, and computes; after an error that leaves no values,
  * nothing has changed. */
-st_status st_estimate_want(st_estimate_handle *self, const char *name,
+st_status st_estimate_want(st_estimate_handle *handle, const char *name,
                            st_errors *errors) ST_NODISCARD;
 
 #endif

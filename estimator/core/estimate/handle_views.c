@@ -80,19 +80,19 @@ static st_status read_view(const st_estimate_view *view, st_estimate_view *asked
 st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view, st_buffer *buffer,
                             st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
     st_estimate_view asked;
     st_status status = read_view(view, &asked, errors);
     if (status == ST_OK)
-        status = st_estimate_complete(self, errors);
+        status = st_estimate_complete(handle, errors);
     if (status != ST_OK)
         return status;
     st_result result;
     const st_brief brief = {.cite = asked.cite, .quiet = asked.quiet};
     if (asked.form != ST_ESTIMATE_TEXT || asked.all)
-        st_estimate_report(estimate, errors, self->arena, &result);
+        st_estimate_report(estimate, errors, handle->arena, &result);
     else
-        status = st_estimate_brief(estimate, &brief, errors, self->arena, &result);
+        status = st_estimate_brief(estimate, &brief, errors, handle->arena, &result);
     if (status != ST_OK)
         return status;
     write_result(&result, &asked, buffer);
@@ -124,20 +124,20 @@ static st_status read_explain_view(const st_estimate_view *view, const char *cel
 st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_estimate_view *view,
                               st_buffer *buffer, st_errors *errors)
 {
-    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_handle *handle = st_estimate_handle_of(estimate);
     const st_explanation *explanation = NULL;
     st_estimate_view asked;
     st_explain_view wanted;
     st_status status = read_explain_view(view, cell, &asked, &wanted, errors);
     if (status == ST_OK)
-        status = st_estimate_want(self, cell, errors);
+        status = st_estimate_want(handle, cell, errors);
     if (status == ST_OK)
         status = st_program_explain_view(estimate->program, estimate->input_values, &wanted,
-                                         self->arena, &explanation, errors);
+                                         handle->arena, &explanation, errors);
     if (status != ST_OK)
         return status;
     st_result result;
-    st_explanation_report(estimate, explanation, errors, self->arena, &result);
+    st_explanation_report(estimate, explanation, errors, handle->arena, &result);
     write_result(&result, &asked, buffer);
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

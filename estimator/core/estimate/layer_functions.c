@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of functions over a layer list; one function here, one line in the table. */
+/* A table of functions over a layer list. Functions with the same arguments share one in C, which
+ * returns the value that the line of the table names. */
 #include "estimate/layer_functions.h"
 
 #include "schedule/layer_stages.h"
 
 #include <math.h>
 
-static double parameter_count(const void *layers, const double *arguments)
-{
-    (void)arguments;
-    return ((const st_layers *)layers)->parameters;
-}
+enum {
+    PARAMETERS,
+    FORWARD_FLOP, /* arguments: tokens in a sample */
+    MOVED,        /* tokens in a sample, compiled */
+    KERNELS,      /* compiled */
+    KEPT,         /* tokens in a sample */
+    LAYERS
+};
 
-/* arguments: tokens in a sample */
-static double forward_flop(const void *over, const double *arguments)
+static double sum_of_list(const void *over, const double *arguments, int which)
 {
     const st_layers *layers = over;
-    return layers->forward_flop * (layers->per_token ? arguments[0] : 1);
+    double tokens = layers->per_token ? arguments[0] : 1;
+    double sum = 0;
+    switch (which) {
+    case PARAMETERS:
+        return layers->parameters;
+    case FORWARD_FLOP:
+        return layers->forward_flop * tokens;
+    case MOVED:
+        return layers->moved[arguments[1] != 0 ? ST_COMPILED : ST_UNCOMPILED] * tokens;
+    case KERNELS:
+        return layers->kernels[arguments[0] != 0 ? ST_COMPILED : ST_UNCOMPILED];
+    default:
+        for (size_t i = 0; i < layers->count; i++)
+            sum += which == KEPT ? layers->tensors[i].kept : layers->tensors[i].begins ? 1 : 0;
+        return which == KEPT ? sum * tokens : sum;
+    }
 }
 
 static st_bucket_caps caps_of(const double *arguments)
@@ -25,71 +43,48 @@ static st_bucket_caps caps_of(const double *arguments)
         .first_bytes = arguments[0], .cap_bytes = arguments[1], .width_bytes = arguments[2]};
 }
 
-static bool count_on(void *context, const st_bucket *bucket)
-{
-    (void)context;
-    (void)bucket;
-    return true;
-}
-
-/* arguments: first cap, cap, width */
-static double bucket_count(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    return (double)st_buckets_visit(layers, &caps, count_on, NULL);
-}
-
-static bool keep_largest(void *context, const st_bucket *bucket)
-{
-    double *largest = context;
-    *largest = bucket->bytes > *largest ? bucket->bytes : *largest;
-    return true;
-}
-
-/* arguments: first cap, cap, width */
-static double bucket_largest(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    double largest = 0;
-    (void)st_buckets_visit(layers, &caps, keep_largest, &largest);
-    return largest;
-}
-
-typedef struct st_bucket_range {
+typedef struct bucket_tally {
     double from_bytes; /* inclusive */
     double to_bytes;   /* exclusive */
-    double count;
-} st_bucket_range;
+    double between;
+    double largest;
+} bucket_tally;
 
-static bool count_range(void *context, const st_bucket *bucket)
+static bool count_bucket(void *context, const st_bucket *bucket)
 {
-    st_bucket_range *range = context;
-    range->count += bucket->bytes >= range->from_bytes && bucket->bytes < range->to_bytes ? 1 : 0;
+    bucket_tally *tally = context;
+    tally->between += bucket->bytes >= tally->from_bytes && bucket->bytes < tally->to_bytes ? 1 : 0;
+    tally->largest = bucket->bytes > tally->largest ? bucket->bytes : tally->largest;
     return true;
 }
 
-/* arguments: first cap, cap, width, from, to */
-static double buckets_between(const void *layers, const double *arguments)
+enum { BUCKETS, LARGEST, BETWEEN };
+
+/* arguments: first cap, cap, width; of BETWEEN from, to */
+static double count_buckets(const void *layers, const double *arguments, int which)
 {
     st_bucket_caps caps = caps_of(arguments);
-    st_bucket_range range = {.from_bytes = arguments[3], .to_bytes = arguments[4]};
-    (void)st_buckets_visit(layers, &caps, count_range, &range);
-    return range.count;
+    bucket_tally tally = {.from_bytes = arguments[3], .to_bytes = arguments[4]};
+    double count = (double)st_buckets_visit(layers, &caps, count_bucket, &tally);
+    return which == BUCKETS ? count : which == LARGEST ? tally.largest : tally.between;
 }
 
-/* arguments: first cap, cap, width, which of the sizes, from 1 on; 0 where there are fewer */
-static double bucket_size(const void *layers, const double *arguments)
+/* arguments: first cap, cap, width, number of the size, from 1; 0 where there are fewer */
+static double bucket_size(const void *layers, const double *arguments, int which)
 {
     st_bucket_caps caps = caps_of(arguments);
     st_bucket_curve curve;
-    st_bucket_sizes(layers, &caps, &curve);
     double place = arguments[3];
+    (void)which;
+    st_bucket_sizes(layers, &caps, &curve);
     return place >= 1 && place <= (double)curve.count ? curve.bytes[(size_t)place - 1] : 0;
 }
 
+enum { TOTAL, EXPOSED, ADDED };
+
 /* arguments: first cap, cap, width, backward pass, slowdown of the pass during an all-reduce, time
  * of an all-reduce of each size */
-static st_bucket_outcome run_buckets(const st_layers *layers, const double *arguments)
+static double run_buckets(const void *layers, const double *arguments, int which)
 {
     st_bucket_caps caps = caps_of(arguments);
     st_bucket_curve curve;
@@ -99,62 +94,15 @@ static st_bucket_outcome run_buckets(const st_layers *layers, const double *argu
     st_bucket_sizes(layers, &caps, &curve);
     for (size_t i = 0; i < curve.count; i++)
         curve.times[i] = arguments[5 + i];
-    return st_buckets_run(layers, &caps, &times);
-}
-
-static double bucket_total(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).total;
-}
-
-static double bucket_exposed(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).exposed;
-}
-
-static double bucket_price(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).added;
-}
-
-/* arguments: tokens in a sample, compiled */
-static double moved_values(const void *over, const double *arguments)
-{
-    const st_layers *layers = over;
-    return layers->moved[arguments[1] != 0 ? ST_COMPILED : ST_UNCOMPILED] *
-           (layers->per_token ? arguments[0] : 1);
-}
-
-/* arguments: compiled */
-static double kernel_count(const void *layers, const double *arguments)
-{
-    return ((const st_layers *)layers)->kernels[arguments[0] != 0 ? ST_COMPILED : ST_UNCOMPILED];
-}
-
-/* arguments: tokens in a sample */
-static double kept_values(const void *over, const double *arguments)
-{
-    const st_layers *layers = over;
-    double kept = 0;
-    for (size_t i = 0; i < layers->count; i++)
-        kept += layers->tensors[i].kept;
-    return kept * (layers->per_token ? arguments[0] : 1);
-}
-
-static double layer_count(const void *over, const double *arguments)
-{
-    const st_layers *layers = over;
-    double count = 0;
-    (void)arguments;
-    for (size_t i = 0; i < layers->count; i++)
-        count += layers->tensors[i].begins ? 1 : 0;
-    return count;
+    const st_bucket_outcome outcome = st_buckets_run(layers, &caps, &times);
+    return which == TOTAL ? outcome.total : which == EXPOSED ? outcome.exposed : outcome.added;
 }
 
 /* arguments: size of a unit, width of a weight, forward and backward pass, whether weights are
  * gathered again, a reduce-scatter over an all-gather, time of an all-gather of each size */
-static double shard_exposed(const void *layers, const double *arguments)
+static double shard_exposed(const void *layers, const double *arguments, int which)
 {
+    (void)which;
     st_bucket_curve curve;
     const st_shards shards = {.layers = layers,
                               .caps = {arguments[0], arguments[0], arguments[1]},
@@ -200,8 +148,9 @@ static double tokens_of(const void *over, const double *arguments)
 }
 
 /* and: with transfers, forward and backward pass, a value's time between stages, start of that */
-static double stages_run(const void *layers, const double *arguments)
+static double run_stages(const void *layers, const double *arguments, int which)
 {
+    (void)which;
     st_layer_pipeline pipeline = pipeline_of(layers, arguments);
     const double *more = arguments + STAGE_ARGUMENTS;
     pipeline.forward = more[1];
@@ -211,125 +160,84 @@ static double stages_run(const void *layers, const double *arguments)
     return st_layer_stages_run(&pipeline, more[0] != 0);
 }
 
-/* and: bytes of a parameter, of a value that a micro-batch keeps */
-static double stage_peak(const void *layers, const double *arguments)
+enum { PEAK, MOST_PARAMETERS, LARGEST_SHARE };
+
+/* The maximum over all stages, NaN where the list cannot be cut. PEAK also takes the bytes of a
+ * parameter and of a value that a micro-batch keeps. */
+static double most_of_stages(const void *layers, const double *arguments, int which)
 {
     st_layer_stage stages[ST_LAYER_STAGES];
     st_layer_pipeline pipeline = pipeline_of(layers, arguments);
     const double *more = arguments + STAGE_ARGUMENTS;
-    double peak = 0;
+    double most = 0;
     if (!st_layer_stages_cut(&pipeline, stages))
         return (double)NAN;
     for (size_t i = 0; i < (size_t)pipeline.stages; i++)
-        peak = fmax(peak, stages[i].parameters * more[0] + stages[i].kept *
-                                                               tokens_of(layers, arguments) *
-                                                               stages[i].in_flight * more[1]);
-    return peak;
-}
-
-/* The largest share and the most parameters of a stage; NaN where the list cannot be cut. */
-static st_layer_stage largest_stage(const void *layers, const double *arguments)
-{
-    st_layer_stage stages[ST_LAYER_STAGES];
-    st_layer_pipeline pipeline = pipeline_of(layers, arguments);
-    st_layer_stage most = {0};
-    if (!st_layer_stages_cut(&pipeline, stages))
-        return (st_layer_stage){.share = (double)NAN, .parameters = (double)NAN};
-    for (size_t i = 0; i < (size_t)pipeline.stages; i++) {
-        most.share = fmax(most.share, stages[i].share);
-        most.parameters = fmax(most.parameters, stages[i].parameters);
-    }
+        most = fmax(most, which == MOST_PARAMETERS ? stages[i].parameters
+                          : which == LARGEST_SHARE
+                              ? stages[i].share
+                              : stages[i].parameters * more[0] + stages[i].kept *
+                                                                     tokens_of(layers, arguments) *
+                                                                     stages[i].in_flight * more[1]);
     return most;
 }
 
-static double stage_parameters(const void *layers, const double *arguments)
-{
-    return largest_stage(layers, arguments).parameters;
-}
+enum { STAGE_PARAMETERS, STAGE_KEPT, STAGE_IN_FLIGHT, STAGE_SHARE, STAGE_OUTPUT };
 
-static double stage_largest(const void *layers, const double *arguments)
-{
-    return largest_stage(layers, arguments).share;
-}
-
-/* and: a stage, from 0 on; NaN where there is none of that number. */
-static st_layer_stage stage_asked(const void *layers, const double *arguments)
+/* and: a stage, from 0; NaN where there is none. Values kept and passed on are those of a sample;
+ * the last stage passes none on. */
+static double value_of_stage(const void *layers, const double *arguments, int which)
 {
     st_layer_stage stages[ST_LAYER_STAGES];
     st_layer_pipeline pipeline = pipeline_of(layers, arguments);
     double stage = arguments[STAGE_ARGUMENTS];
-    bool is_one = st_layer_stages_cut(&pipeline, stages) && stage >= 0 && stage < pipeline.stages;
-    return is_one ? stages[(size_t)stage]
-                  : (st_layer_stage){.share = (double)NAN,
-                                     .parameters = (double)NAN,
-                                     .kept = (double)NAN,
-                                     .in_flight = (double)NAN};
-}
-
-static double parameters_of(const void *layers, const double *arguments)
-{
-    return stage_asked(layers, arguments).parameters;
-}
-
-/* Values of a sample. */
-static double kept_by(const void *layers, const double *arguments)
-{
-    return stage_asked(layers, arguments).kept * tokens_of(layers, arguments);
-}
-
-static double kept_micros(const void *layers, const double *arguments)
-{
-    return stage_asked(layers, arguments).in_flight;
-}
-
-static double stage_share(const void *layers, const double *arguments)
-{
-    return stage_asked(layers, arguments).share;
-}
-
-/* and: a stage, from 0 on. Values of a sample that it passes on; 0: it is none but the last. */
-static double stage_output(const void *layers, const double *arguments)
-{
-    st_layer_stage stages[ST_LAYER_STAGES];
-    st_layer_pipeline pipeline = pipeline_of(layers, arguments);
-    double stage = arguments[STAGE_ARGUMENTS];
+    double tokens = tokens_of(layers, arguments);
     if (!st_layer_stages_cut(&pipeline, stages))
         return (double)NAN;
-    bool passes = stage >= 0 && stage + 1 < pipeline.stages;
-    return passes ? stages[(size_t)stage].output * tokens_of(layers, arguments) : 0;
+    if (which == STAGE_OUTPUT)
+        return stage >= 0 && stage + 1 < pipeline.stages ? stages[(size_t)stage].output * tokens
+                                                         : 0;
+    if (!(stage >= 0 && stage < pipeline.stages))
+        return (double)NAN;
+    const st_layer_stage *own = &stages[(size_t)stage];
+    return which == STAGE_PARAMETERS  ? own->parameters
+           : which == STAGE_KEPT      ? own->kept * tokens
+           : which == STAGE_IN_FLIGHT ? own->in_flight
+                                      : own->share;
 }
 
-/* Units of what run_buckets takes: a time for each of ST_BUCKET_SIZES. */
+/* Units of the arguments of run_buckets: a time for each of ST_BUCKET_SIZES. */
 #define SIX_TIMES   "s", "s", "s", "s", "s", "s"
 #define BUCKETS_RUN "B", "B", "B", "s", "1", SIX_TIMES, SIX_TIMES, SIX_TIMES, SIX_TIMES
 
 static const st_open_function entries[] = {
-    {"parameter_count", {NULL}, "1", parameter_count},
-    {"forward_flop", {"1", NULL}, "FLOP", forward_flop},
-    {"bucket_count", {"B", "B", "B", NULL}, "1", bucket_count},
-    {"bucket_largest", {"B", "B", "B", NULL}, "B", bucket_largest},
-    {"buckets_between", {"B", "B", "B", "B", "B", NULL}, "1", buckets_between},
-    {"bucket_size", {"B", "B", "B", "1", NULL}, "B", bucket_size},
-    {"bucket_total", {BUCKETS_RUN}, "s", bucket_total},
-    {"bucket_exposed", {BUCKETS_RUN}, "s", bucket_exposed},
-    {"bucket_price", {BUCKETS_RUN}, "s", bucket_price},
-    {"moved_values", {"1", "1", NULL}, "1", moved_values},
-    {"kernel_count", {"1", NULL}, "1", kernel_count},
-    {"kept_values", {"1", NULL}, "1", kept_values},
-    {"layer_count", {NULL}, "1", layer_count},
+    {"parameter_count", {NULL}, "1", sum_of_list, PARAMETERS},
+    {"forward_flop", {"1", NULL}, "FLOP", sum_of_list, FORWARD_FLOP},
+    {"bucket_count", {"B", "B", "B", NULL}, "1", count_buckets, BUCKETS},
+    {"bucket_largest", {"B", "B", "B", NULL}, "B", count_buckets, LARGEST},
+    {"buckets_between", {"B", "B", "B", "B", "B", NULL}, "1", count_buckets, BETWEEN},
+    {"bucket_size", {"B", "B", "B", "1", NULL}, "B", bucket_size, 0},
+    {"bucket_total", {BUCKETS_RUN}, "s", run_buckets, TOTAL},
+    {"bucket_exposed", {BUCKETS_RUN}, "s", run_buckets, EXPOSED},
+    {"bucket_price", {BUCKETS_RUN}, "s", run_buckets, ADDED},
+    {"moved_values", {"1", "1", NULL}, "1", sum_of_list, MOVED},
+    {"kernel_count", {"1", NULL}, "1", sum_of_list, KERNELS},
+    {"kept_values", {"1", NULL}, "1", sum_of_list, KEPT},
+    {"layer_count", {NULL}, "1", sum_of_list, LAYERS},
     {"shard_exposed",
      {"B", "B", "s", "s", "1", "1", SIX_TIMES, SIX_TIMES, SIX_TIMES, SIX_TIMES, NULL},
      "s",
-     shard_exposed},
-    {"stages_run", {STAGES, "1", "s", "s", "s", "s", NULL}, "s", stages_run},
-    {"stage_peak", {STAGES, "B", "B", NULL}, "B", stage_peak},
-    {"stage_parameters", {STAGES, NULL}, "1", stage_parameters},
-    {"parameters_of", {STAGES, "1", NULL}, "1", parameters_of},
-    {"kept_by", {STAGES, "1", NULL}, "1", kept_by},
-    {"kept_micros", {STAGES, "1", NULL}, "1", kept_micros},
-    {"stage_output", {STAGES, "1", NULL}, "1", stage_output},
-    {"stage_share", {STAGES, "1", NULL}, "1", stage_share},
-    {"stage_largest", {STAGES, NULL}, "1", stage_largest},
+     shard_exposed,
+     0},
+    {"stages_run", {STAGES, "1", "s", "s", "s", "s", NULL}, "s", run_stages, 0},
+    {"stage_peak", {STAGES, "B", "B", NULL}, "B", most_of_stages, PEAK},
+    {"stage_parameters", {STAGES, NULL}, "1", most_of_stages, MOST_PARAMETERS},
+    {"parameters_of", {STAGES, "1", NULL}, "1", value_of_stage, STAGE_PARAMETERS},
+    {"kept_by", {STAGES, "1", NULL}, "1", value_of_stage, STAGE_KEPT},
+    {"kept_micros", {STAGES, "1", NULL}, "1", value_of_stage, STAGE_IN_FLIGHT},
+    {"stage_output", {STAGES, "1", NULL}, "1", value_of_stage, STAGE_OUTPUT},
+    {"stage_share", {STAGES, "1", NULL}, "1", value_of_stage, STAGE_SHARE},
+    {"stage_largest", {STAGES, NULL}, "1", most_of_stages, LARGEST_SHARE},
 };
 
 const st_open_function *st_layer_functions(size_t *count)

@@ -55,7 +55,8 @@ static void ask(message_cells *cells, const st_sheet *sheet, st_role role, size_
     cells->names[cells->count++] = name;
 }
 
-static void take(const st_estimate *estimate, const message_cells *cells, message_list *list)
+static void count_message(const st_estimate *estimate, const message_cells *cells,
+                          message_list *list)
 {
     const st_role_row *row = st_role_describe(ST_ROLE_MESSAGES);
     double count[ST_ROLE_PARTS] = {0};
@@ -117,7 +118,7 @@ st_status st_messages_make(st_estimate *estimate, st_arena *arena, st_messages *
         status = st_estimate_run(estimate, arena, errors);
     if (status != ST_OK)
         return status;
-    take(estimate, &cells, &list);
+    count_message(estimate, &cells, &list);
     *messages = (st_messages){.sizes = list.sizes, .count = list.count};
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }

@@ -17,15 +17,17 @@ const st_sheet_function *st_open_function_find(const st_sheet *sheet, const char
 st_status st_open_evaluate(void *context, size_t rows, const double *const *arguments,
                            double *values)
 {
-    const st_open_self *self = context;
+    const st_open_self *provider = context;
     double row[ST_OPEN_ARGUMENTS] = {0};
     for (size_t i = 0; i < rows; i++) {
         bool finite = true;
-        for (size_t j = 0; j < self->argument_count; j++) {
+        for (size_t j = 0; j < provider->argument_count; j++) {
             row[j] = arguments[j][i];
             finite = finite && isfinite(row[j]);
         }
-        values[i] = finite ? self->function->value(self->over, row) : (double)NAN;
+        values[i] = finite
+                        ? provider->function->value(provider->over, row, provider->function->which)
+                        : (double)NAN;
     }
     return ST_OK;
 }

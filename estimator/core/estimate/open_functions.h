@@ -12,7 +12,8 @@ typedef struct st_open_function {
     const char *name;
     const char *units[ST_OPEN_ARGUMENTS + 1]; /* of the arguments, up to NULL */
     const char *unit;
-    double (*value)(const void *over, const double *arguments);
+    double (*value)(const void *over, const double *arguments, int which);
+    int which; /* of the values that `value` computes */
 } st_open_function;
 
 /* The state of a provider. */

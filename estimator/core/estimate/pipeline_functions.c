@@ -3,7 +3,7 @@
 #include "estimate/pipeline_functions.h"
 
 #include "base/memory.h"
-#include "estimate/known.h"
+#include "estimate/plan_cache.h"
 #include "estimate/node_fill.h"
 #include "estimate/open_functions.h"
 #include "schedule/pipeline_time.h"
@@ -92,9 +92,9 @@ typedef struct st_known {
     st_arena *arena; /* in which they live; NULL: there are none */
 } st_known;
 
-static void forget_walks(void *own)
+static void forget_walks(void *state)
 {
-    st_known *known = own;
+    st_known *known = state;
     st_arena_destroy(known->arena);
     known->arena = NULL;
     known->walk_count = 0;
@@ -243,7 +243,7 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
 
 static bool replay_row(const st_stage_plan *plan, const double *arguments, st_pipeline_times *times)
 {
-    st_known *known = st_known_here(ST_KNOWN_REPLAYS, sizeof(st_known), forget_walks);
+    st_known *known = st_plan_cache(ST_PLAN_CACHE_REPLAYS, sizeof(st_known), forget_walks);
     st_known_set *set =
         known != NULL ? &known->sets[hash_of(plan->number, arguments) % SETS] : NULL;
     const st_known_replay *found = set != NULL ? find_known(set, plan->number, arguments) : NULL;
@@ -262,8 +262,9 @@ static bool replay_row(const st_stage_plan *plan, const double *arguments, st_pi
     return good;
 }
 
-static double pipeline_replay(const void *over, const double *arguments)
+static double pipeline_replay(const void *over, const double *arguments, int which)
 {
+    (void)which;
     st_pipeline_times times = {0};
     if (arguments[KIND] == 0)
         return 0;
@@ -290,10 +291,11 @@ static st_status evaluate_replays(void *context, size_t rows, const double *cons
 }
 
 /* arguments: GPUs of the plan, those of a node, tensor-parallel ranks; 0: no share suits */
-static double node_share(const void *over, const double *arguments)
+static double node_share(const void *over, const double *arguments, int which)
 {
     enum { MOST = 1 << 24, USUAL = 8 }; /* ranks that share a node anyway */
     (void)over;
+    (void)which;
     double group = arguments[2] > USUAL ? arguments[2] : 0;
     const st_node_counts counts = {
         .gpus = arguments, .count = 1, .node = arguments[1], .group = group};
@@ -303,14 +305,15 @@ static double node_share(const void *over, const double *arguments)
 }
 
 static const st_open_function entries[] = {
-    {"node_share", {"1", "1", "1", NULL}, "1", node_share},
+    {"node_share", {"1", "1", "1", NULL}, "1", node_share, 0},
     {ST_REPLAY_FUNCTION,
      {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "1", "s", "s", "s", "s", "s", "s", "1", "s", "s", "s", "s", NULL},
      "s",
-     pipeline_replay},
+     pipeline_replay,
+     0},
 };
 enum { ENTRIES = ST_COUNT(entries) };
 
@@ -344,18 +347,18 @@ st_status st_pipeline_providers(const st_stage_plan *plan, const st_sheet *sheet
         return st_out_of_memory(errors);
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
-        st_provider *own = &made[providers->count];
+        st_provider *provider = &made[providers->count];
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function == NULL)
             continue;
-        status = st_open_provider(&entries[i], plan, arena, own, errors);
+        status = st_open_provider(&entries[i], plan, arena, provider, errors);
         bool replays = entries[i].value == pipeline_replay;
         if (replays)
-            own->evaluate = evaluate_replays;
-        own->source = replays ? "a replay of the schedule" : "GPUs divided over nodes";
-        own->fallback = replays;
-        own->explain = replays ? explain_replay : NULL;
-        providers->count += own->argument_count == function->argument_count ? 1 : 0;
+            provider->evaluate = evaluate_replays;
+        provider->source = replays ? "a replay of the schedule" : "GPUs divided over nodes";
+        provider->fallback = replays;
+        provider->explain = replays ? explain_replay : NULL;
+        providers->count += provider->argument_count == function->argument_count ? 1 : 0;
     }
     return status;
 }

@@ -59,7 +59,7 @@ static st_status read_order(const st_placement_plan *plan, st_placement *placeme
 }
 
 /* Experts at the place of dp, or before the stages where the order has none. */
-static void take_place(st_placement *placement, size_t *stride)
+static void next_place(st_placement *placement, size_t *stride)
 {
     placement->stride[ST_GROUP_EP] = *stride;
     *stride *= placement->size[ST_GROUP_EP];
@@ -91,7 +91,7 @@ static st_status place_experts(const st_placement_plan *plan, st_placement *plac
         if (group == ST_GROUP_TP)
             stride *= expert_tp;
         if (group == ST_GROUP_DP || (group == ST_GROUP_PP && !data_named)) {
-            take_place(placement, &stride);
+            next_place(placement, &stride);
             placed = true;
         }
         if (group == ST_GROUP_PP) {
@@ -101,7 +101,7 @@ static st_status place_experts(const st_placement_plan *plan, st_placement *plac
         word += length + (word[length] == '-' ? 1 : 0);
     }
     if (!placed)
-        take_place(placement, &stride);
+        next_place(placement, &stride);
     placement->experts_unfolded = size[ST_GROUP_EP] == 1 && expert_tp == size[ST_GROUP_TP];
     if (fits || placement->experts_unfolded)
         return ST_OK;

@@ -74,39 +74,39 @@ static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *error
 
 /* Values of cells with the given providers; NaN where they cannot do without another one. */
 static st_status run_cells(const st_estimate *estimate, const st_provider *const *providers,
-                           size_t count, const rerun *run, st_arena *arena)
+                           size_t count, const rerun *variant, st_arena *arena)
 {
-    const st_program_options options = {.outputs = run->names,
-                                        .output_count = run->count,
+    const st_program_options options = {.outputs = variant->names,
+                                        .output_count = variant->count,
                                         .providers = providers,
                                         .provider_count = count,
                                         .without_checks = true};
     const st_program *program = NULL;
-    for (size_t i = 0; i < run->count; i++)
-        run->values[i] = (double)NAN;
+    for (size_t i = 0; i < variant->count; i++)
+        variant->values[i] = (double)NAN;
     st_status status = st_program_compile(estimate->sheet, &options, arena, &program, NULL);
     if (status != ST_OK)
         return status;
     st_workspace *workspace = st_workspace_create(program);
     status = workspace == NULL ? ST_ERR_MEMORY
                                : st_program_run_one(program, workspace, estimate->input_values,
-                                                    run->values, NULL);
+                                                    variant->values, NULL);
     st_workspace_destroy(workspace);
     return status;
 }
 
 /* All together, or one by one where some call what only a plugin brings. */
 static st_status run_with(const st_estimate *estimate, const st_provider *const *providers,
-                          size_t count, rerun *run, st_arena *arena)
+                          size_t count, rerun *variant, st_arena *arena)
 {
-    run->values = st_arena_alloc(arena, run->count + 1, sizeof *run->values);
-    if (run->values == NULL)
+    variant->values = st_arena_alloc(arena, variant->count + 1, sizeof *variant->values);
+    if (variant->values == NULL)
         return ST_ERR_MEMORY;
-    st_status status = run_cells(estimate, providers, count, run, arena);
+    st_status status = run_cells(estimate, providers, count, variant, arena);
     if (status == ST_OK || status == ST_ERR_MEMORY)
         return status;
-    for (size_t i = 0; i < run->count; i++) {
-        rerun one = {.names = run->names + i, .count = 1, .values = run->values + i};
+    for (size_t i = 0; i < variant->count; i++) {
+        rerun one = {.names = variant->names + i, .count = 1, .values = variant->values + i};
         if (run_cells(estimate, providers, count, &one, arena) == ST_ERR_MEMORY)
             return ST_ERR_MEMORY;
     }

@@ -14,11 +14,11 @@ enum { FORMULA_INDENT = 6 };
 
 static void fill_enum(const void *context, size_t index, st_node *row)
 {
-    const st_enum *own = (const st_enum *)context + index;
-    st_put_text(row, "name", own->name);
+    const st_enum *enumeration = (const st_enum *)context + index;
+    st_put_text(row, "name", enumeration->name);
     st_node *values = st_put_list(row, "values");
-    for (size_t i = 0; i < own->count; i++)
-        st_put_text(values, NULL, own->values[i]);
+    for (size_t i = 0; i < enumeration->count; i++)
+        st_put_text(values, NULL, enumeration->values[i]);
 }
 
 static void fill_input(const void *context, size_t index, st_node *row)
@@ -59,7 +59,7 @@ static void put_inputs(const st_sheet *sheet, st_node *root)
 }
 
 /* "  T_iter [s]  time of an iteration  [li2024 eq. 1]" and its formula below. */
-static void say_definition(st_node *node, const st_sheet_cell *cell)
+static void write_definition(st_node *node, const st_sheet_cell *cell)
 {
     st_say(node, "  ");
     st_say_ink(node, ST_INK_NAME, cell->name);
@@ -103,7 +103,7 @@ static void put_function(st_node *row, const st_sheet_function *function)
         st_put_unit(argument, "unit", &function->arguments[i].type);
     }
     put_definition(row, &shown);
-    say_definition(row, &shown);
+    write_definition(row, &shown);
     st_buffer_end(&name, &row->result->failed);
 }
 
@@ -119,7 +119,7 @@ static void put_cells(const st_cell_group *groups, size_t count, st_node *root)
             st_put_text(row, "name", cell->name);
             put_definition(row, cell);
             st_put_text_or_null(row, "section", groups[i].title);
-            say_definition(row, cell);
+            write_definition(row, cell);
         }
     }
 }

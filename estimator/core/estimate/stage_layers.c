@@ -11,7 +11,7 @@
 #include "steptime/keys.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/tool/roles.h"
-#include "estimate/known.h"
+#include "estimate/plan_cache.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -39,38 +39,40 @@ typedef struct stage_self {
 /* ---- layers of stages and chunks ------------------------------------------------------------- */
 
 /* Layers before a stage of a pipeline that goes one way. */
-static double layers_before(const st_division *own, size_t stage)
+static double layers_before(const st_division *division, size_t stage)
 {
-    double middles = own->stages > 2 ? (double)own->stages - 2 : 0;
-    double last = own->stages > 1 ? own->last : 0;
-    double shorter = fmax(own->first + middles * own->middle + last - own->layers, 0);
+    double middles = division->stages > 2 ? (double)division->stages - 2 : 0;
+    double last = division->stages > 1 ? division->last : 0;
+    double shorter =
+        fmax(division->first + middles * division->middle + last - division->layers, 0);
     double full = middles - fmin(shorter, middles); /* stages that have all they may have */
     double between = (double)stage - 1;
     if (stage == 0)
         return 0;
-    if (stage >= own->stages)
-        return own->layers;
-    return fmin(own->first + between * own->middle - fmax(between - full, 0), own->layers);
+    if (stage >= division->stages)
+        return division->layers;
+    return fmin(division->first + between * division->middle - fmax(between - full, 0),
+                division->layers);
 }
 
-static double layers_of_place(const st_division *own, size_t place)
+static double layers_of_place(const st_division *division, size_t place)
 {
-    size_t stages = own->stages > 0 ? own->stages : 1;
-    if (own->folded) {
-        double folded_stages = (double)own->stages;
-        double most = ceil(own->layers / (2 * folded_stages));
-        double missing = 2 * folded_stages * most - own->layers;
-        bool back = place >= own->stages;
+    size_t stages = division->stages > 0 ? division->stages : 1;
+    if (division->folded) {
+        double folded_stages = (double)division->stages;
+        double most = ceil(division->layers / (2 * folded_stages));
+        double missing = 2 * folded_stages * most - division->layers;
+        bool back = place >= division->stages;
         double turn = back ? 2 * folded_stages - 1 - (double)place : folded_stages + (double)place;
         return most - (turn < missing ? 1 : 0);
     }
     /* Of the first stage the last chunks have one more than others, else the first ones. */
     const size_t stage = place % stages;
     const size_t chunk = place / stages;
-    double layers = layers_before(own, stage + 1) - layers_before(own, stage);
-    double chunks = (double)own->chunks;
+    double layers = layers_before(division, stage + 1) - layers_before(division, stage);
+    double chunks = (double)division->chunks;
     double each = floor(layers / chunks);
-    double from_end = (double)(stage == 0 ? own->chunks - 1 - chunk : chunk);
+    double from_end = (double)(stage == 0 ? division->chunks - 1 - chunk : chunk);
     return each + (from_end < layers - each * chunks ? 1 : 0);
 }
 
@@ -80,9 +82,9 @@ double st_routed_before(double leading, double every, double count)
     return every >= 1 && behind > 0 ? floor(behind / every) : 0;
 }
 
-static double routed_before(const st_division *own, size_t count)
+static double routed_before(const st_division *division, size_t count)
 {
-    return st_routed_before(own->leading, own->every, (double)count);
+    return st_routed_before(division->leading, division->every, (double)count);
 }
 
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts)
@@ -119,60 +121,63 @@ static bool is_count(double number, double most)
     return number >= 1 && number <= most && number == floor(number);
 }
 
-bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *own)
+bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *division)
 {
     bool good = is_count(arguments[0], ST_MOST_PLACES) && is_count(arguments[1], ST_MOST_PLACES) &&
                 arguments[0] * arguments[1] <= ST_MOST_PLACES && arguments[3] <= ST_PATTERN_LAYERS;
-    *own = (st_division){.stages = good ? (size_t)arguments[0] : 1,
-                         .chunks = good ? (size_t)arguments[1] : 1,
-                         .folded = arguments[2] != 0,
-                         .layers = arguments[3],
-                         .first = arguments[4],
-                         .middle = arguments[5],
-                         .last = arguments[6],
-                         .leading = arguments[7],
-                         .every = arguments[8]};
-    good = good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
+    *division = (st_division){.stages = good ? (size_t)arguments[0] : 1,
+                              .chunks = good ? (size_t)arguments[1] : 1,
+                              .folded = arguments[2] != 0,
+                              .layers = arguments[3],
+                              .first = arguments[4],
+                              .middle = arguments[5],
+                              .last = arguments[6],
+                              .leading = arguments[7],
+                              .every = arguments[8]};
+    good = good && (plan->pattern.count == 0 || (double)plan->pattern.count == division->layers);
     if (!has_layout(plan)) {
         if (!good)
             return false;
         /* Numbers that contradict each other, as a first and a last stage that have more layers
          * than the model has, leave a place between with less than none. */
-        for (size_t place = 0; place < own->stages * own->chunks; place++)
-            if (!(layers_of_place(own, place) >= 0))
+        for (size_t place = 0; place < division->stages * division->chunks; place++)
+            if (!(layers_of_place(division, place) >= 0))
                 return false;
         return true;
     }
     if (good)
-        own->layout = plan->balanced ? st_balance_find(plan, own, arguments[9]) : &plan->layout;
-    if (own->layout == NULL)
+        division->layout =
+            plan->balanced ? st_balance_find(plan, division, arguments[9]) : &plan->layout;
+    if (division->layout == NULL)
         return false;
-    const st_layout *layout = own->layout;
+    const st_layout *layout = division->layout;
     const st_layout_stage *last = &layout->stages[layout->count - 1];
-    return layout->count == own->stages * own->chunks && last->first + last->layers == own->layers;
+    return layout->count == division->stages * division->chunks &&
+           last->first + last->layers == division->layers;
 }
 
-size_t st_division_place(const st_division *own, size_t stage, size_t chunk)
+size_t st_division_place(const st_division *division, size_t stage, size_t chunk)
 {
-    return own->folded && chunk == 1 ? 2 * own->stages - 1 - stage : chunk * own->stages + stage;
+    return division->folded && chunk == 1 ? 2 * division->stages - 1 - stage
+                                          : chunk * division->stages + stage;
 }
 
-size_t st_division_stage(const st_division *own, size_t place)
+size_t st_division_stage(const st_division *division, size_t place)
 {
-    bool back = own->folded && place >= own->stages;
-    return back ? 2 * own->stages - 1 - place : place % own->stages;
+    bool back = division->folded && place >= division->stages;
+    return back ? 2 * division->stages - 1 - place : place % division->stages;
 }
 
 /* Layers of a stage, or of a chunk of it counted from 1. */
-static st_place_counts counts_of(const st_stage_plan *plan, const st_division *own, size_t stage,
-                                 size_t chunk)
+static st_place_counts counts_of(const st_stage_plan *plan, const st_division *division,
+                                 size_t stage, size_t chunk)
 {
-    st_place_walk walk = {.plan = plan, .division = own};
+    st_place_walk walk = {.plan = plan, .division = division};
     st_place_counts counts = {.of = {0}};
-    while (walk.place < own->stages * own->chunks) {
+    while (walk.place < division->stages * division->chunks) {
         size_t place = walk.place;
-        bool wanted = chunk == 0 ? st_division_stage(own, place) == stage
-                                 : place == st_division_place(own, stage, chunk - 1);
+        bool wanted = chunk == 0 ? st_division_stage(division, place) == stage
+                                 : place == st_division_place(division, stage, chunk - 1);
         st_place_walk_next(&walk, wanted ? &counts : NULL);
     }
     return counts;
@@ -202,16 +207,16 @@ static double layers_of(const st_stage_plan *plan, const double *arguments)
 /* arguments: kind, stage, then those of a division, otherwise */
 static double layers_on(const st_stage_plan *plan, const double *arguments)
 {
-    st_division own;
+    st_division division;
     size_t kind = (size_t)arguments[0];
     size_t stage = (size_t)arguments[1];
-    if (!st_division_read(plan, arguments + 2, &own) || kind >= ST_STAGE_KINDS)
+    if (!st_division_read(plan, arguments + 2, &division) || kind >= ST_STAGE_KINDS)
         return (double)NAN;
-    if (stage >= own.stages)
+    if (stage >= division.stages)
         return 0;
-    if (kind == ST_LAYER_PREDICTION && own.layout == NULL)
+    if (kind == ST_LAYER_PREDICTION && division.layout == NULL)
         return arguments[2 + ST_DIVISION_ARGUMENTS];
-    return counts_of(plan, &own, stage, 0).of[kind];
+    return counts_of(plan, &division, stage, 0).of[kind];
 }
 
 /* arguments: kind, stage, chunk of it from 1 or 0 for all, then those of a division, depths of
@@ -219,42 +224,42 @@ static double layers_on(const st_stage_plan *plan, const double *arguments)
 static double layers_asked(const st_stage_plan *plan, const double *arguments)
 {
     enum { ASKED = 3 };
-    st_division own;
+    st_division division;
     size_t kind = (size_t)arguments[0];
     size_t stage = (size_t)arguments[1];
     size_t chunk = (size_t)arguments[2];
-    if (!st_division_read(plan, arguments + ASKED, &own) || kind >= ST_STAGE_KINDS)
+    if (!st_division_read(plan, arguments + ASKED, &division) || kind >= ST_STAGE_KINDS)
         return (double)NAN;
-    if (stage >= own.stages || chunk > own.chunks)
+    if (stage >= division.stages || chunk > division.chunks)
         return 0;
-    if (kind == ST_LAYER_PREDICTION && own.layout == NULL) {
-        size_t last = own.stages * own.chunks - 1;
-        bool has_last = chunk == 0 ? st_division_stage(&own, last) == stage
-                                   : st_division_place(&own, stage, chunk - 1) == last;
+    if (kind == ST_LAYER_PREDICTION && division.layout == NULL) {
+        size_t last = division.stages * division.chunks - 1;
+        bool has_last = chunk == 0 ? st_division_stage(&division, last) == stage
+                                   : st_division_place(&division, stage, chunk - 1) == last;
         return has_last ? arguments[ASKED + ST_DIVISION_ARGUMENTS] : 0;
     }
-    return counts_of(plan, &own, stage, chunk).of[kind];
+    return counts_of(plan, &division, stage, chunk).of[kind];
 }
 
 /* arguments: those of a division, a weight for each kind, otherwise */
 static double fullest_stage(const st_stage_plan *plan, const double *arguments)
 {
-    st_division own;
+    st_division division;
     double weights[ST_MOST_PLACES];
-    if (!st_division_read(plan, arguments, &own))
+    if (!st_division_read(plan, arguments, &division))
         return (double)NAN;
-    for (size_t stage = 0; stage < own.stages; stage++)
+    for (size_t stage = 0; stage < division.stages; stage++)
         weights[stage] = 0;
-    st_place_walk walk = {.plan = plan, .division = &own};
-    while (walk.place < own.stages * own.chunks) {
-        double *weight = &weights[st_division_stage(&own, walk.place)];
+    st_place_walk walk = {.plan = plan, .division = &division};
+    while (walk.place < division.stages * division.chunks) {
+        double *weight = &weights[st_division_stage(&division, walk.place)];
         st_place_counts counts = {.of = {0}};
         st_place_walk_next(&walk, &counts);
         for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++)
             *weight += counts.of[kind] * arguments[ST_DIVISION_ARGUMENTS + kind];
     }
     size_t found = 1;
-    for (size_t stage = 2; stage + 1 < own.stages; stage++)
+    for (size_t stage = 2; stage + 1 < division.stages; stage++)
         found = weights[stage] > weights[found] ? stage : found;
     return (double)found;
 }
@@ -287,31 +292,31 @@ static size_t take_turn(chunk_turns *own, const st_division *division)
 static double kept_chunks(const st_stage_plan *plan, const double *arguments)
 {
     enum { MICROS = 1 + ST_DIVISION_ARGUMENTS, SIZES };
-    st_division own;
+    st_division division;
     double sizes[ST_MOST_PLACES];
     size_t stage = (size_t)arguments[0];
     if (arguments[MICROS] < 1)
         return arguments[SIZES + ST_STAGE_KINDS];
-    if (!st_division_read(plan, arguments + 1, &own) || stage >= own.stages)
-        return stage >= own.stages ? 0 : (double)NAN;
-    for (size_t chunk = 0; chunk < own.chunks; chunk++)
+    if (!st_division_read(plan, arguments + 1, &division) || stage >= division.stages)
+        return stage >= division.stages ? 0 : (double)NAN;
+    for (size_t chunk = 0; chunk < division.chunks; chunk++)
         sizes[chunk] = 0;
-    st_place_walk walk = {.plan = plan, .division = &own};
-    for (size_t place = 0; place < own.stages * own.chunks; place++) {
-        bool wanted = st_division_stage(&own, place) == stage;
-        bool last = place + 1 == own.stages * own.chunks;
+    st_place_walk walk = {.plan = plan, .division = &division};
+    for (size_t place = 0; place < division.stages * division.chunks; place++) {
+        bool wanted = st_division_stage(&division, place) == stage;
+        bool last = place + 1 == division.stages * division.chunks;
         st_place_counts counts = {.of = {0}};
         st_place_walk_next(&walk, wanted ? &counts : NULL);
-        double *size = &sizes[place / own.stages];
+        double *size = &sizes[place / division.stages];
         for (size_t kind = 0; wanted && kind < ST_LAYER_KINDS; kind++)
             *size += counts.of[kind] * arguments[SIZES + kind];
-        if (wanted && (own.layout != NULL ? counts.of[ST_LAYER_PREDICTION] > 0 : last))
+        if (wanted && (division.layout != NULL ? counts.of[ST_LAYER_PREDICTION] > 0 : last))
             *size += arguments[SIZES + ST_LAYER_PREDICTION];
     }
     /* The most that a stage of an interleaved pipeline keeps at once; `sizes` of its chunks. */
     const double micros = arguments[MICROS];
-    double stages = (double)own.stages;
-    double chunks = (double)own.chunks;
+    double stages = (double)division.stages;
+    double chunks = (double)division.chunks;
     double warm = fmin(2 * (stages - (double)stage - 1) + (chunks - 1) * stages, micros * chunks);
     double passes = fmin(micros * chunks, warm + 2 * stages * chunks); /* then all comes again */
     chunk_turns onward = {.micros = micros};
@@ -319,10 +324,10 @@ static double kept_chunks(const st_stage_plan *plan, const double *arguments)
     double kept = 0;
     double most = 0;
     for (size_t pass = 0; (double)pass < passes; pass++) {
-        kept += sizes[take_turn(&onward, &own)];
+        kept += sizes[take_turn(&onward, &division)];
         most = fmax(most, kept);
         if ((double)pass >= warm)
-            kept -= sizes[own.chunks - 1 - take_turn(&back, &own)];
+            kept -= sizes[division.chunks - 1 - take_turn(&back, &division)];
     }
     return most;
 }
@@ -347,15 +352,15 @@ enum { ENTRIES = ST_COUNT(entries) };
 
 static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
 {
-    const stage_self *self = context;
+    const stage_self *provider = context;
     double row[MOST_ARGUMENTS] = {0};
     for (size_t i = 0; i < rows; i++) {
         bool good = true;
-        for (size_t j = 0; j < self->entry->arguments; j++) {
+        for (size_t j = 0; j < provider->entry->arguments; j++) {
             row[j] = columns[j][i];
             good = good && isfinite(row[j]) && row[j] >= 0;
         }
-        values[i] = good ? self->entry->value(self->plan, row) : (double)NAN;
+        values[i] = good ? provider->entry->value(provider->plan, row) : (double)NAN;
     }
     return ST_OK;
 }
@@ -393,28 +398,28 @@ static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st
 static st_status explain(void *context, const double *const *columns, st_arena *arena,
                          st_provider_account *account)
 {
-    const stage_self *self = context;
-    size_t layout = self->plan->layout.count;
-    if (!has_layout(self->plan) || self->entry->value == layers_of)
+    const stage_self *provider = context;
+    size_t layout = provider->plan->layout.count;
+    if (!has_layout(provider->plan) || provider->entry->value == layers_of)
         return ST_OK;
-    if (self->entry->value == layout_code) {
+    if (provider->entry->value == layout_code) {
         if (columns[0][0] > ST_BALANCE_DEPTHS)
             account->refusal = "parallel.layout auto supports at most 15 prediction layers "
                                "(model.mtp)";
         return ST_OK;
     }
-    double stages = columns[self->entry->stages][0];
-    double chunks = columns[self->entry->stages + 1][0];
+    double stages = columns[provider->entry->stages][0];
+    double chunks = columns[provider->entry->stages + 1][0];
     if (stages * chunks == (double)layout)
         return ST_OK;
     if (layout == 0) {
         /* A balanced layout leaves no virtual stage empty. `columns`: of a division. */
-        const double *const *balanced_columns = columns + self->entry->stages;
+        const double *const *balanced_columns = columns + provider->entry->stages;
         double division[ST_DIVISION_ARGUMENTS];
         st_division own;
         for (size_t i = 0; i < ST_DIVISION_ARGUMENTS; i++)
             division[i] = balanced_columns[i][0];
-        if (st_division_read(self->plan, division, &own))
+        if (st_division_read(provider->plan, division, &own))
             return ST_OK;
         double most =
             st_balance_most_chunks(division[3], st_balance_depths(division[9]), division[0]);
@@ -518,11 +523,11 @@ const st_stage_plan *st_stage_plan_of(const st_provider *const *providers, size_
     return NULL;
 }
 
-static st_status make_provider(stage_self *self, st_unit *units, st_provider *made,
+static st_status make_provider(stage_self *provider, st_unit *units, st_provider *made,
                                st_errors *errors)
 {
-    const stage_entry *entry = self->entry;
-    const st_stage_plan *plan = self->plan;
+    const stage_entry *entry = provider->entry;
+    const st_stage_plan *plan = provider->plan;
     st_unit measured = st_unit_one();
     st_status status = entry->unit == NULL ? ST_OK
                                            : st_unit_parse(entry->unit, strlen(entry->unit),
@@ -538,7 +543,7 @@ static st_status make_provider(stage_self *self, st_unit *units, st_provider *ma
                           .unit = entry->measures ? measured : st_unit_one(),
                           .evaluate = evaluate,
                           .explain = explain,
-                          .self = self};
+                          .self = provider};
     return status;
 }
 
@@ -656,7 +661,7 @@ typedef struct goodness {
 } goodness;
 
 /* Which layers come first is the pattern's matter, or the number of leading dense ones. */
-static void fill_costs(cutter *own, const st_stage_plan *plan, double code)
+static void fill_costs(cutter *search, const st_stage_plan *plan, double code)
 {
     size_t kinds[ST_LAYER_KINDS];
     size_t count = list_kinds(plan, kinds);
@@ -669,10 +674,10 @@ static void fill_costs(cutter *own, const st_stage_plan *plan, double code)
         costs[i < KIND ? i : KIND + kinds[i - KIND]] = cost;
         rest /= steps;
     }
-    const st_division *division = own->division;
+    const st_division *division = search->division;
     size_t layers = (size_t)division->layers;
-    own->before[0] = 0;
-    for (size_t i = 0; i < own->parts; i++) {
+    search->before[0] = 0;
+    for (size_t i = 0; i < search->parts; i++) {
         int64_t cost = costs[LAST];
         if (i == 0) {
             cost = costs[FIRST];
@@ -682,23 +687,23 @@ static void fill_costs(cutter *own, const st_stage_plan *plan, double code)
             double routed = st_routed_before(division->leading, division->every, (double)i) -
                             st_routed_before(division->leading, division->every, (double)i - 1);
             cost = costs[KIND + (routed > 0 ? ST_LAYER_MOE : ST_LAYER_DENSE)];
-        } else if (i + 1 < own->parts) {
-            cost = costs[DEPTH] * (int64_t)own->mtp;
+        } else if (i + 1 < search->parts) {
+            cost = costs[DEPTH] * (int64_t)search->mtp;
         }
-        own->before[i + 1] = own->before[i] + cost;
+        search->before[i + 1] = search->before[i] + cost;
     }
 }
 
-static int64_t load_of(const cutter *own, size_t place)
+static int64_t load_of(const cutter *search, size_t place)
 {
-    return own->before[own->cuts[place + 1]] - own->before[own->cuts[place]];
+    return search->before[search->cuts[place + 1]] - search->before[search->cuts[place]];
 }
 
 /* Multi-token prediction is not on the first rank, where it would be just before the last place of
  * two stages. */
-static size_t last_cut(const cutter *own)
+static size_t last_cut(const cutter *search)
 {
-    return own->parts - (own->mtp > 0 && own->division->stages == 2 ? 2 : 1);
+    return search->parts - (search->mtp > 0 && search->division->stages == 2 ? 2 : 1);
 }
 
 /*
@@ -707,76 +712,76 @@ static size_t last_cut(const cutter *own)
  * through the one as far from the end; where a step begins and ends, through `round` alone.
  * Folded schedules have no rounds.
  */
-static int64_t round_of(const cutter *own, size_t round, size_t back, size_t *slowest)
+static int64_t round_of(const cutter *search, size_t round, size_t back, size_t *slowest)
 {
-    const size_t stages = own->division->stages;
+    const size_t stages = search->division->stages;
     int64_t most = -1;
     for (size_t rank = 0; rank < stages; rank++) {
         int64_t work =
-            own->division->folded
-                ? 3 * (own->loads[rank] + own->loads[2 * stages - 1 - rank])
-                : own->loads[round * stages + rank] + 2 * own->loads[back * stages + rank];
+            search->division->folded
+                ? 3 * (search->loads[rank] + search->loads[2 * stages - 1 - rank])
+                : search->loads[round * stages + rank] + 2 * search->loads[back * stages + rank];
         *slowest = work > most ? rank : *slowest;
         most = work > most ? work : most;
     }
     return most;
 }
 
-static size_t rounds_of(const cutter *own)
+static size_t rounds_of(const cutter *search)
 {
-    return own->division->folded ? 1 : own->division->chunks;
+    return search->division->folded ? 1 : search->division->chunks;
 }
 
 /* Every rank waits in every round for the slowest. */
-static int64_t pace_of(const cutter *own)
+static int64_t pace_of(const cutter *search)
 {
     int64_t pace = 0;
     size_t slowest = 0;
-    for (size_t round = 0; round < rounds_of(own); round++)
-        pace += round_of(own, round, own->division->chunks - 1 - round, &slowest) +
-                round_of(own, round, round, &slowest);
+    for (size_t round = 0; round < rounds_of(search); round++)
+        pace += round_of(search, round, search->division->chunks - 1 - round, &slowest) +
+                round_of(search, round, round, &slowest);
     return pace;
 }
 
 /* Ties that the pace does not break. */
-static void judge_rest(const cutter *own, goodness *found)
+static void judge_rest(const cutter *search, goodness *found)
 {
-    const st_division *division = own->division;
+    const st_division *division = search->division;
     found->rank = 0;
     found->uneven = 0;
     for (size_t rank = 0; rank < division->stages; rank++) {
         int64_t work = 0;
         for (size_t chunk = 0; chunk < division->chunks; chunk++)
-            work += own->loads[st_division_place(division, rank, chunk)];
+            work += search->loads[st_division_place(division, rank, chunk)];
         found->rank = work > found->rank ? work : found->rank;
     }
-    for (size_t place = 0; place < own->places; place++)
-        found->uneven += (double)own->loads[place] * (double)own->loads[place];
+    for (size_t place = 0; place < search->places; place++)
+        found->uneven += (double)search->loads[place] * (double)search->loads[place];
 }
 
 /* One part goes from a place to another, and each place between passes one on. */
-static void shift(cutter *own, size_t from, size_t to)
+static void shift(cutter *search, size_t from, size_t to)
 {
     size_t low = from < to ? from : to;
     size_t high = from < to ? to : from;
     for (size_t place = low + 1; place <= high; place++)
-        own->cuts[place] += from < to ? (size_t)-1 : 1;
+        search->cuts[place] += from < to ? (size_t)-1 : 1;
     for (size_t place = low; place <= high; place++)
-        own->loads[place] = load_of(own, place);
+        search->loads[place] = load_of(search, place);
 }
 
 /* The best single shift away from one place, if it is better than `best`. */
-static void try_shifts(cutter *own, size_t from, goodness *best, size_t found[2])
+static void try_shifts(cutter *search, size_t from, goodness *best, size_t found[2])
 {
-    if (own->cuts[from + 1] - own->cuts[from] < 2)
+    if (search->cuts[from + 1] - search->cuts[from] < 2)
         return;
-    for (size_t to = 0; to < own->places && own->tries > 0; to++) {
+    for (size_t to = 0; to < search->places && search->tries > 0; to++) {
         if (to == from)
             continue;
-        shift(own, from, to);
-        goodness now = {.pace = pace_of(own)};
-        if (now.pace <= best->pace && own->cuts[own->places - 1] <= last_cut(own)) {
-            judge_rest(own, &now);
+        shift(search, from, to);
+        goodness now = {.pace = pace_of(search)};
+        if (now.pace <= best->pace && search->cuts[search->places - 1] <= last_cut(search)) {
+            judge_rest(search, &now);
             bool is_better;
             if (now.pace != best->pace)
                 is_better = now.pace < best->pace;
@@ -789,31 +794,31 @@ static void try_shifts(cutter *own, size_t from, goodness *best, size_t found[2]
                 found[1] = to;
             }
         }
-        shift(own, to, from);
-        own->tries -= own->tries > own->places ? own->places : own->tries;
+        shift(search, to, from);
+        search->tries -= search->tries > search->places ? search->places : search->tries;
     }
 }
 
 /* The best single shift from what some round waits for; false where none helps. */
-static bool improve(cutter *own)
+static bool improve(cutter *search)
 {
-    const st_division *division = own->division;
-    goodness best = {.pace = pace_of(own)};
+    const st_division *division = search->division;
+    goodness best = {.pace = pace_of(search)};
     size_t found[2] = {0};
-    judge_rest(own, &best);
-    for (size_t round = 0; round < rounds_of(own); round++) {
+    judge_rest(search, &best);
+    for (size_t round = 0; round < rounds_of(search); round++) {
         size_t rank = 0;
         size_t back = division->chunks - 1 - round;
-        (void)round_of(own, round, round, &rank);
-        try_shifts(own, st_division_place(division, rank, round), &best, found);
-        (void)round_of(own, round, back, &rank);
-        try_shifts(own, st_division_place(division, rank, round), &best, found);
+        (void)round_of(search, round, round, &rank);
+        try_shifts(search, st_division_place(division, rank, round), &best, found);
+        (void)round_of(search, round, back, &rank);
+        try_shifts(search, st_division_place(division, rank, round), &best, found);
         if (back != round)
-            try_shifts(own, st_division_place(division, rank, back), &best, found);
+            try_shifts(search, st_division_place(division, rank, back), &best, found);
     }
     if (found[0] == found[1])
         return false;
-    shift(own, found[0], found[1]);
+    shift(search, found[0], found[1]);
     return true;
 }
 
@@ -821,52 +826,52 @@ static bool cut(const st_stage_plan *plan, const st_division *division, double c
                 st_layout_stage *stages)
 {
     size_t mtp = (size_t)st_balance_depths(code);
-    cutter own = {.division = division,
-                  .parts = (size_t)division->layers + 2 + (mtp > 0 ? 1 : 0),
-                  .places = division->stages * division->chunks,
-                  .mtp = mtp,
-                  .tries = (size_t)1 << 22};
-    own.before = calloc(own.parts + 1, sizeof *own.before);
-    own.cuts = calloc(own.places + 1, sizeof *own.cuts);
-    own.loads = calloc(own.places, sizeof *own.loads);
-    bool good = own.before != NULL && own.cuts != NULL && own.loads != NULL;
+    cutter search = {.division = division,
+                     .parts = (size_t)division->layers + 2 + (mtp > 0 ? 1 : 0),
+                     .places = division->stages * division->chunks,
+                     .mtp = mtp,
+                     .tries = (size_t)1 << 22};
+    search.before = calloc(search.parts + 1, sizeof *search.before);
+    search.cuts = calloc(search.places + 1, sizeof *search.cuts);
+    search.loads = calloc(search.places, sizeof *search.loads);
+    bool good = search.before != NULL && search.cuts != NULL && search.loads != NULL;
     if (good) {
-        fill_costs(&own, plan, code);
+        fill_costs(&search, plan, code);
         /* Each place ends where as much of the whole lies behind it as places do. */
-        int64_t whole = own.before[own.parts];
+        int64_t whole = search.before[search.parts];
         size_t at = 0;
-        own.cuts[0] = 0;
-        for (size_t place = 1; place < own.places; place++) {
-            int64_t wanted = whole * (int64_t)place / (int64_t)own.places;
-            size_t most = last_cut(&own) - (own.places - 1 - place);
+        search.cuts[0] = 0;
+        for (size_t place = 1; place < search.places; place++) {
+            int64_t wanted = whole * (int64_t)place / (int64_t)search.places;
+            size_t most = last_cut(&search) - (search.places - 1 - place);
             at++;
-            while (at < most && wanted - own.before[at] > own.before[at + 1] - wanted)
+            while (at < most && wanted - search.before[at] > search.before[at + 1] - wanted)
                 at++;
-            own.cuts[place] = at;
+            search.cuts[place] = at;
         }
-        own.cuts[own.places] = own.parts;
-        for (size_t place = 0; place < own.places; place++)
-            own.loads[place] = load_of(&own, place);
-        while (improve(&own))
+        search.cuts[search.places] = search.parts;
+        for (size_t place = 0; place < search.places; place++)
+            search.loads[place] = load_of(&search, place);
+        while (improve(&search))
             ;
-        size_t layers = (size_t)own.division->layers;
-        for (size_t place = 0; place < own.places; place++) {
-            size_t begin = own.cuts[place];
-            size_t end = own.cuts[place + 1];
+        size_t layers = (size_t)search.division->layers;
+        for (size_t place = 0; place < search.places; place++) {
+            size_t begin = search.cuts[place];
+            size_t end = search.cuts[place + 1];
             size_t first = begin > 0 ? begin - 1 : 0; /* part 0 is the embedding */
             size_t behind = end - 1 < layers ? end - 1 : layers;
             first = first < layers ? first : layers;
             stages[place] = (st_layout_stage){
                 .first = (uint32_t)first,
                 .layers = (uint32_t)(behind - first),
-                .mtp = begin <= layers + 1 && layers + 1 < end ? (uint32_t)own.mtp : 0,
+                .mtp = begin <= layers + 1 && layers + 1 < end ? (uint32_t)search.mtp : 0,
                 .embedding = place == 0,
-                .loss = place + 1 == own.places};
+                .loss = place + 1 == search.places};
         }
     }
-    free(own.before);
-    free(own.cuts);
-    free(own.loads);
+    free(search.before);
+    free(search.cuts);
+    free(search.loads);
     return good;
 }
 
@@ -888,9 +893,9 @@ typedef struct known_layout {
     st_layout_stage *stages;
 } known_layout;
 
-static void free_stages(void *own)
+static void free_stages(void *state)
 {
-    known_layout *known = own;
+    known_layout *known = state;
     for (size_t i = 0; i < KNOWN; i++)
         free(known[i].stages);
 }
@@ -900,7 +905,7 @@ const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *d
 {
     size_t places = division->stages * division->chunks;
     double mtp = st_balance_depths(code);
-    known_layout *known = st_known_here(ST_KNOWN_LAYOUTS, KNOWN * sizeof *known, free_stages);
+    known_layout *known = st_plan_cache(ST_PLAN_CACHE_LAYOUTS, KNOWN * sizeof *known, free_stages);
     if (known == NULL || !(code >= 0 && code < (double)MOST_CODES * MOST_DEPTHS) ||
         (double)division->chunks >
             st_balance_most_chunks(division->layers, mtp, (double)division->stages))

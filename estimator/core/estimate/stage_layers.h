@@ -50,7 +50,7 @@ typedef struct st_division {
 enum { ST_DIVISION_ARGUMENTS = 10 };
 
 /* false: neither pattern nor layout divides so. */
-bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *own);
+bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *division);
 
 /* Layers by kind; those of multi-token prediction are counted where a layout has them, else not at
  * all. */
@@ -69,8 +69,8 @@ typedef struct st_place_walk {
 /* Goes to the next place and adds its layers to `counts` unless that is NULL. */
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts);
 /* The place of a chunk of a stage, and the stage of a place. */
-size_t st_division_place(const st_division *own, size_t stage, size_t chunk);
-size_t st_division_stage(const st_division *own, size_t place);
+size_t st_division_place(const st_division *division, size_t stage, size_t chunk);
+size_t st_division_stage(const st_division *division, size_t place);
 
 /* The most places of a division. */
 enum { ST_MOST_PLACES = 4096 };

@@ -32,50 +32,51 @@ typedef struct steps_run {
 
 static const double sizes[SIZES] = {1048576, 67108864, 1073741824};
 
-static st_status price_group(steps_run *own, const st_transfers *transfers, followed *group)
+static st_status price_group(steps_run *report, const st_transfers *transfers, followed *group)
 {
     st_price price;
     const st_steps_group *at = &group->group;
     uint32_t inside = at->per_node < at->ranks ? at->per_node : at->ranks;
-    uint32_t given = (uint32_t)own->request->gpus_per_node;
-    uint32_t told = own->topology != NULL ? own->topology->node_gpus : 0;
+    uint32_t given = (uint32_t)report->request->gpus_per_node;
+    uint32_t told = report->topology != NULL ? report->topology->node_gpus : 0;
     uint32_t gpus = given > 0 ? given : told > 0 ? told : inside;
     const st_site site = {at->ranks, at->per_node, gpus, gpus};
     for (size_t i = 0; i < SIZES; i++)
         group->times_s[i] = (double)NAN;
-    if (own->topology == NULL)
+    if (report->topology == NULL)
         return ST_OK;
-    const char *fault = st_site_error(own->topology, &site, own->arena);
+    const char *fault = st_site_error(report->topology, &site, report->arena);
     if (fault != NULL)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->request->topology},
+        return st_fail(report->errors, ST_ERR_VALUE, (st_place){.file = report->request->topology},
                        "cannot place %u ranks: %s", at->ranks, fault);
-    st_status status = st_price_transfers(own->topology, &site, transfers, own->arena, &price);
+    st_status status =
+        st_price_transfers(report->topology, &site, transfers, report->arena, &price);
     for (size_t i = 0; i < SIZES && status == ST_OK; i++)
         group->times_s[i] = st_price_at(&price, sizes[i]);
     return status;
 }
 
 /* What is asked for, else as many as a node of the topology has, else all. */
-static uint32_t per_node_of(const steps_run *own, uint32_t ranks)
+static uint32_t per_node_of(const steps_run *report, uint32_t ranks)
 {
-    uint32_t told = own->topology != NULL ? own->topology->node_gpus : 0;
-    return own->request->per_node > 0 ? (uint32_t)own->request->per_node
-           : told > 0 && told < ranks ? told
-                                      : ranks;
+    uint32_t told = report->topology != NULL ? report->topology->node_gpus : 0;
+    return report->request->per_node > 0 ? (uint32_t)report->request->per_node
+           : told > 0 && told < ranks    ? told
+                                         : ranks;
 }
 
-static st_status follow(steps_run *own, uint32_t ranks)
+static st_status follow(steps_run *report, uint32_t ranks)
 {
     st_transfers transfers = {0};
-    followed *group = &own->groups[own->count];
-    *group = (followed){.group = {ranks, per_node_of(own, ranks)}};
+    followed *group = &report->groups[report->count];
+    *group = (followed){.group = {ranks, per_node_of(report, ranks)}};
     if (ranks > group->group.per_node && ranks % group->group.per_node != 0)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+        return st_fail(report->errors, ST_ERR_VALUE, (st_place){0},
                        "%u ranks cannot be spread evenly over nodes of %u" ST_HINT "use %s", ranks,
                        group->group.per_node,
-                       own->request->per_node > 0 ? "a --per-node that divides the ranks"
-                                                  : "--per-node");
-    st_status status = st_steps_follow(own->steps, &group->group, &transfers, own->errors);
+                       report->request->per_node > 0 ? "a --per-node that divides the ranks"
+                                                     : "--per-node");
+    st_status status = st_steps_follow(report->steps, &group->group, &transfers, report->errors);
     if (status == ST_OK) {
         group->rounds = transfers.rounds;
         group->messages = transfers.count;
@@ -87,43 +88,44 @@ static st_status follow(steps_run *own, uint32_t ranks)
             most = fmax(most, sent);
         }
         group->sent = most;
-        status = price_group(own, &transfers, group);
-        own->count++;
+        status = price_group(report, &transfers, group);
+        report->count++;
     }
     free(transfers.items);
     return status;
 }
 
 /* Numbers from 2 on that the table says it holds for; powers of two of one that takes multiples. */
-static st_status follow_some(steps_run *own)
+static st_status follow_some(steps_run *report)
 {
     st_status status = ST_OK;
     for (uint32_t ranks = 2; ranks <= 16 && status == ST_OK; ranks++) {
         const st_steps_group group = {ranks, ranks};
-        if (st_steps_fit(own->steps, &group) && ranks % per_node_of(own, ranks) == 0)
-            status = follow(own, ranks);
+        if (st_steps_fit(report->steps, &group) && ranks % per_node_of(report, ranks) == 0)
+            status = follow(report, ranks);
     }
-    if (status == ST_OK && own->count == 0)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+    if (status == ST_OK && report->count == 0)
+        return st_fail(report->errors, ST_ERR_VALUE, (st_place){0},
                        "the table supports %s" ST_HINT "use --ranks",
-                       st_steps_ranks(own->steps, own->arena));
+                       st_steps_ranks(report->steps, report->arena));
     return status;
 }
 
-static st_status load(steps_run *own)
+static st_status load(steps_run *report)
 {
     st_source source = {0};
-    const st_steps_request *request = own->request;
-    st_status status = st_paths_read(own->paths, ST_FOLDER_STEPS, request->steps, (st_place){0},
-                                     own->arena, &source, own->errors);
+    const st_steps_request *request = report->request;
+    st_status status = st_paths_read(report->paths, ST_FOLDER_STEPS, request->steps, (st_place){0},
+                                     report->arena, &source, report->errors);
     if (status == ST_OK)
-        status = st_steps_read(&source, own->arena, &own->steps, own->errors);
+        status = st_steps_read(&source, report->arena, &report->steps, report->errors);
     if (status != ST_OK || request->topology == NULL)
         return status;
-    status = st_paths_read(own->paths, ST_FOLDER_TOPOLOGIES, request->topology, (st_place){0},
-                           own->arena, &source, own->errors);
-    return status == ST_OK ? st_topology_read(&source, own->arena, &own->topology, own->errors)
-                           : status;
+    status = st_paths_read(report->paths, ST_FOLDER_TOPOLOGIES, request->topology, (st_place){0},
+                           report->arena, &source, report->errors);
+    return status == ST_OK
+               ? st_topology_read(&source, report->arena, &report->topology, report->errors)
+               : status;
 }
 
 static void fill_group(const void *context, size_t index, st_node *row)
@@ -142,32 +144,33 @@ static void fill_group(const void *context, size_t index, st_node *row)
 st_status st_steps_report(const st_paths *paths, const st_steps_request *request, st_arena *arena,
                           st_result *result, st_errors *errors)
 {
-    steps_run *own = st_arena_alloc(arena, 1, sizeof *own);
-    if (own == NULL)
+    steps_run *report = st_arena_alloc(arena, 1, sizeof *report);
+    if (report == NULL)
         return st_out_of_memory(errors);
-    own->paths = paths;
-    own->request = request;
-    own->arena = arena;
-    own->errors = errors;
-    st_status status = load(own);
+    report->paths = paths;
+    report->request = request;
+    report->arena = arena;
+    report->errors = errors;
+    st_status status = load(report);
     if (status == ST_OK)
-        status = request->ranks > 0 ? follow(own, (uint32_t)request->ranks) : follow_some(own);
+        status =
+            request->ranks > 0 ? follow(report, (uint32_t)request->ranks) : follow_some(report);
     if (status == ST_OK) {
-        const char *name = own->request->steps;
+        const char *name = report->request->steps;
         static const st_table_column columns[] = {
             {.title = "ranks", .right = true},  {.title = "on a node", .right = true},
             {.title = "rounds", .right = true}, {.title = "messages", .right = true},
             {.title = "sent", .right = true},   {.title = "1 MiB", .right = true},
             {.title = "64 MiB", .right = true}, {.title = "1 GiB", .right = true}};
-        bool priced = own->topology != NULL;
-        st_node *root = st_result_begin(result, own->arena);
+        bool priced = report->topology != NULL;
+        st_node *root = st_result_begin(result, report->arena);
         st_put_text(root, "steps", name);
-        st_put_text(root, "collective", st_collective_name(st_steps_collective(own->steps)));
-        st_put_text_or_null(root, "topology", priced ? own->topology->name : "");
+        st_put_text(root, "collective", st_collective_name(st_steps_collective(report->steps)));
+        st_put_text_or_null(root, "topology", priced ? report->topology->name : "");
         st_say(root, "%s: %s, for %s; every rank has the result\n\n", name,
-               st_collective_name(st_steps_collective(own->steps)),
-               st_steps_ranks(own->steps, own->arena));
-        st_node *rows = st_put_rows(root, "groups", fill_group, own, own->count);
+               st_collective_name(st_steps_collective(report->steps)),
+               st_steps_ranks(report->steps, report->arena));
+        st_node *rows = st_put_rows(root, "groups", fill_group, report, report->count);
         st_table *table = st_say_table(root, columns, priced ? 8 : 5, 0);
         st_table_show(table, rows,
                       priced

@@ -106,7 +106,7 @@ static bool choose_heading(share_table *table)
     return false;
 }
 
-static void take_row(share_table *table, const share_row *row)
+static void add_row(share_table *table, const share_row *row)
 {
     double column = table->field == TARGET ? row->target
                     : table->field == RANK ? row->rank
@@ -180,7 +180,7 @@ static st_status read_iterations(share_table *table, st_token_shares *shares)
             (void)snprintf(table->when, sizeof table->when, " in iteration %.0f",
                            rows[0].iteration);
         for (size_t i = 0; i < count; i++)
-            take_row(table, &rows[i]);
+            add_row(table, &rows[i]);
         for (size_t i = 0; i < table->lines && table->reader.status == ST_OK; i++)
             check_line(table, i);
         if (table->reader.status == ST_OK)

@@ -103,7 +103,7 @@ static void ask_for(traffic_cells *cells, const char *name, int what)
     cells->what[cells->count++] = what;
 }
 
-static void take_stage(st_traffic_report *report, const traffic_cells *cells, const double *values,
+static void read_stage(st_traffic_report *report, const traffic_cells *cells, const double *values,
                        uint64_t *sent, st_token_bytes *tokens)
 {
     st_traffic *traffic = &report->traffic;
@@ -136,7 +136,7 @@ static st_status ask_stages(st_estimate *estimate, st_traffic_report *report,
     const st_stage_question question = {cells->names, cells->count, stages, 0};
     st_status status = st_estimate_by_stage(estimate, &question, arena, values, errors);
     for (size_t stage = 0; stage < stages && status == ST_OK; stage++)
-        take_stage(report, cells, &values[stage * cells->count], sent[stage], &tokens[stage]);
+        read_stage(report, cells, &values[stage * cells->count], sent[stage], &tokens[stage]);
     report->traffic.sent_bytes = (const uint64_t(*)[ST_GROUPS])sent;
     if (st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, EXCHANGED) != NULL ||
         st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, FORWARDED) != NULL)

@@ -165,12 +165,12 @@ static bool is_node(const st_yaml_node *node)
 static void complete_rate(network_reader *reader, const st_yaml_node *node, level *levels,
                           size_t at)
 {
-    level *own = &levels[at];
+    level *current = &levels[at];
     const st_yaml_node *over = st_yaml_get(node, "oversubscription");
-    if (own->rate > 0 && over != NULL)
+    if (current->rate > 0 && over != NULL)
         fail(reader, over->place,
              "a level has both 'bandwidth' and 'oversubscription'" ST_EXPECTED "one of them");
-    if (own->rate > 0)
+    if (current->rate > 0)
         return;
     double factor = 1;
     if (at == 0 || over == NULL || over->kind != ST_YAML_SCALAR ||
@@ -179,44 +179,44 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
         fail(reader, node->place,
              "a level has no 'bandwidth'" ST_EXPECTED
              "the bandwidth of an uplink, or an oversubscription above 0");
-        own->rate = 1;
+        current->rate = 1;
         return;
     }
-    own->rate = levels[at - 1].rate * (double)levels[at - 1].holds / factor;
+    current->rate = levels[at - 1].rate * (double)levels[at - 1].holds / factor;
 }
 
 /* Every rank of a group has a link to the switch of its rail, which all groups of this one share.
  */
-static uint32_t link_rails(network_reader *reader, const level *own, size_t group_ranks,
+static uint32_t link_rails(network_reader *reader, const level *current, size_t group_ranks,
                            uint32_t next)
 {
     size_t ranks = reader->topology->ranks;
-    size_t span = group_ranks * own->holds;
+    size_t span = group_ranks * current->holds;
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t rail = rank % group_ranks % own->rails;
-        size_t vertex = next + rank / span * own->rails + rail;
-        add_link(reader, own->place,
+        size_t rail = rank % group_ranks % current->rails;
+        size_t vertex = next + rank / span * current->rails + rail;
+        add_link(reader, current->place,
                  &(st_link){.from = (uint32_t)rank,
                             .to = (uint32_t)vertex,
-                            .rate_bytes_per_s = own->rate,
-                            .latency_s = own->latency});
+                            .rate_bytes_per_s = current->rate,
+                            .latency_s = current->latency});
     }
-    return next + (uint32_t)(ranks / span * own->rails);
+    return next + (uint32_t)(ranks / span * current->rails);
 }
 
 /* Links of one level; returns the number behind its last switch. */
-static uint32_t link_level(network_reader *reader, const level *own, size_t below,
+static uint32_t link_level(network_reader *reader, const level *current, size_t below,
                            size_t below_count, uint32_t next)
 {
-    if (own->holds == 0)
+    if (current->holds == 0)
         return next;
     for (size_t i = 0; i < below_count; i++)
-        add_link(reader, own->place,
+        add_link(reader, current->place,
                  &(st_link){.from = (uint32_t)(below + i),
-                            .to = next + (uint32_t)(i / own->holds),
-                            .rate_bytes_per_s = own->rate,
-                            .latency_s = own->latency});
-    return next + (uint32_t)(below_count / own->holds);
+                            .to = next + (uint32_t)(i / current->holds),
+                            .rate_bytes_per_s = current->rate,
+                            .latency_s = current->latency});
+    return next + (uint32_t)(below_count / current->holds);
 }
 
 static void read_levels(network_reader *reader, const st_yaml_node *list)
@@ -231,21 +231,22 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
     topology->ranks = 1;
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *node = list->items[i];
-        level *own = &levels[i];
+        level *current = &levels[i];
         static const char *const keys[] = {"name",  "holds",   "bandwidth", "oversubscription",
                                            "rails", "latency", NULL};
-        *own = (level){.holds = 1, .place = node->place};
+        *current = (level){.holds = 1, .place = node->place};
         if (node->kind != ST_YAML_MAP) {
             fail(reader, node->place,
                  "a level must be a map" ST_EXPECTED
                  "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
         } else {
             check_keys(reader, node, keys);
-            own->holds = count_of(reader, node, "holds");
-            own->latency = latency_of(reader, node);
-            own->rails = st_yaml_get(node, "rails") != NULL ? count_of(reader, node, "rails") : 0;
+            current->holds = count_of(reader, node, "holds");
+            current->latency = latency_of(reader, node);
+            current->rails =
+                st_yaml_get(node, "rails") != NULL ? count_of(reader, node, "rails") : 0;
             if (st_yaml_get(node, "bandwidth") != NULL)
-                own->rate = rate_of(reader, node, "bandwidth");
+                current->rate = rate_of(reader, node, "bandwidth");
         }
         if (list->items[i]->kind == ST_YAML_MAP)
             complete_rate(reader, list->items[i], levels, i);
@@ -438,12 +439,12 @@ static void index_links(network_reader *reader, st_place place)
     if (topology->link_count > 0)
         qsort(topology->links, topology->link_count, sizeof *topology->links, compare_links);
     for (size_t i = 0; i < topology->link_count; i++) {
-        const st_link *own = &topology->links[i];
-        topology->first[own->from + 1] = (uint32_t)i + 1;
-        if (i > 0 && compare_links(own - 1, own) == 0 && reader->good)
+        const st_link *link = &topology->links[i];
+        topology->first[link->from + 1] = (uint32_t)i + 1;
+        if (i > 0 && compare_links(link - 1, link) == 0 && reader->good)
             fail(reader, place,
                  "duplicate link from %s to %s" ST_EXPECTED "one link with the total bandwidth",
-                 vertex_name(reader, own->from), vertex_name(reader, own->to));
+                 vertex_name(reader, link->from), vertex_name(reader, link->to));
     }
     for (size_t i = 1; i <= topology->vertices; i++)
         if (topology->first[i] < topology->first[i - 1])
@@ -520,17 +521,17 @@ static void read_shape(network_reader *reader, const st_yaml_node *root)
 /* What does not depend on the shape. */
 static void read_head(network_reader *reader, const st_yaml_node *root)
 {
-    st_topology *own = reader->topology;
+    st_topology *topology = reader->topology;
     const st_yaml_node *name = need(reader, root, "topology", ST_YAML_SCALAR);
     const st_yaml_node *reduces = st_yaml_get(root, "reduces");
-    own->name = name != NULL ? name->text : "";
-    own->start_s = quantity(reader, root, "start", "us");
-    own->reduces =
+    topology->name = name != NULL ? name->text : "";
+    topology->start_s = quantity(reader, root, "start", "us");
+    topology->reduces =
         reduces != NULL && reduces->kind == ST_YAML_SCALAR && strcmp(reduces->text, "true") == 0;
-    if (reduces != NULL && !own->reduces &&
+    if (reduces != NULL && !topology->reduces &&
         (reduces->kind != ST_YAML_SCALAR || strcmp(reduces->text, "false") != 0))
         fail(reader, reduces->place, "'reduces' must be true or false" ST_EXPECTED "true or false");
-    if (!(own->start_s >= 0 && own->start_s <= 1))
+    if (!(topology->start_s >= 0 && topology->start_s <= 1))
         fail(reader, root->place, "'start' is out of range" ST_EXPECTED "from 0 to 1 s");
 }
 

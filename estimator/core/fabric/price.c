@@ -70,30 +70,30 @@ const char *st_site_error(const st_topology *topology, const st_site *site, st_a
 
 /* ---- one round ---- */
 
-static size_t find_way(pricer *own, uint32_t from, uint32_t to, const uint32_t **links)
+static size_t find_way(pricer *pricing, uint32_t from, uint32_t to, const uint32_t **links)
 {
-    if (++own->ways > MOST_WAYS)
-        own->status = ST_ERR_LIMIT;
-    return own->status == ST_OK ? st_router_way(own->router, from, to, links) : 0;
+    if (++pricing->ways > MOST_WAYS)
+        pricing->status = ST_ERR_LIMIT;
+    return pricing->status == ST_OK ? st_router_way(pricing->router, from, to, links) : 0;
 }
 
-static void load_link(pricer *own, uint32_t link, double share)
+static void load_link(pricer *pricing, uint32_t link, double share)
 {
-    if (own->loads[link] == 0)
-        own->touched[own->touched_count++] = link;
-    own->loads[link] += share;
+    if (pricing->loads[link] == 0)
+        pricing->touched[pricing->touched_count++] = link;
+    pricing->loads[link] += share;
 }
 
-static void add_way(pricer *own, uint32_t from, uint32_t to, double share)
+static void add_way(pricer *pricing, uint32_t from, uint32_t to, double share)
 {
     const uint32_t *links = NULL;
-    size_t count = find_way(own, from, to, &links);
+    size_t count = find_way(pricing, from, to, &links);
     for (size_t i = 0; i < count; i++)
-        load_link(own, links[i], share);
+        load_link(pricing, links[i], share);
 }
 
 /* Keeps a line that is the longest at some size. */
-static void add_line(pricer *own, st_price_round *round, size_t *capacity, st_price_line line)
+static void add_line(pricer *pricing, st_price_round *round, size_t *capacity, st_price_line line)
 {
     size_t kept = 0;
     for (size_t i = 0; i < round->count; i++) {
@@ -107,107 +107,110 @@ static void add_line(pricer *own, st_price_round *round, size_t *capacity, st_pr
             round->lines[kept++] = other;
     }
     round->count = kept;
-    if (!st_arena_append(own->arena, &round->lines, &round->count, capacity, &line, sizeof line))
-        own->status = ST_ERR_MEMORY;
+    if (!st_arena_append(pricing->arena, &round->lines, &round->count, capacity, &line,
+                         sizeof line))
+        pricing->status = ST_ERR_MEMORY;
 }
 
-static void price_way(pricer *own, uint32_t from, uint32_t to, st_price_round *round,
+static void price_way(pricer *pricing, uint32_t from, uint32_t to, st_price_round *round,
                       size_t *capacity)
 {
     const uint32_t *links = NULL;
     st_price_line line = {0};
-    size_t count = find_way(own, from, to, &links);
+    size_t count = find_way(pricing, from, to, &links);
     for (size_t i = 0; i < count; i++) {
-        const st_link *link = &own->topology->links[links[i]];
-        double slope = own->loads[links[i]] / link->rate_bytes_per_s;
+        const st_link *link = &pricing->topology->links[links[i]];
+        double slope = pricing->loads[links[i]] / link->rate_bytes_per_s;
         line.fixed_s += link->latency_s;
         line.s_per_byte = slope > line.s_per_byte ? slope : line.s_per_byte;
     }
-    add_line(own, round, capacity, line);
+    add_line(pricing, round, capacity, line);
 }
 
-static void end_round(pricer *own, const st_price_round *round)
+static void end_round(pricer *pricing, const st_price_round *round)
 {
-    for (size_t i = 0; i < own->touched_count; i++)
-        own->loads[own->touched[i]] = 0;
-    own->touched_count = 0;
-    if (own->status == ST_OK &&
-        !ST_APPEND(own->arena, own->price->rounds, own->price->round_count, *round))
-        own->status = ST_ERR_MEMORY;
+    for (size_t i = 0; i < pricing->touched_count; i++)
+        pricing->loads[pricing->touched[i]] = 0;
+    pricing->touched_count = 0;
+    if (pricing->status == ST_OK &&
+        !ST_APPEND(pricing->arena, pricing->price->rounds, pricing->price->round_count, *round))
+        pricing->status = ST_ERR_MEMORY;
 }
 
-static void price_round(pricer *own, const st_transfer *items, size_t count, double times)
+static void price_round(pricer *pricing, const st_transfer *items, size_t count, double times)
 {
     st_price_round round = {.times = times};
     size_t capacity = 0;
-    uint32_t groups = group_count(own->site);
+    uint32_t groups = group_count(pricing->site);
     for (uint32_t group = 0; group < groups; group++)
-        for (size_t i = 0; i < count && own->status == ST_OK; i++)
-            add_way(own, place_of(own->site, group, items[i].from),
-                    place_of(own->site, group, items[i].to), items[i].share);
+        for (size_t i = 0; i < count && pricing->status == ST_OK; i++)
+            add_way(pricing, place_of(pricing->site, group, items[i].from),
+                    place_of(pricing->site, group, items[i].to), items[i].share);
     for (uint32_t group = 0; group < groups; group++)
-        for (size_t i = 0; i < count && own->status == ST_OK; i++)
-            price_way(own, place_of(own->site, group, items[i].from),
-                      place_of(own->site, group, items[i].to), &round, &capacity);
-    end_round(own, &round);
+        for (size_t i = 0; i < count && pricing->status == ST_OK; i++)
+            price_way(pricing, place_of(pricing->site, group, items[i].from),
+                      place_of(pricing->site, group, items[i].to), &round, &capacity);
+    end_round(pricing, &round);
 }
 
 /*
  * Sums on the way: the ways from all members to the first one are a tree; each of its links
  * carries the message once up and once down.
  */
-static void price_summed(pricer *own)
+static void price_summed(pricer *pricing)
 {
     st_price_round round = {.times = 1};
     size_t capacity = 0;
     st_price_line line = {0};
-    for (uint32_t group = 0; group < group_count(own->site); group++)
-        for (uint32_t member = 1; member < own->site->ranks && own->status == ST_OK; member++) {
+    for (uint32_t group = 0; group < group_count(pricing->site); group++)
+        for (uint32_t member = 1; member < pricing->site->ranks && pricing->status == ST_OK;
+             member++) {
             /* A link carries the sums of a group once, whoever sent what is in them; returns the
              * way's latency. */
             const uint32_t *links = NULL;
             double latency_s = 0;
-            size_t count = find_way(own, place_of(own->site, group, member),
-                                    place_of(own->site, group, 0), &links);
+            size_t count = find_way(pricing, place_of(pricing->site, group, member),
+                                    place_of(pricing->site, group, 0), &links);
             for (size_t i = 0; i < count; i++) {
-                if (own->summed[links[i]] != group + 1)
-                    load_link(own, links[i], 1);
-                own->summed[links[i]] = group + 1;
-                latency_s += own->topology->links[links[i]].latency_s;
+                if (pricing->summed[links[i]] != group + 1)
+                    load_link(pricing, links[i], 1);
+                pricing->summed[links[i]] = group + 1;
+                latency_s += pricing->topology->links[links[i]].latency_s;
             }
             line.fixed_s = latency_s > line.fixed_s ? latency_s : line.fixed_s;
         }
-    for (size_t i = 0; i < own->touched_count; i++) {
-        double slope =
-            own->loads[own->touched[i]] / own->topology->links[own->touched[i]].rate_bytes_per_s;
+    for (size_t i = 0; i < pricing->touched_count; i++) {
+        double slope = pricing->loads[pricing->touched[i]] /
+                       pricing->topology->links[pricing->touched[i]].rate_bytes_per_s;
         line.s_per_byte = slope > line.s_per_byte ? slope : line.s_per_byte;
     }
-    add_line(own, &round, &capacity, line);
-    end_round(own, &round);
+    add_line(pricing, &round, &capacity, line);
+    end_round(pricing, &round);
 }
 
 /* ---- the whole ---- */
 
-static bool begin(pricer *own, const st_topology *topology, const st_site *site, st_arena *arena,
-                  st_price *price)
+static bool begin(pricer *pricing, const st_topology *topology, const st_site *site,
+                  st_arena *arena, st_price *price)
 {
-    *own = (pricer){
+    *pricing = (pricer){
         .topology = topology, .site = site, .arena = arena, .price = price, .status = ST_OK};
     *price = (st_price){.start_s = topology->start_s};
-    own->router = st_router_create(topology);
-    own->loads = calloc(topology->link_count + 1, sizeof *own->loads);
-    own->touched = calloc(topology->link_count + 1, sizeof *own->touched);
-    own->summed = calloc(topology->link_count + 1, sizeof *own->summed);
-    return own->router != NULL && own->loads != NULL && own->touched != NULL && own->summed != NULL;
+    pricing->router = st_router_create(topology);
+    pricing->loads = calloc(topology->link_count + 1, sizeof *pricing->loads);
+    pricing->touched = calloc(topology->link_count + 1, sizeof *pricing->touched);
+    pricing->summed = calloc(topology->link_count + 1, sizeof *pricing->summed);
+    return pricing->router != NULL && pricing->loads != NULL && pricing->touched != NULL &&
+           pricing->summed != NULL;
 }
 
-static st_status finish(pricer *own, bool good)
+static st_status finish(pricer *pricing, bool good)
 {
-    st_router_destroy(own->router);
-    free(own->loads);
-    free(own->touched);
-    free(own->summed);
-    return good ? own->status : ST_ERR_MEMORY;
+    st_router_destroy(pricing->router);
+    free(pricing->loads);
+    free(pricing->touched);
+    free(pricing->summed);
+    return good ? pricing->status : ST_ERR_MEMORY;
 }
 
 static bool same_round(const st_transfer *a, const st_transfer *b, size_t count)
@@ -221,39 +224,39 @@ static bool same_round(const st_transfer *a, const st_transfer *b, size_t count)
 st_status st_price_transfers(const st_topology *topology, const st_site *site,
                              const st_transfers *transfers, st_arena *arena, st_price *price)
 {
-    pricer own;
-    bool good = begin(&own, topology, site, arena, price);
+    pricer pricing;
+    bool good = begin(&pricing, topology, site, arena, price);
     if (good) {
         const st_transfer *items = transfers->items;
         size_t last_first = 0;
         size_t last_count = 0;
-        for (size_t first = 0; first < transfers->count && own.status == ST_OK;) {
+        for (size_t first = 0; first < transfers->count && pricing.status == ST_OK;) {
             size_t end = first;
             while (end < transfers->count && items[end].round == items[first].round)
                 end++;
             if (end - first == last_count &&
                 same_round(items + first, items + last_first, last_count)) {
-                own.price->rounds[own.price->round_count - 1].times++;
+                pricing.price->rounds[pricing.price->round_count - 1].times++;
             } else {
-                price_round(&own, items + first, end - first, 1);
+                price_round(&pricing, items + first, end - first, 1);
                 last_first = first;
                 last_count = end - first;
             }
             first = end;
         }
     }
-    return finish(&own, good);
+    return finish(&pricing, good);
 }
 
 st_status st_price_pattern(const st_topology *topology, const st_site *site,
                            const st_pattern *pattern, st_arena *arena, st_price *price)
 {
-    pricer own;
+    pricer pricing;
     size_t count = 0;
     st_transfer *items = NULL;
-    bool good = begin(&own, topology, site, arena, price);
+    bool good = begin(&pricing, topology, site, arena, price);
     if (good && pattern->way == ST_WAY_SUMMED) {
-        price_summed(&own);
+        price_summed(&pricing);
     } else if (good) {
         /* The messages of one round of a pattern; free(). */
         size_t n = site->ranks;
@@ -269,10 +272,10 @@ st_status st_price_pattern(const st_topology *topology, const st_site *site,
         items = pattern_items;
         good = items != NULL;
         if (good)
-            price_round(&own, items, count, pattern->rounds);
+            price_round(&pricing, items, count, pattern->rounds);
         free(items);
     }
-    return finish(&own, good);
+    return finish(&pricing, good);
 }
 
 double st_price_at(const st_price *price, double bytes)

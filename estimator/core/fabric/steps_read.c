@@ -78,7 +78,7 @@ static size_t word_length(steps_reader *reader)
     return length;
 }
 
-static bool take_word(steps_reader *reader, const char *word)
+static bool accept_word(steps_reader *reader, const char *word)
 {
     size_t length = word_length(reader);
     if (length != strlen(word) || memcmp(reader->at, word, length) != 0)
@@ -89,11 +89,11 @@ static bool take_word(steps_reader *reader, const char *word)
 
 static bool expect_word(steps_reader *reader, const char *word)
 {
-    return take_word(reader, word) ||
+    return accept_word(reader, word) ||
            fail(reader, "expected '%s', found '%.20s'", word, reader->at);
 }
 
-static bool take_sign(steps_reader *reader, const char *sign)
+static bool accept_sign(steps_reader *reader, const char *sign)
 {
     skip_blanks(reader);
     if (strncmp(reader->at, sign, strlen(sign)) != 0)
@@ -133,8 +133,8 @@ static bool read_name(steps_reader *reader)
             reader->at += length;
             return add_code(reader, 'v', (int64_t)i);
         }
-    if (take_word(reader, "log2"))
-        return take_sign(reader, "(") && read_sum(reader) && take_sign(reader, ")")
+    if (accept_word(reader, "log2"))
+        return accept_sign(reader, "(") && read_sum(reader) && accept_sign(reader, ")")
                    ? add_code(reader, 'l', 0)
                    : fail(reader, "expected 'log2(...)'");
     return fail(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or a loop variable",
@@ -147,9 +147,9 @@ static bool read_atom(steps_reader *reader)
     if (++reader->nesting > MAX_NESTING)
         return fail(reader, "the expression is nested too deeply");
     bool good = false;
-    if (take_sign(reader, "("))
-        good = read_sum(reader) && (take_sign(reader, ")") || fail(reader, "missing ')'"));
-    else if (take_sign(reader, "-"))
+    if (accept_sign(reader, "("))
+        good = read_sum(reader) && (accept_sign(reader, ")") || fail(reader, "missing ')'"));
+    else if (accept_sign(reader, "-"))
         good = read_atom(reader) && add_code(reader, '~', 0);
     else if (*reader->at >= '0' && *reader->at <= '9')
         good = read_whole(reader);
@@ -164,18 +164,18 @@ static bool read_atom(steps_reader *reader)
 static bool read_power(steps_reader *reader)
 {
     return read_atom(reader) &&
-           (!take_sign(reader, "^") || (read_power(reader) && add_code(reader, '^', 0)));
+           (!accept_sign(reader, "^") || (read_power(reader) && add_code(reader, '^', 0)));
 }
 
 static bool read_product(steps_reader *reader)
 {
     bool good = read_power(reader);
     while (good) {
-        char op = take_sign(reader, "*")     ? '*'
-                  : take_sign(reader, "/")   ? '/'
-                  : take_word(reader, "mod") ? '%'
-                  : take_word(reader, "xor") ? 'x'
-                                             : '\0';
+        char op = accept_sign(reader, "*")     ? '*'
+                  : accept_sign(reader, "/")   ? '/'
+                  : accept_word(reader, "mod") ? '%'
+                  : accept_word(reader, "xor") ? 'x'
+                                               : '\0';
         if (op == '\0')
             break;
         good = read_power(reader) && add_code(reader, op, 0);
@@ -187,7 +187,7 @@ static bool read_sum(steps_reader *reader)
 {
     bool good = read_product(reader);
     while (good) {
-        char op = take_sign(reader, "+") ? '+' : take_sign(reader, "-") ? '-' : '\0';
+        char op = accept_sign(reader, "+") ? '+' : accept_sign(reader, "-") ? '-' : '\0';
         if (op == '\0')
             break;
         good = read_product(reader) && add_code(reader, op, 0);
@@ -223,7 +223,7 @@ static bool read_condition(steps_reader *reader, st_steps_expr *expr)
     if (!read_sum(reader))
         return false;
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        if (take_sign(reader, signs[i].sign))
+        if (accept_sign(reader, signs[i].sign))
             return read_sum(reader) && add_code(reader, signs[i].op, 0) && keep(reader, expr);
     return fail(reader, "expected a comparison, found '%.20s'", reader->at);
 }
@@ -347,11 +347,11 @@ static void open_block(steps_reader *reader, const st_statement *statement)
 }
 
 /* "for k = 0 to n-2" */
-static void read_loop(steps_reader *reader, st_statement *own)
+static void read_loop(steps_reader *reader, st_statement *statement)
 {
     size_t length = word_length(reader);
-    own->kind = ST_STEP_FOR;
-    own->variable = reader->name_count;
+    statement->kind = ST_STEP_FOR;
+    statement->variable = reader->name_count;
     if (length == 0 || reader->name_count == ST_STEPS_MAX_NAMES) {
         fail(reader, "expected a variable name, found '%.20s'", reader->at);
         return;
@@ -361,20 +361,20 @@ static void read_loop(steps_reader *reader, st_statement *own)
         if (name != NULL && strcmp(reader->names[i], name) == 0)
             fail(reader, "'%s' is already defined", name);
     reader->at += length;
-    if (name == NULL || !reader->good || !take_sign(reader, "=")) {
+    if (name == NULL || !reader->good || !accept_sign(reader, "=")) {
         fail(reader, "expected '=', found '%.20s'", reader->at);
         return;
     }
-    if (!read_expr(reader, &own->chunk) || !expect_word(reader, "to") ||
-        !read_expr(reader, &own->count))
+    if (!read_expr(reader, &statement->chunk) || !expect_word(reader, "to") ||
+        !read_expr(reader, &statement->count))
         return;
     reader->names[reader->name_count++] = name;
-    open_block(reader, own);
+    open_block(reader, statement);
 }
 
-static void close_block(steps_reader *reader, st_statement *own)
+static void close_block(steps_reader *reader, st_statement *statement)
 {
-    own->kind = ST_STEP_END;
+    statement->kind = ST_STEP_END;
     if (reader->open_count == 0) {
         fail(reader, "'end' without a loop or condition");
         return;
@@ -382,25 +382,26 @@ static void close_block(steps_reader *reader, st_statement *own)
     size_t begin = reader->open[--reader->open_count];
     st_statement *opened = &reader->steps->statements[begin];
     opened->end = reader->steps->count;
-    own->end = begin;
+    statement->end = begin;
     if (opened->kind == ST_STEP_FOR)
         reader->name_count--;
-    add_statement(reader, own);
+    add_statement(reader, statement);
 }
 
 /* "send 0 count n to r+1", "reduce r from r-1", "copy r from r-1" */
-static void read_step(steps_reader *reader, st_statement *own, st_step_kind kind)
+static void read_step(steps_reader *reader, st_statement *statement, st_step_kind kind)
 {
-    own->kind = kind;
-    if (!read_expr(reader, &own->chunk))
+    statement->kind = kind;
+    if (!read_expr(reader, &statement->chunk))
         return;
     reader->code_count = 0;
-    if (take_word(reader, "count") ? !read_expr(reader, &own->count)
-                                   : !add_code(reader, '#', 1) || !keep(reader, &own->count))
+    if (accept_word(reader, "count")
+            ? !read_expr(reader, &statement->count)
+            : !add_code(reader, '#', 1) || !keep(reader, &statement->count))
         return;
     if (expect_word(reader, kind == ST_STEP_SEND ? "to" : "from") &&
-        read_expr(reader, &own->partner))
-        add_statement(reader, own);
+        read_expr(reader, &statement->partner))
+        add_statement(reader, statement);
 }
 
 static void read_collective(steps_reader *reader)
@@ -424,11 +425,11 @@ static void read_collective(steps_reader *reader)
 static void read_ranks(steps_reader *reader)
 {
     st_steps_expr expr = {0};
-    if (take_word(reader, "any"))
+    if (accept_word(reader, "any"))
         return;
-    reader->steps->multiple = take_word(reader, "multiple") && expect_word(reader, "of");
+    reader->steps->multiple = accept_word(reader, "multiple") && expect_word(reader, "of");
     reader->steps->power =
-        !reader->steps->multiple && take_word(reader, "power") && expect_word(reader, "of");
+        !reader->steps->multiple && accept_word(reader, "power") && expect_word(reader, "of");
     reader->code_count = 0;
     skip_blanks(reader);
     if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) || !keep(reader, &expr))
@@ -439,9 +440,9 @@ static void read_ranks(steps_reader *reader)
 }
 
 /* A line that a table has once: of two nobody knows which counts. */
-static bool take_heading(steps_reader *reader, const char *word, int which)
+static bool accept_heading(steps_reader *reader, const char *word, int which)
 {
-    if (!take_word(reader, word))
+    if (!accept_word(reader, word))
         return false;
     if (reader->heading[which] > 0)
         return fail(reader, "duplicate '%s'" ST_EXPECTED "only the one in line %d", word,
@@ -452,31 +453,31 @@ static bool take_heading(steps_reader *reader, const char *word, int which)
 
 static void read_statement(steps_reader *reader)
 {
-    st_statement own = {.line = reader->number};
-    if (take_heading(reader, "collective", COLLECTIVE)) {
+    st_statement statement = {.line = reader->number};
+    if (accept_heading(reader, "collective", COLLECTIVE)) {
         read_collective(reader);
-    } else if (take_heading(reader, "ranks", RANKS)) {
+    } else if (accept_heading(reader, "ranks", RANKS)) {
         read_ranks(reader);
-    } else if (take_heading(reader, "chunks", CHUNKS)) {
+    } else if (accept_heading(reader, "chunks", CHUNKS)) {
         (void)read_expr(reader, &reader->steps->chunks);
     } else if (!reader->good) {
         return;
     } else if (reader->steps->line == 0) {
         fail(reader, "the first line must be 'collective NAME'");
-    } else if (take_word(reader, "send")) {
-        read_step(reader, &own, ST_STEP_SEND);
-    } else if (take_word(reader, "reduce")) {
-        read_step(reader, &own, ST_STEP_REDUCE);
-    } else if (take_word(reader, "copy")) {
-        read_step(reader, &own, ST_STEP_COPY);
-    } else if (take_word(reader, "for")) {
-        read_loop(reader, &own);
-    } else if (take_word(reader, "end")) {
-        close_block(reader, &own);
-    } else if (take_word(reader, "if")) {
-        own.kind = ST_STEP_IF;
-        if (read_condition(reader, &own.chunk))
-            open_block(reader, &own);
+    } else if (accept_word(reader, "send")) {
+        read_step(reader, &statement, ST_STEP_SEND);
+    } else if (accept_word(reader, "reduce")) {
+        read_step(reader, &statement, ST_STEP_REDUCE);
+    } else if (accept_word(reader, "copy")) {
+        read_step(reader, &statement, ST_STEP_COPY);
+    } else if (accept_word(reader, "for")) {
+        read_loop(reader, &statement);
+    } else if (accept_word(reader, "end")) {
+        close_block(reader, &statement);
+    } else if (accept_word(reader, "if")) {
+        statement.kind = ST_STEP_IF;
+        if (read_condition(reader, &statement.chunk))
+            open_block(reader, &statement);
     } else {
         fail(reader,
              "unknown step '%.20s'" ST_EXPECTED

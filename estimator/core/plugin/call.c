@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of a plugin: blocks of rows, and the terms behind one row. */
 #include "plugin/isolate.h"
-#include "plugin/wire.h"
+#include "plugin/ipc.h"
 
 #include "base/utf8.h"
 
@@ -79,9 +79,9 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
         /* What the plugin said meanwhile: an error, and warnings. */
         const st_plugin_host *host = &instance->host;
         size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
-        st_wire from = {.at = lane->text, .end = lane->text + length};
-        const char *error = length > 0 ? st_wire_take(&from) : NULL;
-        const char *warnings = length > 0 ? st_wire_take(&from) : NULL;
+        st_ipc_reader from = {.at = lane->text, .end = lane->text + length};
+        const char *error = length > 0 ? st_ipc_read(&from) : NULL;
+        const char *warnings = length > 0 ? st_ipc_read(&from) : NULL;
         if (error != NULL)
             host->error(host->context, error);
         while (warnings != NULL && *warnings != '\0') {
@@ -160,12 +160,12 @@ static const char *clean_copy(st_arena *arena, const char *text)
     return copy;
 }
 
-static void take_term(void *context, const st_plugin_term *raw)
+static void add_term(void *context, const st_plugin_term *raw)
 {
-    gathering *own = context;
+    gathering *gather = context;
     st_plugin_term term = {0};
     uint32_t size_bytes = 0;
-    if (raw == NULL || own->count == ST_PLUGIN_MAX_TERMS)
+    if (raw == NULL || gather->count == ST_PLUGIN_MAX_TERMS)
         return;
     memcpy(&size_bytes, raw, sizeof(size_bytes));
     if (size_bytes < offsetof(st_plugin_term, doc) + sizeof(term.doc))
@@ -176,14 +176,14 @@ static void take_term(void *context, const st_plugin_term *raw)
         st_unit_parse(term.unit, strnlen(term.unit, sizeof(unit.text)), (st_place){0}, &unit,
                       NULL) != ST_OK)
         unit = st_unit_one();
-    const st_provider_term made = {.name = clean_copy(own->arena, term.name),
-                                   .doc = clean_copy(own->arena, term.doc),
-                                   .text =
-                                       term.text == NULL ? NULL : clean_copy(own->arena, term.text),
+    const st_provider_term made = {.name = clean_copy(gather->arena, term.name),
+                                   .doc = clean_copy(gather->arena, term.doc),
+                                   .text = term.text == NULL ? NULL
+                                                             : clean_copy(gather->arena, term.text),
                                    .value = term.value,
                                    .unit = unit,
                                    .part = (term.flags & ST_PLUGIN_PART) != 0};
-    own->failed = !ST_APPEND(own->arena, own->terms, own->count, made);
+    gather->failed = !ST_APPEND(gather->arena, gather->terms, gather->count, made);
 }
 
 static st_status explain_apart(const st_plugin_instance *instance, size_t provider,
@@ -192,26 +192,26 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
     st_remote_lane *lane = st_remote_take(instance->remote);
-    gathering own = {.arena = arena};
+    gathering gather = {.arena = arena};
     lane->kind = ST_ISOLATE_EXPLAIN;
     lane->provider = (uint32_t)provider;
     *account = (st_provider_account){0};
     if (fill_lane(shown, 1, columns, lane) && st_remote_ask(instance->remote, lane)) {
         size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
-        st_wire from = {.at = lane->text, .end = lane->text + length};
-        const char *refusal = st_wire_take(&from);
+        st_ipc_reader from = {.at = lane->text, .end = lane->text + length};
+        const char *refusal = st_ipc_read(&from);
         /* Terms that come from another process pass where those of a plugin do. */
-        size_t count = st_wire_take_count(&from, ST_PLUGIN_MAX_TERMS);
+        size_t count = st_ipc_read_count(&from, ST_PLUGIN_MAX_TERMS);
         for (size_t i = 0; i < count && !from.broken; i++) {
             st_plugin_term term = {.struct_size = sizeof term};
-            term.flags = (uint32_t)st_wire_take_count(&from, UINT32_MAX);
-            term.name = st_wire_take(&from);
-            term.unit = st_wire_take(&from);
-            term.value = st_wire_take_number(&from);
-            term.text = st_wire_take(&from);
-            term.doc = st_wire_take(&from);
+            term.flags = (uint32_t)st_ipc_read_count(&from, UINT32_MAX);
+            term.name = st_ipc_read(&from);
+            term.unit = st_ipc_read(&from);
+            term.value = st_ipc_read_number(&from);
+            term.text = st_ipc_read(&from);
+            term.doc = st_ipc_read(&from);
             if (!from.broken)
-                take_term(&own, &term);
+                add_term(&gather, &term);
         }
         account->refusal = refusal != NULL ? clean_copy(arena, refusal) : NULL;
     } else {
@@ -219,10 +219,10 @@ static st_status explain_apart(const st_plugin_instance *instance, size_t provid
     }
     st_remote_give(instance->remote, lane);
     if (account->refusal == NULL) {
-        account->terms = own.terms;
-        account->count = own.count;
+        account->terms = gather.terms;
+        account->count = gather.count;
     }
-    return own.failed ? ST_ERR_MEMORY : ST_OK;
+    return gather.failed ? ST_ERR_MEMORY : ST_OK;
 }
 
 static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
@@ -240,8 +240,8 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
         st_plugin_instance *own = instance->host.context;
         (void)pthread_mutex_lock(&own->lock);
         if (own->has_error || own->warnings.length > 0) {
-            st_wire_put(text, own->has_error ? own->error : NULL);
-            st_wire_put(text, own->warnings.data);
+            st_ipc_write(text, own->has_error ? own->error : NULL);
+            st_ipc_write(text, own->warnings.data);
         }
         st_buffer_free(&own->warnings);
         own->warnings = (st_buffer){0};
@@ -251,16 +251,16 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
     st_provider_account account;
     if (st_plugin_explain(instance, provider, columns, arena, &account) == ST_OK) {
         /* The other side: the account of one row as texts, "-" for no refusal. */
-        st_wire_put(text, account.refusal);
-        st_wire_put_number(text, (double)account.count);
+        st_ipc_write(text, account.refusal);
+        st_ipc_write_number(text, (double)account.count);
         for (size_t i = 0; i < account.count; i++) {
             const st_provider_term *term = &account.terms[i];
-            st_wire_put_number(text, term->part ? ST_PLUGIN_PART : 0);
-            st_wire_put(text, term->name);
-            st_wire_put(text, term->unit.text);
-            st_wire_put_number(text, term->value);
-            st_wire_put(text, term->text);
-            st_wire_put(text, term->doc);
+            st_ipc_write_number(text, term->part ? ST_PLUGIN_PART : 0);
+            st_ipc_write(text, term->name);
+            st_ipc_write(text, term->unit.text);
+            st_ipc_write_number(text, term->value);
+            st_ipc_write(text, term->text);
+            st_ipc_write(text, term->doc);
         }
     }
 }
@@ -282,7 +282,7 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
                             st_provider_account *account)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
-    gathering own = {.arena = arena};
+    gathering gather = {.arena = arena};
     *account = (st_provider_account){0};
     if (instance->remote != NULL)
         return explain_apart(instance, provider, columns, arena, account);
@@ -294,20 +294,20 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
                    !isfinite(value) || value < 0;
     if (shown->explain != NULL) {
         const st_plugin_sink sink = {
-            .struct_size = sizeof(st_plugin_sink), .context = &own, .term = take_term};
+            .struct_size = sizeof(st_plugin_sink), .context = &gather, .term = add_term};
         st_guard guard;
         st_guard_begin(&guard, instance->module->who, shown->name, true);
         refused = shown->explain(instance->instance, columns, &sink) != ST_PLUGIN_OK || refused;
         st_guard_end(&guard);
     }
-    if (own.failed)
+    if (gather.failed)
         return ST_ERR_MEMORY;
     if (refused) {
         const char *error = st_instance_error(instance, arena);
         account->refusal = error == NULL ? NULL : clean_copy(arena, error);
     } else {
-        account->terms = own.terms;
-        account->count = own.count;
+        account->terms = gather.terms;
+        account->count = gather.count;
     }
     return ST_OK;
 }

@@ -89,7 +89,7 @@ static st_status cannot(const char *what, st_errors *errors)
     return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
 }
 
-static st_status take_result(const st_buffer *text, const child_token *token, bool in_time,
+static st_status read_result(const st_buffer *text, const child_token *token, bool in_time,
                              int status, st_arena *arena, st_child_result *result)
 {
     bool whole = text->length > 0 && text->data[text->length - 1] == end_mark && !text->failed;
@@ -154,7 +154,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     if (!in_time)
         st_namespaces_end(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
-    st_status taken = take_result(&text, &token, in_time, status, arena, result);
+    st_status taken = read_result(&text, &token, in_time, status, arena, result);
     st_buffer_free(&text);
     return taken;
 }

@@ -123,27 +123,27 @@ typedef struct filter {
     unsigned short count;
 } filter;
 
-static void add(filter *own, struct sock_filter rule)
+static void add(filter *code, struct sock_filter rule)
 {
-    if (own->count < MOST_RULES)
-        own->rules[own->count++] = rule;
+    if (code->count < MOST_RULES)
+        code->rules[code->count++] = rule;
 }
 
-static void load_word(filter *own, size_t offset)
+static void load_word(filter *code, size_t offset)
 {
-    add(own, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
+    add(code, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
 }
 
-static void answer(filter *own, unsigned verdict)
+static void answer(filter *code, unsigned verdict)
 {
-    add(own, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
+    add(code, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
 }
 
 /* Refuses a call with an error. */
-static void refuse(filter *own, int call, int fault)
+static void refuse(filter *code, int call, int fault)
 {
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1));
-    answer(own, SECCOMP_RET_ERRNO | (unsigned)fault);
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1));
+    answer(code, SECCOMP_RET_ERRNO | (unsigned)fault);
 }
 
 /* Low word of an argument; all machines here are little-endian. */
@@ -153,66 +153,66 @@ static size_t place_of(unsigned argument)
 }
 
 /* Refuses a call where an argument has any of some bits (`bits`), or lacks all of them. */
-static void refuse_bits(filter *own, int call, unsigned argument, unsigned bits, bool has)
+static void refuse_bits(filter *code, int call, unsigned argument, unsigned bits, bool has)
 {
     enum { RULES = 4 };
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, RULES));
-    load_word(own, place_of(argument));
-    add(own,
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, RULES));
+    load_word(code, place_of(argument));
+    add(code,
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, has ? 0 : 1, has ? 1 : 0));
-    answer(own, SECCOMP_RET_ERRNO | EPERM);
-    answer(own, SECCOMP_RET_ALLOW);
+    answer(code, SECCOMP_RET_ERRNO | EPERM);
+    answer(code, SECCOMP_RET_ALLOW);
 }
 
 /* Refuses signals to others. */
-static void refuse_others(filter *own, int call)
+static void refuse_others(filter *code, int call)
 {
     enum { RULES = 4 };
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, RULES));
-    load_word(own, place_of(0));
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)getpid(), 1, 0));
-    answer(own, SECCOMP_RET_ERRNO | EPERM);
-    answer(own, SECCOMP_RET_ALLOW);
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, RULES));
+    load_word(code, place_of(0));
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)getpid(), 1, 0));
+    answer(code, SECCOMP_RET_ERRNO | EPERM);
+    answer(code, SECCOMP_RET_ALLOW);
 }
 
 /* Refuses a request of ioctl; the kernel reads its low word alone. */
-static void refuse_request(filter *own, unsigned request)
+static void refuse_request(filter *code, unsigned request)
 {
     enum { RULES = 4 };
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, RULES));
-    load_word(own, place_of(1));
-    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
-    answer(own, SECCOMP_RET_ERRNO | EPERM);
-    load_word(own, offsetof(struct seccomp_data, nr));
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, RULES));
+    load_word(code, place_of(1));
+    add(code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
+    answer(code, SECCOMP_RET_ERRNO | EPERM);
+    load_word(code, offsetof(struct seccomp_data, nr));
 }
 
 static bool install_filter(void)
 {
     enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
-    filter own = {.count = 0};
-    load_word(&own, offsetof(struct seccomp_data, arch));
-    add(&own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_MACHINE, 1, 0));
-    answer(&own, SECCOMP_RET_KILL_PROCESS);
-    load_word(&own, offsetof(struct seccomp_data, nr));
+    filter code = {.count = 0};
+    load_word(&code, offsetof(struct seccomp_data, arch));
+    add(&code, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_MACHINE, 1, 0));
+    answer(&code, SECCOMP_RET_KILL_PROCESS);
+    load_word(&code, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < ST_COUNT(refused); i++)
-        refuse(&own, refused[i], EPERM);
-    refuse(&own, SYS_clone3, ENOSYS); /* its flags lie in memory; the C library falls back */
+        refuse(&code, refused[i], EPERM);
+    refuse(&code, SYS_clone3, ENOSYS); /* its flags lie in memory; the C library falls back */
 #ifdef SYS_openat2
-    refuse(&own, SYS_openat2, ENOSYS);
+    refuse(&code, SYS_openat2, ENOSYS);
 #endif
-    refuse_bits(&own, SYS_prlimit64, 2, UINT32_MAX, true); /* reading them is fine */
-    refuse_bits(&own, SYS_clone, 0, CLONE_THREAD, false);
+    refuse_bits(&code, SYS_prlimit64, 2, UINT32_MAX, true); /* reading them is fine */
+    refuse_bits(&code, SYS_clone, 0, CLONE_THREAD, false);
 #ifdef SYS_open
-    refuse_bits(&own, SYS_open, 1, WRITES, true);
+    refuse_bits(&code, SYS_open, 1, WRITES, true);
 #endif
-    refuse_bits(&own, SYS_openat, 2, WRITES, true);
-    refuse_request(&own, TIOCSTI); /* types into a terminal, for root into any */
-    refuse_request(&own, TIOCLINUX);
-    refuse_others(&own, SYS_kill);
-    refuse_others(&own, SYS_tgkill);
-    refuse(&own, SYS_tkill, EPERM);
-    answer(&own, SECCOMP_RET_ALLOW);
-    const struct sock_fprog program = {.len = own.count, .filter = own.rules};
+    refuse_bits(&code, SYS_openat, 2, WRITES, true);
+    refuse_request(&code, TIOCSTI); /* types into a terminal, for root into any */
+    refuse_request(&code, TIOCLINUX);
+    refuse_others(&code, SYS_kill);
+    refuse_others(&code, SYS_tgkill);
+    refuse(&code, SYS_tkill, EPERM);
+    answer(&code, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {.len = code.count, .filter = code.rules};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }

@@ -30,19 +30,19 @@ st_status st_module_fail(const st_plugin_module *module, st_status status, st_pl
     return st_fail(errors, status, place, "plugin %s cannot be used: %s", module->file, message);
 }
 
-static void fault(describing *own, const char *message)
+static void fault(describing *reader, const char *message)
 {
-    st_status status = st_module_fail(own->module, ST_ERR_PROVIDER, own->place,
-                                      st_errors_text(own->errors, "%s%s%s", own->where,
-                                                     own->where[0] == '\0' ? "" : " ", message),
-                                      own->errors);
-    st_note(&own->status, status);
+    st_status status = st_module_fail(reader->module, ST_ERR_PROVIDER, reader->place,
+                                      st_errors_text(reader->errors, "%s%s%s", reader->where,
+                                                     reader->where[0] == '\0' ? "" : " ", message),
+                                      reader->errors);
+    st_note(&reader->status, status);
 }
 
-static void fault_memory(describing *own)
+static void fault_memory(describing *reader)
 {
-    st_status status = st_out_of_memory(own->errors);
-    st_note(&own->status, status);
+    st_status status = st_out_of_memory(reader->errors);
+    st_note(&reader->status, status);
 }
 
 bool st_plugin_is_name(const char *text)
@@ -102,11 +102,11 @@ static bool is_key(const char *text)
 }
 
 /* A copy of a plugin's text; "" and an error where it is none. */
-static const char *take_text(describing *own, const char *what, const char *text, bool needed)
+static const char *copy_text(describing *reader, const char *what, const char *text, bool needed)
 {
     if (text == NULL || text[0] == '\0') {
         if (needed)
-            fault(own, st_errors_text(own->errors, "has no %s", what));
+            fault(reader, st_errors_text(reader->errors, "has no %s", what));
         return "";
     }
     size_t length = strnlen(text, ST_PLUGIN_MAX_TEXT + 1);
@@ -118,31 +118,32 @@ static const char *take_text(describing *own, const char *what, const char *text
         i += size;
     }
     if (!good) {
-        fault(own, st_errors_text(own->errors,
-                                  "has a %s that is not a line of UTF-8 of at most %d "
-                                  "bytes",
-                                  what, ST_PLUGIN_MAX_TEXT));
+        fault(reader, st_errors_text(reader->errors,
+                                     "has a %s that is not a line of UTF-8 of at most %d "
+                                     "bytes",
+                                     what, ST_PLUGIN_MAX_TEXT));
         return "";
     }
-    const char *copy = st_arena_copy(own->arena, text, length);
+    const char *copy = st_arena_copy(reader->arena, text, length);
     if (copy == NULL)
-        fault_memory(own);
+        fault_memory(reader);
     return copy == NULL ? "" : copy;
 }
 
 /* Copies a structure of the plugin by its own size; false where that is too small. */
-static bool take_struct(describing *own, const char *what, const void *raw, void *copy,
+static bool copy_struct(describing *reader, const char *what, const void *raw, void *copy,
                         size_t copy_bytes, size_t least_bytes)
 {
     uint32_t size_bytes = 0;
     if (raw == NULL) {
-        fault(own, st_errors_text(own->errors, "has a %s that is NULL", what));
+        fault(reader, st_errors_text(reader->errors, "has a %s that is NULL", what));
         return false;
     }
     memcpy(&size_bytes, raw, sizeof(size_bytes));
     if (size_bytes < least_bytes) {
-        fault(own, st_errors_text(own->errors, "has a %s of %u bytes; at least %zu are required",
-                                  what, size_bytes, least_bytes));
+        fault(reader,
+              st_errors_text(reader->errors, "has a %s of %u bytes; at least %zu are required",
+                             what, size_bytes, least_bytes));
         return false;
     }
     memset(copy, 0, copy_bytes);
@@ -150,24 +151,25 @@ static bool take_struct(describing *own, const char *what, const void *raw, void
     return true;
 }
 
-static st_unit take_unit(describing *own, const char *text)
+static st_unit copy_unit(describing *reader, const char *text)
 {
     st_unit unit = st_unit_one();
     if (text[0] == '\0')
         return unit;
     if (st_unit_parse(text, strlen(text), (st_place){0}, &unit, NULL) != ST_OK)
-        fault(own, st_errors_text(own->errors, "has an unknown unit '%.60s'", text));
+        fault(reader, st_errors_text(reader->errors, "has an unknown unit '%.60s'", text));
     return unit;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool split_choices(describing *own, st_module_option *option)
+static bool split_choices(describing *reader, st_module_option *option)
 {
     const char *rest = option->shown.choices;
-    option->choices = st_arena_alloc(own->arena, ST_PLUGIN_MAX_CHOICES, sizeof(*option->choices));
+    option->choices =
+        st_arena_alloc(reader->arena, ST_PLUGIN_MAX_CHOICES, sizeof(*option->choices));
     if (option->choices == NULL) {
-        fault_memory(own);
+        fault_memory(reader);
         return false;
     }
     for (;;) {
@@ -176,102 +178,104 @@ static bool split_choices(describing *own, st_module_option *option)
         if (length == 0)
             break;
         if (option->choice_count == ST_PLUGIN_MAX_CHOICES) {
-            fault(own, "has too many choices");
+            fault(reader, "has too many choices");
             return false;
         }
-        option->choices[option->choice_count++] = st_arena_copy(own->arena, rest, length);
+        option->choices[option->choice_count++] = st_arena_copy(reader->arena, rest, length);
         rest += length;
     }
     if (option->choice_count == 0)
-        fault(own, "has no choices");
+        fault(reader, "has no choices");
     return option->choice_count > 0;
 }
 
-static void take_option(describing *own, const st_plugin_option *raw, st_module_option *option)
+static void copy_option(describing *reader, const st_plugin_option *raw, st_module_option *option)
 {
     st_plugin_option *shown = &option->shown;
-    if (!take_struct(own, "option", raw, shown, sizeof(*shown), FIRST_SIZE(st_plugin_option, cite)))
+    if (!copy_struct(reader, "option", raw, shown, sizeof(*shown),
+                     FIRST_SIZE(st_plugin_option, cite)))
         return;
-    shown->name = take_text(own, "name of an option", shown->name, true);
+    shown->name = copy_text(reader, "name of an option", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
-        fault(own, st_errors_text(own->errors, "has an option with an invalid name, '%.60s'",
-                                  shown->name));
+        fault(reader, st_errors_text(reader->errors, "has an option with an invalid name, '%.60s'",
+                                     shown->name));
         return;
     }
-    own->where = st_errors_text(own->errors, "option '%s'", shown->name);
-    shown->unit = take_text(own, "unit", shown->unit, false);
+    reader->where = st_errors_text(reader->errors, "option '%s'", shown->name);
+    shown->unit = copy_text(reader, "unit", shown->unit, false);
     shown->choices =
-        take_text(own, "list of choices", shown->choices, shown->kind == ST_PLUGIN_CHOICE);
+        copy_text(reader, "list of choices", shown->choices, shown->kind == ST_PLUGIN_CHOICE);
     shown->default_text =
-        take_text(own, "default", shown->default_text, shown->kind != ST_PLUGIN_TEXT);
-    shown->doc = take_text(own, "line of documentation", shown->doc, true);
-    shown->cite = take_text(own, "citation", shown->cite, false);
-    option->unit = take_unit(own, shown->unit);
+        copy_text(reader, "default", shown->default_text, shown->kind != ST_PLUGIN_TEXT);
+    shown->doc = copy_text(reader, "line of documentation", shown->doc, true);
+    shown->cite = copy_text(reader, "citation", shown->cite, false);
+    option->unit = copy_unit(reader, shown->unit);
     bool usable = shown->kind <= ST_PLUGIN_TEXT;
     if (!usable)
-        fault(own, st_errors_text(own->errors, "has an unknown kind, %u", shown->kind));
+        fault(reader, st_errors_text(reader->errors, "has an unknown kind, %u", shown->kind));
     if (usable && shown->kind == ST_PLUGIN_NUMBER && !(shown->minimum <= shown->maximum)) {
-        fault(own, "has an empty range: its minimum exceeds its maximum");
+        fault(reader, "has an empty range: its minimum exceeds its maximum");
         usable = false;
     }
     if (usable && shown->kind == ST_PLUGIN_CHOICE)
-        usable = split_choices(own, option);
-    if (usable && own->status == ST_OK) {
+        usable = split_choices(reader, option);
+    if (usable && reader->status == ST_OK) {
         st_errors *errors = st_errors_create();
         if (errors == NULL) {
-            fault_memory(own);
+            fault_memory(reader);
         } else {
             if (st_module_parse(option, option->shown.default_text, (st_place){0},
                                 &option->default_number, errors) != ST_OK) {
                 const st_error *first = st_errors_at(errors, 0);
-                fault(own, st_errors_text(own->errors, "has an invalid default '%.60s': %s",
-                                          option->shown.default_text,
-                                          first != NULL ? first->message : "out of memory"));
+                fault(reader, st_errors_text(reader->errors, "has an invalid default '%.60s': %s",
+                                             option->shown.default_text,
+                                             first != NULL ? first->message : "out of memory"));
             }
             st_errors_destroy(errors);
         }
     }
-    own->where = "";
+    reader->where = "";
 }
 
 /* ---- providers ------------------------------------------------------------------------------- */
 
-static void take_arguments(describing *own, st_module_provider *provider)
+static void copy_arguments(describing *reader, st_module_provider *provider)
 {
     st_plugin_provider *shown = &provider->shown;
     size_t count = shown->argument_count;
     if (count > 64 || (count > 0 && shown->arguments == NULL)) {
-        fault(own,
-              st_errors_text(own->errors, "has %zu arguments; at most 64 are supported", count));
+        fault(reader,
+              st_errors_text(reader->errors, "has %zu arguments; at most 64 are supported", count));
         return;
     }
-    const st_plugin_argument **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
-    provider->arguments = st_arena_alloc(own->arena, count + 1, sizeof(*provider->arguments));
+    const st_plugin_argument **pointers =
+        st_arena_alloc(reader->arena, count + 1, sizeof(*pointers));
+    provider->arguments = st_arena_alloc(reader->arena, count + 1, sizeof(*provider->arguments));
     provider->argument_units =
-        st_arena_alloc(own->arena, count + 1, sizeof(*provider->argument_units));
+        st_arena_alloc(reader->arena, count + 1, sizeof(*provider->argument_units));
     if (pointers == NULL || provider->arguments == NULL || provider->argument_units == NULL) {
-        fault_memory(own);
+        fault_memory(reader);
         return;
     }
-    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+    for (size_t i = 0; i < count && reader->status == ST_OK; i++) {
         st_plugin_argument *argument = &provider->arguments[i];
         st_unit *unit = &provider->argument_units[i];
-        if (take_struct(own, "argument", shown->arguments[i], argument, sizeof(*argument),
+        if (copy_struct(reader, "argument", shown->arguments[i], argument, sizeof(*argument),
                         FIRST_SIZE(st_plugin_argument, doc))) {
-            argument->name = take_text(own, "name of an argument", argument->name, true);
-            argument->unit = take_text(own, "unit", argument->unit, false);
-            argument->doc = take_text(own, "line of documentation", argument->doc, false);
+            argument->name = copy_text(reader, "name of an argument", argument->name, true);
+            argument->unit = copy_text(reader, "unit", argument->unit, false);
+            argument->doc = copy_text(reader, "line of documentation", argument->doc, false);
             if (!is_cell(argument->name) && !is_key(argument->name))
-                fault(own,
-                      st_errors_text(own->errors, "has an argument with an invalid name, '%.60s'",
-                                     argument->name));
-            *unit = take_unit(own, argument->unit);
+                fault(reader, st_errors_text(reader->errors,
+                                             "has an argument with an invalid name, '%.60s'",
+                                             argument->name));
+            *unit = copy_unit(reader, argument->unit);
         }
         pointers[i] = &provider->arguments[i];
-        for (size_t j = 0; j < i && own->status == ST_OK; j++) {
+        for (size_t j = 0; j < i && reader->status == ST_OK; j++) {
             if (strcmp(pointers[i]->name, pointers[j]->name) == 0)
-                fault(own,
-                      st_errors_text(own->errors, "has argument '%s' twice", pointers[i]->name));
+                fault(reader,
+                      st_errors_text(reader->errors, "has argument '%s' twice", pointers[i]->name));
         }
     }
     shown->arguments = pointers;
@@ -279,84 +283,91 @@ static void take_arguments(describing *own, st_module_provider *provider)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void check_twice(describing *own, const char *what, const char *name, const char *other)
+static void check_twice(describing *reader, const char *what, const char *name, const char *other)
 {
-    if (own->status == ST_OK && strcmp(name, other) == 0)
-        fault(own, st_errors_text(own->errors, "has %s '%s' twice", what, name));
+    if (reader->status == ST_OK && strcmp(name, other) == 0)
+        fault(reader, st_errors_text(reader->errors, "has %s '%s' twice", what, name));
 }
 
-static void take_providers(describing *own)
+static void copy_providers(describing *reader)
 {
-    st_plugin *shown = &own->module->shown;
+    st_plugin *shown = &reader->module->shown;
     size_t count = shown->provider_count;
-    const st_plugin_provider **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
-    own->module->providers = st_arena_alloc(own->arena, count + 1, sizeof(*own->module->providers));
-    if (pointers == NULL || own->module->providers == NULL) {
-        fault_memory(own);
+    const st_plugin_provider **pointers =
+        st_arena_alloc(reader->arena, count + 1, sizeof(*pointers));
+    reader->module->providers =
+        st_arena_alloc(reader->arena, count + 1, sizeof(*reader->module->providers));
+    if (pointers == NULL || reader->module->providers == NULL) {
+        fault_memory(reader);
         return;
     }
-    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
-        st_module_provider *provider = &own->module->providers[i];
+    for (size_t i = 0; i < count && reader->status == ST_OK; i++) {
+        st_module_provider *provider = &reader->module->providers[i];
         st_plugin_provider *provider_shown = &provider->shown;
-        if (take_struct(own, "provider", shown->providers[i], provider_shown,
+        if (copy_struct(reader, "provider", shown->providers[i], provider_shown,
                         sizeof(*provider_shown), FIRST_SIZE(st_plugin_provider, explain))) {
-            provider_shown->name = take_text(own, "name of a provider", provider_shown->name, true);
+            provider_shown->name =
+                copy_text(reader, "name of a provider", provider_shown->name, true);
             if (!is_cell(provider_shown->name)) {
-                fault(own,
-                      st_errors_text(own->errors, "has a provider with an invalid name, '%.60s'",
+                fault(reader,
+                      st_errors_text(reader->errors, "has a provider with an invalid name, '%.60s'",
                                      provider_shown->name));
             } else {
-                own->where = st_errors_text(own->errors, "provider '%s'", provider_shown->name);
-                provider_shown->unit = take_text(own, "unit", provider_shown->unit, false);
+                reader->where =
+                    st_errors_text(reader->errors, "provider '%s'", provider_shown->name);
+                provider_shown->unit = copy_text(reader, "unit", provider_shown->unit, false);
                 provider_shown->doc =
-                    take_text(own, "line of documentation", provider_shown->doc, true);
-                provider_shown->cite = take_text(own, "citation", provider_shown->cite, false);
-                provider->unit = take_unit(own, provider_shown->unit);
-                take_arguments(own, provider);
+                    copy_text(reader, "line of documentation", provider_shown->doc, true);
+                provider_shown->cite = copy_text(reader, "citation", provider_shown->cite, false);
+                provider->unit = copy_unit(reader, provider_shown->unit);
+                copy_arguments(reader, provider);
                 if (provider_shown->evaluate == NULL)
-                    fault(own, "has no 'evaluate' function");
-                own->where = "";
+                    fault(reader, "has no 'evaluate' function");
+                reader->where = "";
             }
         }
-        pointers[i] = &own->module->providers[i].shown;
+        pointers[i] = &reader->module->providers[i].shown;
         for (size_t j = 0; j < i; j++)
-            check_twice(own, "provider", pointers[i]->name, pointers[j]->name);
+            check_twice(reader, "provider", pointers[i]->name, pointers[j]->name);
     }
     shown->providers = pointers;
 }
 
-static void take_schedules(describing *own)
+static void copy_schedules(describing *reader)
 {
-    st_plugin *shown = &own->module->shown;
+    st_plugin *shown = &reader->module->shown;
     size_t count = shown->schedule_count;
-    const st_plugin_schedule **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
-    st_plugin_schedule *copies = st_arena_alloc(own->arena, count + 1, sizeof(*copies));
+    const st_plugin_schedule **pointers =
+        st_arena_alloc(reader->arena, count + 1, sizeof(*pointers));
+    st_plugin_schedule *copies = st_arena_alloc(reader->arena, count + 1, sizeof(*copies));
     if (pointers == NULL || copies == NULL) {
-        fault_memory(own);
+        fault_memory(reader);
         return;
     }
-    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+    for (size_t i = 0; i < count && reader->status == ST_OK; i++) {
         st_plugin_schedule *schedule_shown = &copies[i];
-        if (take_struct(own, "schedule", shown->schedules[i], schedule_shown,
+        if (copy_struct(reader, "schedule", shown->schedules[i], schedule_shown,
                         sizeof(*schedule_shown), FIRST_SIZE(st_plugin_schedule, order))) {
-            schedule_shown->name = take_text(own, "name of a schedule", schedule_shown->name, true);
+            schedule_shown->name =
+                copy_text(reader, "name of a schedule", schedule_shown->name, true);
             if (!st_plugin_is_name(schedule_shown->name)) {
-                fault(own,
-                      st_errors_text(own->errors, "has a schedule with an invalid name, '%.60s'",
+                fault(reader,
+                      st_errors_text(reader->errors, "has a schedule with an invalid name, '%.60s'",
                                      schedule_shown->name));
             } else {
-                own->where = st_errors_text(own->errors, "schedule '%s'", schedule_shown->name);
+                reader->where =
+                    st_errors_text(reader->errors, "schedule '%s'", schedule_shown->name);
                 schedule_shown->doc =
-                    take_text(own, "line of documentation", schedule_shown->doc, true);
-                schedule_shown->cite = take_text(own, "citation", schedule_shown->cite, false);
+                    copy_text(reader, "line of documentation", schedule_shown->doc, true);
+                schedule_shown->cite = copy_text(reader, "citation", schedule_shown->cite, false);
                 if (schedule_shown->order == NULL)
-                    fault(own, "has no 'order' function");
-                own->where = "";
+                    fault(reader, "has no 'order' function");
+                reader->where = "";
             }
         }
         pointers[i] = &copies[i];
         for (size_t j = 0; j < i; j++)
-            check_twice(own, "schedule", pointers[i]->name, pointers[j]->name);
+            check_twice(reader, "schedule", pointers[i]->name, pointers[j]->name);
     }
     shown->schedules = pointers;
 }
@@ -367,79 +378,83 @@ static bool is_version(const char *text)
     return length <= 40 && isdigit((unsigned char)text[0]) && strchr(text, ' ') == NULL;
 }
 
-static void take_facts(describing *own)
+static void copy_facts(describing *reader)
 {
-    st_plugin *shown = &own->module->shown;
-    shown->id = take_text(own, "id", shown->id, true);
-    shown->version = take_text(own, "version", shown->version, true);
-    shown->licence = take_text(own, "licence", shown->licence, true);
-    shown->summary = take_text(own, "summary", shown->summary, true);
-    if (own->status == ST_OK && !st_plugin_is_id(shown->id))
-        fault(own, st_errors_text(own->errors, "has an invalid id, '%.60s'", shown->id));
-    if (own->status == ST_OK && !is_version(shown->version))
-        fault(own, st_errors_text(own->errors, "has an invalid version, '%.60s'", shown->version));
+    st_plugin *shown = &reader->module->shown;
+    shown->id = copy_text(reader, "id", shown->id, true);
+    shown->version = copy_text(reader, "version", shown->version, true);
+    shown->licence = copy_text(reader, "licence", shown->licence, true);
+    shown->summary = copy_text(reader, "summary", shown->summary, true);
+    if (reader->status == ST_OK && !st_plugin_is_id(shown->id))
+        fault(reader, st_errors_text(reader->errors, "has an invalid id, '%.60s'", shown->id));
+    if (reader->status == ST_OK && !is_version(shown->version))
+        fault(reader,
+              st_errors_text(reader->errors, "has an invalid version, '%.60s'", shown->version));
     if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
         (shown->option_count > 0 && shown->options == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu options; at most %d are supported",
-                                  shown->option_count, ST_PLUGIN_MAX_OPTIONS));
+        fault(reader, st_errors_text(reader->errors, "has %zu options; at most %d are supported",
+                                     shown->option_count, ST_PLUGIN_MAX_OPTIONS));
     if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS ||
         shown->provider_count + shown->schedule_count == 0 ||
         (shown->provider_count > 0 && shown->providers == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu providers; 1 to %d are supported",
-                                  shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
+        fault(reader, st_errors_text(reader->errors, "has %zu providers; 1 to %d are supported",
+                                     shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
     if (shown->schedule_count > ST_PLUGIN_MAX_SCHEDULES ||
         (shown->schedule_count > 0 && shown->schedules == NULL))
-        fault(own, st_errors_text(own->errors, "has %zu schedules; at most %d are supported",
-                                  shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
+        fault(reader, st_errors_text(reader->errors, "has %zu schedules; at most %d are supported",
+                                     shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
 }
 
 st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
                              st_arena *arena, st_errors *errors)
 {
-    describing own = {
+    describing reader = {
         .module = module, .place = place, .arena = arena, .errors = errors, .where = ""};
     if (raw == NULL) {
-        fault(&own, ST_PLUGIN_SYMBOL " returns no descriptor");
-        return own.status;
+        fault(&reader, ST_PLUGIN_SYMBOL " returns no descriptor");
+        return reader.status;
     }
     /* The number and the size come first in every ABI, and nothing else is read before they fit. */
     uint32_t head[2];
     memcpy(head, raw, sizeof(head));
     size_t least = FIRST_SIZE(st_plugin, close);
     if (head[0] < sizeof(head))
-        fault(&own,
-              st_errors_text(own.errors, "its descriptor claims a size of %u bytes", head[0]));
+        fault(&reader,
+              st_errors_text(reader.errors, "its descriptor claims a size of %u bytes", head[0]));
     else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
-        fault(&own, st_errors_text(own.errors, "it uses plugin ABI %u; this steptime supports 1%s",
-                                   head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
+        fault(&reader,
+              st_errors_text(reader.errors, "it uses plugin ABI %u; this steptime supports 1%s",
+                             head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
     else if (head[0] < least)
-        fault(&own,
-              st_errors_text(own.errors, "its descriptor has %u bytes; at least %zu are required",
-                             head[0], least));
-    if (own.status != ST_OK || !take_struct(&own, "descriptor", raw, &module->shown,
-                                            sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
-        return own.status;
-    take_facts(&own);
-    if (own.status == ST_OK) {
-        st_plugin *shown = &own.module->shown;
+        fault(&reader, st_errors_text(reader.errors,
+                                      "its descriptor has %u bytes; at least %zu are required",
+                                      head[0], least));
+    if (reader.status != ST_OK || !copy_struct(&reader, "descriptor", raw, &module->shown,
+                                               sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
+        return reader.status;
+    copy_facts(&reader);
+    if (reader.status == ST_OK) {
+        st_plugin *shown = &reader.module->shown;
         size_t count = shown->option_count;
-        const st_plugin_option **pointers = st_arena_alloc(own.arena, count + 1, sizeof(*pointers));
-        own.module->options = st_arena_alloc(own.arena, count + 1, sizeof(*own.module->options));
-        if (pointers == NULL || own.module->options == NULL) {
-            fault_memory(&own);
+        const st_plugin_option **pointers =
+            st_arena_alloc(reader.arena, count + 1, sizeof(*pointers));
+        reader.module->options =
+            st_arena_alloc(reader.arena, count + 1, sizeof(*reader.module->options));
+        if (pointers == NULL || reader.module->options == NULL) {
+            fault_memory(&reader);
         } else {
-            for (size_t i = 0; i < count && own.status == ST_OK; i++) {
-                take_option(&own, shown->options[i], &own.module->options[i]);
-                pointers[i] = &own.module->options[i].shown;
+            for (size_t i = 0; i < count && reader.status == ST_OK; i++) {
+                copy_option(&reader, shown->options[i], &reader.module->options[i]);
+                pointers[i] = &reader.module->options[i].shown;
                 for (size_t j = 0; j < i; j++)
-                    check_twice(&own, "option", pointers[i]->name, pointers[j]->name);
+                    check_twice(&reader, "option", pointers[i]->name, pointers[j]->name);
             }
             shown->options = pointers;
         }
     }
-    if (own.status == ST_OK)
-        take_providers(&own);
-    if (own.status == ST_OK)
-        take_schedules(&own);
-    return own.status;
+    if (reader.status == ST_OK)
+        copy_providers(&reader);
+    if (reader.status == ST_OK)
+        copy_schedules(&reader);
+    return reader.status;
 }

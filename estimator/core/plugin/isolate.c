@@ -11,7 +11,7 @@
 #include "plugin/child.h"
 #include "plugin/namespaces.h"
 #include "plugin/remote.h"
-#include "plugin/wire.h"
+#include "plugin/ipc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,18 +42,18 @@ static const char *first_error(const st_errors *errors)
 /* "+" and the descriptor, or "-" and the reason. */
 static void describe(void *context, st_buffer *answer)
 {
-    const visit *own = context;
+    const visit *request = context;
     const st_plugin_module *module = NULL;
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
     if (arena != NULL && errors != NULL &&
-        st_plugin_load_here(own->paths, own->file, (st_place){0}, arena, &module, errors) ==
+        st_plugin_load_here(request->paths, request->file, (st_place){0}, arena, &module, errors) ==
             ST_OK) {
-        st_wire_put(answer, "+");
+        st_ipc_write(answer, "+");
         st_isolate_put(st_plugin_descriptor(module), answer);
     } else {
-        st_wire_put(answer, "-");
-        st_wire_put(answer, first_error(errors));
+        st_ipc_write(answer, "-");
+        st_ipc_write(answer, first_error(errors));
     }
     st_arena_destroy(arena);
     st_errors_destroy(errors);
@@ -61,16 +61,17 @@ static void describe(void *context, st_buffer *answer)
 
 static int open_there(void *context, st_remote_lane *lane)
 {
-    visit *own = context;
+    visit *request = context;
     const st_plugin_module *module = NULL;
     st_arena *arena = st_arena_create(); /* as long as the process */
     st_errors *errors = st_errors_create();
     st_status status = arena != NULL && errors != NULL ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = st_plugin_load_here(own->paths, own->file, (st_place){0}, arena, &module, errors);
+        status = st_plugin_load_here(request->paths, request->file, (st_place){0}, arena, &module,
+                                     errors);
     if (status == ST_OK)
-        status = st_plugin_open(module, own->given, own->given_count, (st_place){0}, &own->instance,
-                                errors);
+        status = st_plugin_open(module, request->given, request->given_count, (st_place){0},
+                                &request->instance, errors);
     if (status != ST_OK)
         (void)snprintf(lane->text, sizeof lane->text, "%s", first_error(errors));
     return status == ST_OK ? 0 : -1;
@@ -78,8 +79,8 @@ static int open_there(void *context, st_remote_lane *lane)
 
 static void serve_there(void *context, st_remote_lane *lane)
 {
-    const visit *own = context;
-    st_isolate_serve(own->instance, lane);
+    const visit *request = context;
+    st_isolate_serve(request->instance, lane);
 }
 
 /* ---- in this process ------------------------------------------------------------------------- */
@@ -88,11 +89,11 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
                        st_place place, st_errors *errors)
 {
     const st_plugin_module *module = instance->module;
-    visit own = {
+    visit request = {
         .paths = module->paths, .file = module->file, .given = given, .given_count = count};
     const st_remote_server server = {.open = open_there,
                                      .serve = serve_there,
-                                     .context = &own,
+                                     .context = &request,
                                      .limit_ms = LIMIT_MS,
                                      .memory_bytes = memory_limit};
     char *reason = malloc(ST_REMOTE_TEXT);
@@ -145,19 +146,19 @@ st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place
     loaded->folder = "";
     loaded->paths = paths;
     loaded->start = start;
-    visit own = {.paths = paths, .file = loaded->file};
-    status = st_child_run(describe, &own, &limits, arena, &result, errors);
+    visit request = {.paths = paths, .file = loaded->file};
+    status = st_child_run(describe, &request, &limits, arena, &result, errors);
     if (status == ST_OK) {
-        /* What the plugin is, as a process of its own has seen it. */
-        st_wire from = {.at = result.text, .end = result.text + result.length};
+        /* What the plugin is, as a process of its request has seen it. */
+        st_ipc_reader from = {.at = result.text, .end = result.text + result.length};
         if (result.end != ST_CHILD_DONE) {
             const char *reason = st_child_end_text(&result, LOAD_LIMIT_MS, arena);
             status =
                 reason != NULL ? refuse(loaded, place, reason, errors) : st_out_of_memory(errors);
         } else {
-            const char *verdict = st_wire_take(&from);
+            const char *verdict = st_ipc_read(&from);
             if (verdict != NULL && strcmp(verdict, "-") == 0) {
-                const char *reason = st_wire_take(&from);
+                const char *reason = st_ipc_read(&from);
                 status = refuse(loaded, place, reason != NULL ? reason : st_child_forged, errors);
             } else {
                 const st_plugin *raw =

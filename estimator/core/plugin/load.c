@@ -23,9 +23,9 @@ typedef struct loading {
     st_errors *errors;
 } loading;
 
-static st_status refuse(const loading *own, st_status status, const char *message)
+static st_status refuse(const loading *loader, st_status status, const char *message)
 {
-    return st_module_fail(own->module, status, own->place, message, own->errors);
+    return st_module_fail(loader->module, status, loader->place, message, loader->errors);
 }
 
 /*
@@ -70,37 +70,37 @@ void st_plugin_warn_if_open(const char *file, st_place place, st_arena *arena, s
         warn_if_open(folder_of(folder, arena), "folder", true, place, errors);
 }
 
-static st_status check_file(const loading *own)
+static st_status check_file(const loading *loader)
 {
     static const unsigned char elf[4] = {0x7F, 'E', 'L', 'F'};
     unsigned char head[sizeof(elf)] = {0};
     struct stat status;
-    const char *file = own->module->file;
+    const char *file = loader->module->file;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
-        return refuse(own, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "cannot be read");
+        return refuse(loader, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "cannot be read");
     bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     ssize_t length = regular ? read(descriptor, head, sizeof(head)) : 0;
     (void)close(descriptor);
     if (!regular)
-        return refuse(own, ST_ERR_IO, "not a regular file");
+        return refuse(loader, ST_ERR_IO, "not a regular file");
     if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0)
-        return refuse(own, ST_ERR_PROVIDER, "not a shared object (not ELF)");
+        return refuse(loader, ST_ERR_PROVIDER, "not a shared object (not ELF)");
     return ST_OK;
 }
 
 /* The linker's words without the file, which the message has already. */
-static const char *linker_error(const loading *own)
+static const char *linker_error(const loading *loader)
 {
     const char *text = dlerror();
-    size_t length = strlen(own->module->file);
+    size_t length = strlen(loader->module->file);
     if (text == NULL)
         return "the dynamic linker refused it";
-    if (strncmp(text, own->module->file, length) == 0 && text[length] == ':') {
+    if (strncmp(text, loader->module->file, length) == 0 && text[length] == ':') {
         text += length + 1;
         text += strspn(text, " ");
     }
-    return st_errors_text(own->errors, "%.400s", text);
+    return st_errors_text(loader->errors, "%.400s", text);
 }
 
 /* LeakSanitizer looks at the end for the thread-local data of libraries that a plugin has loaded.
@@ -137,40 +137,41 @@ typedef struct linked_file {
 static void unload(void *context)
 {
     st_guard guard;
-    const linked_file *own = context;
+    const linked_file *file = context;
     st_guard_begin(&guard, "a plugin", "unload", false);
-    if (!STAYS_LOADED && count_threads() <= own->threads)
-        (void)dlclose(own->handle);
+    if (!STAYS_LOADED && count_threads() <= file->threads)
+        (void)dlclose(file->handle);
     st_guard_end(&guard);
 }
 
-static st_status link_file(const loading *own)
+static st_status link_file(const loading *loader)
 {
     st_plugin_describe_function describe = NULL;
     st_guard guard;
-    linked_file *kept = st_arena_alloc(own->arena, 1, sizeof *kept);
+    linked_file *kept = st_arena_alloc(loader->arena, 1, sizeof *kept);
     if (kept == NULL)
-        return st_out_of_memory(own->errors);
+        return st_out_of_memory(loader->errors);
     kept->threads = count_threads();
     st_guard_remember();
-    st_guard_begin(&guard, own->module->who, "load", true);
-    void *handle = dlopen(own->module->file, RTLD_NOW | RTLD_LOCAL);
+    st_guard_begin(&guard, loader->module->who, "load", true);
+    void *handle = dlopen(loader->module->file, RTLD_NOW | RTLD_LOCAL);
     st_guard_end(&guard);
     if (handle == NULL)
-        return refuse(own, ST_ERR_PROVIDER, linker_error(own));
+        return refuse(loader, ST_ERR_PROVIDER, linker_error(loader));
     kept->handle = handle;
-    if (!st_arena_defer(own->arena, unload, kept)) {
+    if (!st_arena_defer(loader->arena, unload, kept)) {
         unload(kept);
-        return st_out_of_memory(own->errors);
+        return st_out_of_memory(loader->errors);
     }
-    own->module->handle = handle;
+    loader->module->handle = handle;
     void *symbol = dlsym(handle, ST_PLUGIN_SYMBOL);
     if (symbol == NULL)
-        return refuse(own, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
+        return refuse(loader, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
     memcpy(&describe, &symbol, sizeof(describe)); /* ISO C knows no such cast */
-    st_guard_begin(&guard, own->module->who, ST_PLUGIN_SYMBOL, true);
+    st_guard_begin(&guard, loader->module->who, ST_PLUGIN_SYMBOL, true);
     const st_plugin *raw = describe();
-    st_status status = st_module_describe(own->module, raw, own->place, own->arena, own->errors);
+    st_status status =
+        st_module_describe(loader->module, raw, loader->place, loader->arena, loader->errors);
     st_guard_end(&guard);
     return status;
 }
@@ -218,20 +219,20 @@ st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place 
     loaded->who = st_arena_printf(arena, "plugin '%s'", name);
     if (loaded->folder == NULL || loaded->who == NULL)
         return st_out_of_memory(errors);
-    const loading own = {.module = loaded, .place = place, .arena = arena, .errors = errors};
-    status = check_file(&own);
+    const loading loader = {.module = loaded, .place = place, .arena = arena, .errors = errors};
+    status = check_file(&loader);
     if (status == ST_OK) {
         st_plugin_warn_if_open(loaded->file, place, arena, errors);
-        status = link_file(&own);
+        status = link_file(&loader);
     }
     if (status == ST_OK && !by_path) {
         /* A plugin that goes by another name than its folder would be listed and asked for by two.
          */
-        const char *id = own.module->shown.id;
+        const char *id = loader.module->shown.id;
         status = strcmp(id, name) == 0
                      ? ST_OK
-                     : refuse(&own, ST_ERR_PROVIDER,
-                              st_errors_text(own.errors, "its id is '%s', not '%s'", id, name));
+                     : refuse(&loader, ST_ERR_PROVIDER,
+                              st_errors_text(loader.errors, "its id is '%s', not '%s'", id, name));
     }
     if (status == ST_OK)
         *module = loaded;

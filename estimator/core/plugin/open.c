@@ -64,7 +64,7 @@ st_status st_module_check_range(const st_module_option *option, double number, s
         st_quantity_format(shown->maximum, &option->unit, ST_STYLE_UNIT, most, sizeof(most)));
 }
 
-static st_status take_setting(st_plugin_instance *instance, const st_plugin_given *given,
+static st_status read_setting(st_plugin_instance *instance, const st_plugin_given *given,
                               st_errors *errors)
 {
     const st_plugin_module *module = instance->module;
@@ -113,7 +113,7 @@ static st_status take_setting(st_plugin_instance *instance, const st_plugin_give
     return st_module_parse(option, given->text, given->place, &setting->number, errors);
 }
 
-static st_status take_settings(st_plugin_instance *instance, const st_plugin_given *given,
+static st_status read_settings(st_plugin_instance *instance, const st_plugin_given *given,
                                size_t count, st_errors *errors)
 {
     const st_plugin_module *module = instance->module;
@@ -133,7 +133,7 @@ static st_status take_settings(st_plugin_instance *instance, const st_plugin_giv
     }
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++)
-        st_note(&status, take_setting(instance, &given[i], errors));
+        st_note(&status, read_setting(instance, &given[i], errors));
     return status;
 }
 
@@ -265,7 +265,7 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
     opened->host.context = opened;
     opened->arena = st_arena_create();
     st_status status = opened->arena == NULL ? st_out_of_memory(errors)
-                                             : take_settings(opened, given, count, errors);
+                                             : read_settings(opened, given, count, errors);
     /* Also of a plugin in another process, whose errors and warnings are passed on by it. */
     opened->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
                                     .abi = ST_PLUGIN_ABI,

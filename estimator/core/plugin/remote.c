@@ -95,8 +95,8 @@ typedef struct lane_thread {
 
 static void *serve_lane(void *context)
 {
-    const lane_thread *own = context;
-    _Atomic uint32_t *state = &own->lane->state;
+    const lane_thread *thread = context;
+    _Atomic uint32_t *state = &thread->lane->state;
     for (;;) {
         uint32_t seen = atomic_load_explicit(state, memory_order_acquire);
         if (seen != ASKED) {
@@ -104,25 +104,25 @@ static void *serve_lane(void *context)
                 sleep_while(state, seen);
             continue;
         }
-        own->server->serve(own->server->context, own->lane);
+        thread->server->serve(thread->server->context, thread->lane);
         atomic_store_explicit(state, ANSWERED, memory_order_release);
         wake(state);
     }
     return NULL;
 }
 
-static void be_server(const st_remote *self, unsigned walls)
+static void be_server(const st_remote *remote, unsigned walls)
 {
     static lane_thread threads[MOST_LANES];
     const struct timespec nap = {.tv_nsec = LOOK_FOR_KEEPER_MS * 1000000L};
     pid_t keeper = getppid();
-    bool filtered = st_confine(&(st_confine_limits){self->server.memory_bytes, -1});
-    st_remote_lane *first = &self->lanes[0];
+    bool filtered = st_confine(&(st_confine_limits){remote->server.memory_bytes, -1});
+    st_remote_lane *first = &remote->lanes[0];
     first->walls = walls | (filtered ? (unsigned)ST_WALL_FILTER : 0);
-    first->result = self->server.open(self->server.context, first);
-    for (size_t i = 0; i < self->lane_count && first->result == 0; i++) {
+    first->result = remote->server.open(remote->server.context, first);
+    for (size_t i = 0; i < remote->lane_count && first->result == 0; i++) {
         pthread_t thread;
-        threads[i] = (lane_thread){&self->server, &self->lanes[i]};
+        threads[i] = (lane_thread){&remote->server, &remote->lanes[i]};
         if (pthread_create(&thread, NULL, serve_lane, &threads[i]) != 0)
             first->result = -1;
     }
@@ -184,7 +184,7 @@ static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t fr
     return true;
 }
 
-static void tell(char *reason, const char *text)
+static void set_reason(char *reason, const char *text)
 {
     (void)snprintf(reason, ST_REMOTE_TEXT, "%s", text);
 }
@@ -196,17 +196,17 @@ static bool begin(st_remote *remote, char *reason)
     if (remote->process == 0)
         be_server(remote, walls);
     if (remote->process < 0) {
-        tell(reason, strerror(errno));
+        set_reason(reason, strerror(errno));
         return false;
     }
     st_remote_lane *first = &remote->lanes[0];
     if (!wait_for_answer(remote, first, IDLE)) {
-        tell(reason, remote->reason);
+        set_reason(reason, remote->reason);
         return false;
     }
     if (first->result != 0) {
         first->text[sizeof first->text - 1] = '\0';
-        tell(reason, first->text);
+        set_reason(reason, first->text);
         return false;
     }
     remote->walls = first->walls;
@@ -218,7 +218,7 @@ st_remote *st_remote_start(const st_remote_server *server, char *reason)
 {
     st_remote *made = calloc(1, sizeof *made);
     if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
-        tell(reason, "out of memory");
+        set_reason(reason, "out of memory");
         free(made);
         return NULL;
     }
@@ -231,7 +231,7 @@ st_remote *st_remote_start(const st_remote_server *server, char *reason)
              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     made->lanes = memory != MAP_FAILED ? memory : NULL;
     if (made->lanes == NULL)
-        tell(reason, "out of memory");
+        set_reason(reason, "out of memory");
     (void)fflush(NULL);
     if (made->lanes != NULL && begin(made, reason))
         return made;

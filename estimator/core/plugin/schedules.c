@@ -36,36 +36,37 @@ static const char *const pass_names[] = {
 };
 
 /* Called by the plugin; what lies outside of the pipeline ends it. */
-static int take_pass(void *context, uint32_t stage, uint32_t kind, uint32_t micro, uint32_t chunk)
+static int add_pass(void *context, uint32_t stage, uint32_t kind, uint32_t micro, uint32_t chunk)
 {
-    ordering *own = context;
-    const st_schedule_shape *shape = own->shape;
-    if (own->fault[0] != '\0')
+    ordering *made = context;
+    const st_schedule_shape *shape = made->shape;
+    if (made->fault[0] != '\0')
         return 1;
     if (stage >= shape->stages) {
-        (void)snprintf(own->fault, sizeof(own->fault),
+        (void)snprintf(made->fault, sizeof(made->fault),
                        "returns a pass of stage %lu; the pipeline has %lu stages, counted from 0",
                        (unsigned long)stage, (unsigned long)shape->stages);
     } else if (kind > ST_PLUGIN_BOTH) {
-        (void)snprintf(own->fault, sizeof(own->fault),
+        (void)snprintf(made->fault, sizeof(made->fault),
                        "returns a pass of unknown kind for stage %lu: %lu", (unsigned long)stage,
                        (unsigned long)kind);
     } else if (micro >= shape->micros || chunk >= shape->chunks) {
         (void)snprintf(
-            own->fault, sizeof(own->fault),
+            made->fault, sizeof(made->fault),
             "returns a %s pass of micro-batch %lu and chunk %lu for stage %lu; there are "
             "%lu micro-batches and %lu chunks, counted from 0",
             pass_names[kind], (unsigned long)micro, (unsigned long)chunk, (unsigned long)stage,
             (unsigned long)shape->micros, (unsigned long)shape->chunks);
-    } else if (own->lists[stage].count == own->most) {
-        (void)snprintf(own->fault, sizeof(own->fault), "returns more than %zu passes for stage %lu",
-                       own->most, (unsigned long)stage);
+    } else if (made->lists[stage].count == made->most) {
+        (void)snprintf(made->fault, sizeof(made->fault),
+                       "returns more than %zu passes for stage %lu", made->most,
+                       (unsigned long)stage);
     } else {
         bool both = kind == ST_PLUGIN_BOTH;
-        st_slots_add(&own->lists[stage], both ? ST_PASS_BACKWARD : (st_pass)kind, chunk, micro,
+        st_slots_add(&made->lists[stage], both ? ST_PASS_BACKWARD : (st_pass)kind, chunk, micro,
                      both);
     }
-    return own->fault[0] != '\0' ? 1 : 0;
+    return made->fault[0] != '\0' ? 1 : 0;
 }
 
 /* Seconds of the passes of every chunk of the model. */
@@ -91,43 +92,43 @@ static bool fill_pipeline(const st_schedule_shape *shape, double ticks_per_s, st
     return seconds[0] != NULL && seconds[1] != NULL && seconds[2] != NULL;
 }
 
-static bool make_lists(const st_schedule_shape *shape, st_arena *arena, ordering *own)
+static bool make_lists(const st_schedule_shape *shape, st_arena *arena, ordering *made)
 {
-    own->shape = shape;
-    own->most = (size_t)3 * shape->micros * shape->chunks;
-    own->lists = st_arena_alloc(arena, shape->stages, sizeof(*own->lists));
-    bool good = own->lists != NULL;
+    made->shape = shape;
+    made->most = (size_t)3 * shape->micros * shape->chunks;
+    made->lists = st_arena_alloc(arena, shape->stages, sizeof(*made->lists));
+    bool good = made->lists != NULL;
     for (uint32_t i = 0; i < shape->stages && good; i++) {
-        own->lists[i].items = st_arena_alloc(arena, own->most, sizeof(st_slot));
-        good = own->lists[i].items != NULL;
+        made->lists[i].items = st_arena_alloc(arena, made->most, sizeof(st_slot));
+        good = made->lists[i].items != NULL;
     }
     return good;
 }
 
 /* An error with the plugin and its schedule before it. */
-static st_status tell(const st_plugin_order_request *request, const st_error *error,
-                      st_errors *errors)
+static st_status add_error(const st_plugin_order_request *request, const st_error *error,
+                           st_errors *errors)
 {
     const st_plugin *shown = &request->instance->module->shown;
-    st_error told = *error;
-    told.place = request->place;
-    told.message =
+    st_error error_of_schedule = *error;
+    error_of_schedule.place = request->place;
+    error_of_schedule.message =
         st_errors_text(errors, "schedule '%s' of plugin '%s' %s",
                        shown->schedules[request->schedule]->name, shown->id, error->message);
-    return st_errors_add(errors, &told);
+    return st_errors_add(errors, &error_of_schedule);
 }
 
 static st_status call(const st_plugin_order_request *request, const st_plugin_pipeline *pipeline,
-                      ordering *own, st_arena *arena, st_errors *errors)
+                      ordering *made, st_arena *arena, st_errors *errors)
 {
     const st_plugin_instance *instance = request->instance;
     if (instance->remote != NULL)
-        return tell(request,
-                    &(st_error){.status = ST_ERR_USAGE,
-                                .message = "cannot run in a separate process",
-                                .suggestion = "omit --isolate and the job's 'isolate'"},
-                    errors);
-    const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
+        return add_error(request,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .message = "cannot run in a separate process",
+                                     .suggestion = "omit --isolate and the job's 'isolate'"},
+                         errors);
+    const st_plugin_order sink = {.struct_size = sizeof(sink), .context = made, .pass = add_pass};
     st_error error = {.status = ST_ERR_PROVIDER};
     st_instance_clear_error(instance);
     const st_plugin_schedule *schedule = instance->module->shown.schedules[request->schedule];
@@ -137,9 +138,9 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
     int result = schedule->order(instance->instance, pipeline, &sink);
     st_guard_end(&guard);
     st_plugin_take_warnings(instance, request->place, errors);
-    if (own->fault[0] != '\0') {
-        error.message = own->fault;
-        return tell(request, &error, errors);
+    if (made->fault[0] != '\0') {
+        error.message = made->fault;
+        return add_error(request, &error, errors);
     }
     if (result != ST_PLUGIN_OK) {
         const char *why = st_instance_error(instance, arena);
@@ -147,7 +148,7 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
             errors, "refuses a pipeline (stages %lu, micro-batches %lu, chunks %lu): %s",
             (unsigned long)pipeline->stages, (unsigned long)pipeline->micro_batches,
             (unsigned long)pipeline->chunks, why != NULL ? why : "no reason given");
-        return tell(request, &error, errors);
+        return add_error(request, &error, errors);
     }
     return ST_OK;
 }
@@ -156,24 +157,24 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
 static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
                         st_errors *errors)
 {
-    st_errors *own = st_errors_create();
-    if (own == NULL)
+    st_errors *collected = st_errors_create();
+    if (collected == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_schedule_try(request->shape, order, own);
-    for (size_t i = 0; i < st_errors_size(own); i++) {
-        st_error error = *st_errors_at(own, i);
+    st_status status = st_schedule_try(request->shape, order, collected);
+    for (size_t i = 0; i < st_errors_size(collected); i++) {
+        st_error error = *st_errors_at(collected, i);
         const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is not a valid step";
         error.message = st_errors_text(errors, "%s: %s", word, error.message);
-        (void)tell(request, &error, errors);
+        (void)add_error(request, &error, errors);
     }
-    st_errors_destroy(own);
+    st_errors_destroy(collected);
     return status;
 }
 
 st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
                                st_schedule_order *order, st_errors *errors)
 {
-    ordering own = {0};
+    ordering made = {0};
     st_plugin_pipeline pipeline;
     const st_schedule_shape *shape = request->shape;
     st_status status = st_schedule_check(shape, errors);
@@ -181,7 +182,8 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
         const st_plugin *shown = &request->instance->module->shown;
         uint32_t chunks = request->shape->chunks;
         if (chunks != 1 && (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) == 0) {
-            status = tell(request,
+            status =
+                add_error(request,
                           &(st_error){.status = ST_ERR_VALUE,
                                       .message = "supports one chunk per stage",
                                       .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
@@ -193,13 +195,13 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
         return status;
     const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
     size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
-    if (slots == NULL || counts == NULL || !make_lists(shape, arena, &own) ||
+    if (slots == NULL || counts == NULL || !make_lists(shape, arena, &made) ||
         !fill_pipeline(shape, request->ticks_per_s, arena, &pipeline))
         return st_out_of_memory(errors);
-    status = call(request, &pipeline, &own, arena, errors);
+    status = call(request, &pipeline, &made, arena, errors);
     for (uint32_t i = 0; i < shape->stages; i++) {
-        slots[i] = own.lists[i].items;
-        counts[i] = own.lists[i].count;
+        slots[i] = made.lists[i].items;
+        counts[i] = made.lists[i].count;
     }
     *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
     return status == ST_OK ? verify(request, order, errors) : status;

@@ -24,16 +24,16 @@ static const char digits[] = ST_BASE64_DIGITS;
 
 static void put_profile(const void *context, size_t index, st_node *map)
 {
-    const st_profile *own = (const st_profile *)context + index;
+    const st_profile *entry = (const st_profile *)context + index;
     for (size_t i = 0; i < ST_PROFILE_KEYS; i++)
-        st_put_text(map, st_profile_names[i], own->texts[i]);
-    st_put_count(map, "ranks", own->ranks);
-    st_put_count(map, "nodes", own->nodes);
+        st_put_text(map, st_profile_names[i], entry->texts[i]);
+    st_put_count(map, "ranks", entry->ranks);
+    st_put_count(map, "nodes", entry->nodes);
     bool is_text = true;
-    const char *text_payload = own->payload;
-    for (size_t i = 0; i < own->payload_bytes;) {
+    const char *text_payload = entry->payload;
+    for (size_t i = 0; i < entry->payload_bytes;) {
         uint32_t code = 0;
-        size_t bytes = st_utf8_decode(text_payload + i, own->payload_bytes - i, &code);
+        size_t bytes = st_utf8_decode(text_payload + i, entry->payload_bytes - i, &code);
         if (bytes == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t')) {
             is_text = false;
             break;
@@ -41,14 +41,15 @@ static void put_profile(const void *context, size_t index, st_node *map)
         i += bytes;
     }
     if (is_text) {
-        st_put_format(map, "payload", "%.*s", (int)own->payload_bytes, (const char *)own->payload);
+        st_put_format(map, "payload", "%.*s", (int)entry->payload_bytes,
+                      (const char *)entry->payload);
     } else {
-        const unsigned char *payload = own->payload;
+        const unsigned char *payload = entry->payload;
         st_buffer text = {0};
-        st_buffer_base64(&text, payload, own->payload_bytes);
+        st_buffer_base64(&text, payload, entry->payload_bytes);
         st_put_buffer(map, "payload_base64", &text);
     }
-    st_put_text(map, "provenance", own->provenance);
+    st_put_text(map, "provenance", entry->provenance);
 }
 
 void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer)

@@ -67,9 +67,9 @@ st_profile_machine st_profile_machine_of(const st_job *job)
 
 /* ---- what an entry says ---- */
 
-static const char *member(const checker *own, const char *name)
+static const char *member(const checker *check, const char *name)
 {
-    const st_json *child = own->provenance != NULL ? own->provenance->first : NULL;
+    const st_json *child = check->provenance != NULL ? check->provenance->first : NULL;
     for (; child != NULL; child = child->next)
         if (child->kind == ST_JSON_STRING && strcmp(child->name, name) == 0)
             return child->text;
@@ -78,36 +78,36 @@ static const char *member(const checker *own, const char *name)
 
 /* ---- comparisons ---- */
 
-static st_status warn(const checker *own, const char *what, const char *of_entry,
+static st_status warn(const checker *check, const char *what, const char *of_entry,
                       const char *of_machine)
 {
-    st_errors *errors = own->errors;
+    st_errors *errors = check->errors;
     const char *message =
-        st_errors_text(errors, "profile '%s' was measured %s %s, but %s has %s", own->entry->name,
-                       what, of_entry, own->machine->whose, of_machine);
+        st_errors_text(errors, "profile '%s' was measured %s %s, but %s has %s", check->entry->name,
+                       what, of_entry, check->machine->whose, of_machine);
     for (size_t i = 0; i < st_errors_size(errors); i++)
         if (strcmp(st_errors_at(errors, i)->message, message) == 0)
             return ST_OK;
-    return st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, own->place, "%s", message);
+    return st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, check->place, "%s", message);
 }
 
-static st_status check_gpu(const checker *own, const st_paths *paths)
+static st_status check_gpu(const checker *check, const st_paths *paths)
 {
     st_gpus gpus = {0};
-    const char *asked = own->machine->gpu;
-    const char *measured = member(own, ST_PROFILE_GPU);
+    const char *asked = check->machine->gpu;
+    const char *measured = member(check, ST_PROFILE_GPU);
     if (asked == NULL || asked[0] == '\0' || measured[0] == '\0')
         return ST_OK;
-    st_status status = st_gpus_list(paths, own->arena, &gpus, own->errors);
+    st_status status = st_gpus_list(paths, check->arena, &gpus, check->errors);
     if (status != ST_OK || st_gpus_same(&gpus, measured, asked))
         return status;
-    return warn(own, "on", measured, asked);
+    return warn(check, "on", measured, asked);
 }
 
-static st_status check_rate(const checker *own, const char *what, const char *name, double asked)
+static st_status check_rate(const checker *check, const char *what, const char *name, double asked)
 {
     double measured;
-    const char *text = member(own, name);
+    const char *text = member(check, name);
     st_unit unit;
     double rate = (double)NAN;
     if (text[0] == '\0' || st_unit_parse("GB/s", 4, (st_place){0}, &unit, NULL) != ST_OK ||
@@ -121,38 +121,38 @@ static st_status check_rate(const checker *own, const char *what, const char *na
         return ST_OK;
     snprintf(texts[0], sizeof texts[0], "%.4g GB/s", measured / 1e9);
     snprintf(texts[1], sizeof texts[1], "%.4g GB/s", asked / 1e9);
-    return warn(own, what, texts[0], texts[1]);
+    return warn(check, what, texts[0], texts[1]);
 }
 
 st_status st_profile_check_machine(const st_paths *paths, const st_profile *entry,
                                    const st_profile_machine *machine, st_place place,
                                    st_errors *errors)
 {
-    checker own = {.entry = entry, .machine = machine, .place = place, .errors = errors};
+    checker check = {.entry = entry, .machine = machine, .place = place, .errors = errors};
     st_json *root = NULL;
-    own.arena = st_arena_create();
-    if (own.arena == NULL)
+    check.arena = st_arena_create();
+    if (check.arena == NULL)
         return st_out_of_memory(errors);
     /* A provenance is free-form; only a map is understood. */
-    if (st_json_parse("", entry->provenance, strlen(entry->provenance), own.arena, &root, NULL) ==
+    if (st_json_parse("", entry->provenance, strlen(entry->provenance), check.arena, &root, NULL) ==
             ST_OK &&
         root->kind == ST_JSON_MAP)
-        own.provenance = root;
-    st_status status = check_gpu(&own, paths);
+        check.provenance = root;
+    st_status status = check_gpu(&check, paths);
     if (status == ST_OK) {
-        double measured = st_nccl_version_code(own.entry->nccl);
-        double asked = own.machine->nccl;
+        double measured = st_nccl_version_code(check.entry->nccl);
+        double asked = check.machine->nccl;
         char texts[2][VERSION_TEXT];
         if (!isnan(measured) && !isnan(asked) && measured != asked) {
             write_version(measured, texts[0]);
             write_version(asked, texts[1]);
-            status = warn(&own, "with NCCL", texts[0], texts[1]);
+            status = warn(&check, "with NCCL", texts[0], texts[1]);
         }
     }
     if (status == ST_OK && entry->nodes == 1)
-        status = check_rate(&own, "over links of", ST_PROFILE_LINKS, machine->links);
+        status = check_rate(&check, "over links of", ST_PROFILE_LINKS, machine->links);
     if (status == ST_OK && entry->nodes != 1)
-        status = check_rate(&own, "over NICs of a node of", ST_PROFILE_NICS, machine->nics);
-    st_arena_destroy(own.arena);
+        status = check_rate(&check, "over NICs of a node of", ST_PROFILE_NICS, machine->nics);
+    st_arena_destroy(check.arena);
     return status;
 }

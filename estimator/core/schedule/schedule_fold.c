@@ -90,9 +90,9 @@ typedef struct st_turns {
 
 static void put(st_turns *turns, uint32_t stage, st_fold_pass pass)
 {
-    st_fold_stage *self = &turns->stages[stage];
-    if (self->done[pass] < turns->shape->micros)
-        add_pass(&turns->lists[stage], pass, self->done[pass]++);
+    st_fold_stage *state = &turns->stages[stage];
+    if (state->done[pass] < turns->shape->micros)
+        add_pass(&turns->lists[stage], pass, state->done[pass]++);
 }
 
 /* One more pass there on all stages up to this one. */
@@ -113,13 +113,13 @@ static void fill_first(st_turns *turns)
     uint32_t stages = turns->shape->stages;
     put_forward(turns, stages - 1);
     for (uint32_t i = stages; i-- > 0;) {
-        st_fold_stage *self = &turns->stages[i];
-        uint64_t comes = i + 1 == stages ? self->now : turns->stages[i + 1].back;
-        while (self->done[FOLD_FORWARD] + 2 + 2 * (uint64_t)i <= 2 * (uint64_t)stages &&
-               self->now + 1 <= comes && self->done[FOLD_FORWARD] < turns->shape->micros)
+        st_fold_stage *state = &turns->stages[i];
+        uint64_t comes = i + 1 == stages ? state->now : turns->stages[i + 1].back;
+        while (state->done[FOLD_FORWARD] + 2 + 2 * (uint64_t)i <= 2 * (uint64_t)stages &&
+               state->now + 1 <= comes && state->done[FOLD_FORWARD] < turns->shape->micros)
             put_forward(turns, i);
-        self->now = (self->now > comes ? self->now : comes) + 1;
-        self->back = self->now;
+        state->now = (state->now > comes ? state->now : comes) + 1;
+        state->back = state->now;
         put(turns, i, FOLD_FORWARD_BACK);
     }
 }
@@ -235,26 +235,26 @@ static void hand_on(st_fill *fill, uint32_t from, const st_slot *slot, uint32_t 
 
 static void run_pass(st_fill *fill, uint32_t stage, const st_slot *slot, int64_t start)
 {
-    st_fill_stage *self = &fill->stages[stage];
+    st_fill_stage *state = &fill->stages[stage];
     uint32_t place = st_schedule_place(fill->shape, stage, slot->chunk);
     uint32_t last = 2 * fill->shape->stages - 1;
-    self->idle += self->first == NEVER ? 0 : start - self->now;
-    self->first = self->first == NEVER ? start : self->first;
-    fill->most_idle = self->idle > fill->most_idle ? self->idle : fill->most_idle;
-    self->now = start + time_of(fill, stage, slot, (st_pass)slot->pass);
-    self->next++;
+    state->idle += state->first == NEVER ? 0 : start - state->now;
+    state->first = state->first == NEVER ? start : state->first;
+    fill->most_idle = state->idle > fill->most_idle ? state->idle : fill->most_idle;
+    state->now = start + time_of(fill, stage, slot, (st_pass)slot->pass);
+    state->next++;
     if (fill->lists != NULL)
         st_slots_add(&fill->lists[stage], (st_pass)slot->pass, slot->chunk, slot->micro, false);
     if (slot->pass == ST_PASS_FORWARD) {
-        self->held += MEMORY_PARTS;
+        state->held += MEMORY_PARTS;
         if (place < last)
             hand_on(fill, stage, slot, place + 1);
         else
-            *ready_of(fill, ST_PASS_BACKWARD, last, slot->micro) = self->now;
+            *ready_of(fill, ST_PASS_BACKWARD, last, slot->micro) = state->now;
         return;
     }
-    self->held -= MEMORY_PARTS - fill->weights_part;
-    self->waiting++;
+    state->held -= MEMORY_PARTS - fill->weights_part;
+    state->waiting++;
     if (place > 0)
         hand_on(fill, stage, slot, place - 1);
 }
@@ -262,44 +262,44 @@ static void run_pass(st_fill *fill, uint32_t stage, const st_slot *slot, int64_t
 /* Gradients of weights, in the order of the backward passes. */
 static void run_weights(st_fill *fill, uint32_t stage)
 {
-    st_fill_stage *self = &fill->stages[stage];
+    st_fill_stage *state = &fill->stages[stage];
     const st_slots *order = &fill->order[stage];
-    while (order->items[self->behind].pass != ST_PASS_BACKWARD)
-        self->behind++;
-    const st_slot *slot = &order->items[self->behind++];
-    self->now += time_of(fill, stage, slot, ST_PASS_WEIGHTS);
-    self->held -= fill->weights_part;
-    self->waiting--;
+    while (order->items[state->behind].pass != ST_PASS_BACKWARD)
+        state->behind++;
+    const st_slot *slot = &order->items[state->behind++];
+    state->now += time_of(fill, stage, slot, ST_PASS_WEIGHTS);
+    state->held -= fill->weights_part;
+    state->waiting--;
     if (fill->lists != NULL)
         st_slots_add(&fill->lists[stage], ST_PASS_WEIGHTS, slot->chunk, slot->micro, false);
 }
 
-static bool fills_gap(const st_fill *fill, const st_fill_stage *self, int64_t gap, int64_t time)
+static bool fills_gap(const st_fill *fill, const st_fill_stage *state, int64_t gap, int64_t time)
 {
     return gap >= time / 100 * fill->rule.gap_percent ||
-           (fill->rule.balanced && gap > 0 && self->idle + gap > fill->most_idle);
+           (fill->rule.balanced && gap > 0 && state->idle + gap > fill->most_idle);
 }
 
 /* The next thing that a stage does; false where memory holds it up for good. */
 static bool step(st_fill *fill, uint32_t stage)
 {
-    st_fill_stage *self = &fill->stages[stage];
-    if (self->next == fill->order[stage].count) {
+    st_fill_stage *state = &fill->stages[stage];
+    if (state->next == fill->order[stage].count) {
         run_weights(fill, stage);
         return true;
     }
-    const st_slot *slot = &fill->order[stage].items[self->next];
+    const st_slot *slot = &fill->order[stage].items[state->next];
     uint32_t place = st_schedule_place(fill->shape, stage, slot->chunk);
     int64_t ready = *ready_of(fill, (st_pass)slot->pass, place, slot->micro);
-    bool full = slot->pass == ST_PASS_FORWARD && self->held + MEMORY_PARTS > fill->limit;
-    if (ready == NEVER && self->waiting == 0) {
-        self->asleep = true;
+    bool full = slot->pass == ST_PASS_FORWARD && state->held + MEMORY_PARTS > fill->limit;
+    if (ready == NEVER && state->waiting == 0) {
+        state->asleep = true;
         return true;
     }
-    int64_t start = ready > self->now ? ready : self->now;
+    int64_t start = ready > state->now ? ready : state->now;
     int64_t weights = time_of(fill, stage, slot, ST_PASS_WEIGHTS);
-    if (self->waiting > 0 &&
-        (full || ready == NEVER || fills_gap(fill, self, start - self->now, weights))) {
+    if (state->waiting > 0 &&
+        (full || ready == NEVER || fills_gap(fill, state, start - state->now, weights))) {
         run_weights(fill, stage);
         return true;
     }
@@ -325,17 +325,17 @@ static int64_t simulate(st_fill *fill)
     }
     while (fill->awake.count > 0) {
         uint32_t stage = st_stage_heap_pop(&fill->awake);
-        const st_fill_stage *self = &fill->stages[stage];
+        const st_fill_stage *state = &fill->stages[stage];
         if (!step(fill, stage))
             return NEVER;
-        if (!self->asleep && (self->next < fill->order[stage].count || self->waiting > 0))
-            st_stage_heap_push(&fill->awake, stage, self->now);
+        if (!state->asleep && (state->next < fill->order[stage].count || state->waiting > 0))
+            st_stage_heap_push(&fill->awake, stage, state->now);
     }
     for (uint32_t i = 0; i < fill->shape->stages; i++) {
-        const st_fill_stage *self = &fill->stages[i];
-        if (self->next < fill->order[i].count)
+        const st_fill_stage *state = &fill->stages[i];
+        if (state->next < fill->order[i].count)
             return NEVER;
-        longest = self->now - self->first > longest ? self->now - self->first : longest;
+        longest = state->now - state->first > longest ? state->now - state->first : longest;
     }
     return longest;
 }

@@ -86,42 +86,42 @@ static void hand_over(st_search *search, st_pass pass, uint32_t stage, uint32_t 
 static void run(st_search *search, uint32_t stage, st_pass pass)
 {
     const st_schedule_shape *shape = search->shape;
-    st_search_stage *self = &search->stages[stage];
-    uint32_t micro = self->done[pass]++;
-    int64_t end = self->now + pass_time(search, stage, pass);
-    self->first = self->first == NEVER ? self->now : self->first;
-    self->now = end;
-    self->last_was_backward = pass == ST_PASS_BACKWARD;
+    st_search_stage *state = &search->stages[stage];
+    uint32_t micro = state->done[pass]++;
+    int64_t end = state->now + pass_time(search, stage, pass);
+    state->first = state->first == NEVER ? state->now : state->first;
+    state->now = end;
+    state->last_was_backward = pass == ST_PASS_BACKWARD;
     if (search->lists != NULL)
         st_slots_add(&search->lists[stage], pass, 0, micro, false);
     if (pass == ST_PASS_FORWARD) {
-        self->held += MEMORY_PARTS;
+        state->held += MEMORY_PARTS;
         if (stage + 1 < shape->stages)
             hand_over(search, ST_PASS_FORWARD, stage + 1, micro, end + shape->transfer);
         else
             hand_over(search, ST_PASS_BACKWARD, stage, micro, end);
     } else if (pass == ST_PASS_BACKWARD) {
-        self->held -= MEMORY_PARTS - search->weights_part;
+        state->held -= MEMORY_PARTS - search->weights_part;
         if (stage > 0)
             hand_over(search, ST_PASS_BACKWARD, stage - 1, micro, end + shape->transfer);
     } else {
-        self->held -= search->weights_part;
+        state->held -= search->weights_part;
     }
 }
 
 /* Whether the stage may take up another micro-batch. */
 static bool may_forward(const st_search *search, uint32_t stage)
 {
-    const st_search_stage *self = &search->stages[stage];
-    if (self->held + MEMORY_PARTS > search->limit)
+    const st_search_stage *state = &search->stages[stage];
+    if (state->held + MEMORY_PARTS > search->limit)
         return false;
-    if (self->done[ST_PASS_BACKWARD] > 0 || self->done[ST_PASS_FORWARD] == 0)
+    if (state->done[ST_PASS_BACKWARD] > 0 || state->done[ST_PASS_FORWARD] == 0)
         return true;
     switch (search->rule.warm_up) {
     case WARM_UP_PLAIN:
-        return self->done[ST_PASS_FORWARD] < 2 * (search->shape->stages - stage) - 1;
+        return state->done[ST_PASS_FORWARD] < 2 * (search->shape->stages - stage) - 1;
     case WARM_UP_UNDELAYED:
-        return self->now + pass_time(search, stage, ST_PASS_FORWARD) <= search->soonest[stage];
+        return state->now + pass_time(search, stage, ST_PASS_FORWARD) <= search->soonest[stage];
     default:
         return true;
     }
@@ -155,28 +155,29 @@ static void measure(st_search *search)
 /* Whether weights' gradients go into the gap before `next`. */
 static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
 {
-    const st_search_stage *self = &search->stages[stage];
-    if (self->done[ST_PASS_WEIGHTS] == self->done[ST_PASS_BACKWARD])
+    const st_search_stage *state = &search->stages[stage];
+    if (state->done[ST_PASS_WEIGHTS] == state->done[ST_PASS_BACKWARD])
         return false;
     if (next == NEVER)
         return true;
-    int64_t gap = next - self->now;
+    int64_t gap = next - state->now;
     int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
-    return gap >= wanted || (search->rule.balanced && self->idle + gap > search->most_idle);
+    return gap >= wanted || (search->rule.balanced && state->idle + gap > search->most_idle);
 }
 
 /* What the stage does next, at its time; false where it sleeps or waits. */
 static bool decide(st_search *search, uint32_t stage, st_pass *pass)
 {
-    const st_search_stage *self = &search->stages[stage];
+    const st_search_stage *state = &search->stages[stage];
     int64_t backward = next_ready(search, ST_PASS_BACKWARD, stage);
     int64_t forward =
         may_forward(search, stage) ? next_ready(search, ST_PASS_FORWARD, stage) : NEVER;
     int64_t next = forward < backward ? forward : backward;
-    bool forward_first = search->rule.alternate && self->last_was_backward && forward <= self->now;
-    if (backward <= self->now && !forward_first) {
+    bool forward_first =
+        search->rule.alternate && state->last_was_backward && forward <= state->now;
+    if (backward <= state->now && !forward_first) {
         *pass = ST_PASS_BACKWARD;
-    } else if (forward <= self->now) {
+    } else if (forward <= state->now) {
         *pass = ST_PASS_FORWARD;
     } else if (fills_gap(search, stage, next)) {
         *pass = ST_PASS_WEIGHTS;

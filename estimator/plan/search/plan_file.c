@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/error_scope.h"
 #include "job/job_write.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
-#include "estimate/settled_layout.h"
+#include "estimate/resolved_layout.h"
 #include "job/bind.h"
 #include "job/job_loader.h"
 #include "steptime/keys.h"

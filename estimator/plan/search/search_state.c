@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "estimate/node_fill.h"
-#include "estimate/settled_layout.h"
+#include "estimate/resolved_layout.h"
 #include "job/bind.h"
 #include "job/keys.h"
 #include "steptime/keys.h"

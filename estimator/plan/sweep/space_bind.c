@@ -13,7 +13,7 @@
 #include "job/bind.h"
 #include "job/keys.h"
 #include "job/job_loader.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "steptime/keys.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "estimate/report.h"
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 #include "schedule/schedule.h"
 #include "steptime/tool/timelines.h"
 

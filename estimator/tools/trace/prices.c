@@ -88,7 +88,7 @@ static st_status part_plugins(const st_paths *paths, const st_prices_request *re
     const st_words words = {request->refine, request->refine_count};
     const st_refinement *all = NULL;
     size_t count = 0;
-    st_status status = st_refine_words(paths, &words, prices->arena, &all, &count, errors);
+    st_status status = st_refine_parse(paths, &words, prices->arena, &all, &count, errors);
     if (status != ST_OK)
         return status;
     asked->collectives = st_arena_alloc(prices->arena, count + 1, sizeof *asked->collectives);

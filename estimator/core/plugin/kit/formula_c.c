@@ -12,7 +12,7 @@ typedef struct frame {
     const struct frame *outer;
 } frame;
 
-static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer);
+static void write_expr(const frame *view, const st_expr *expr, st_buffer *buffer);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ static void write_number(double value, st_buffer *buffer)
     st_buffer_printf(buffer, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
 }
 
-static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
+static void write_call(const frame *view, const st_expr *expr, st_buffer *buffer)
 {
     static const char *const names[] = {
         [ST_BUILTIN_MIN] = "fmin",  [ST_BUILTIN_MAX] = "fmax",    [ST_BUILTIN_FLOOR] = "floor",
@@ -65,8 +65,8 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
         [ST_BUILTIN_ABS] = "fabs"};
     if (expr->builtin == ST_BUILTIN_NONE) {
         size_t count = 0;
-        const st_sheet_function *called = &st_sheet_functions(own->sheet, &count)[expr->index];
-        const frame inner = {own->sheet, expr, own};
+        const st_sheet_function *called = &st_sheet_functions(view->sheet, &count)[expr->index];
+        const frame inner = {view->sheet, expr, view};
         if (called->expr == NULL)
             st_buffer_text(buffer, "NAN");
         else
@@ -75,11 +75,11 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
     }
     if (expr->builtin == ST_BUILTIN_IF) {
         st_buffer_text(buffer, "(");
-        write_expr(own, st_expr_child(expr, 0), buffer);
+        write_expr(view, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, " ? ");
-        write_expr(own, st_expr_child(expr, 1), buffer);
+        write_expr(view, st_expr_child(expr, 1), buffer);
         st_buffer_text(buffer, " : ");
-        write_expr(own, st_expr_child(expr, 2), buffer);
+        write_expr(view, st_expr_child(expr, 2), buffer);
         st_buffer_text(buffer, ")");
         return;
     }
@@ -91,16 +91,16 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
         st_buffer_printf(buffer, "%s", i > 0 ? ", " : "");
         if (!last || count == 1)
             st_buffer_printf(buffer, "%s(", name);
-        write_expr(own, st_expr_child(expr, i), buffer);
+        write_expr(view, st_expr_child(expr, i), buffer);
     }
     for (uint32_t i = 0; i < (count > 1 ? count - 1 : count); i++)
         st_buffer_text(buffer, ")");
 }
 
 /* In parentheses wherever C or its warnings want them. */
-static void write_operand(const frame *own, const st_expr *expr, uint32_t side, st_buffer *buffer)
+static void write_operand(const frame *view, const st_expr *expr, uint32_t side, st_buffer *buffer)
 {
-    const frame *from = own;
+    const frame *from = view;
     /* An argument of a call becomes an operand as written there. */
     const st_expr *behind_expr = st_expr_child(expr, side);
     while (behind_expr->kind == ST_EXPR_NAME && behind_expr->name_kind == ST_NAME_ARGUMENT &&
@@ -120,7 +120,7 @@ static void write_operand(const frame *own, const st_expr *expr, uint32_t side, 
     st_buffer_text(buffer, group ? ")" : "");
 }
 
-static void write_binary(const frame *own, const st_expr *expr, st_buffer *buffer)
+static void write_binary(const frame *view, const st_expr *expr, st_buffer *buffer)
 {
     static const char *const signs[] = {
         [ST_OPERATOR_OR] = "||",     [ST_OPERATOR_AND] = "&&",
@@ -131,18 +131,18 @@ static void write_binary(const frame *own, const st_expr *expr, st_buffer *buffe
         [ST_OPERATOR_TIMES] = "*",   [ST_OPERATOR_DIVIDE] = "/"};
     if (expr->op == ST_OPERATOR_POWER) {
         st_buffer_text(buffer, "pow(");
-        write_expr(own, st_expr_child(expr, 0), buffer);
+        write_expr(view, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, ", ");
-        write_expr(own, st_expr_child(expr, 1), buffer);
+        write_expr(view, st_expr_child(expr, 1), buffer);
         st_buffer_text(buffer, ")");
         return;
     }
-    write_operand(own, expr, 0, buffer);
+    write_operand(view, expr, 0, buffer);
     st_buffer_printf(buffer, " %s ", signs[expr->op]);
-    write_operand(own, expr, 1, buffer);
+    write_operand(view, expr, 1, buffer);
 }
 
-static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer)
+static void write_expr(const frame *view, const st_expr *expr, st_buffer *buffer)
 {
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
@@ -154,21 +154,21 @@ static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer)
     case ST_EXPR_NAME:
         if (expr->name_kind == ST_NAME_VALUE)
             write_number(expr->index, buffer);
-        else if (expr->name_kind == ST_NAME_ARGUMENT && own->call != NULL)
-            write_expr(own->outer, st_expr_child(own->call, expr->index), buffer);
+        else if (expr->name_kind == ST_NAME_ARGUMENT && view->call != NULL)
+            write_expr(view->outer, st_expr_child(view->call, expr->index), buffer);
         else
             st_formula_write_name(st_expr_name(expr), buffer);
         break;
     case ST_EXPR_UNARY:
         st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "(!(" : "(-(");
-        write_expr(own, st_expr_child(expr, 0), buffer);
+        write_expr(view, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, "))");
         break;
     case ST_EXPR_BINARY:
-        write_binary(own, expr, buffer);
+        write_binary(view, expr, buffer);
         break;
     case ST_EXPR_CALL:
-        write_call(own, expr, buffer);
+        write_call(view, expr, buffer);
         break;
     }
 }

@@ -32,9 +32,9 @@ typedef struct trial {
     st_plugin_instance *instance; /* opened with the defaults */
 } trial;
 
-static st_finding_kind fail(st_buffer *text, const trial *own, size_t provider, const char *what)
+static st_finding_kind fail(st_buffer *text, const trial *test, size_t provider, const char *what)
 {
-    st_buffer_printf(text, "%s: %s", own->module->providers[provider].shown.name, what);
+    st_buffer_printf(text, "%s: %s", test->module->providers[provider].shown.name, what);
     return ST_FINDING_FAIL;
 }
 
@@ -54,21 +54,21 @@ typedef struct block {
     double *values;
 } block;
 
-static bool run_block(const trial *own, size_t provider, bool with_optional, block *result)
+static bool run_block(const trial *test, size_t provider, bool with_optional, block *result)
 {
-    result->values = st_arena_alloc(own->arena, ST_KIT_ROWS, sizeof(double));
+    result->values = st_arena_alloc(test->arena, ST_KIT_ROWS, sizeof(double));
     return result->values != NULL &&
-           st_kit_fill(&own->module->providers[provider], with_optional, own->arena,
+           st_kit_fill(&test->module->providers[provider], with_optional, test->arena,
                        &result->rows) &&
-           st_plugin_evaluate(own->instance, provider, result->rows.count, result->rows.given,
+           st_plugin_evaluate(test->instance, provider, result->rows.count, result->rows.given,
                               result->values) == ST_OK;
 }
 
 /* "3.2 us where size = 4.096 kB, ranks = 8, bandwidth = 50 GB/s": a value and its arguments. */
-static st_finding_kind add_row(const trial *own, size_t provider, const block *all, size_t row,
+static st_finding_kind add_row(const trial *test, size_t provider, const block *all, size_t row,
                                st_buffer *text)
 {
-    const st_module_provider *shown = &own->module->providers[provider];
+    const st_module_provider *shown = &test->module->providers[provider];
     const char *before = " where ";
     char number[ST_QUANTITY_TEXT];
     st_quantity_format(all->values[row], &shown->unit, ST_STYLE_UNIT, number, sizeof number);
@@ -85,19 +85,19 @@ static st_finding_kind add_row(const trial *own, size_t provider, const block *a
 }
 
 /* What is wrong, and the row that shows it with the value that came back. */
-static st_finding_kind fail_at(const trial *own, size_t provider, const char *what,
+static st_finding_kind fail_at(const trial *test, size_t provider, const char *what,
                                const block *all, size_t row, st_buffer *text)
 {
-    (void)fail(text, own, provider, what);
+    (void)fail(text, test, provider, what);
     st_buffer_text(text, ": ");
-    return add_row(own, provider, all, row, text);
+    return add_row(test, provider, all, row, text);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static st_finding_kind check_open(trial *own, st_buffer *text)
+static st_finding_kind check_open(trial *test, st_buffer *text)
 {
-    const st_plugin *shown = &own->module->shown;
+    const st_plugin *shown = &test->module->shown;
     st_buffer_printf(text, "%zu option%s, %zu provider%s", shown->option_count,
                      shown->option_count == 1 ? "" : "s", shown->provider_count,
                      shown->provider_count == 1 ? "" : "s");
@@ -108,15 +108,16 @@ static st_finding_kind check_open(trial *own, st_buffer *text)
 }
 
 /* Opens with one option at `given`; a failure needs a reason. */
-static st_finding_kind try_option(trial *own, const st_plugin_given *given, st_buffer *text)
+static st_finding_kind try_option(trial *test, const st_plugin_given *given, st_buffer *text)
 {
     st_plugin_instance *instance = NULL;
-    st_errors_clear(own->errors);
-    st_status status = st_plugin_open(own->module, given, 1, (st_place){0}, &instance, own->errors);
+    st_errors_clear(test->errors);
+    st_status status =
+        st_plugin_open(test->module, given, 1, (st_place){0}, &instance, test->errors);
     st_plugin_close(instance);
     if (status == ST_OK)
         return ST_FINDING_PASS;
-    const st_error *first = st_errors_at(own->errors, 0);
+    const st_error *first = st_errors_at(test->errors, 0);
     if (first != NULL && strstr(first->message, "no reason given") != NULL) {
         st_buffer_printf(text, "option '%s': open fails without a reason", given->name);
         return ST_FINDING_FAIL;
@@ -124,88 +125,88 @@ static st_finding_kind try_option(trial *own, const st_plugin_given *given, st_b
     return ST_FINDING_PASS;
 }
 
-static st_finding_kind check_options(trial *own, st_buffer *text)
+static st_finding_kind check_options(trial *test, st_buffer *text)
 {
-    size_t count = own->module->shown.option_count;
+    size_t count = test->module->shown.option_count;
     st_finding_kind kind = count == 0 ? ST_FINDING_SKIP : ST_FINDING_PASS;
     for (size_t i = 0; i < count && kind != ST_FINDING_FAIL; i++) {
-        const st_module_option *option = &own->module->options[i];
+        const st_module_option *option = &test->module->options[i];
         st_plugin_given given = {.name = option->shown.name, .number = option->shown.minimum};
         if (option->shown.kind == ST_PLUGIN_TEXT) {
             given.text = "no such thing/..";
-            kind = try_option(own, &given, text);
+            kind = try_option(test, &given, text);
             continue;
         }
         double most = option->shown.kind == ST_PLUGIN_CHOICE ? (double)option->choice_count - 1
                                                              : option->shown.maximum;
         given.number = option->shown.kind == ST_PLUGIN_CHOICE ? 0 : option->shown.minimum;
-        kind = try_option(own, &given, text);
+        kind = try_option(test, &given, text);
         given.number = most;
-        kind = kind == ST_FINDING_FAIL ? kind : try_option(own, &given, text);
+        kind = kind == ST_FINDING_FAIL ? kind : try_option(test, &given, text);
     }
     return kind;
 }
 
-static st_finding_kind check_values(trial *own, st_buffer *text)
+static st_finding_kind check_values(trial *test, st_buffer *text)
 {
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
         size_t given = 0;
-        if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
+        if (!run_block(test, i, true, &all))
+            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
             given += refused(all.values[row]) ? 0 : 1;
             if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(own, i, "returns a negative or infinite value", &all, row, text);
+                return fail_at(test, i, "returns a negative or infinite value", &all, row, text);
         }
         if (given == 0)
-            return fail(text, own, i, "refuses every ordinary row");
+            return fail(text, test, i, "refuses every ordinary row");
     }
     return ST_FINDING_PASS;
 }
 
-static st_finding_kind check_optional(trial *own, st_buffer *text)
+static st_finding_kind check_optional(trial *test, st_buffer *text)
 {
     st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
-        const st_module_provider *provider = &own->module->providers[i];
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
+        const st_module_provider *provider = &test->module->providers[i];
         block all;
         for (size_t j = 0; j < provider->shown.argument_count; j++) {
             bool optional = (provider->arguments[j].flags & ST_PLUGIN_OPTIONAL) != 0;
             kind = optional ? ST_FINDING_PASS : kind;
         }
-        if (!run_block(own, i, false, &all))
-            return fail(text, own, i, "evaluate fails without the optional arguments");
+        if (!run_block(test, i, false, &all))
+            return fail(text, test, i, "evaluate fails without the optional arguments");
         for (size_t row = 0; row < all.rows.count; row++) {
             if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(own, i, "returns a negative or infinite value", &all, row, text);
+                return fail_at(test, i, "returns a negative or infinite value", &all, row, text);
         }
     }
     return kind;
 }
 
-static st_finding_kind check_one_rank(trial *own, st_buffer *text)
+static st_finding_kind check_one_rank(trial *test, st_buffer *text)
 {
     st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
             all.rows.ranks == SIZE_MAX)
             continue;
         kind = ST_FINDING_PASS;
         for (size_t row = 0; row < ST_KIT_SIZES; row++)
             if (!refused(all.values[row]) && all.values[row] != 0)
-                return fail_at(own, i, "returns a nonzero time for one rank", &all, row, text);
+                return fail_at(test, i, "returns a nonzero time for one rank", &all, row, text);
     }
     return kind;
 }
 
-static st_finding_kind check_monotone(trial *own, st_buffer *text)
+static st_finding_kind check_monotone(trial *test, st_buffer *text)
 {
     st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
             all.rows.size == SIZE_MAX)
             continue;
         kind = ST_FINDING_PASS;
@@ -213,9 +214,9 @@ static st_finding_kind check_monotone(trial *own, st_buffer *text)
             if (row % ST_KIT_SIZES == 0 || refused(all.values[row - 1]))
                 continue;
             if (all.values[row] < all.values[row - 1] * (1 - 1e-12)) {
-                (void)fail_at(own, i, "more bytes take less time", &all, row - 1, text);
+                (void)fail_at(test, i, "more bytes take less time", &all, row - 1, text);
                 st_buffer_text(text, "; ");
-                return add_row(own, i, &all, row, text);
+                return add_row(test, i, &all, row, text);
             }
         }
     }
@@ -223,12 +224,12 @@ static st_finding_kind check_monotone(trial *own, st_buffer *text)
 }
 
 /* Every rank has to take in what it lacks of the message, at no more than the bandwidth. */
-static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
+static st_finding_kind check_bandwidth(trial *test, st_buffer *text)
 {
     st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
             all.rows.size == SIZE_MAX || all.rows.bandwidth == SIZE_MAX ||
             all.rows.ranks == SIZE_MAX)
             continue;
@@ -238,7 +239,7 @@ static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
             double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
             double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
             if (!refused(all.values[row]) && bytes > most * 1.001)
-                return fail_at(own, i, "exceeds the given bandwidth", &all, row, text);
+                return fail_at(test, i, "exceeds the given bandwidth", &all, row, text);
         }
     }
     return kind;
@@ -249,25 +250,25 @@ static bool same_bits(double a, double b)
     return memcmp(&a, &b, sizeof(a)) == 0 || (refused(a) && refused(b));
 }
 
-static double run_row(const trial *own, size_t provider, const st_kit_rows *rows, size_t row)
+static double run_row(const trial *test, size_t provider, const st_kit_rows *rows, size_t row)
 {
     const double *columns[64];
     double value = (double)NAN;
     for (size_t j = 0; j < rows->columns; j++)
         columns[j] = rows->given[j] == NULL ? NULL : rows->given[j] + row;
-    return st_plugin_evaluate(own->instance, provider, 1, columns, &value) == ST_OK ? value
-                                                                                    : (double)NAN;
+    return st_plugin_evaluate(test->instance, provider, 1, columns, &value) == ST_OK ? value
+                                                                                     : (double)NAN;
 }
 
-static st_finding_kind check_block(trial *own, st_buffer *text)
+static st_finding_kind check_block(trial *test, st_buffer *text)
 {
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
+        if (!run_block(test, i, true, &all))
+            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
-            if (!same_bits(run_row(own, i, &all.rows, row), all.values[row]))
-                return fail_at(own, i, "a single row differs from the same row in a block", &all,
+            if (!same_bits(run_row(test, i, &all.rows, row), all.values[row]))
+                return fail_at(test, i, "a single row differs from the same row in a block", &all,
                                row, text);
         }
     }
@@ -290,12 +291,12 @@ static const char *fault_of_account(const st_provider_account *account, double v
                                                            : NULL;
 }
 
-static st_finding_kind check_explain(trial *own, st_buffer *text)
+static st_finding_kind check_explain(trial *test, st_buffer *text)
 {
     st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (own->module->providers[i].shown.explain == NULL || !run_block(own, i, true, &all))
+        if (test->module->providers[i].shown.explain == NULL || !run_block(test, i, true, &all))
             continue;
         kind = ST_FINDING_PASS;
         for (size_t row = 0; row < all.rows.count; row++) {
@@ -303,11 +304,11 @@ static st_finding_kind check_explain(trial *own, st_buffer *text)
             st_provider_account account;
             for (size_t j = 0; j < all.rows.columns; j++)
                 columns[j] = all.rows.given[j] == NULL ? NULL : all.rows.given[j] + row;
-            st_status status = st_plugin_explain(own->instance, i, columns, own->arena, &account);
+            st_status status = st_plugin_explain(test->instance, i, columns, test->arena, &account);
             const char *fault =
                 status == ST_OK ? fault_of_account(&account, all.values[row]) : "no memory";
             if (fault != NULL)
-                return fail_at(own, i, fault, &all, row, text);
+                return fail_at(test, i, fault, &all, row, text);
         }
     }
     return kind;
@@ -323,59 +324,60 @@ typedef struct racer {
 
 static void *race(void *context)
 {
-    racer *self = context;
-    const block *all = self->expected;
-    for (size_t turn = 0; turn < TURNS && !self->differs; turn++) {
-        self->differs = st_plugin_evaluate(self->own->instance, self->provider, all->rows.count,
-                                           all->rows.given, self->values) != ST_OK;
-        for (size_t row = 0; row < all->rows.count && !self->differs; row++)
-            self->differs = !same_bits(self->values[row], all->values[row]);
+    racer *thread = context;
+    const block *all = thread->expected;
+    for (size_t turn = 0; turn < TURNS && !thread->differs; turn++) {
+        thread->differs =
+            st_plugin_evaluate(thread->own->instance, thread->provider, all->rows.count,
+                               all->rows.given, thread->values) != ST_OK;
+        for (size_t row = 0; row < all->rows.count && !thread->differs; row++)
+            thread->differs = !same_bits(thread->values[row], all->values[row]);
     }
     return NULL;
 }
 
-static st_finding_kind check_threads(trial *own, st_buffer *text)
+static st_finding_kind check_threads(trial *test, st_buffer *text)
 {
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
         pthread_t threads[2];
-        if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
-        racer racers[2] = {{.own = own, .provider = i, .expected = &all},
-                           {.own = own, .provider = i, .expected = &all}};
+        if (!run_block(test, i, true, &all))
+            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
+        racer racers[2] = {{.own = test, .provider = i, .expected = &all},
+                           {.own = test, .provider = i, .expected = &all}};
         size_t started = 0;
         while (started < 2 && pthread_create(&threads[started], NULL, race, &racers[started]) == 0)
             started++;
         for (size_t j = 0; j < started; j++)
             (void)pthread_join(threads[j], NULL);
         if (racers[0].differs || racers[1].differs)
-            return fail(text, own, i, "two threads get different values");
+            return fail(text, test, i, "two threads get different values");
     }
     return ST_FINDING_PASS;
 }
 
 /* Values that no cluster has: refused or, where the model stretches so far, finite. */
-static st_finding_kind check_odd(trial *own, st_buffer *text)
+static st_finding_kind check_odd(trial *test, st_buffer *text)
 {
     static const double odd[] = {
         (double)NAN, (double)INFINITY, -(double)INFINITY, -1, 0, 1e300, 0.5, 4.6e18, -0.0};
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        if (!run_block(own, i, true, &all))
-            return fail(text, own, i, "evaluate fails on a block of ordinary rows");
+        if (!run_block(test, i, true, &all))
+            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
         size_t cases = all.rows.columns * (ST_COUNT(odd));
         for (size_t k = 0; k < cases; k++) {
             double *column = all.rows.values[k % all.rows.columns];
             size_t row = all.rows.count / 2;
             double kept = column[row];
             column[row] = odd[k / all.rows.columns];
-            double value = run_row(own, i, &all.rows, row);
+            double value = run_row(test, i, &all.rows, row);
             column[row] = kept;
             if (value < 0 || isinf(value))
                 return fail(
-                    text, own, i,
-                    st_errors_text(own->errors, "returns %g where '%s' is %g", value,
-                                   own->module->providers[i].arguments[k % all.rows.columns].name,
+                    text, test, i,
+                    st_errors_text(test->errors, "returns %g where '%s' is %g", value,
+                                   test->module->providers[i].arguments[k % all.rows.columns].name,
                                    odd[k / all.rows.columns]));
         }
     }
@@ -393,12 +395,13 @@ static size_t count_files(void)
     return count;
 }
 
-static st_finding_kind check_files(trial *own, st_buffer *text)
+static st_finding_kind check_files(trial *test, st_buffer *text)
 {
     size_t before = count_files();
     for (size_t turn = 0; turn < 3; turn++) {
         st_plugin_instance *instance = NULL;
-        if (st_plugin_open(own->module, NULL, 0, (st_place){0}, &instance, own->errors) != ST_OK) {
+        if (st_plugin_open(test->module, NULL, 0, (st_place){0}, &instance, test->errors) !=
+            ST_OK) {
             st_buffer_text(text, "it cannot be opened twice");
             return ST_FINDING_FAIL;
         }
@@ -413,24 +416,24 @@ static st_finding_kind check_files(trial *own, st_buffer *text)
 }
 
 /* What all code of a process shares is the plugin's to leave alone. */
-static st_finding_kind check_process(trial *own, st_buffer *text)
+static st_finding_kind check_process(trial *test, st_buffer *text)
 {
-    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
         block all;
-        (void)run_block(own, i, true, &all);
+        (void)run_block(test, i, true, &all);
     }
-    st_errors_clear(own->errors);
-    (void)st_guard_tell(own->errors);
-    const st_error *first = st_errors_at(own->errors, 0);
+    st_errors_clear(test->errors);
+    (void)st_guard_tell(test->errors);
+    const st_error *first = st_errors_at(test->errors, 0);
     if (first == NULL)
         return ST_FINDING_PASS;
     st_buffer_text(text, first->message);
     return ST_FINDING_FAIL;
 }
 
-static st_finding_kind check_schedules(trial *own, st_buffer *text)
+static st_finding_kind check_schedules(trial *test, st_buffer *text)
 {
-    return st_kit_schedules(own->instance, own->errors, text);
+    return st_kit_schedules(test->instance, test->errors, text);
 }
 
 static const struct {
@@ -458,16 +461,17 @@ enum { CHECKS = ST_COUNT(checks) };
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
-static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
+static st_finding_kind prepare_and_check(trial *test, st_buffer *text)
 {
-    st_status status = st_plugin_load_here(own->paths, own->name, (st_place){0}, own->arena,
-                                           &own->module, own->errors);
+    st_status status = st_plugin_load_here(test->paths, test->name, (st_place){0}, test->arena,
+                                           &test->module, test->errors);
     if (status == ST_OK)
-        status = st_plugin_open(own->module, NULL, 0, (st_place){0}, &own->instance, own->errors);
+        status =
+            st_plugin_open(test->module, NULL, 0, (st_place){0}, &test->instance, test->errors);
     if (status != ST_OK) {
         /* The first message of the list, for a finding. */
-        for (size_t i = 0; i < st_errors_size(own->errors); i++) {
-            const st_error *error = st_errors_at(own->errors, i);
+        for (size_t i = 0; i < st_errors_size(test->errors); i++) {
+            const st_error *error = st_errors_at(test->errors, i);
             if (error->severity == ST_SEVERITY_ERROR) {
                 st_buffer_text(text, error->message);
                 return ST_FINDING_FAIL;
@@ -476,40 +480,40 @@ static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
         st_buffer_text(text, "no memory");
         return ST_FINDING_FAIL;
     }
-    bool applies = !own->of_providers || own->module->shown.provider_count > 0;
-    st_finding_kind kind = applies ? own->check(own, text) : ST_FINDING_SKIP;
-    st_plugin_close(own->instance);
+    bool applies = !test->of_providers || test->module->shown.provider_count > 0;
+    st_finding_kind kind = applies ? test->check(test, text) : ST_FINDING_SKIP;
+    st_plugin_close(test->instance);
     return kind;
 }
 
 /* The first byte is the kind. */
 static void work(void *context, st_buffer *text)
 {
-    trial *own = context;
+    trial *test = context;
     st_buffer found = {0};
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    if (own->arena == NULL || own->errors == NULL)
+    test->arena = st_arena_create();
+    test->errors = st_errors_create();
+    if (test->arena == NULL || test->errors == NULL)
         return;
-    char kind = (char)('0' + prepare_and_check(own, &found));
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
+    char kind = (char)('0' + prepare_and_check(test, &found));
+    st_arena_destroy(test->arena);
+    st_errors_destroy(test->errors);
     st_buffer_append(text, &kind, 1);
     st_buffer_text(text, found.data == NULL ? "" : found.data);
     st_buffer_free(&found);
 }
 
-static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_finding *finding,
+static st_status run_check(trial *test, unsigned limit_ms, st_arena *arena, st_finding *finding,
                            st_errors *errors)
 {
     const st_child_limits limits = {limit_ms, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
     st_child_result result;
-    st_status status = st_child_run(work, own, &limits, arena, &result, errors);
+    st_status status = st_child_run(work, test, &limits, arena, &result, errors);
     if (status != ST_OK)
         return status;
     bool known = result.length > 0 && result.text[0] >= '0' + ST_FINDING_PASS &&
                  result.text[0] <= '0' + ST_FINDING_SKIP;
-    own->walls = result.walls;
+    test->walls = result.walls;
     if (result.end == ST_CHILD_DONE && known) {
         finding->kind = (st_finding_kind)(result.text[0] - '0');
         finding->text = result.text + 1;
@@ -531,14 +535,14 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
     unsigned walls = 0;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
-        trial own = {.paths = paths,
-                     .name = name,
-                     .check = checks[i].check,
-                     .of_providers = checks[i].of_providers};
+        trial test = {.paths = paths,
+                      .name = name,
+                      .check = checks[i].check,
+                      .of_providers = checks[i].of_providers};
         list[i].check = checks[i].name;
-        status = run_check(&own, limit_ms, arena, &list[i], errors);
+        status = run_check(&test, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
-        walls |= own.walls;
+        walls |= test.walls;
         if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
             return ST_OK;
     }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/yaml_read.h"
 #include "job/files.h"
-#include "plugin/kit/aside.h"
+#include "plugin/kit/probe_process.h"
 #include "plugin/module.h"
 
 #include <errno.h>
@@ -82,14 +82,14 @@ st_status st_plugin_write_manifest(const st_paths *paths, const char *name, st_a
 {
     const st_plugin_viewer viewer = {.show = describe};
     const char *file = NULL;
-    sum own = {0};
+    sum total = {0};
     st_status status = st_plugin_locate(paths, name, (st_place){0}, arena, &file, errors);
-    if (status == ST_OK && !sum_file(file, &own))
+    if (status == ST_OK && !sum_file(file, &total))
         status = st_fail(errors, ST_ERR_IO, (st_place){.file = file}, "cannot be read");
     if (status == ST_OK)
-        status = st_plugin_aside(paths, file, &viewer, arena, text, errors);
+        status = st_plugin_probe(paths, file, &viewer, arena, text, errors);
     if (status == ST_OK)
-        st_buffer_printf(text, "bytes: %llu\ncrc32: %08lx\n", own.bytes, own.crc);
+        st_buffer_printf(text, "bytes: %llu\ncrc32: %08lx\n", total.bytes, total.crc);
     return status == ST_OK && text->failed ? st_out_of_memory(errors) : status;
 }
 
@@ -166,12 +166,12 @@ static void read_state(st_yaml_reader *reader, const st_yaml_node *root,
 }
 
 /* Whether length and check sum are those of the shared object. */
-static bool is_of(st_yaml_reader *reader, const st_yaml_node *root, const sum *own)
+static bool is_of(st_yaml_reader *reader, const st_yaml_node *root, const sum *total)
 {
     char bytes[24];
     char crc[16];
-    (void)snprintf(bytes, sizeof bytes, "%llu", own->bytes);
-    (void)snprintf(crc, sizeof crc, "%08lx", own->crc);
+    (void)snprintf(bytes, sizeof bytes, "%llu", total->bytes);
+    (void)snprintf(crc, sizeof crc, "%08lx", total->crc);
     return strcmp(st_read_text(reader, root, "bytes", ""), bytes) == 0 &&
            strcmp(st_read_text(reader, root, "crc32", ""), crc) == 0;
 }
@@ -179,7 +179,7 @@ static bool is_of(st_yaml_reader *reader, const st_yaml_node *root, const sum *o
 static const st_plugin_state nothing = {
     .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
 
-static st_status read_text(const st_source *source, const st_plugin_entry *entry, const sum *own,
+static st_status read_text(const st_source *source, const st_plugin_entry *entry, const sum *total,
                            st_arena *arena, st_plugin_state *state)
 {
     const st_yaml_node *root = NULL;
@@ -194,7 +194,7 @@ static st_status read_text(const st_source *source, const st_plugin_entry *entry
         read_state(&reader, root, entry, state);
     if (reader.status != ST_OK)
         unknown = "its manifest cannot be read";
-    else if (!is_of(&reader, root, own))
+    else if (!is_of(&reader, root, total))
         unknown = "its manifest belongs to another build";
     st_errors_destroy(reader.errors);
     if (unknown != NULL) {
@@ -208,7 +208,7 @@ st_status st_plugin_read_manifest(const st_plugin_entry *entry, st_arena *arena,
                                   st_plugin_state *state)
 {
     st_source source = {0};
-    sum own = {0};
+    sum total = {0};
     st_errors *errors = st_errors_create();
     const char *path = manifest_of(entry->file, arena);
     st_status status = errors == NULL || path == NULL ? ST_ERR_MEMORY : ST_OK;
@@ -218,8 +218,8 @@ st_status st_plugin_read_manifest(const st_plugin_entry *entry, st_arena *arena,
         goto cleanup;
     state->reason = "its manifest cannot be read";
     status = read_manifest(path, entry->file, arena, &source, errors);
-    if (status == ST_OK && sum_file(entry->file, &own))
-        status = read_text(&source, entry, &own, arena, state);
+    if (status == ST_OK && sum_file(entry->file, &total))
+        status = read_text(&source, entry, &total, arena, state);
     else
         status = status == ST_ERR_MEMORY ? status : ST_OK;
 cleanup:
@@ -232,15 +232,15 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
 {
     st_buffer text = {0};
     st_errors *errors = st_errors_create();
-    sum own = {0};
+    sum total = {0};
     *state = nothing;
     if (errors == NULL)
         return ST_ERR_MEMORY;
     st_status status = st_plugin_write_manifest(paths, entry->file, arena, &text, errors);
     if (status == ST_OK) {
         const st_source source = {.file = entry->file, .text = text.data, .length = text.length};
-        status =
-            sum_file(entry->file, &own) ? read_text(&source, entry, &own, arena, state) : ST_ERR_IO;
+        status = sum_file(entry->file, &total) ? read_text(&source, entry, &total, arena, state)
+                                               : ST_ERR_IO;
     }
     if (status != ST_OK && status != ST_ERR_MEMORY) {
         state->use = ST_PLUGIN_UNUSABLE;

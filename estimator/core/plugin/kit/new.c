@@ -50,14 +50,14 @@ typedef struct project {
     st_errors *errors;
 } project;
 
-static st_status cannot(const project *own, const char *what, const char *path)
+static st_status cannot(const project *made, const char *what, const char *path)
 {
-    return st_fail(own->errors, ST_ERR_IO, (st_place){0}, "cannot %s '%s': %s", what, path,
+    return st_fail(made->errors, ST_ERR_IO, (st_place){0}, "cannot %s '%s': %s", what, path,
                    strerror(errno));
 }
 
 /* The text with every TEMPLATE replaced; NULL when out of memory. */
-static const char *renamed(const project *own, const char *text)
+static const char *renamed(const project *made, const char *text)
 {
     st_buffer buffer = {0};
     for (const char *rest = text;;) {
@@ -65,10 +65,10 @@ static const char *renamed(const project *own, const char *text)
         st_buffer_append(&buffer, rest, found == NULL ? strlen(rest) : (size_t)(found - rest));
         if (found == NULL)
             break;
-        st_buffer_text(&buffer, own->name);
+        st_buffer_text(&buffer, made->name);
         rest = found + strlen(TEMPLATE);
     }
-    return st_buffer_keep(&buffer, own->arena);
+    return st_buffer_keep(&buffer, made->arena);
 }
 
 /* Makes the folders on the way to a file below the project. */
@@ -86,80 +86,81 @@ static st_status make_folders(const project *own, char *path)
     return ST_OK;
 }
 
-static st_status write_file(const project *own, size_t index)
+static st_status write_file(const project *made, size_t index)
 {
-    const char *target = renamed(own, files[index].target);
+    const char *target = renamed(made, files[index].target);
     const char *text = NULL;
     st_source source = {0};
-    bool is_filled = own->start->function != NULL && files[index].filled != NULL;
+    bool is_filled = made->start->function != NULL && files[index].filled != NULL;
     bool is_header = index == FILES - 1;
-    if (st_file_embedded(is_filled ? files[index].filled : files[index].source, own->arena,
+    if (st_file_embedded(is_filled ? files[index].filled : files[index].source, made->arena,
                          &source))
-        text = is_filled   ? st_plugin_function_file(source.text, own->start, own->name, own->arena)
+        text = is_filled
+                   ? st_plugin_function_file(source.text, made->start, made->name, made->arena)
                : is_header ? source.text
-                           : renamed(own, source.text);
-    char *path = target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+                           : renamed(made, source.text);
+    char *path = target == NULL ? NULL : st_arena_printf(made->arena, "%s/%s", made->work, target);
     if (path == NULL || text == NULL)
-        return st_out_of_memory(own->errors);
-    st_status status = make_folders(own, path);
-    return status == ST_OK ? st_output_write(path, text, strlen(text), own->errors) : status;
+        return st_out_of_memory(made->errors);
+    st_status status = make_folders(made, path);
+    return status == ST_OK ? st_output_write(path, text, strlen(text), made->errors) : status;
 }
 
-static st_status check(const project *own)
+static st_status check(const project *made)
 {
     struct stat status;
-    if (!st_plugin_is_id(own->name))
-        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+    if (!st_plugin_is_id(made->name))
+        return st_fail(made->errors, ST_ERR_USAGE, (st_place){0},
                        "invalid plugin name" ST_FOUND "'%.80s'" ST_EXPECTED
                        "a lower-case letter, then lower-case letters, digits and '-', at most 64",
-                       own->name);
+                       made->name);
     /* Targets of every project of meson; a plugin's module could not have such a name. */
-    const char *name = own->name;
+    const char *name = made->name;
     static const char *const names[] = {
         "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
         "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
         "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
     if (st_has_text(names, ST_COUNT(names), name))
-        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "'%s' cannot be a plugin name: meson reserves it", own->name);
-    if (lstat(own->folder, &status) == 0)
-        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+        return st_fail(made->errors, ST_ERR_USAGE, (st_place){0},
+                       "'%s' cannot be a plugin name: meson reserves it", made->name);
+    if (lstat(made->folder, &status) == 0)
+        return st_fail(made->errors, ST_ERR_USAGE, (st_place){0},
                        "'%s' already exists" ST_HINT "choose another folder with --dir",
-                       own->folder);
+                       made->folder);
     return ST_OK;
 }
 
 /* In a folder of another name, which gets its own when all is there. */
-static st_status make_project(const project *own)
+static st_status make_project(const project *made)
 {
     st_status status = ST_OK;
-    if (mkdtemp(own->work) == NULL)
-        return cannot(own, "create the folder", own->folder);
+    if (mkdtemp(made->work) == NULL)
+        return cannot(made, "create the folder", made->folder);
     for (size_t i = 0; i < FILES && status == ST_OK; i++)
-        status = write_file(own, i);
-    if (status == ST_OK && chmod(own->work, 0755) != 0)
-        status = cannot(own, "set the permissions of", own->folder);
-    if (status == ST_OK && rename(own->work, own->folder) != 0)
-        status = cannot(own, "create the folder", own->folder);
+        status = write_file(made, i);
+    if (status == ST_OK && chmod(made->work, 0755) != 0)
+        status = cannot(made, "set the permissions of", made->folder);
+    if (status == ST_OK && rename(made->work, made->folder) != 0)
+        status = cannot(made, "create the folder", made->folder);
     if (status != ST_OK) {
         /* Takes away what was written of a project that failed; errors change nothing. */
         const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime",
                                  "include"};
         for (size_t i = 0; i < FILES; i++) {
-            const char *target = renamed(own, files[i].target);
+            const char *target = renamed(made, files[i].target);
             const char *path =
-                target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+                target == NULL ? NULL : st_arena_printf(made->arena, "%s/%s", made->work, target);
             if (path != NULL)
                 (void)unlink(path);
         }
         for (size_t i = 0; i < ST_COUNT(folders); i++) {
-            const char *target = renamed(own, folders[i]);
+            const char *target = renamed(made, folders[i]);
             const char *path =
-                target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+                target == NULL ? NULL : st_arena_printf(made->arena, "%s/%s", made->work, target);
             if (path != NULL)
                 (void)rmdir(path);
         }
-        (void)rmdir(own->work);
+        (void)rmdir(made->work);
     }
     return status;
 }
@@ -173,17 +174,17 @@ st_status st_plugin_new(const char *name, const char *folder, const st_plugin_st
     const char *trimmed = st_arena_copy(arena, folder, length);
     if (trimmed == NULL)
         return st_out_of_memory(errors);
-    project own = {
+    project made = {
         .name = name, .folder = trimmed, .start = start, .arena = arena, .errors = errors};
-    st_status status = check(&own);
+    st_status status = check(&made);
     if (status != ST_OK)
         return status;
-    own.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
-    if (own.work == NULL)
+    made.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
+    if (made.work == NULL)
         return st_out_of_memory(errors);
     sigset_t before;
     st_signals_hold(&before); /* a project is a few small files */
-    status = make_project(&own);
+    status = make_project(&made);
     st_signals_release(&before);
     return status;
 }

@@ -59,21 +59,21 @@ static const char *unit_of(const st_type *type)
 }
 
 /* Inside of quotes. */
-static const char *quoted(const writer *own, const char *text)
+static const char *quoted(const writer *out, const char *text)
 {
     st_buffer buffer = {0};
     for (const char *c = text; *c != '\0'; c++) {
         st_buffer_text(&buffer, strchr("\"\\", *c) != NULL ? "\\" : "");
         st_buffer_append(&buffer, c, 1);
     }
-    return st_buffer_keep(&buffer, own->arena);
+    return st_buffer_keep(&buffer, out->arena);
 }
 
 /* The formula as the sheet has it, in lines that fit a comment. */
-static const char *comment_of(const writer *own)
+static const char *comment_of(const writer *out)
 {
     const char *text = "";
-    const char *rest = st_or_none(own->function->formula);
+    const char *rest = st_or_none(out->function->formula);
     while (*rest != '\0') {
         size_t length = strcspn(rest, "\n");
         if (length > LINE) {
@@ -82,63 +82,63 @@ static const char *comment_of(const writer *own)
                 length--;
             length = length > 1 ? length : LINE;
         }
-        st_text_add(own->arena, &text, "", " *     %.*s\n", (int)length, rest);
+        st_text_add(out->arena, &text, "", " *     %.*s\n", (int)length, rest);
         rest += length;
         rest += strspn(rest, " \n");
     }
     return text;
 }
 
-static const char *reads_of(const writer *own)
+static const char *reads_of(const writer *out)
 {
     const char *text = "";
-    for (size_t i = 0; i < own->function->argument_count; i++)
-        st_text_add(own->arena, &text, "",
+    for (size_t i = 0; i < out->function->argument_count; i++)
+        st_text_add(out->arena, &text, "",
                     "    {.struct_size = sizeof(st_plugin_argument),\n"
                     "     .name = \"%s\",\n     .unit = \"%s\",\n"
                     "     .doc = \"argument of the function\"},\n",
-                    own->function->arguments[i].name, unit_of(&own->function->arguments[i].type));
+                    out->function->arguments[i].name, unit_of(&out->function->arguments[i].type));
     return text;
 }
 
-static const char *pointers_of(const writer *own)
+static const char *pointers_of(const writer *out)
 {
     const char *text = "";
-    for (size_t i = 0; i < own->function->argument_count; i++)
-        st_text_add(own->arena, &text, ",", "%s&reads[%zu]", i % 6 > 0 ? " " : "\n    ", i);
+    for (size_t i = 0; i < out->function->argument_count; i++)
+        st_text_add(out->arena, &text, ",", "%s&reads[%zu]", i % 6 > 0 ? " " : "\n    ", i);
     return text;
 }
 
-static const char *columns_of(const writer *own)
+static const char *columns_of(const writer *out)
 {
     st_buffer text = {0};
-    for (size_t i = 0; i < own->function->argument_count; i++) {
+    for (size_t i = 0; i < out->function->argument_count; i++) {
         st_buffer_text(&text, "    double ");
-        st_formula_write_name(own->function->arguments[i].name, &text);
+        st_formula_write_name(out->function->arguments[i].name, &text);
         st_buffer_printf(&text, " = columns[%zu][row];\n", i);
     }
-    for (size_t i = 0; i < own->function->argument_count; i++) {
+    for (size_t i = 0; i < out->function->argument_count; i++) {
         st_buffer_text(&text, "    (void)");
-        st_formula_write_name(own->function->arguments[i].name, &text);
+        st_formula_write_name(out->function->arguments[i].name, &text);
         st_buffer_text(&text, ";\n");
     }
-    return st_buffer_keep(&text, own->arena);
+    return st_buffer_keep(&text, out->arena);
 }
 
-static const char *model_of(const writer *own)
+static const char *model_of(const writer *out)
 {
     st_buffer text = {0};
-    st_formula_write_c(own->sheet, own->function, &text);
-    return st_buffer_keep(&text, own->arena);
+    st_formula_write_c(out->sheet, out->function, &text);
+    return st_buffer_keep(&text, out->arena);
 }
 
 /* Odd numbers in decreasing order. */
-static const char *row_of(const writer *own)
+static const char *row_of(const writer *out)
 {
     const char *text = "";
-    size_t count = own->function->argument_count;
+    size_t count = out->function->argument_count;
     for (size_t i = 0; i < count; i++)
-        st_text_add(own->arena, &text, i % 8 == 0 ? ",\n        " : ", ", "%zu.385",
+        st_text_add(out->arena, &text, i % 8 == 0 ? ",\n        " : ", ", "%zu.385",
                     2 * (count - i) + 5);
     return text;
 }
@@ -177,25 +177,25 @@ const char *st_plugin_function_file(const char *text, const st_plugin_start *sta
                                     const char *name, st_arena *arena)
 {
     const st_sheet_function *function = start->function;
-    writer own = {.sheet = start->sheet, .function = function, .arena = arena};
+    writer out = {.sheet = start->sheet, .function = function, .arena = arena};
     const word words[] = {
         {"NAME", name},
         {"FUNCTION", function->name},
         {"SHEET", st_sheet_name(start->sheet)},
         {"DOC", function->doc},
-        {"QUOTED_DOC", quoted(&own, function->doc)},
-        {"CITE", quoted(&own, st_or_none(function->cite))},
+        {"QUOTED_DOC", quoted(&out, function->doc)},
+        {"CITE", quoted(&out, st_or_none(function->cite))},
         {"UNIT", unit_of(&function->type)},
         {"ORIGIN",
          function->formula != NULL ? " * It begins with the sheet's own formula,\n *\n" : ""},
-        {"FORMULA", comment_of(&own)},
-        {"READS", reads_of(&own)},
-        {"POINTERS", pointers_of(&own)},
-        {"COLUMNS", columns_of(&own)},
-        {"MODEL", model_of(&own)},
+        {"FORMULA", comment_of(&out)},
+        {"READS", reads_of(&out)},
+        {"POINTERS", pointers_of(&out)},
+        {"COLUMNS", columns_of(&out)},
+        {"MODEL", model_of(&out)},
         {"FLAGS", st_formula_is_collective(function) ? "    .flags = ST_PLUGIN_COLLECTIVE,\n" : ""},
         {"COUNT", st_arena_printf(arena, "%zu", function->argument_count)},
-        {"ROW", row_of(&own)},
+        {"ROW", row_of(&out)},
     };
     return fill(text, words, ST_COUNT(words), arena);
 }

@@ -12,7 +12,7 @@ typedef struct st_words {
 } st_words;
 
 /* Errors are of the command line, at "--refine". */
-st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
+st_status st_refine_parse(const st_paths *paths, const st_words *words, st_arena *arena,
                           const st_refinement **refinements, size_t *count,
                           st_errors *errors) ST_NODISCARD;
 

@@ -127,7 +127,7 @@ static st_status read_plugin(cli_nccl *own)
     if (words.count == 0)
         return ST_OK;
     st_status status =
-        st_refine_words(own->run->paths, &words, run->arena, &list, &count, run->errors);
+        st_refine_parse(own->run->paths, &words, run->arena, &list, &count, run->errors);
     if (status != ST_OK)
         return status;
     if (count != 1 || list[0].fallback)

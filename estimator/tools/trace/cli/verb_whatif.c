@@ -544,7 +544,7 @@ static st_status take_change(whatif *own)
     const st_words words = {run->common.refine.items, run->common.refine.count};
     st_status model_status = ST_OK;
     if (words.count > 0)
-        model_status = st_refine_words(own->run->paths, &words, run->arena, &request.refinements,
+        model_status = st_refine_parse(own->run->paths, &words, run->arena, &request.refinements,
                                        &request.count, run->errors);
     if (model_status != ST_OK || request.count == 0)
         return model_status;

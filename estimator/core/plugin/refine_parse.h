@@ -8,8 +8,8 @@
  * small letter parts plugins in order of preference, so that numbers keep theirs (1e+5); a
  * backslash before ',', '+', '|', ':', '=' or '\' takes it literally. "none" cannot be combined.
  */
-#ifndef STEPTIME_PLUGIN_WORDS_H
-#define STEPTIME_PLUGIN_WORDS_H
+#ifndef STEPTIME_PLUGIN_REFINE_PARSE_H
+#define STEPTIME_PLUGIN_REFINE_PARSE_H
 
 #include "base/result.h"
 #include "steptime/job.h"
@@ -30,7 +30,7 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
 /* The same of all in a list `refine`; nothing where there are none. */
 void st_refine_put(const st_refinements *refinements, st_node *node);
 
-/* A text with '|' as one per column, which st_refine_words reads. Empty columns are refused. */
+/* A text with '|' as one per column, which st_refine_parse reads. Empty columns are refused. */
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,
                             size_t *count, st_errors *errors) ST_NODISCARD;
 

@@ -3,8 +3,8 @@
  * A plugin's provider tied to a sheet: what it reads from which column or from the job, and, where
  * a profile has several entries for a collective, which of them a row means.
  */
-#ifndef STEPTIME_PLUGIN_BOUND_H
-#define STEPTIME_PLUGIN_BOUND_H
+#ifndef STEPTIME_PLUGIN_PROVIDER_BINDING_H
+#define STEPTIME_PLUGIN_PROVIDER_BINDING_H
 
 #include "plugin/module.h"
 #include "steptime/tool/profiles.h"
@@ -22,7 +22,7 @@ typedef struct st_group_ties {
     st_tie nodes;    /* of the cluster */
 } st_group_ties;
 
-typedef struct st_bound_provider {
+typedef struct st_provider_binding {
     size_t provider;
     st_tie *ties; /* one per argument of the plugin's provider */
     size_t argument_count;
@@ -31,19 +31,19 @@ typedef struct st_bound_provider {
     const char *profile;             /* NULL: none */
     const st_profile_found *entries; /* `count` of them, with a profile */
     st_group_ties group;             /* where there are several */
-} st_bound_provider;
+} st_provider_binding;
 
 /*
  * The group that communicates in a row: its ranks, and the nodes over which these are spread. An
  * entry of a profile is measured on such a group, whatever cluster there was around it.
  */
-st_profile_filter st_bound_group(const st_bound_provider *self, const double *const *arguments,
-                                 size_t row);
+st_profile_filter st_binding_group(const st_provider_binding *binding,
+                                   const double *const *arguments, size_t row);
 
-/* What st_provider asks for; `context` is an st_bound_provider. */
-st_status st_bound_evaluate(void *context, size_t rows, const double *const *arguments,
-                            double *values);
-st_status st_bound_explain(void *context, const double *const *arguments, st_arena *arena,
-                           st_provider_account *account);
+/* What st_provider asks for; `context` is an st_provider_binding. */
+st_status st_binding_evaluate(void *context, size_t rows, const double *const *arguments,
+                              double *values);
+st_status st_binding_explain(void *context, const double *const *arguments, st_arena *arena,
+                             st_provider_account *account);
 
 #endif

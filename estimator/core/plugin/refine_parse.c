@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading plugins from a command line; see words.h. */
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 
 #include "job/files.h"
 #include "job/job_loader.h"
@@ -20,9 +20,10 @@ typedef struct reader {
     size_t count;
 } reader;
 
-static st_place place_of(const reader *self, bool whole)
+static st_place place_of(const reader *parser, bool whole)
 {
-    const char *file = whole ? st_arena_printf(self->arena, "--refine %.200s", self->text) : NULL;
+    const char *file =
+        whole ? st_arena_printf(parser->arena, "--refine %.200s", parser->text) : NULL;
     return (st_place){.file = file != NULL ? file : "--refine"};
 }
 
@@ -43,7 +44,7 @@ static size_t piece_length(const char *text, const char *ends)
 }
 
 /* A copy without the blanks around it and without its backslashes; NULL when out of memory. */
-static const char *copy_piece(const reader *self, const char *text, size_t length)
+static const char *copy_piece(const reader *parser, const char *text, size_t length)
 {
     while (length > 0 && *text == ' ') {
         text++;
@@ -51,7 +52,7 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
     }
     while (length > 0 && text[length - 1] == ' ')
         length--;
-    char *copy = st_arena_copy(self->arena, text, length);
+    char *copy = st_arena_copy(parser->arena, text, length);
     size_t kept = 0;
     for (size_t i = 0; copy != NULL && i < length; i++) {
         bool escape = copy[i] == '\\' && i + 1 < length && strchr(",+|:=\\", copy[i + 1]) != NULL;
@@ -71,58 +72,58 @@ typedef struct seen {
 } seen;
 
 /* One NAME=VALUE. */
-static st_status read_option(const reader *self, const char *text, size_t length,
-                             st_refinement *entry, seen *own, st_refinement_option *options)
+static st_status read_option(const reader *parser, const char *text, size_t length,
+                             st_refinement *entry, seen *found, st_refinement_option *options)
 {
     const char *sign = memchr(text, '=', length);
     size_t name_length = sign != NULL ? (size_t)(sign - text) : 0;
-    const char *name = copy_piece(self, text, name_length);
-    const char *value = sign != NULL ? copy_piece(self, sign + 1, length - name_length - 1) : "";
+    const char *name = copy_piece(parser, text, name_length);
+    const char *value = sign != NULL ? copy_piece(parser, sign + 1, length - name_length - 1) : "";
     if (name == NULL || value == NULL)
-        return st_out_of_memory(self->errors);
+        return st_out_of_memory(parser->errors);
     if (name[0] == '\0')
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true),
                        "invalid plugin option" ST_FOUND "'%.*s'" ST_EXPECTED
                        "NAME=VALUE, as in nccl-whitebox:fallback=formula",
                        length < 60 ? (int)length : 60, text);
     bool profile = strcmp(name, "profile") == 0;
     bool fallback = strcmp(name, "fallback") == 0;
-    if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
+    if ((profile && entry->profile != NULL) || (fallback && found->fallback) ||
         ST_HAS(entry->options, entry->option_count, name, name))
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
-                       name);
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true),
+                       "'%.60s' is given twice", name);
     if (profile) {
         entry->profile = value;
-        entry->profile_place = place_of(self, true);
+        entry->profile_place = place_of(parser, true);
         return ST_OK;
     }
     if (fallback) {
-        own->fallback = true;
+        found->fallback = true;
         entry->fallback = strcmp(value, "formula") == 0;
         if (entry->fallback || strcmp(value, "error") == 0)
             return ST_OK;
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true),
                        "invalid fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
     }
     if (entry->option_count == MAX_OPTIONS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "too many options");
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true), "too many options");
     options[entry->option_count++] = (st_refinement_option){.name = name,
                                                             .text = value,
-                                                            .name_place = place_of(self, true),
-                                                            .place = place_of(self, true)};
+                                                            .name_place = place_of(parser, true),
+                                                            .place = place_of(parser, true)};
     entry->options = options;
     return ST_OK;
 }
 
 /* NAME=VALUE,... up to the end or the next plugin; *rest is moved there. */
-static st_status read_options(const reader *self, const char **rest, st_refinement *entry)
+static st_status read_options(const reader *parser, const char **rest, st_refinement *entry)
 {
-    st_refinement_option *options = st_arena_alloc(self->arena, MAX_OPTIONS, sizeof *options);
-    seen own = {false};
-    st_status status = options != NULL ? ST_OK : st_out_of_memory(self->errors);
+    st_refinement_option *options = st_arena_alloc(parser->arena, MAX_OPTIONS, sizeof *options);
+    seen found = {false};
+    st_status status = options != NULL ? ST_OK : st_out_of_memory(parser->errors);
     while (options != NULL) {
         size_t length = piece_length(*rest, ",+");
-        st_note(&status, read_option(self, *rest, length, entry, &own, options));
+        st_note(&status, read_option(parser, *rest, length, entry, &found, options));
         *rest += length;
         if (**rest != ',')
             break;
@@ -134,82 +135,83 @@ static st_status read_options(const reader *self, const char **rest, st_refineme
 /* ---- plugins ---- */
 
 /* Short names count where no plugin on the search path is called so. */
-static const char *full_name(const reader *self, const char *name)
+static const char *full_name(const reader *parser, const char *name)
 {
     static const char *const names[][2] = {{"constant", "overlap-constant"},
                                            {"xgboost", "overlap-xgboost"}};
     for (size_t i = 0; i < ST_COUNT(names); i++)
         if (strcmp(name, names[i][0]) == 0 &&
-            st_plugin_find(self->paths, name, self->arena) == NULL)
+            st_plugin_find(parser->paths, name, parser->arena) == NULL)
             return names[i][1];
     return name;
 }
 
 /* One plugin with its options; *rest is moved behind it. */
-static st_status read_plugin(reader *self, const char **rest)
+static st_status read_plugin(reader *parser, const char **rest)
 {
     size_t length = piece_length(*rest, ":+");
-    const char *name = copy_piece(self, *rest, length);
+    const char *name = copy_piece(parser, *rest, length);
     if (name == NULL)
-        return st_out_of_memory(self->errors);
+        return st_out_of_memory(parser->errors);
     *rest += length;
     bool options = **rest == ':';
-    st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
+    st_refinement entry = {.plugin = full_name(parser, name), .place = place_of(parser, options)};
     st_status status = ST_OK;
     if (name[0] == '\0')
-        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "missing plugin name");
+        status =
+            st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true), "missing plugin name");
     else if (strcmp(name, "none") == 0)
-        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+        status = st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true),
                          "'none' cannot be combined with plugins");
     if (options) {
         (*rest)++;
-        st_note(&status, read_options(self, rest, &entry));
+        st_note(&status, read_options(parser, rest, &entry));
     }
     *rest += **rest == '+' ? 1 : 0;
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < self->count; i++) {
-        if (strcmp(self->list[i].plugin, entry.plugin) == 0)
-            return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
+    for (size_t i = 0; i < parser->count; i++) {
+        if (strcmp(parser->list[i].plugin, entry.plugin) == 0)
+            return st_fail(parser->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
                            "plugin '%.80s' is given twice", entry.plugin);
     }
-    if (self->count == ST_MAX_REFINEMENTS)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "more than %d plugins",
+    if (parser->count == ST_MAX_REFINEMENTS)
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true), "more than %d plugins",
                        ST_MAX_REFINEMENTS);
-    self->list[self->count++] = entry;
+    parser->list[parser->count++] = entry;
     return ST_OK;
 }
 
-static st_status read_text(reader *self)
+static st_status read_text(reader *parser)
 {
-    if (strlen(self->text) > MAX_TEXT)
-        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+    if (strlen(parser->text) > MAX_TEXT)
+        return st_fail(parser->errors, ST_ERR_USAGE, place_of(parser, true),
                        "the text exceeds 65536 bytes");
     st_status status = ST_OK;
-    const char *rest = self->text;
+    const char *rest = parser->text;
     do {
-        st_note(&status, read_plugin(self, &rest));
-    } while (*rest != '\0' && (status == ST_OK || !st_errors_full(self->errors)));
+        st_note(&status, read_plugin(parser, &rest));
+    } while (*rest != '\0' && (status == ST_OK || !st_errors_full(parser->errors)));
     return status;
 }
 
-st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
+st_status st_refine_parse(const st_paths *paths, const st_words *words, st_arena *arena,
                           const st_refinement **refinements, size_t *count, st_errors *errors)
 {
-    reader self = {.paths = paths, .arena = arena, .errors = errors, .text = ""};
-    self.list = st_arena_alloc(arena, ST_MAX_REFINEMENTS, sizeof *self.list);
+    reader parser = {.paths = paths, .arena = arena, .errors = errors, .text = ""};
+    parser.list = st_arena_alloc(arena, ST_MAX_REFINEMENTS, sizeof *parser.list);
     *count = 0;
-    *refinements = self.list;
-    if (self.list == NULL)
+    *refinements = parser.list;
+    if (parser.list == NULL)
         return st_out_of_memory(errors);
     if (words->count == 1 && strcmp(words->texts[0], "none") == 0)
         return ST_OK;
     st_status status = ST_OK;
     for (size_t i = 0; i < words->count; i++) {
-        self.text = words->texts[i];
-        st_note(&status, read_text(&self));
+        parser.text = words->texts[i];
+        st_note(&status, read_text(&parser));
     }
-    *count = self.count;
+    *count = parser.count;
     return status;
 }
 
@@ -257,7 +259,7 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
     refinements->items = st_job_refinements(job, &refinements->count);
     if (words->count > 0)
         status =
-            st_refine_words(paths, words, arena, &refinements->items, &refinements->count, errors);
+            st_refine_parse(paths, words, arena, &refinements->items, &refinements->count, errors);
     if (status != ST_OK || job->option_count == 0)
         return status;
     const size_t count = refinements->count;
@@ -325,7 +327,7 @@ void st_refine_put(const st_refinements *refinements, st_node *node)
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,
                             size_t *count, st_errors *errors)
 {
-    const reader self = {.arena = arena, .errors = errors, .text = text};
+    const reader parser = {.arena = arena, .errors = errors, .text = text};
     const char **list = st_arena_alloc(arena, MAX_COLUMNS, sizeof *list);
     *count = 0;
     *columns = list;
@@ -334,7 +336,7 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
     for (const char *rest = text;; rest++) {
         size_t length = piece_length(rest, "|");
         if (length == strspn(rest, " ") || *count == MAX_COLUMNS)
-            return st_fail(self.errors, ST_ERR_USAGE, place_of(&self, true),
+            return st_fail(parser.errors, ST_ERR_USAGE, place_of(&parser, true),
                            "%s" ST_EXPECTED "plugins or 'none', separated by '|'",
                            *count == MAX_COLUMNS ? "more than 8 columns" : "a column is empty");
         size_t blanks = strspn(rest, " ");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin looked at from a safe distance: loaded by a child process alone. */
-#ifndef STEPTIME_PLUGIN_KIT_ASIDE_H
-#define STEPTIME_PLUGIN_KIT_ASIDE_H
+/* A plugin that only a child process loads. */
+#ifndef STEPTIME_PLUGIN_KIT_PROBE_PROCESS_H
+#define STEPTIME_PLUGIN_KIT_PROBE_PROCESS_H
 
 #include "plugin/plugins.h"
 
 typedef struct st_plugin_viewer {
-    /* Writes what there is to say of a loaded plugin; runs in the child. */
+    /* Describes a loaded plugin; runs in the child. */
     void (*show)(void *context, const st_plugin_module *module, st_buffer *text);
     void *context;
 } st_plugin_viewer;
@@ -16,7 +16,7 @@ typedef struct st_plugin_viewer {
  * `text`. Errors and warnings of loading come back with their places; a plugin that crashes or does
  * not end is one of them.
  */
-st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
+st_status st_plugin_probe(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
                           st_arena *arena, st_buffer *text, st_errors *errors) ST_NODISCARD;
 
 #endif

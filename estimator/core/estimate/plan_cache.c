@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a thread's own; see known.h. */
-#include "estimate/known.h"
+/* See plan_cache.h. */
+#include "estimate/plan_cache.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,10 +14,10 @@ typedef struct kept {
 static pthread_key_t key;
 static bool has_key;
 
-static void free_all(void *own)
+static void free_all(void *state)
 {
-    kept *all = own;
-    for (size_t i = 0; i < ST_KNOWN_KINDS; i++) {
+    kept *all = state;
+    for (size_t i = 0; i < ST_PLAN_CACHE_KINDS; i++) {
         if (all[i].memory != NULL)
             all[i].release(all[i].memory);
         free(all[i].memory);
@@ -30,14 +30,14 @@ static void make_key(void)
     has_key = pthread_key_create(&key, free_all) == 0;
 }
 
-void *st_known_here(st_known_kind kind, size_t size_bytes, void (*release)(void *own))
+void *st_plan_cache(st_plan_cache_kind kind, size_t size_bytes, void (*release)(void *state))
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pthread_once(&once, make_key) != 0 || !has_key)
         return NULL;
     kept *all = pthread_getspecific(key);
     if (all == NULL) {
-        all = calloc(ST_KNOWN_KINDS, sizeof *all);
+        all = calloc(ST_PLAN_CACHE_KINDS, sizeof *all);
         if (all == NULL || pthread_setspecific(key, all) != 0) {
             free(all);
             return NULL;

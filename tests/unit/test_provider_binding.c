@@ -2,20 +2,21 @@
 /* Which group of ranks a row means, and so which entry of a profile; calls that follow. */
 #include "base_support.h"
 
-#include "plugin/bound.h"
+#include "plugin/provider_binding.h"
 #include "plugin/module.h"
 
 enum { RANKS, PER_NODE, NODES, COLUMNS };
 
-static const st_bound_provider by_columns = {.count = 2,
-                                             .group = {.ranks = {.column = RANKS},
-                                                       .per_node = {.column = PER_NODE},
-                                                       .nodes = {.column = NODES}}};
+static const st_provider_binding by_columns = {.count = 2,
+                                               .group = {.ranks = {.column = RANKS},
+                                                         .per_node = {.column = PER_NODE},
+                                                         .nodes = {.column = NODES}}};
 
-static void expect(const st_bound_provider *provider, const double *row, size_t ranks, size_t nodes)
+static void expect(const st_provider_binding *provider, const double *row, size_t ranks,
+                   size_t nodes)
 {
     const double *columns[COLUMNS] = {&row[RANKS], &row[PER_NODE], &row[NODES]};
-    st_profile_filter group = st_bound_group(provider, columns, 0);
+    st_profile_filter group = st_binding_group(provider, columns, 0);
     assert_int_equal(group.ranks, ranks);
     assert_int_equal(group.nodes, nodes);
 }
@@ -59,7 +60,7 @@ static void ties_may_be_constant(void **state)
 {
     (void)state;
     const double seven = 7;
-    st_bound_provider provider = by_columns;
+    st_provider_binding provider = by_columns;
     provider.group.per_node = (st_tie){.column = SIZE_MAX, .constant = &seven};
     expect(&provider, (const double[]){23, 2, 385}, 23, 4);
     provider.group.ranks = (st_tie){.column = SIZE_MAX};
@@ -152,7 +153,7 @@ typedef struct bound {
     st_tie ties[3];
     st_profile entries[2];
     st_profile_found found[2];
-    st_bound_provider provider;
+    st_provider_binding provider;
 } bound;
 
 static int bind_it(void **state)
@@ -215,7 +216,7 @@ static void rows_go_to_the_entry_of_their_group(void **state)
     const double *sheet[SHEET_COLUMNS] = {ranks, per_node, nodes, sizes};
     double values[ROWS];
     bound *own = *state;
-    assert_int_equal(st_bound_evaluate(&own->provider, ROWS, sheet, values), ST_OK);
+    assert_int_equal(st_binding_evaluate(&own->provider, ROWS, sheet, values), ST_OK);
     for (size_t i = 0; i < ROWS; i++)
         assert_same_double(values[i], sizes[i] * factors[entries[i]]);
     assert_int_equal(calls.count, 3);
@@ -226,7 +227,7 @@ static void rows_go_to_the_entry_of_their_group(void **state)
     assert_same_double(calls.constant, 3.75);
     calls.count = 0;
     calls.fails = true; /* the second call does */
-    assert_int_equal(st_bound_evaluate(&own->provider, ROWS, sheet, values), ST_ERR_PROVIDER);
+    assert_int_equal(st_binding_evaluate(&own->provider, ROWS, sheet, values), ST_ERR_PROVIDER);
     assert_int_equal(calls.count, 2);
 }
 
@@ -245,7 +246,7 @@ static void any_column_may_change_the_entry(void **state)
     bound *own = *state;
     for (size_t i = 0; i < COUNT(sheets); i++) {
         calls.count = 0;
-        assert_int_equal(st_bound_evaluate(&own->provider, 2, sheets[i], values), ST_OK);
+        assert_int_equal(st_binding_evaluate(&own->provider, 2, sheets[i], values), ST_OK);
         assert_int_equal(calls.count, 2);
         assert_same_double(values[0], 8 * 2.385);
         assert_same_double(values[1], 8 * 71.5);
@@ -263,7 +264,7 @@ static void long_blocks_are_parted(void **state)
     own->provider.count = 1;
     for (size_t i = 0; i < ROWS; i++)
         sizes[i] = 1.5 + (double)i;
-    assert_int_equal(st_bound_evaluate(&own->provider, ROWS, sheet, values), ST_OK);
+    assert_int_equal(st_binding_evaluate(&own->provider, ROWS, sheet, values), ST_OK);
     for (size_t i = 0; i < ROWS; i++)
         assert_same_double(values[i], (1.5 + (double)i) * 2.385);
     assert_int_equal(calls.count, 3);
@@ -279,7 +280,7 @@ static const st_provider_account *account_of(bound *own, double ranks)
     const double nodes = 0;
     const double size = 3.5;
     const double *sheet[SHEET_COLUMNS] = {&ranks, &per_node, &nodes, &size};
-    assert_int_equal(st_bound_explain(&own->provider, sheet, own->arena, &account), ST_OK);
+    assert_int_equal(st_binding_explain(&own->provider, sheet, own->arena, &account), ST_OK);
     return &account;
 }
 
@@ -318,7 +319,7 @@ static void explanations_name_the_entry(void **state)
     assert_int_equal(account_of(own, 8)->count, 1);
 }
 
-TEST_GROUP(bound)
+TEST_GROUP(provider_binding)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_node_may_be_partly_filled),

@@ -2,7 +2,7 @@
 /* Plugins as a command line asks for them, and columns of such wishes. */
 #include "job_support.h"
 
-#include "plugin/words.h"
+#include "plugin/refine_parse.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -11,7 +11,7 @@ static const st_refinement *read_all(fixture *own, const char *const *texts, siz
 {
     const st_refinement *list = NULL;
     const st_words words = {texts, text_count};
-    if (st_refine_words(own->paths, &words, own->arena, &list, count, own->errors) != ST_OK)
+    if (st_refine_parse(own->paths, &words, own->arena, &list, count, own->errors) != ST_OK)
         fail_msg("%s", said(own));
     return list;
 }
@@ -51,7 +51,7 @@ static void plugins_come_in_order(void **state)
     size_t quiet = 0; /* also where nobody reads errors */
     const st_refinement *same = NULL;
     assert_int_equal(
-        st_refine_words(own->paths, &(st_words){texts, 2}, own->arena, &same, &quiet, NULL), ST_OK);
+        st_refine_parse(own->paths, &(st_words){texts, 2}, own->arena, &same, &quiet, NULL), ST_OK);
     assert_int_equal(quiet, 4);
     assert_string_equal(same[3].plugin, list[3].plugin);
     assert_string_equal(list[0].plugin, "first");
@@ -75,12 +75,12 @@ static void a_text_is_read_without_a_list_of_errors(void **state)
     const st_refinement *list = NULL;
     size_t count = 0;
     const st_words words = {&text, 1};
-    assert_int_equal(st_refine_words(own->paths, &words, own->arena, &list, &count, NULL), ST_OK);
+    assert_int_equal(st_refine_parse(own->paths, &words, own->arena, &list, &count, NULL), ST_OK);
     assert_int_equal(count, 3);
     assert_string_equal(list[2].plugin, "third");
     assert_option(&list[2], 0, "b", "2");
     text = "first+first+third";
-    assert_int_not_equal(st_refine_words(own->paths, &words, own->arena, &list, &count, NULL),
+    assert_int_not_equal(st_refine_parse(own->paths, &words, own->arena, &list, &count, NULL),
                          ST_OK);
 }
 
@@ -150,7 +150,7 @@ static void faults_are_told(void **state)
         const st_refinement *list = NULL;
         size_t count = 0;
         st_errors_clear(own->errors);
-        assert_int_equal(st_refine_words(own->paths, &(st_words){&cases[i].text, 1}, own->arena,
+        assert_int_equal(st_refine_parse(own->paths, &(st_words){&cases[i].text, 1}, own->arena,
                                          &list, &count, own->errors),
                          ST_ERR_USAGE);
         if (strstr(said(own), cases[i].message) == NULL)
@@ -168,7 +168,7 @@ static void there_are_limits(void **state)
         st_buffer_printf(&text, "%sp%zu", i > 0 ? "+" : "", i);
     const char *many = text.data;
     assert_int_equal(
-        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        st_refine_parse(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "more than 32 plugins"));
     st_errors_clear(own->errors);
@@ -178,7 +178,7 @@ static void there_are_limits(void **state)
         st_buffer_printf(&text, "%sa%zu=%zu", i > 0 ? "," : "", i, 3 * i);
     many = text.data;
     assert_int_equal(
-        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        st_refine_parse(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "too many options"));
     st_errors_clear(own->errors);
@@ -186,7 +186,7 @@ static void there_are_limits(void **state)
         st_buffer_text(&text, "x");
     many = text.data;
     assert_int_equal(
-        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        st_refine_parse(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
         ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "exceeds 65536 bytes"));
     st_buffer_free(&text);
@@ -218,7 +218,7 @@ static void columns_are_split(void **state)
     assert_non_null(strstr(said(own), "more than 8 columns"));
 }
 
-/* What st_refine_words reads, st_refine_text says. */
+/* What st_refine_parse reads, st_refine_text says. */
 static void words_are_said_again(void **state)
 {
     fixture *own = *state;
@@ -241,7 +241,7 @@ static void words_are_said_again(void **state)
     }
 }
 
-TEST_GROUP(words)
+TEST_GROUP(refine_parse)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(options_are_read, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugin/bound.h"
+#include "plugin/provider_binding.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,12 +16,12 @@ static double value_of(const st_tie *tie, const double *const *arguments, size_t
     return value >= 1 && value <= most ? value : 0;
 }
 
-st_profile_filter st_bound_group(const st_bound_provider *self, const double *const *arguments,
-                                 size_t row)
+st_profile_filter st_binding_group(const st_provider_binding *binding,
+                                   const double *const *arguments, size_t row)
 {
-    double ranks = value_of(&self->group.ranks, arguments, row);
-    double per_node = value_of(&self->group.per_node, arguments, row);
-    double nodes = value_of(&self->group.nodes, arguments, row);
+    double ranks = value_of(&binding->group.ranks, arguments, row);
+    double per_node = value_of(&binding->group.per_node, arguments, row);
+    double nodes = value_of(&binding->group.nodes, arguments, row);
     if (ranks > 0)
         nodes = per_node > 0 ? ceil(ranks / fmin(per_node, ranks)) : 0;
     else
@@ -29,12 +29,13 @@ st_profile_filter st_bound_group(const st_bound_provider *self, const double *co
     return (st_profile_filter){.ranks = (size_t)ranks, .nodes = (size_t)nodes};
 }
 
-static size_t entry_of(const st_bound_provider *self, const double *const *arguments, size_t row)
+static size_t entry_of(const st_provider_binding *binding, const double *const *arguments,
+                       size_t row)
 {
-    if (self->count == 1)
+    if (binding->count == 1)
         return 0;
-    const st_profile_filter filter = st_bound_group(self, arguments, row);
-    return st_profile_nearest(self->entries, self->count, &filter);
+    const st_profile_filter filter = st_binding_group(binding, arguments, row);
+    return st_profile_nearest(binding->entries, binding->count, &filter);
 }
 
 static bool same_value(const st_tie *tie, const double *const *arguments, size_t row)
@@ -45,19 +46,19 @@ static bool same_value(const st_tie *tie, const double *const *arguments, size_t
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void fill_columns(const st_bound_provider *self, const double *const *arguments,
+static void fill_columns(const st_provider_binding *binding, const double *const *arguments,
                          size_t first, const double **columns)
 {
-    for (size_t i = 0; i < self->argument_count; i++) {
-        const st_tie *one = &self->ties[i];
+    for (size_t i = 0; i < binding->argument_count; i++) {
+        const st_tie *one = &binding->ties[i];
         columns[i] = one->column != SIZE_MAX ? arguments[one->column] + first : one->constant;
     }
 }
 
-st_status st_bound_evaluate(void *context, size_t rows, const double *const *arguments,
-                            double *values)
+st_status st_binding_evaluate(void *context, size_t rows, const double *const *arguments,
+                              double *values)
 {
-    const st_bound_provider *self = context;
+    const st_provider_binding *binding = context;
     const double *columns[64];
     size_t first = 0;
     while (first < rows) {
@@ -69,19 +70,19 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
         size_t count;
         const size_t end = first + most;
         size_t row = first + 1;
-        entry = entry_of(self, arguments, first);
-        if (self->count == 1) {
+        entry = entry_of(binding, arguments, first);
+        if (binding->count == 1) {
             count = end - first;
         } else {
-            while (row < end && ((same_value(&self->group.ranks, arguments, row) &&
-                                  same_value(&self->group.per_node, arguments, row) &&
-                                  same_value(&self->group.nodes, arguments, row)) ||
-                                 entry_of(self, arguments, row) == entry))
+            while (row < end && ((same_value(&binding->group.ranks, arguments, row) &&
+                                  same_value(&binding->group.per_node, arguments, row) &&
+                                  same_value(&binding->group.nodes, arguments, row)) ||
+                                 entry_of(binding, arguments, row) == entry))
                 row++;
             count = row - first;
         }
-        fill_columns(self, arguments, first, columns);
-        st_status status = st_plugin_evaluate(self->instances[entry], self->provider, count,
+        fill_columns(binding, arguments, first, columns);
+        st_status status = st_plugin_evaluate(binding->instances[entry], binding->provider, count,
                                               columns, values + first);
         if (status != ST_OK)
             return status;
@@ -90,29 +91,29 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
     return ST_OK;
 }
 
-st_status st_bound_explain(void *context, const double *const *arguments, st_arena *arena,
-                           st_provider_account *account)
+st_status st_binding_explain(void *context, const double *const *arguments, st_arena *arena,
+                             st_provider_account *account)
 {
-    const st_bound_provider *self = context;
+    const st_provider_binding *binding = context;
     const double *columns[64];
-    size_t entry = entry_of(self, arguments, 0);
-    fill_columns(self, arguments, 0, columns);
+    size_t entry = entry_of(binding, arguments, 0);
+    fill_columns(binding, arguments, 0, columns);
     st_status status =
-        st_plugin_explain(self->instances[entry], self->provider, columns, arena, account);
-    bool fitted =
-        self->entries != NULL && strcmp(self->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
+        st_plugin_explain(binding->instances[entry], binding->provider, columns, arena, account);
+    bool fitted = binding->entries != NULL &&
+                  strcmp(binding->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
     if (status != ST_OK || !fitted || account->refusal != NULL)
         return status;
     /* Which entry it was is a term of its own, behind those of the plugin. */
     st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
     /* "site-b, of 16 ranks on 2 nodes". */
     const char *text;
-    const st_profile *own = self->entries[entry].entry;
+    const st_profile *own = binding->entries[entry].entry;
     if (own->ranks == 0 || own->nodes == 0)
-        text = st_arena_printf(arena, "%s, of any number of ranks", self->profile);
+        text = st_arena_printf(arena, "%s, of any number of ranks", binding->profile);
     else
-        text = st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", self->profile, own->ranks,
-                               own->nodes, own->nodes == 1 ? "" : "s");
+        text = st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", binding->profile,
+                               own->ranks, own->nodes, own->nodes == 1 ? "" : "s");
     if (terms == NULL || text == NULL)
         return ST_ERR_MEMORY;
     if (account->count > 0)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See wire.h. */
-#include "plugin/wire.h"
+#include "plugin/ipc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void st_wire_put(st_buffer *to, const char *text)
+void st_ipc_write(st_buffer *to, const char *text)
 {
     st_buffer_append(to, text != NULL ? "+" : "-", 1);
     st_buffer_append(to, text != NULL ? text : "", (text != NULL ? strlen(text) : 0) + 1);
 }
 
-void st_wire_put_number(st_buffer *to, double number)
+void st_ipc_write_number(st_buffer *to, double number)
 {
     char text[40];
     (void)snprintf(text, sizeof text, "%a", number);
-    st_wire_put(to, text);
+    st_ipc_write(to, text);
 }
 
-const char *st_wire_take(st_wire *from)
+const char *st_ipc_read(st_ipc_reader *from)
 {
     const char *text = from->at;
     size_t left = (size_t)(from->end - text);
@@ -32,15 +32,15 @@ const char *st_wire_take(st_wire *from)
     return *text == '+' ? text + 1 : NULL;
 }
 
-double st_wire_take_number(st_wire *from)
+double st_ipc_read_number(st_ipc_reader *from)
 {
-    const char *text = st_wire_take(from);
+    const char *text = st_ipc_read(from);
     return text != NULL ? strtod(text, NULL) : 0;
 }
 
-size_t st_wire_take_count(st_wire *from, size_t most)
+size_t st_ipc_read_count(st_ipc_reader *from, size_t most)
 {
-    double number = st_wire_take_number(from);
+    double number = st_ipc_read_number(from);
     if (number >= 0 && number <= (double)most && number == floor(number))
         return (size_t)number;
     from->broken = true;
