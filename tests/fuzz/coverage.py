@@ -23,7 +23,7 @@ MOST_BYTES = 16384  # of a file that is taken into a corpus
 # What each target is there for; other code that it runs into is another target's.
 READERS = {
     'axis': ['estimator/plan/sweep/axis.c'],
-    'call_costs': ['estimator/tools/record/price/costs.c'],
+    'call_costs': ['estimator/tools/record/price/host_costs.c'],
     'chakra': ['estimator/tools/workload/chakra_read.c', 'estimator/base/protobuf.c'],
     'counters': ['plugins/overlap-xgboost/fit/counters.c'],
     'database': ['estimator/core/profile/database.c'],
@@ -63,7 +63,7 @@ READERS = {
     'pytorch': ['estimator/tools/workload/pytorch_read.c'],
     'quantity': ['estimator/base/quantity.c', 'estimator/base/number.c', 'estimator/base/unit.c'],
     'record_log': ['estimator/tools/record/log_read.c'],
-    'record_ranks': ['estimator/tools/record/twins_table.c'],
+    'record_ranks': ['estimator/tools/record/rank_dedup_table.c'],
     'record_run': ['estimator/tools/record/price/load.c', 'estimator/tools/record/price/cupti_join.c'],
     'recorded': ['plugins/overlap-xgboost/fit/recorded.c', 'plugins/overlap-xgboost/fit/nsys.c'],
     'refine': ['estimator/core/job/refine.c', 'estimator/core/plugin/refine_parse.c'],

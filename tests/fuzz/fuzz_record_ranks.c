@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "record/twins.h"
+#include "record/rank_dedup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +27,11 @@ static void check_again(const char *folder, const char *file, int32_t *as, st_ar
     bool found = false;
     st_errors *errors = st_errors_create();
     FUZZ_REQUIRE(errors != NULL);
-    st_twins_write(&(st_twins){.world = WORLD, .as = as}, &text);
+    st_rank_dedup_write(&(st_rank_dedup){.world = WORLD, .as = as}, &text);
     FUZZ_REQUIRE(!text.failed);
     write_file(file, text.data, text.length);
-    FUZZ_REQUIRE(st_twins_read(folder, WORLD, arena, &again, &found, errors) == ST_OK && found);
+    FUZZ_REQUIRE(st_rank_dedup_read(folder, WORLD, arena, &again, &found, errors) == ST_OK &&
+                 found);
     FUZZ_REQUIRE(memcmp(as, again, WORLD * sizeof *as) == 0);
     st_errors_destroy(errors);
     st_buffer_free(&text);
@@ -41,14 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char folder[] = "/tmp/steptime-fuzz-XXXXXX";
     char file[64];
     FUZZ_REQUIRE(mkdtemp(folder) != NULL);
-    (void)snprintf(file, sizeof file, "%s/" ST_TWINS_FILE, folder);
+    (void)snprintf(file, sizeof file, "%s/" ST_RANK_DEDUP_FILE, folder);
     write_file(file, data, size);
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
     int32_t *as = NULL;
     bool found = false;
     FUZZ_REQUIRE(arena != NULL && errors != NULL);
-    st_status status = st_twins_read(folder, WORLD, arena, &as, &found, errors);
+    st_status status = st_rank_dedup_read(folder, WORLD, arena, &as, &found, errors);
     FUZZ_REQUIRE(found);
     for (size_t i = 0; status == ST_OK && i < WORLD; i++)
         FUZZ_REQUIRE(as[i] >= -1 && as[i] < WORLD);

@@ -257,7 +257,7 @@ static void ranks_meet(void **state)
 }
 
 /* Ranks with the same hash are read once, with the same result. */
-static void twins_are_read_once(void **state)
+static void equal_ranks_are_read_once(void **state)
 {
     world *own = *state;
     for (int rank = 0; rank < 6; rank++)
@@ -267,7 +267,7 @@ static void twins_are_read_once(void **state)
     const st_imported *once = import(own, &plain);
     const st_imported *all = import(own, &each);
     assert_int_equal(once->run->worker_count, 1);
-    assert_int_equal(once->run->workers[0].twins, 6);
+    assert_int_equal(once->run->workers[0].rank_count, 6);
     assert_int_equal(all->run->worker_count, 6);
     assert_int_equal(once->workers[0].step_ns, all->workers[5].step_ns);
     assert_int_equal(once->workers[0].waiting_ns, 0);
@@ -281,7 +281,7 @@ static void a_rank_stands_for_a_world(void **state)
     const st_imported *imported = import(own, &plain);
     assert_int_equal(imported->run->world, 64);
     assert_int_equal(imported->run->assumed, 63);
-    assert_int_equal(imported->run->workers[0].twins, 64);
+    assert_int_equal(imported->run->workers[0].rank_count, 64);
     assert_int_equal(imported->groups->groups[0].ranks, 64);
     assert_int_equal(imported->groups->groups[0].stride, 1);
     assert_int_equal(imported->walk->unmatched, 0);
@@ -569,7 +569,7 @@ TEST_GROUP(record_price)
         cmocka_unit_test_setup_teardown(measured_times_are_held_against_an_hour, make_world,
                                         drop_world),
         cmocka_unit_test_setup_teardown(ranks_meet, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(twins_are_read_once, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(equal_ranks_are_read_once, make_world, drop_world),
         cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),
         cmocka_unit_test_setup_teardown(stages_send_and_receive, make_world, drop_world),
         cmocka_unit_test_setup_teardown(missing_ranks_are_told, make_world, drop_world),

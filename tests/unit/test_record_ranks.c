@@ -4,7 +4,7 @@
 
 #include "record/start_program.h"
 #include "record/split.h"
-#include "record/twins.h"
+#include "record/rank_dedup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void test_table(void **state)
     char folder[] = "/tmp/steptime-ranks-XXXXXX";
     char path[64];
     int32_t as[] = {0, 1, 1, 1, 0, 0, -1, 7};
-    st_twins twins = {.world = 8, .as = as};
+    st_rank_dedup dedup = {.world = 8, .as = as};
     st_buffer text = {0};
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
@@ -100,18 +100,18 @@ static void test_table(void **state)
     bool found = true;
     (void)state;
     assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "%s/" ST_TWINS_FILE, folder);
-    assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
+    (void)snprintf(path, sizeof path, "%s/" ST_RANK_DEDUP_FILE, folder);
+    assert_int_equal(st_rank_dedup_read(folder, 8, arena, &back, &found, errors), ST_OK);
     assert_false(found);
-    st_twins_write(&twins, &text);
+    st_rank_dedup_write(&dedup, &text);
     write_table(path, text.data, text.length);
-    assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
+    assert_int_equal(st_rank_dedup_read(folder, 8, arena, &back, &found, errors), ST_OK);
     assert_true(found);
     assert_memory_equal(back, as, sizeof as);
-    assert_int_not_equal(st_twins_read(folder, 5, arena, &back, &found, errors), ST_OK);
+    assert_int_not_equal(st_rank_dedup_read(folder, 5, arena, &back, &found, errors), ST_OK);
     write_table(path, beyond, sizeof beyond - 1);
-    assert_int_equal(st_twins_read(folder, 7, arena, &back, &found, errors), ST_OK);
-    assert_int_equal(st_twins_read(folder, 6, arena, &back, &found, errors), ST_ERR_VALUE);
+    assert_int_equal(st_rank_dedup_read(folder, 7, arena, &back, &found, errors), ST_OK);
+    assert_int_equal(st_rank_dedup_read(folder, 6, arena, &back, &found, errors), ST_ERR_VALUE);
     (void)unlink(path);
     (void)rmdir(folder);
     st_buffer_free(&text);

@@ -4,7 +4,7 @@
 #include "record_support.h"
 
 #include "record/run_outcome.h"
-#include "record/twins.h"
+#include "record/rank_dedup.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -466,7 +466,7 @@ static int be_rank(const char *program)
     return strcmp(program, "fails") == 0 && rank == 0 ? 38 : 0;
 }
 
-static st_twins run_twins(fixture *self, const char *program, uint32_t devices, uint32_t world)
+static st_rank_dedup run_dedup(fixture *self, const char *program, uint32_t devices, uint32_t world)
 {
     const char *const command[] = {"/proc/self/exe", "be-rank", program, NULL};
     const st_launch_request request = {.command = command,
@@ -479,26 +479,26 @@ static st_twins run_twins(fixture *self, const char *program, uint32_t devices, 
                                        .devices = devices,
                                        .world = world};
     st_fleet *fleet = NULL;
-    st_twins twins;
+    st_rank_dedup dedup;
     assert_int_equal(st_fleet_make(&request, self->arena, &fleet, self->errors), ST_OK);
     int kept = mute();
-    st_status status = st_twins_run(fleet, &request, self->arena, &twins, self->errors);
+    st_status status = st_rank_dedup_run(fleet, &request, self->arena, &dedup, self->errors);
     unmute(kept);
     assert_int_equal(status, ST_OK);
     assert_int_equal(st_fleet_alive(fleet), 0);
-    assert_int_equal(twins.world, world);
-    assert_false(twins.met);
-    assert_int_equal(twins.again, 0);
-    return twins;
+    assert_int_equal(dedup.world, world);
+    assert_false(dedup.met);
+    assert_int_equal(dedup.again, 0);
+    return dedup;
 }
 
 /* All ranks do as one that was run, which stands for itself. */
-static void assert_right(const char *program, const st_twins *twins)
+static void assert_right(const char *program, const st_rank_dedup *dedup)
 {
-    for (uint32_t i = 0; i < twins->world; i++) {
-        assert_in_range(twins->as[i], 0, twins->world - 1);
-        assert_int_equal(work_of(program, twins->as[i]), work_of(program, (int)i));
-        assert_int_equal(twins->as[twins->as[i]], twins->as[i]);
+    for (uint32_t i = 0; i < dedup->world; i++) {
+        assert_in_range(dedup->as[i], 0, dedup->world - 1);
+        assert_int_equal(work_of(program, dedup->as[i]), work_of(program, (int)i));
+        assert_int_equal(dedup->as[dedup->as[i]], dedup->as[i]);
     }
 }
 
@@ -509,35 +509,35 @@ static void assert_right(const char *program, const st_twins *twins)
 static void ranks_of_a_grid_do_as_its_corners(void **state)
 {
     fixture *self = *state;
-    const st_twins twins = run_twins(self, "stages", 4, 96);
-    assert_right("stages", &twins);
-    assert_false(twins.is_complete);
-    assert_int_equal(twins.run, 40);
-    assert_int_equal(twins.proven, 8);
+    const st_rank_dedup dedup = run_dedup(self, "stages", 4, 96);
+    assert_right("stages", &dedup);
+    assert_false(dedup.is_complete);
+    assert_int_equal(dedup.run, 40);
+    assert_int_equal(dedup.proven, 8);
     for (uint32_t i = 0; i < 12; i++)
-        assert_true(twins.as[i] == 0 || twins.as[i] == (int32_t)i);
+        assert_true(dedup.as[i] == 0 || dedup.as[i] == (int32_t)i);
 }
 
 /* 0, 63, 24 and 46 first, then 1, 2, 32 and 62, the middles 17, 20, 22 and 23, and 8 proofs. */
 static void long_axes_are_halved(void **state)
 {
     fixture *self = *state;
-    const st_twins twins = run_twins(self, "halves", 64, 64);
-    assert_right("halves", &twins);
-    assert_int_equal(twins.run, 20);
-    assert_int_equal(twins.proven, 8);
-    assert_false(twins.is_complete);
+    const st_rank_dedup dedup = run_dedup(self, "halves", 64, 64);
+    assert_right("halves", &dedup);
+    assert_int_equal(dedup.run, 20);
+    assert_int_equal(dedup.proven, 8);
+    assert_false(dedup.is_complete);
 }
 
 /* Eight neighbours and eight places, 15 + 13 + 6 ranks of them, 46 and the proofs. */
 static void a_communicator_tells_an_axis(void **state)
 {
     fixture *self = *state;
-    const st_twins twins = run_twins(self, "blocks", 64, 64);
-    assert_right("blocks", &twins);
-    assert_int_equal(twins.run, 43);
-    assert_int_equal(twins.proven, 8);
-    assert_false(twins.is_complete);
+    const st_rank_dedup dedup = run_dedup(self, "blocks", 64, 64);
+    assert_right("blocks", &dedup);
+    assert_int_equal(dedup.run, 43);
+    assert_int_equal(dedup.proven, 8);
+    assert_false(dedup.is_complete);
 }
 
 static void few_ranks_and_those_without_a_grid_are_all_run(void **state)
@@ -549,11 +549,11 @@ static void few_ranks_and_those_without_a_grid_are_all_run(void **state)
     } cases[] = {{"stages", 16, true}, {"own", 17, false}, {"own", 1, true}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         fixture *self = *state;
-        const st_twins twins = run_twins(self, cases[i].program, 4, cases[i].world);
-        assert_int_equal(twins.is_complete, cases[i].at_once);
-        assert_int_equal(twins.run, cases[i].world);
-        for (uint32_t k = 0; k < twins.world; k++)
-            assert_int_equal(twins.as[k], k);
+        const st_rank_dedup dedup = run_dedup(self, cases[i].program, 4, cases[i].world);
+        assert_int_equal(dedup.is_complete, cases[i].at_once);
+        assert_int_equal(dedup.run, cases[i].world);
+        for (uint32_t k = 0; k < dedup.world; k++)
+            assert_int_equal(dedup.as[k], k);
         remove_run(self->folder);
         assert_int_equal(mkdir(self->folder, 0700), 0);
     }
@@ -565,11 +565,11 @@ static void no_more_is_run_where_a_rank_fails(void **state)
     static const char *const programs[] = {"fails", "dies", "cuts"};
     for (size_t i = 0; i < COUNT(programs); i++) {
         fixture *self = *state;
-        const st_twins twins = run_twins(self, programs[i], 8, 96);
-        assert_int_equal(twins.run, 4);
-        assert_false(twins.is_complete);
+        const st_rank_dedup dedup = run_dedup(self, programs[i], 8, 96);
+        assert_int_equal(dedup.run, 4);
+        assert_false(dedup.is_complete);
         for (int32_t k = 0; k < 96; k++)
-            assert_int_equal(twins.as[k], k == 0 || k == 36 || k == 69 || k == 95 ? k : -1);
+            assert_int_equal(dedup.as[k], k == 0 || k == 36 || k == 69 || k == 95 ? k : -1);
         remove_run(self->folder);
         assert_int_equal(mkdir(self->folder, 0700), 0);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPU of this machine and CUPTI, see launch.h. */
+/* The GPU of this machine and CUPTI, see start_program.h. */
 #include "record/start_program.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See launch.h. */
+/* see start_program.h. */
 #include "record/start_program.h"
 
 #include "base/memory.h"

@@ -12,8 +12,8 @@
  * other's times. A store that is served has its keys stood in for where all that run wait for them,
  * and not all ranks run.
  */
-#ifndef STEPTIME_RECORD_LAUNCH_H
-#define STEPTIME_RECORD_LAUNCH_H
+#ifndef STEPTIME_RECORD_START_PROGRAM_H
+#define STEPTIME_RECORD_START_PROGRAM_H
 
 #include "record/tcp_store.h"
 #include "steptime/arena.h"

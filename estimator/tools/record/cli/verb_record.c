@@ -10,7 +10,7 @@
 #include "record/start_program.h"
 #include "record/program_file.h"
 #include "record/run_outcome.h"
-#include "record/twins.h"
+#include "record/rank_dedup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -375,29 +375,29 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
 
 /* Which ranks were run, and how the others are known. */
 static void put_ranks(const record_options *options, const st_launch_request *request,
-                      const st_twins *twins, size_t run, st_node *root)
+                      const st_rank_dedup *dedup, size_t run, st_node *root)
 {
-    size_t ran = twins->run > 0 ? twins->run : run;
+    size_t ran = dedup->run > 0 ? dedup->run : run;
     st_put_count(root, "world", request->world);
     st_put_count(root, "ranks_run", ran);
-    st_put_count(root, "ranks_run_again", twins->again);
-    st_put_count(root, "ranks_proven", twins->proven);
-    st_put_bool(root, "ranks_waited", twins->met);
+    st_put_count(root, "ranks_run_again", dedup->again);
+    st_put_count(root, "ranks_proven", dedup->proven);
+    st_put_bool(root, "ranks_waited", dedup->met);
     if (request->store != NULL)
         st_put_count(root, "keys_stood_in", st_store_stood_in(request->store));
     if (request->world == 0)
         return;
     if (ran >= request->world)
         st_say(root, "ranks      %u, all of which were run%s\n", request->world,
-               twins->met ? ", since they wait for one another" : "");
-    else if (twins->run > 0 && options->plan != NULL)
+               dedup->met ? ", since they wait for one another" : "");
+    else if (dedup->run > 0 && options->plan != NULL)
         st_say(root, "ranks      %u, of which %zu were run, one of each stage of %s\n",
                request->world, ran, options->plan);
-    else if (twins->run > 0)
+    else if (dedup->run > 0)
         st_say(root,
                "ranks      %u, of which %zu were run; the others do as one of these does, which "
                "%zu taken at random prove\n",
-               request->world, ran, twins->proven);
+               request->world, ran, dedup->proven);
     else
         st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
     if (request->store != NULL && st_store_stood_in(request->store) > 0)
@@ -406,7 +406,7 @@ static void put_ranks(const record_options *options, const st_launch_request *re
 }
 
 static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
-                  const st_twins *twins)
+                  const st_rank_dedup *dedup)
 {
     size_t count = 0;
     const st_launch_end *ends = st_fleet_ends(fleet, &count);
@@ -431,7 +431,7 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     st_say(root, "program    %s\n", request->path);
     st_say(root, "verdict    %s, %s %s; logs are in %s\n", word,
            options->profile ? "measured on" : "as if on", device, options->run);
-    put_ranks(options, request, twins, count, root);
+    put_ranks(options, request, dedup, count, root);
     st_run_outcome_put(&outcome, ends, count, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);
@@ -516,31 +516,32 @@ static st_status prepare(cli_run *run, st_launch_request *request)
     return ST_OK;
 }
 
-static st_status write_twins(cli_run *run, const st_launch_request *request, const st_twins *twins)
+static st_status write_dedup(cli_run *run, const st_launch_request *request,
+                             const st_rank_dedup *dedup)
 {
     st_buffer text = {0};
-    const char *file = st_arena_printf(run->arena, "%s/" ST_TWINS_FILE, request->folder);
-    st_twins_write(twins, &text);
+    const char *file = st_arena_printf(run->arena, "%s/" ST_RANK_DEDUP_FILE, request->folder);
+    st_rank_dedup_write(dedup, &text);
     st_status status = file != NULL ? cli_write_file(run, file, &text) : ST_ERR_MEMORY;
     st_buffer_free(&text);
     return status;
 }
 
 static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *fleet,
-                           const rank_list *ranks, st_twins *twins)
+                           const rank_list *ranks, st_rank_dedup *dedup)
 {
     const record_options *options = run->options;
     bool all = request->complete;
     if (ranks->as != NULL) {
-        *twins = (st_twins){.world = request->world, .as = ranks->as, .run = ranks->count};
+        *dedup = (st_rank_dedup){.world = request->world, .as = ranks->as, .run = ranks->count};
         st_status status = st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
-        return status == ST_OK ? write_twins(run, request, twins) : status;
+        return status == ST_OK ? write_dedup(run, request, dedup) : status;
     }
     if (!cli_is_given(run, &options->ranks) || options->selective.count > 0 || all)
         return st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
-    st_status status = st_twins_run(fleet, request, run->arena, twins, run->errors);
-    if (status == ST_OK && !twins->is_complete)
-        status = write_twins(run, request, twins);
+    st_status status = st_rank_dedup_run(fleet, request, run->arena, dedup, run->errors);
+    if (status == ST_OK && !dedup->is_complete)
+        status = write_dedup(run, request, dedup);
     return status;
 }
 
@@ -571,7 +572,7 @@ static int run_record(cli_run *run)
     rank_list ranks = {0};
     uint64_t world = 0;
     st_fleet *fleet = NULL;
-    st_twins twins = {0};
+    st_rank_dedup dedup = {0};
     st_status status = choose_ranks(run, &world, &ranks);
     request.world = (uint32_t)world;
     if (status == ST_OK && options->store)
@@ -581,7 +582,7 @@ static int run_record(cli_run *run)
     if (status == ST_OK)
         status = st_fleet_make(&request, run->arena, &fleet, run->errors);
     if (status == ST_OK)
-        status = run_ranks(run, &request, fleet, &ranks, &twins);
+        status = run_ranks(run, &request, fleet, &ranks, &dedup);
     st_fleet_end(fleet);
     if (request.folder != NULL) {
         /* What ranks left for one another is of no use any more. */
@@ -597,7 +598,7 @@ static int run_record(cli_run *run)
         if (split_folder != NULL)
             closedir(split_folder);
     }
-    int code = status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
+    int code = status == ST_OK ? report(run, &request, fleet, &dedup) : cli_exit_code(run, status);
     st_store_close(request.store);
     return code;
 }

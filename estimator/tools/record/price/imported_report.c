@@ -73,7 +73,7 @@ static void put_operations(const st_imported_worker *counts, st_node *node)
 static void put_numbers(const st_worker *worker, const st_imported_worker *counts, st_node *node)
 {
     st_put_known(node, "rank", worker->rank);
-    st_put_count(node, "ranks", worker->twins);
+    st_put_count(node, "ranks", worker->rank_count);
     st_put_bool(node, "whole", worker->whole);
     st_put_count(node, "calls", worker->call_count);
     st_put_count(node, "unsupported", worker->unsupported);

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "record/price/cupti_join.h"
-#include "record/price/extents.h"
-#include "record/twins.h"
+#include "record/price/memory_ranges.h"
+#include "record/rank_dedup.h"
 #include "base/numbered_texts.h"
 
 #include <errno.h>
@@ -119,14 +119,14 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
 }
 
 typedef struct call_list {
-    st_extents *extents;
+    st_memory_ranges *ranges;
 } call_list;
 
 static st_status take_record(loader *l, const st_log *log, st_worker_call *call, st_worker *worker,
                              call_list *list)
 {
     const st_log_record *record = &call->record;
-    if (!st_extents_add(list->extents, record))
+    if (!st_memory_ranges_add(list->ranges, record))
         return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
@@ -202,13 +202,13 @@ ST_COMPARE(order_calls, st_worker_call,
 static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
-    call_list list = {.extents = st_extents_create(l->run->arena)};
-    st_status status = list.extents != NULL ? ST_OK : st_out_of_memory(l->errors);
+    call_list list = {.ranges = st_memory_ranges_create(l->run->arena)};
+    st_status status = list.ranges != NULL ? ST_OK : st_out_of_memory(l->errors);
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
                           .hash = own->hash,
                           .thread_count = own->count,
-                          .twins = 1,
+                          .rank_count = 1,
                           .whole = true};
     for (size_t i = 0; i < own->count && status == ST_OK; i++)
         status = read_thread(l, first + i, (uint32_t)i, worker, &list);
@@ -217,14 +217,14 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
     /* The shapes of launches, whose calls are in the order of the logs still. */
     size_t launch = 0;
     st_status launche_status = ST_OK;
-    st_extents_settle(list.extents);
+    st_memory_ranges_settle(list.ranges);
     for (size_t i = 0; i < worker->call_count && launche_status == ST_OK; i++) {
         st_worker_call *call = &worker->calls[i];
         st_task_shape shape;
         if (call->record.kind != ST_LOG_LAUNCH ||
             !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
             continue;
-        shape.sizes[ST_SIZE_BYTES] = st_extents_bytes(list.extents, launch++, &shape.at_most);
+        shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(list.ranges, launch++, &shape.at_most);
         shape.measured = call->record.call == 0;
         launche_status = st_run_shape(l->run, &shape, &call->shape);
     }
@@ -400,14 +400,15 @@ static bool one_in_each(const st_run *run, uint64_t block)
 }
 
 /* Ranks that were not run do as the recorder found out, as far as it did. */
-static st_status follow_twins(const loader *l)
+static st_status follow_dedup(const loader *l)
 {
     st_run *run = l->run;
     int32_t *as = NULL;
     bool found = false;
     if (run->world != (uint64_t)l->files[0].header.world) /* it tells of another number of ranks */
         return ST_OK;
-    st_status status = st_twins_read(run->folder, run->world, run->arena, &as, &found, l->errors);
+    st_status status =
+        st_rank_dedup_read(run->folder, run->world, run->arena, &as, &found, l->errors);
     for (uint64_t i = 0; i < run->world && status == ST_OK && found; i++) {
         if (run->worker_of[i] != ST_NO_INDEX || as[i] < 0 || as[as[i]] != as[i])
             continue;
@@ -438,7 +439,7 @@ static st_status spread(loader *l, const uint32_t *of)
     st_status status = place_ranks(l, of);
     if (status != ST_OK)
         return status;
-    status = follow_twins(l);
+    status = follow_dedup(l);
     if (status != ST_OK)
         return status;
     /* Ranks that were not recorded do as the recorded one of their block, or the one before
@@ -461,9 +462,9 @@ static st_status spread(loader *l, const uint32_t *of)
         }
     }
     for (size_t i = 0; i < run->worker_count; i++)
-        run->workers[i].twins = 0;
+        run->workers[i].rank_count = 0;
     for (uint64_t i = 0; i < run->world; i++)
-        run->workers[run->worker_of[i]].twins++;
+        run->workers[run->worker_of[i]].rank_count++;
     return ST_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "record/price/run_walk.h"
 
 #include "base/memory.h"
-#include "record/price/lanes.h"
+#include "record/price/stream_replay.h"
 #include "base/numbered_texts.h"
 
 #include <fnmatch.h>
@@ -54,11 +54,12 @@ static int64_t cost_of(walker *w, const st_worker_call *call)
 }
 
 /* What passes on the thread before the call. */
-static int64_t gap_before(const walker *w, const st_lanes *l, const st_worker_call *call)
+static int64_t gap_before(const walker *w, const st_stream_replay *replay,
+                          const st_worker_call *call)
 {
-    uint64_t left_ns = l->recorded_ns[call->thread];
+    uint64_t left_ns = replay->recorded_ns[call->thread];
     uint64_t begin_ns = call->record.begin_ns;
-    if (left_ns == ST_LANES_NO_CALL)
+    if (left_ns == ST_REPLAY_NO_CALL)
         return 0;
     if (w->options->gap_ns >= 0)
         return w->options->gap_ns;
@@ -70,48 +71,49 @@ static int64_t gap_before(const walker *w, const st_lanes *l, const st_worker_ca
 /* ---- what a call waits for ---- */
 
 /* The end of a lane's work; false while it is not known. */
-static bool end_of_lane(const st_lanes *l, uint32_t lane, int64_t *end_ns)
+static bool end_of_lane(const st_stream_replay *replay, uint32_t lane, int64_t *end_ns)
 {
     if (lane == ST_NO_INDEX) /* of which there are too many: nothing was put into it */
         return true;
-    const st_walk_lane *own = &l->own->lanes[lane];
+    const st_walk_lane *own = &replay->own->lanes[lane];
     if (own->head != ST_NO_INDEX)
         return false;
     *end_ns = own->ready_ns > *end_ns ? own->ready_ns : *end_ns;
     return true;
 }
 
-static bool end_of_device(const st_lanes *l, uint32_t device, int64_t *end_ns)
+static bool end_of_device(const st_stream_replay *replay, uint32_t device, int64_t *end_ns)
 {
     bool known = true;
-    for (size_t i = 0; i < l->own->lane_count && known; i++)
-        if (l->own->lanes[i].device == device)
-            known = end_of_lane(l, (uint32_t)i, end_ns);
+    for (size_t i = 0; i < replay->own->lane_count && known; i++)
+        if (replay->own->lanes[i].device == device)
+            known = end_of_lane(replay, (uint32_t)i, end_ns);
     return known;
 }
 
 /* When what the call waits for is over; false while that is not known. */
-static bool wait_of(st_lanes *l, const st_worker_call *call, int64_t *end_ns)
+static bool wait_of(st_stream_replay *replay, const st_worker_call *call, int64_t *end_ns)
 {
     const st_log_record *record = &call->record;
     if ((record->flags & ST_LOG_CAPTURED) != 0)
         return true;
     switch ((st_log_kind)record->kind) {
     case ST_LOG_STREAM_SYNC:
-        return end_of_lane(l, st_lane_of(l, call, record->stream.stream), end_ns);
+        return end_of_lane(replay, st_stream_replay_lane(replay, call, record->stream.stream),
+                           end_ns);
     case ST_LOG_EVENT_SYNC: {
-        const uint32_t task = st_lanes_event(l, &record->event);
+        const uint32_t task = st_stream_replay_event(replay, &record->event);
         if (task == ST_NO_INDEX)
             return true;
-        int64_t end = l->own->tasks[task].end_ns;
+        int64_t end = replay->own->tasks[task].end_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
         return end >= 0;
     }
     case ST_LOG_DEVICE_SYNC:
-        return end_of_device(l, record->device, end_ns);
+        return end_of_device(replay, record->device, end_ns);
     case ST_LOG_FREE:
         return (record->flags & ST_LOG_ASYNC) != 0 || record->memory.memory == ST_LOG_PINNED ||
-               end_of_device(l, record->device, end_ns);
+               end_of_device(replay, record->device, end_ns);
     default:
         return true;
     }
@@ -120,49 +122,51 @@ static bool wait_of(st_lanes *l, const st_worker_call *call, int64_t *end_ns)
 /* ---- one call ---- */
 
 /* Puts what the call launches into its stream, once; *known: what it waits for is over. */
-static st_status launch_and_wait(st_lanes *l, bool copies, int64_t *end_ns, bool *known)
+static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t *end_ns,
+                                 bool *known)
 {
-    const st_worker_call *call = &l->own->worker->calls[l->next];
-    *known = wait_of(l, call, end_ns);
+    const st_worker_call *call = &replay->own->worker->calls[replay->next];
+    *known = wait_of(replay, call, end_ns);
     if (!*known)
         return ST_OK;
-    if (!l->launched) {
-        st_status status = st_lanes_launch(l, (uint32_t)l->next, *end_ns);
+    if (!replay->launched) {
+        st_status status = st_stream_replay_launch(replay, (uint32_t)replay->next, *end_ns);
         if (status != ST_OK)
             return status;
-        l->launched = true;
+        replay->launched = true;
     }
     if (copies && call->record.status == 0 && (call->record.flags & ST_LOG_CAPTURED) == 0) {
-        (void)st_lanes_resolve(l);
-        *known = end_of_lane(l, st_lane_of(l, call, call->record.copy.stream), end_ns);
+        (void)st_stream_replay_resolve(replay);
+        *known = end_of_lane(replay, st_stream_replay_lane(replay, call, call->record.copy.stream),
+                             end_ns);
     }
     return ST_OK;
 }
 
 /* *went: the call is done; otherwise it waits for other workers. */
-static st_status walk_call(walker *w, st_lanes *l, bool *went)
+static st_status walk_call(walker *w, st_stream_replay *replay, bool *went)
 {
-    const st_worker_call *call = &l->own->worker->calls[l->next];
+    const st_worker_call *call = &replay->own->worker->calls[replay->next];
     const st_log_record *record = &call->record;
     bool follows = call->behind > 0; /* of the same call of the program */
-    int64_t begin = l->clock_ns[call->thread] + (follows ? 0 : gap_before(w, l, call));
+    int64_t begin = replay->clock_ns[call->thread] + (follows ? 0 : gap_before(w, replay, call));
     int64_t end = begin + (follows ? 0 : cost_of(w, call));
-    st_status status = launch_and_wait(l, is_copy_that_waits(record), &end, went);
+    st_status status = launch_and_wait(replay, is_copy_that_waits(record), &end, went);
     if (status != ST_OK || !*went)
         return status;
-    l->launched = false;
-    l->own->begin_ns[l->next] = begin;
-    l->own->end_ns[l->next] = end;
-    l->clock_ns[call->thread] = end;
+    replay->launched = false;
+    replay->own->begin_ns[replay->next] = begin;
+    replay->own->end_ns[replay->next] = end;
+    replay->clock_ns[call->thread] = end;
     if (!follows)
-        l->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
-    l->next++;
+        replay->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
+    replay->next++;
     return ST_OK;
 }
 
 /* ---- all workers ---- */
 
-static st_status begin_worker(walker *w, size_t index, st_lanes *l)
+static st_status begin_worker(walker *w, size_t index, st_stream_replay *replay)
 {
     st_walk *walk = w->walk;
     st_walk_worker *own = &walk->workers[index];
@@ -170,13 +174,14 @@ static st_status begin_worker(walker *w, size_t index, st_lanes *l)
     *own = (st_walk_worker){.worker = worker};
     own->begin_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
     own->end_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
-    *l = (st_lanes){.walk = walk, .own = own, .index = (uint32_t)index, .errors = w->errors};
-    l->clock_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
-    l->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(uint64_t));
+    *replay =
+        (st_stream_replay){.walk = walk, .own = own, .index = (uint32_t)index, .errors = w->errors};
+    replay->clock_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
+    replay->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(uint64_t));
     if (st_arena_failed(walk->arena))
         return st_out_of_memory(w->errors);
     for (size_t i = 0; i < worker->thread_count; i++)
-        l->recorded_ns[i] = ST_LANES_NO_CALL;
+        replay->recorded_ns[i] = ST_REPLAY_NO_CALL;
     return ST_OK;
 }
 
@@ -195,35 +200,37 @@ static bool give_up_waiting(st_walk *walk)
     return any;
 }
 
-static bool is_done(const st_walk *walk, const st_lanes *lanes)
+static bool is_done(const st_walk *walk, const st_stream_replay *replays)
 {
     for (size_t i = 0; i < walk->run->worker_count; i++)
-        if (lanes[i].next < lanes[i].own->worker->call_count || !st_lanes_are_done(&lanes[i]))
+        if (replays[i].next < replays[i].own->worker->call_count ||
+            !st_stream_replay_is_done(&replays[i]))
             return false;
     return true;
 }
 
-static st_status walk_all(walker *w, st_lanes *lanes)
+static st_status walk_all(walker *w, st_stream_replay *replays)
 {
     st_status status = ST_OK;
-    while (status == ST_OK && !is_done(w->walk, lanes)) {
+    while (status == ST_OK && !is_done(w->walk, replays)) {
         bool any = false;
         for (size_t i = 0; i < w->walk->run->worker_count && status == ST_OK; i++) {
             /* As far as it goes without others; *any: it went at all. */
-            st_lanes *l = &lanes[i];
+            st_stream_replay *replay = &replays[i];
             st_status worker_status = ST_OK;
             bool went = true;
-            while (worker_status == ST_OK && went && l->next < l->own->worker->call_count) {
-                worker_status = walk_call(w, l, &went);
+            while (worker_status == ST_OK && went &&
+                   replay->next < replay->own->worker->call_count) {
+                worker_status = walk_call(w, replay, &went);
                 if (worker_status == ST_OK && !went) {
-                    went = st_lanes_resolve(l);
+                    went = st_stream_replay_resolve(replay);
                     any = any || went;
                 } else {
                     any = true;
                 }
             }
             status = worker_status;
-            any = st_lanes_resolve(&lanes[i]) || any;
+            any = st_stream_replay_resolve(&replays[i]) || any;
         }
         if (status == ST_OK && !any && !give_up_waiting(w->walk))
             return st_fail(w->errors, ST_ERR_CYCLE, (st_place){.file = w->walk->run->folder},
@@ -237,10 +244,10 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
 {
     st_arena *arena = groups->arena;
     st_walk *own = st_arena_alloc(arena, 1, sizeof *own);
-    st_lanes *lanes = st_arena_alloc(arena, run->worker_count + 1, sizeof *lanes);
+    st_stream_replay *replays = st_arena_alloc(arena, run->worker_count + 1, sizeof *replays);
     walker w = {.walk = own, .options = options, .errors = errors};
     w.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
-    if (own == NULL || lanes == NULL || w.costs == NULL)
+    if (own == NULL || replays == NULL || w.costs == NULL)
         return st_out_of_memory(errors);
     *own = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
     own->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *own->workers);
@@ -250,9 +257,9 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
         w.costs[i] = -1;
     st_status status = ST_OK;
     for (size_t i = 0; i < run->worker_count && status == ST_OK; i++)
-        status = begin_worker(&w, i, &lanes[i]);
+        status = begin_worker(&w, i, &replays[i]);
     if (status == ST_OK)
-        status = walk_all(&w, lanes);
+        status = walk_all(&w, replays);
     if (status == ST_OK)
         *walk = own;
     return status;

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_RECORD_PRICE_RUN_WALK_H
 #define STEPTIME_RECORD_PRICE_RUN_WALK_H
 
-#include "record/price/meeting.h"
+#include "record/price/rendezvous.h"
 
 /* What the host takes for a call, by globs of names. */
 typedef struct st_call_cost {

@@ -48,9 +48,9 @@ typedef struct st_worker {
     const char *file;
     st_log_header header;
     int64_t rank;
-    uint64_t hash;  /* of what it did; 0: not known */
-    uint64_t twins; /* ranks that it stands for, itself included */
-    bool whole;     /* its logs end in order */
+    uint64_t hash;       /* of what it did; 0: not known */
+    uint64_t rank_count; /* ranks that it stands for, itself included */
+    bool whole;          /* its logs end in order */
     st_worker_call *calls;
     size_t call_count;
     size_t thread_count;

@@ -3,30 +3,30 @@
  * Streams of a worker while it is walked: what calls put into them, in which order, and when each
  * task begins and ends as far as that is known. A collective ends when all have come to it.
  */
-#ifndef STEPTIME_RECORD_PRICE_LANES_H
-#define STEPTIME_RECORD_PRICE_LANES_H
+#ifndef STEPTIME_RECORD_PRICE_STREAM_REPLAY_H
+#define STEPTIME_RECORD_PRICE_STREAM_REPLAY_H
 
 #include "record/price/run_walk.h"
 
-#define ST_LANES_NO_CALL UINT64_MAX /* of recorded_ns: there was none yet */
+#define ST_REPLAY_NO_CALL UINT64_MAX /* of recorded_ns: there was none yet */
 
 /* Where an event was recorded last. */
-typedef struct st_lane_event {
+typedef struct st_replay_event {
     uint32_t task;   /* ST_NO_INDEX: nothing was in the stream, or never recorded */
     uint32_t record; /* call */
-} st_lane_event;
+} st_replay_event;
 
 /* Calls that were captured into a graph. */
-typedef struct st_lane_capture {
+typedef struct st_replay_capture {
     uint32_t capture;
     uint32_t graph;
     uint32_t executable;
     uint32_t stream;
     uint32_t first; /* calls */
     uint32_t end;
-} st_lane_capture;
+} st_replay_capture;
 
-typedef struct st_lanes {
+typedef struct st_stream_replay {
     st_walk *walk;
     st_walk_worker *own;
     uint32_t index;        /* of the worker */
@@ -34,29 +34,31 @@ typedef struct st_lanes {
     bool launched;         /* what the next call launches is in its stream already */
     int64_t *clock_ns;     /* by thread */
     uint64_t *recorded_ns; /* by thread: when its last call returned while recording */
-    st_lane_event *events;
+    st_replay_event *events;
     size_t event_count;
-    st_lane_capture *captures;
+    st_replay_capture *captures;
     size_t capture_count;
     uint64_t nested;     /* graphs that were launched within others */
     uint32_t open_group; /* of NCCL, whose tasks may get more collectives */
     size_t group_first;  /* the first task of it */
     st_errors *errors;
-} st_lanes;
+} st_stream_replay;
 
 /* The stream of a call; ST_NO_INDEX when out of memory. */
-uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream);
+uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *call,
+                               uint32_t stream);
 
 /* What a call puts into streams, once the host is done with it. */
-st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns) ST_NODISCARD;
+st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call,
+                                  int64_t launch_ns) ST_NODISCARD;
 
 /* The task that waiting for an event waits for, ST_NO_INDEX for none. */
-uint32_t st_lanes_event(const st_lanes *lanes, const st_log_event *event);
+uint32_t st_stream_replay_event(const st_stream_replay *replay, const st_log_event *event);
 
 /* Finds beginnings and ends as far as they are known; whether there were new ones. */
-bool st_lanes_resolve(st_lanes *lanes);
+bool st_stream_replay_resolve(st_stream_replay *replay);
 
 /* Whether all tasks have an end. */
-bool st_lanes_are_done(const st_lanes *lanes);
+bool st_stream_replay_is_done(const st_stream_replay *replay);
 
 #endif

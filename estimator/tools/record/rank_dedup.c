@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See twins.h. */
-#include "record/twins.h"
+/* See rank_dedup.h. */
+#include "record/rank_dedup.h"
 
 #include "base/memory.h"
 #include "record/log.h"
@@ -51,7 +51,7 @@ typedef struct search {
     const st_launch_request *request;
     st_arena *arena;
     st_errors *errors;
-    st_twins *twins;
+    st_rank_dedup *dedup;
     uint64_t *hash; /* by rank; 0: it was not run, or did not end in order */
     bool *ran;
     bool *bad; /* by rank: it did not end in order */
@@ -101,7 +101,7 @@ static int32_t read_log(search *s, const char *path)
     if (st_log_open(path, &log, NULL) != ST_OK)
         return -1;
     int32_t rank = st_log_header_of(log)->rank;
-    bool ours = rank >= 0 && (uint32_t)rank < s->twins->world;
+    bool ours = rank >= 0 && (uint32_t)rank < s->dedup->world;
     while (ours && st_log_read(log, &record, &more, NULL) == ST_OK && more)
         if (record.kind == ST_LOG_COMM)
             take_comm(s, &record, rank, comms++);
@@ -168,9 +168,9 @@ static void forget(search *s, int32_t rank)
 static st_status run_rest(search *s)
 {
     st_fleet_complete(s->fleet);
-    s->twins->is_complete = true;
-    s->twins->proven = 0;
-    for (uint32_t i = 0; i < s->twins->world; i++)
+    s->dedup->is_complete = true;
+    s->dedup->proven = 0;
+    for (uint32_t i = 0; i < s->dedup->world; i++)
         want(s, i);
     st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, false, s->errors);
     s->wanted_count = 0;
@@ -184,7 +184,7 @@ static st_status run_batch(search *s)
     st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, true, s->errors);
     s->wanted_count = 0;
     if (status == ST_OK && st_fleet_alive(s->fleet) > 0) {
-        s->twins->met = true;
+        s->dedup->met = true;
         status = run_rest(s);
     }
     const st_launch_end *ends = st_fleet_ends(s->fleet, &count);
@@ -213,14 +213,14 @@ static st_status run_wanted(search *s)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i <= MOST_AGAIN && s->wanted_count > 0 && status == ST_OK; i++) {
-        if (s->twins->is_complete)
+        if (s->dedup->is_complete)
             break;
-        s->twins->again += i > 0 ? s->wanted_count : 0;
+        s->dedup->again += i > 0 ? s->wanted_count : 0;
         if (i == MOST_AGAIN)
             status = run_rest(s);
         else
             status = run_batch(s);
-        if (status == ST_OK && !s->twins->is_complete) {
+        if (status == ST_OK && !s->dedup->is_complete) {
             for (size_t j = 0; j < s->member_count; j++) {
                 int32_t rank = s->members[j].rank;
                 if (!is_wrong(s, &s->members[j]))
@@ -232,7 +232,7 @@ static st_status run_wanted(search *s)
     }
     s->wanted_count = 0;
     bool any = false;
-    for (uint32_t i = 0; i < s->twins->world; i++)
+    for (uint32_t i = 0; i < s->dedup->world; i++)
         any = any || s->bad[i];
     s->failed = any;
     return status;
@@ -244,8 +244,8 @@ static st_status run_wanted(search *s)
  * number and size; 0: none does. */
 static uint32_t stride_of(const search *s, const member *of)
 {
-    for (uint32_t stride = 1; stride <= s->twins->world / (uint32_t)of->ranks; stride++) {
-        bool fits = s->twins->world % (stride * (uint32_t)of->ranks) == 0;
+    for (uint32_t stride = 1; stride <= s->dedup->world / (uint32_t)of->ranks; stride++) {
+        bool fits = s->dedup->world % (stride * (uint32_t)of->ranks) == 0;
         for (size_t i = 0; i < s->member_count && fits; i++) {
             const member *other = &s->members[i];
             if (other->index == of->index && other->ranks == of->ranks)
@@ -272,7 +272,7 @@ static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
 static st_status find_axes(search *s)
 {
     uint32_t bounds[2 * MOST_COMMS + 3] = {0};
-    uint32_t world = s->twins->world;
+    uint32_t world = s->dedup->world;
     size_t count = 0;
     add_bound(bounds, &count, world);
     if (world % s->request->devices == 0)
@@ -357,7 +357,7 @@ static st_status walk_axes(search *s)
             try_place(s, own, some[j]);
     }
     status = run_wanted(s);
-    while (status == ST_OK && more && !s->failed && !s->twins->is_complete) {
+    while (status == ST_OK && more && !s->failed && !s->dedup->is_complete) {
         more = false;
         for (size_t i = 0; i < s->axis_count; i++)
             more = halve_axis(s, &s->axes[i]) || more;
@@ -404,18 +404,18 @@ static st_status prove(search *s, bool *surprise)
     size_t count = 0;
     for (size_t i = 0; i < MOST_DRAWS && count < PROOFS; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint32_t rank = (uint32_t)((state >> 33) % s->twins->world);
+        uint32_t rank = (uint32_t)((state >> 33) % s->dedup->world);
         if (s->ran[rank])
             continue;
         proofs[count++] = rank;
         want(s, rank);
     }
     *surprise = false;
-    s->twins->proven = 0;
+    s->dedup->proven = 0;
     st_status status = run_wanted(s);
-    for (size_t i = 0; i < count && status == ST_OK && !s->twins->is_complete; i++) {
+    for (size_t i = 0; i < count && status == ST_OK && !s->dedup->is_complete; i++) {
         bool same = s->hash[proofs[i]] == s->hash[corner_of(s, proofs[i])];
-        s->twins->proven += same;
+        s->dedup->proven += same;
         if (!same && !*surprise && s->base_count < MOST_BASES)
             s->bases[s->base_count++] = proofs[i];
         *surprise = *surprise || !same;
@@ -427,12 +427,12 @@ static st_status prove(search *s, bool *surprise)
 
 static bool goes_on(const search *s, st_status status)
 {
-    return status == ST_OK && !s->failed && !s->twins->is_complete;
+    return status == ST_OK && !s->failed && !s->dedup->is_complete;
 }
 
 static st_status search_grid(search *s)
 {
-    uint32_t world = s->twins->world;
+    uint32_t world = s->dedup->world;
     /* Far from the corners of any grid, and in no simple proportion to each other. */
     const uint32_t first[] = {0, world - 1, (uint32_t)((uint64_t)world * 382 / 1000),
                               (uint32_t)((uint64_t)world * 727 / 1000)};
@@ -452,7 +452,7 @@ static st_status search_grid(search *s)
             /* Runs a rank of each combination; false: there are too many of them. */
             size_t count = 0;
             few = true;
-            for (uint32_t i = 0; i < s->twins->world && few; i++) {
+            for (uint32_t i = 0; i < s->dedup->world && few; i++) {
                 if (corner_of(s, i) != i)
                     continue;
                 few = ++count <= MOST_CORNERS;
@@ -472,36 +472,36 @@ static st_status search_grid(search *s)
     return status;
 }
 
-st_status st_twins_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
-                       st_twins *twins, st_errors *errors)
+st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
+                            st_rank_dedup *dedup, st_errors *errors)
 {
     search *s = st_arena_alloc(arena, 1, sizeof *s);
     uint32_t world = request->world;
-    *twins = (st_twins){.world = world};
+    *dedup = (st_rank_dedup){.world = world};
     if (s == NULL)
         return st_out_of_memory(errors);
     *s = (search){.fleet = fleet,
                   .request = request,
                   .arena = arena,
                   .errors = errors,
-                  .twins = twins,
+                  .dedup = dedup,
                   .hash = st_arena_alloc(arena, world, sizeof *s->hash),
                   .ran = st_arena_alloc(arena, world, sizeof *s->ran),
                   .bad = st_arena_alloc(arena, world, sizeof *s->bad),
                   .wanted = st_arena_alloc(arena, world, sizeof *s->wanted)};
-    twins->as = st_arena_alloc(arena, world, sizeof *twins->as);
+    dedup->as = st_arena_alloc(arena, world, sizeof *dedup->as);
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     st_status status = world <= FEW ? run_rest(s) : search_grid(s);
     if (status == ST_OK) {
-        st_twins *rank_twins = s->twins;
-        for (uint32_t i = 0; i < rank_twins->world; i++) {
-            rank_twins->run += s->ran[i];
-            uint32_t corner = s->axis_count > 0 && !rank_twins->is_complete ? corner_of(s, i) : i;
+        st_rank_dedup *result = s->dedup;
+        for (uint32_t i = 0; i < result->world; i++) {
+            result->run += s->ran[i];
+            uint32_t corner = s->axis_count > 0 && !result->is_complete ? corner_of(s, i) : i;
             if (s->ran[i])
-                rank_twins->as[i] = (int32_t)i;
+                result->as[i] = (int32_t)i;
             else
-                rank_twins->as[i] = s->ran[corner] ? (int32_t)corner : -1;
+                result->as[i] = s->ran[corner] ? (int32_t)corner : -1;
         }
     }
     return status;

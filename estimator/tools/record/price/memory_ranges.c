@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See extents.h. */
-#include "record/price/extents.h"
+/* See memory_ranges.h. */
+#include "record/price/memory_ranges.h"
 
 #include "base/memory.h"
 
@@ -25,7 +25,7 @@ typedef struct tensor_start {
     uint64_t extent;
 } tensor_start;
 
-struct st_extents {
+struct st_memory_ranges {
     st_arena *arena;
     launch *launches;
     size_t launch_count;
@@ -35,29 +35,29 @@ struct st_extents {
     size_t start_count;
 };
 
-st_extents *st_extents_create(st_arena *arena)
+st_memory_ranges *st_memory_ranges_create(st_arena *arena)
 {
-    st_extents *made = st_arena_alloc(arena, 1, sizeof *made);
+    st_memory_ranges *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made != NULL)
-        *made = (st_extents){.arena = arena};
+        *made = (st_memory_ranges){.arena = arena};
     return made;
 }
 
-bool st_extents_add(st_extents *extents, const st_log_record *record)
+bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
 {
     if (record->kind == ST_LOG_LAUNCH) {
         const st_log_launch *from = &record->launch;
         launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
                        .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
                        .bytes = (uint64_t)from->pointer_kib * 1024,
-                       .first = extents->value_count};
-        return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
+                       .first = ranges->value_count};
+        return ST_APPEND(ranges->arena, ranges->launches, ranges->launch_count, made);
     }
     if (record->kind != ST_LOG_ARGUMENTS)
         return true;
     const st_log_arguments *from = &record->arguments;
     bool fine = true;
-    for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD && extents->launch_count > 0 && fine; i++) {
+    for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD && ranges->launch_count > 0 && fine; i++) {
         unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
         unsigned width = from->kind[i] >> ST_LOG_ARG_WIDTH_SHIFT;
         value made = {.value = from->value[i]};
@@ -69,11 +69,11 @@ bool st_extents_add(st_extents *extents, const st_log_record *record)
         }
         fine = false;
         const value *value_made = &made;
-        extents->launches[extents->launch_count - 1].count++;
-        if (ST_APPEND(extents->arena, extents->values, extents->value_count, *value_made)) {
+        ranges->launches[ranges->launch_count - 1].count++;
+        if (ST_APPEND(ranges->arena, ranges->values, ranges->value_count, *value_made)) {
             tensor_start begin = {.block = value_made->block, .extent = value_made->value};
             fine = value_made->block == 0 ||
-                   ST_APPEND(extents->arena, extents->starts, extents->start_count, begin);
+                   ST_APPEND(ranges->arena, ranges->starts, ranges->start_count, begin);
         }
     }
     return fine;
@@ -81,14 +81,14 @@ bool st_extents_add(st_extents *extents, const st_log_record *record)
 
 ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
 
-void st_extents_settle(st_extents *extents)
+void st_memory_ranges_settle(st_memory_ranges *ranges)
 {
     size_t kept = 0;
-    st_sort(extents->starts, extents->start_count, sizeof *extents->starts, order_starts);
-    for (size_t i = 0; i < extents->start_count; i++)
-        if (kept == 0 || order_starts(&extents->starts[kept - 1], &extents->starts[i]) != 0)
-            extents->starts[kept++] = extents->starts[i];
-    extents->start_count = kept;
+    st_sort(ranges->starts, ranges->start_count, sizeof *ranges->starts, order_starts);
+    for (size_t i = 0; i < ranges->start_count; i++)
+        if (kept == 0 || order_starts(&ranges->starts[kept - 1], &ranges->starts[i]) != 0)
+            ranges->starts[kept++] = ranges->starts[i];
+    ranges->start_count = kept;
 }
 
 /* Whether the launch has as many threads as so many elements need, each 1 to 16 of them. */
@@ -112,13 +112,13 @@ typedef struct elements {
 
 /* The number, or the product of neighbouring ones, that fits the threads; else one that fits the
  * blocks, by the number behind it. A launch of one block fits too much to tell. */
-static elements elements_of(const st_extents *extents, const launch *of)
+static elements elements_of(const st_memory_ranges *ranges, const launch *of)
 {
     elements found = {0};
     for (size_t i = 0; i < of->count && of->blocks > 1; i++) {
         uint64_t product = 1;
         for (size_t k = i; k < of->count; k++) {
-            const value *own = &extents->values[of->first + k];
+            const value *own = &ranges->values[of->first + k];
             if (own->block != 0)
                 continue;
             if (own->value == 0 || own->value >= UINT32_MAX || product >= UINT32_MAX)
@@ -127,8 +127,8 @@ static elements elements_of(const st_extents *extents, const launch *of)
             /* The next number behind a place; 0: there is none. */
             uint64_t behind = 0;
             for (size_t j = k + 1; j < of->count; j++)
-                if (extents->values[of->first + j].block == 0) {
-                    behind = extents->values[of->first + j].value;
+                if (ranges->values[of->first + j].block == 0) {
+                    behind = ranges->values[of->first + j].value;
                     break;
                 }
             if (fits(of, product) && product > found.each)
@@ -143,16 +143,16 @@ static elements elements_of(const st_extents *extents, const launch *of)
 }
 
 /* Bytes of a tensor; *known where they are not just at most so many. */
-static uint64_t bytes_of(const st_extents *extents, const value *pointer, const elements *count,
-                         bool *known)
+static uint64_t bytes_of(const st_memory_ranges *ranges, const value *pointer,
+                         const elements *count, bool *known)
 {
     uint64_t width = pointer->width > 0 ? pointer->width : 4;
     /* Bytes to the next tensor of the block, or to its end. */
     tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
     size_t low = 0;
-    ST_BISECT(low, extents->start_count, order_starts(&extents->starts[middle], &wanted) < 0);
-    bool has_next = low > 0 && extents->starts[low - 1].block == pointer->block;
-    uint64_t limit = pointer->value - (has_next ? extents->starts[low - 1].extent : 0);
+    ST_BISECT(low, ranges->start_count, order_starts(&ranges->starts[middle], &wanted) < 0);
+    bool has_next = low > 0 && ranges->starts[low - 1].block == pointer->block;
+    uint64_t limit = pointer->value - (has_next ? ranges->starts[low - 1].extent : 0);
     *known = pointer->width > 0 && (count->each > 0 || count->most > 0);
     if (count->each > 0 && pointer->width > 0)
         limit = pointer->value;
@@ -160,19 +160,19 @@ static uint64_t bytes_of(const st_extents *extents, const value *pointer, const 
     return most > 0 && most < limit / width ? most * width : limit;
 }
 
-double st_extents_bytes(const st_extents *extents, size_t index, bool *at_most)
+double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool *at_most)
 {
-    const launch *of = &extents->launches[index];
-    elements count = elements_of(extents, of);
+    const launch *of = &ranges->launches[index];
+    elements count = elements_of(ranges, of);
     double bytes = 0;
     bool any = false;
     *at_most = false;
     for (size_t i = 0; i < of->count; i++) {
-        const value *pointer = &extents->values[of->first + i];
+        const value *pointer = &ranges->values[of->first + i];
         bool known = false;
         if (pointer->block == 0)
             continue;
-        bytes += (double)bytes_of(extents, pointer, &count, &known);
+        bytes += (double)bytes_of(ranges, pointer, &count, &known);
         *at_most = *at_most || !known;
         any = true;
     }

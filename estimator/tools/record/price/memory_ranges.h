@@ -8,20 +8,20 @@
  * the product of neighbouring ones. Without one a tensor ends where another begins that some launch
  * of the program was given; then the bytes are at most so many.
  */
-#ifndef STEPTIME_RECORD_PRICE_EXTENTS_H
-#define STEPTIME_RECORD_PRICE_EXTENTS_H
+#ifndef STEPTIME_RECORD_PRICE_MEMORY_RANGES_H
+#define STEPTIME_RECORD_PRICE_MEMORY_RANGES_H
 
 #include "record/log.h"
 
-typedef struct st_extents st_extents;
+typedef struct st_memory_ranges st_memory_ranges;
 
 /* Of one thread's log; in the arena. */
-st_extents *st_extents_create(st_arena *arena);
+st_memory_ranges *st_memory_ranges_create(st_arena *arena);
 /* Takes a launch, or arguments of the last one. False: out of memory. */
-bool st_extents_add(st_extents *extents, const st_log_record *record);
+bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
 /* All records were given: the launches' bytes can be asked for. */
-void st_extents_settle(st_extents *extents);
+void st_memory_ranges_settle(st_memory_ranges *ranges);
 /* Of the index-th launch; *at_most where they may be fewer. */
-double st_extents_bytes(const st_extents *extents, size_t index, bool *at_most);
+double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool *at_most);
 
 #endif

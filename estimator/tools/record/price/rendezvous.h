@@ -7,8 +7,8 @@
  * recorded rank, its rank in the communicator and its size tell how far apart the ranks are, and
  * the workers that stand in for them are those that meet.
  */
-#ifndef STEPTIME_RECORD_PRICE_MEETING_H
-#define STEPTIME_RECORD_PRICE_MEETING_H
+#ifndef STEPTIME_RECORD_PRICE_RENDEZVOUS_H
+#define STEPTIME_RECORD_PRICE_RENDEZVOUS_H
 
 #include "record/price/workers.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rank does as which, as a table: written and read; see twins.h. */
-#include "record/twins.h"
+/* Which rank does as which, as a table: written and read; see rank_dedup.h. */
+#include "record/rank_dedup.h"
 
 #include "base/fields.h"
 #include "base/memory.h"
@@ -8,24 +8,24 @@
 
 #include <unistd.h>
 
-void st_twins_write(const st_twins *twins, st_buffer *text)
+void st_rank_dedup_write(const st_rank_dedup *dedup, st_buffer *text)
 {
     st_buffer_printf(text, "first,count,as\n");
-    for (uint32_t first = 0; first < twins->world;) {
+    for (uint32_t first = 0; first < dedup->world;) {
         uint32_t end = first + 1;
-        while (end < twins->world && twins->as[end] == twins->as[first])
+        while (end < dedup->world && dedup->as[end] == dedup->as[first])
             end++;
-        if (twins->as[first] >= 0)
-            st_buffer_printf(text, "%u,%u,%d\n", first, end - first, twins->as[first]);
+        if (dedup->as[first] >= 0)
+            st_buffer_printf(text, "%u,%u,%d\n", first, end - first, dedup->as[first]);
         first = end;
     }
 }
 
-typedef struct twins_row {
+typedef struct dedup_row {
     double first;
     double count;
     double as;
-} twins_row;
+} dedup_row;
 
 static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, int32_t *as,
                            st_errors *errors)
@@ -36,24 +36,24 @@ static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, i
          .set = st_field_count,
          .flags = ST_FIELD_REQUIRED,
          .most = most - 1,
-         .offset = offsetof(twins_row, first)},
+         .offset = offsetof(dedup_row, first)},
         {.name = "count",
          .set = st_field_count,
          .flags = ST_FIELD_REQUIRED,
          .least = 1,
          .most = most,
-         .offset = offsetof(twins_row, count)},
+         .offset = offsetof(dedup_row, count)},
         {.name = "as",
          .set = st_field_count,
          .flags = ST_FIELD_REQUIRED,
          .most = most - 1,
-         .offset = offsetof(twins_row, as)},
+         .offset = offsetof(dedup_row, as)},
     };
     st_field_reader reader = {
         .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
     bool found = st_fields_find(&reader);
     for (size_t i = 0; found && i < csv->row_count; i++) {
-        twins_row row;
+        dedup_row row;
         if (!st_fields_read(&reader, i, &row))
             continue;
         uint64_t end = (uint64_t)(row.first + row.count);
@@ -68,12 +68,12 @@ static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, i
     return reader.status;
 }
 
-st_status st_twins_read(const char *folder, uint64_t world, st_arena *arena, int32_t **as,
-                        bool *found, st_errors *errors)
+st_status st_rank_dedup_read(const char *folder, uint64_t world, st_arena *arena, int32_t **as,
+                             bool *found, st_errors *errors)
 {
     st_source source;
     const st_csv *csv = NULL;
-    const char *path = st_arena_printf(arena, "%s/" ST_TWINS_FILE, folder);
+    const char *path = st_arena_printf(arena, "%s/" ST_RANK_DEDUP_FILE, folder);
     int32_t *made = st_arena_alloc(arena, world, sizeof *made);
     if (path == NULL || made == NULL)
         return st_out_of_memory(errors);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams, events, graphs and collectives of one worker; see lanes.h. */
-#include "record/price/lanes.h"
+/* Streams, events, graphs and collectives of one worker; see stream_replay.h. */
+#include "record/price/stream_replay.h"
 
 #include "base/memory.h"
 
@@ -8,9 +8,10 @@ enum { MOST_EVENTS = 1 << 20, MOST_LANES = 4096, MOST_WAITS = 1 << 25 };
 
 /* ---- streams ---- */
 
-uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream)
+uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *call,
+                               uint32_t stream)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     bool inner = (call->record.flags & ST_LOG_CAPTURED) != 0;
     uint32_t thread = stream == ST_LOG_STREAM_PER_THREAD ? call->thread : 0;
     for (size_t i = 0; i < own->lane_count; i++) {
@@ -29,39 +30,39 @@ uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream
                          .wait = ST_NO_INDEX};
     if (own->lane_count >= MOST_LANES)
         return ST_NO_INDEX;
-    if (!ST_APPEND(lanes->walk->arena, own->lanes, own->lane_count, made))
+    if (!ST_APPEND(replay->walk->arena, own->lanes, own->lane_count, made))
         return ST_NO_INDEX;
     return (uint32_t)own->lane_count - 1;
 }
 
 /* Out of memory, or more of something than a program has. */
-static st_status no_room(const st_lanes *lanes)
+static st_status no_room(const st_stream_replay *replay)
 {
-    if (st_arena_failed(lanes->walk->arena))
-        return st_out_of_memory(lanes->errors);
-    return st_fail(lanes->errors, ST_ERR_LIMIT, (st_place){.file = lanes->own->worker->file},
+    if (st_arena_failed(replay->walk->arena))
+        return st_out_of_memory(replay->errors);
+    return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = replay->own->worker->file},
                    "the log has too many streams, events or GPU tasks" ST_EXPECTED
                    "at most %d, %d and %d",
                    MOST_LANES, MOST_EVENTS, ST_WORKERS_MOST_TASKS);
 }
 
 /* Puts a wait in front of a list. */
-static st_status add_wait(st_lanes *lanes, uint32_t *list, uint32_t task, uint32_t record)
+static st_status add_wait(st_stream_replay *replay, uint32_t *list, uint32_t task, uint32_t record)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     st_walk_wait wait = {.task = task, .record = record, .next = *list};
     if (task == ST_NO_INDEX)
         return ST_OK;
     if (own->wait_count >= MOST_WAITS ||
-        !ST_APPEND(lanes->walk->arena, own->waits, own->wait_count, wait))
-        return no_room(lanes);
+        !ST_APPEND(replay->walk->arena, own->waits, own->wait_count, wait))
+        return no_room(replay);
     *list = (uint32_t)own->wait_count - 1;
     return ST_OK;
 }
 
-static st_status add_task(st_lanes *lanes, const st_walk_task *task)
+static st_status add_task(st_stream_replay *replay, const st_walk_task *task)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     uint32_t index = (uint32_t)own->task_count;
     st_walk_task made = *task;
     st_walk_lane *lane = &own->lanes[task->lane];
@@ -69,7 +70,7 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
     made.start_ns = made.end_ns = -1;
     made.wait = lane->wait;
     /* The legacy default stream and the blocking ones of a device wait for each other. */
-    const st_walk_worker *default_own = lanes->own;
+    const st_walk_worker *default_own = replay->own;
     st_status status = ST_OK;
     for (size_t i = 0; i < default_own->lane_count && status == ST_OK && lane->blocking; i++) {
         const st_walk_lane *other = &default_own->lanes[i];
@@ -79,13 +80,13 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
             meets && other->tail != ST_NO_INDEX &&
             (other->head != ST_NO_INDEX || default_own->tasks[other->tail].end_ns > lane->ready_ns);
         if (matters)
-            status = add_wait(lanes, &made.wait, other->tail, ST_NO_INDEX);
+            status = add_wait(replay, &made.wait, other->tail, ST_NO_INDEX);
     }
     if (status != ST_OK)
         return status;
     if (own->task_count >= ST_WORKERS_MOST_TASKS ||
-        !ST_APPEND(lanes->walk->arena, own->tasks, own->task_count, made))
-        return no_room(lanes);
+        !ST_APPEND(replay->walk->arena, own->tasks, own->task_count, made))
+        return no_room(replay);
     if (lane->tail != ST_NO_INDEX)
         own->tasks[lane->tail].next = index;
     if (lane->head == ST_NO_INDEX)
@@ -97,63 +98,63 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
 
 /* ---- events ---- */
 
-static st_lane_event *event_at(st_lanes *lanes, uint32_t event)
+static st_replay_event *event_at(st_stream_replay *replay, uint32_t event)
 {
     if (event >= MOST_EVENTS)
         return NULL;
-    while (lanes->event_count <= event) {
-        st_lane_event none = {ST_NO_INDEX, ST_NO_INDEX};
-        if (!ST_APPEND(lanes->walk->arena, lanes->events, lanes->event_count, none))
+    while (replay->event_count <= event) {
+        st_replay_event none = {ST_NO_INDEX, ST_NO_INDEX};
+        if (!ST_APPEND(replay->walk->arena, replay->events, replay->event_count, none))
             return NULL;
     }
-    return &lanes->events[event];
+    return &replay->events[event];
 }
 
-uint32_t st_lanes_event(const st_lanes *lanes, const st_log_event *event)
+uint32_t st_stream_replay_event(const st_stream_replay *replay, const st_log_event *event)
 {
-    return event->event < lanes->event_count ? lanes->events[event->event].task : ST_NO_INDEX;
+    return event->event < replay->event_count ? replay->events[event->event].task : ST_NO_INDEX;
 }
 
 /* ---- collectives ---- */
 
-static st_status add_meet(st_lanes *lanes, uint32_t what, uint32_t next, uint32_t *meet)
+static st_status add_meet(st_stream_replay *replay, uint32_t what, uint32_t next, uint32_t *meet)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     st_walk_meet made = {.what = what, .next = next};
-    st_status status = st_groups_meet(lanes->walk->groups, lanes->index,
+    st_status status = st_groups_meet(replay->walk->groups, replay->index,
                                       &own->worker->calls[what].record, &made.instance);
     if (status != ST_OK)
         return status;
-    if (!ST_APPEND(lanes->walk->arena, own->meets, own->meet_count, made))
-        return no_room(lanes);
+    if (!ST_APPEND(replay->walk->arena, own->meets, own->meet_count, made))
+        return no_room(replay);
     *meet = (uint32_t)own->meet_count - 1;
     return ST_OK;
 }
 
-static st_status launch_collective(st_lanes *lanes, st_walk_task *task)
+static st_status launch_collective(st_stream_replay *replay, st_walk_task *task)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     const st_log_collective *collective = &own->worker->calls[task->what].record.collective;
     /* The task of the group that is open, in this stream. */
     uint32_t open = ST_NO_INDEX;
-    const st_walk_worker *task_own = lanes->own;
-    if (collective->group != 0 && collective->group == lanes->open_group) {
-        for (size_t i = lanes->group_first; i < task_own->task_count; i++)
+    const st_walk_worker *task_own = replay->own;
+    if (collective->group != 0 && collective->group == replay->open_group) {
+        for (size_t i = replay->group_first; i < task_own->task_count; i++)
             if (task_own->tasks[i].lane == task->lane && task_own->tasks[i].meet != ST_NO_INDEX) {
                 open = (uint32_t)i;
                 break;
             }
     }
-    if (collective->group != lanes->open_group) {
-        lanes->open_group = collective->group;
-        lanes->group_first = own->task_count;
+    if (collective->group != replay->open_group) {
+        replay->open_group = collective->group;
+        replay->group_first = own->task_count;
     }
     if (open == ST_NO_INDEX) {
-        st_status status = add_meet(lanes, task->what, ST_NO_INDEX, &task->meet);
-        return status == ST_OK ? add_task(lanes, task) : status;
+        st_status status = add_meet(replay, task->what, ST_NO_INDEX, &task->meet);
+        return status == ST_OK ? add_task(replay, task) : status;
     }
     uint32_t meet = 0;
-    st_status status = add_meet(lanes, task->what, own->tasks[open].meet, &meet);
+    st_status status = add_meet(replay, task->what, own->tasks[open].meet, &meet);
     if (status == ST_OK)
         own->tasks[open].meet = meet;
     return status;
@@ -162,10 +163,10 @@ static st_status launch_collective(st_lanes *lanes, st_walk_task *task)
 /* ---- graphs ---- */
 
 /* The capture behind a record about a graph, the latest first. */
-static st_lane_capture *capture_of(const st_lanes *lanes, const st_log_graph *graph)
+static st_replay_capture *capture_of(const st_stream_replay *replay, const st_log_graph *graph)
 {
-    for (size_t i = lanes->capture_count; i > 0; i--) {
-        st_lane_capture *capture = &lanes->captures[i - 1];
+    for (size_t i = replay->capture_count; i > 0; i--) {
+        st_replay_capture *capture = &replay->captures[i - 1];
         if ((graph->executable != 0 && capture->executable == graph->executable) ||
             (graph->graph != 0 && capture->graph == graph->graph) ||
             (graph->capture != 0 && capture->capture == graph->capture))
@@ -183,57 +184,58 @@ typedef struct launching {
     uint32_t depth;  /* of graphs within graphs */
 } launching;
 
-static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t what);
+static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what);
 
 /* Where a record goes: a node of a graph goes to the stream into which that is launched, where it
  * was captured in the first stream. */
-static uint32_t lane_of(st_lanes *lanes, const launching *by, uint32_t what, uint32_t stream)
+static uint32_t lane_of(st_stream_replay *replay, const launching *by, uint32_t what,
+                        uint32_t stream)
 {
     if (by->lane != ST_NO_INDEX && stream == by->origin)
         return by->lane;
-    return st_lane_of(lanes, &lanes->own->worker->calls[what], stream);
+    return st_stream_replay_lane(replay, &replay->own->worker->calls[what], stream);
 }
 
 /* The nodes of a graph, in the stream that it is launched into and in streams of its own; a graph
  * among them is launched the same way. */
-static st_status launch_graph(st_lanes *lanes, const launching *by, uint32_t what)
+static st_status launch_graph(st_stream_replay *replay, const launching *by, uint32_t what)
 {
     enum { MOST_DEPTH = 8, MOST_NESTED = ST_WORKERS_MOST_TASKS };
-    const st_worker *worker = lanes->own->worker;
+    const st_worker *worker = replay->own->worker;
     const st_log_graph *graph = &worker->calls[what].record.graph;
-    const st_lane_capture *capture = capture_of(lanes, graph);
+    const st_replay_capture *capture = capture_of(replay, graph);
     launching nodes = *by;
-    nodes.lane = lane_of(lanes, by, what, graph->stream);
+    nodes.lane = lane_of(replay, by, what, graph->stream);
     nodes.depth++;
     if (nodes.lane == ST_NO_INDEX)
-        return no_room(lanes);
+        return no_room(replay);
     if (capture == NULL)
         return ST_OK;
-    if (nodes.depth > MOST_DEPTH || (nodes.depth > 1 && ++lanes->nested > MOST_NESTED))
-        return st_fail(lanes->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
+    if (nodes.depth > MOST_DEPTH || (nodes.depth > 1 && ++replay->nested > MOST_NESTED))
+        return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
                        "too many graphs within graphs" ST_EXPECTED "at most %d deep", MOST_DEPTH);
     nodes.origin = capture->stream;
     st_status status = ST_OK;
     for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++)
         if ((worker->calls[i].record.flags & ST_LOG_CAPTURED) != 0)
-            status = launch_record(lanes, &nodes, i);
+            status = launch_record(replay, &nodes, i);
     return status;
 }
 
 /* ---- records ---- */
 
 /* What call `what` says is launched, which is the launching one, or a node of a graph. */
-static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t what)
+static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what)
 {
-    const st_worker_call *node = &lanes->own->worker->calls[what];
+    const st_worker_call *node = &replay->own->worker->calls[what];
     const st_log_record *record = &node->record;
     if (record->kind == ST_LOG_GRAPH_LAUNCH)
-        return record->status == 0 ? launch_graph(lanes, by, what) : ST_OK;
+        return record->status == 0 ? launch_graph(replay, by, what) : ST_OK;
     if (record->status != 0 || st_record_stream(record) == NULL)
         return ST_OK;
-    uint32_t lane = lane_of(lanes, by, what, *st_record_stream(record));
+    uint32_t lane = lane_of(replay, by, what, *st_record_stream(record));
     if (lane == ST_NO_INDEX)
-        return no_room(lanes);
+        return no_room(replay);
     st_walk_task task = {.launch_ns = by->launch_ns,
                          .call = by->call,
                          .what = what,
@@ -241,80 +243,80 @@ static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t wh
                          .meet = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
     case ST_LOG_EVENT_RECORD: {
-        const st_log_record *event_record = &lanes->own->worker->calls[what].record;
-        st_lane_event *event = event_at(lanes, event_record->event.event);
+        const st_log_record *event_record = &replay->own->worker->calls[what].record;
+        st_replay_event *event = event_at(replay, event_record->event.event);
         if (event == NULL)
-            return no_room(lanes);
-        *event = (st_lane_event){.task = lanes->own->lanes[lane].tail, .record = what};
+            return no_room(replay);
+        *event = (st_replay_event){.task = replay->own->lanes[lane].tail, .record = what};
         return ST_OK;
     }
     case ST_LOG_EVENT_WAIT: {
-        const st_log_record *event_record = &lanes->own->worker->calls[what].record;
-        st_lane_event *event = event_at(lanes, event_record->event.event);
+        const st_log_record *event_record = &replay->own->worker->calls[what].record;
+        st_replay_event *event = event_at(replay, event_record->event.event);
         if (event == NULL)
-            return no_room(lanes);
-        return add_wait(lanes, &lanes->own->lanes[lane].wait, event->task, event->record);
+            return no_room(replay);
+        return add_wait(replay, &replay->own->lanes[lane].wait, event->task, event->record);
     }
     case ST_LOG_STREAM_CREATE:
-        lanes->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
+        replay->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
         return ST_OK;
     case ST_LOG_COLLECTIVE:
-        return launch_collective(lanes, &task);
+        return launch_collective(replay, &task);
     default:
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
-        task.duration_ns = (int64_t)(lanes->walk->prices[node->shape].time_s * 1e9 + 0.5);
+        task.duration_ns = (int64_t)(replay->walk->prices[node->shape].time_s * 1e9 + 0.5);
         if (node->measured)
             task.duration_ns = (int64_t)node->times.length_ns;
         task.call = by->call - node->behind;
-        return add_task(lanes, &task);
+        return add_task(replay, &task);
     }
 }
 
-st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
+st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64_t launch_ns)
 {
-    const st_log_record *record = &lanes->own->worker->calls[call].record;
-    st_lane_capture *capture = NULL;
+    const st_log_record *record = &replay->own->worker->calls[call].record;
+    st_replay_capture *capture = NULL;
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
     case ST_LOG_CAPTURE_BEGIN: {
-        st_lane_capture made = {
+        st_replay_capture made = {
             .capture = record->graph.capture, .stream = record->graph.stream, .first = call + 1};
         made.end = made.first;
-        return ST_APPEND(lanes->walk->arena, lanes->captures, lanes->capture_count, made)
+        return ST_APPEND(replay->walk->arena, replay->captures, replay->capture_count, made)
                    ? ST_OK
-                   : no_room(lanes);
+                   : no_room(replay);
     }
     case ST_LOG_CAPTURE_END:
-        capture = capture_of(lanes, &(st_log_graph){.capture = record->graph.capture});
+        capture = capture_of(replay, &(st_log_graph){.capture = record->graph.capture});
         if (capture != NULL) {
             capture->graph = record->graph.graph;
             capture->end = call;
         }
         return ST_OK;
     case ST_LOG_GRAPH_INSTANTIATE:
-        capture = capture_of(lanes, &(st_log_graph){.graph = record->graph.graph});
+        capture = capture_of(replay, &(st_log_graph){.graph = record->graph.graph});
         if (capture != NULL)
             capture->executable = record->graph.executable;
         return ST_OK;
     default:
-        return (record->flags & ST_LOG_CAPTURED) != 0 ? ST_OK : launch_record(lanes, &by, call);
+        return (record->flags & ST_LOG_CAPTURED) != 0 ? ST_OK : launch_record(replay, &by, call);
     }
 }
 
 /* ---- when ---- */
 
 /* The end of the collectives of a task: sends beside receives, others one after the other. */
-static bool find_end(const st_lanes *lanes, st_walk_task *task)
+static bool find_end(const st_stream_replay *replay, st_walk_task *task)
 {
-    const st_walk_worker *own = lanes->own;
+    const st_walk_worker *own = replay->own;
     int64_t last = task->start_ns;
     int64_t sent = 0;
     int64_t received = 0;
     int64_t others = 0;
     for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
         const st_walk_meet *meet = &own->meets[i];
-        const st_instance_of *instance = &lanes->walk->groups->instances[meet->instance];
+        const st_instance_of *instance = &replay->walk->groups->instances[meet->instance];
         uint32_t operation = own->worker->calls[meet->what].record.collective.operation;
         if (instance->arrived < instance->expected)
             return false;
@@ -329,9 +331,9 @@ static bool find_end(const st_lanes *lanes, st_walk_task *task)
 }
 
 /* One task of a stream, the first that has no end. */
-static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
+static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
 {
-    st_walk_worker *own = lanes->own;
+    st_walk_worker *own = replay->own;
     st_walk_task *task = &own->tasks[lane->head];
     if (task->start_ns < 0) {
         /* The latest of what a task waits for; false while that is not known. */
@@ -348,13 +350,13 @@ static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
         task->end_ns = task->start_ns + task->duration_ns;
     bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
     if (arrives) {
-        const st_walk_worker *arrive_own = lanes->own;
+        const st_walk_worker *arrive_own = replay->own;
         for (uint32_t i = task->meet; i != ST_NO_INDEX; i = arrive_own->meets[i].next) {
             st_instance_of *instance =
-                &lanes->walk->groups->instances[arrive_own->meets[i].instance];
+                &replay->walk->groups->instances[arrive_own->meets[i].instance];
             const st_log_record *record =
                 &arrive_own->worker->calls[arrive_own->meets[i].what].record;
-            if (st_groups_only_waits(lanes->walk->groups, lanes->index, record))
+            if (st_groups_only_waits(replay->walk->groups, replay->index, record))
                 continue;
             instance->arrived++;
             instance->last_ns =
@@ -362,25 +364,25 @@ static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
         }
         task->arrived = true;
     }
-    if (task->meet != ST_NO_INDEX && !find_end(lanes, task))
+    if (task->meet != ST_NO_INDEX && !find_end(replay, task))
         return arrives;
     lane->ready_ns = task->end_ns;
     lane->head = task->next;
     return true;
 }
 
-bool st_lanes_resolve(st_lanes *lanes)
+bool st_stream_replay_resolve(st_stream_replay *replay)
 {
     bool any = false;
     bool again = true;
     while (again) {
         again = false;
-        for (size_t i = 0; i < lanes->own->lane_count; i++) {
-            st_walk_lane *lane = &lanes->own->lanes[i];
+        for (size_t i = 0; i < replay->own->lane_count; i++) {
+            st_walk_lane *lane = &replay->own->lanes[i];
             bool went = lane->head != ST_NO_INDEX;
             while (went && lane->head != ST_NO_INDEX) {
                 uint32_t before = lane->head;
-                went = resolve_task(lanes, lane);
+                went = resolve_task(replay, lane);
                 again = again || went;
                 went = went && lane->head != before;
             }
@@ -390,10 +392,10 @@ bool st_lanes_resolve(st_lanes *lanes)
     return any;
 }
 
-bool st_lanes_are_done(const st_lanes *lanes)
+bool st_stream_replay_is_done(const st_stream_replay *replay)
 {
-    for (size_t i = 0; i < lanes->own->lane_count; i++)
-        if (lanes->own->lanes[i].head != ST_NO_INDEX)
+    for (size_t i = 0; i < replay->own->lane_count; i++)
+        if (replay->own->lanes[i].head != ST_NO_INDEX)
             return false;
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who meets in a communicator, and what a collective takes; see meeting.h. */
-#include "record/price/meeting.h"
+/* Who meets in a communicator, and what a collective takes; see rendezvous.h. */
+#include "record/price/rendezvous.h"
 
 #include "base/hash.h"
 #include "base/memory.h"

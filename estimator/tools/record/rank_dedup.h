@@ -9,14 +9,14 @@
  * run. Ranks taken at random then prove it, and one that does not do what it should gives the axes
  * another point. All of a few ranks are run.
  */
-#ifndef STEPTIME_RECORD_TWINS_H
-#define STEPTIME_RECORD_TWINS_H
+#ifndef STEPTIME_RECORD_RANK_DEDUP_H
+#define STEPTIME_RECORD_RANK_DEDUP_H
 
 #include "record/start_program.h"
 
-#define ST_TWINS_FILE "ranks.csv"
+#define ST_RANK_DEDUP_FILE "ranks.csv"
 
-typedef struct st_twins {
+typedef struct st_rank_dedup {
     uint32_t world;
     int32_t *as;      /* by rank: the one that was run and does the same; itself where it was run */
     size_t run;       /* ranks that were run, each counted once */
@@ -24,20 +24,20 @@ typedef struct st_twins {
     size_t proven;    /* of the ranks, those run to prove the others that did as they should */
     bool is_complete; /* every rank was run */
     bool met;         /* because they wait for one another */
-} st_twins;
+} st_rank_dedup;
 
 /*
- * Runs what has to be run of the request's world. On success twins->as is in `arena`. Where ranks
+ * Runs what has to be run of the request's world. On success dedup->as is in `arena`. Where ranks
  * fail, no more are run than the grid's first points.
  */
-st_status st_twins_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
-                       st_twins *twins, st_errors *errors) ST_NODISCARD;
+st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
+                            st_rank_dedup *dedup, st_errors *errors) ST_NODISCARD;
 
 /* Which rank does as which: a table with the columns first, count and as. */
-void st_twins_write(const st_twins *twins, st_buffer *text);
+void st_rank_dedup_write(const st_rank_dedup *dedup, st_buffer *text);
 /* Reads it: as[rank] of `world` ranks, -1 where it says nothing; *found is false where the run has
  * none. */
-st_status st_twins_read(const char *folder, uint64_t world, st_arena *arena, int32_t **as,
-                        bool *found, st_errors *errors) ST_NODISCARD;
+st_status st_rank_dedup_read(const char *folder, uint64_t world, st_arena *arena, int32_t **as,
+                             bool *found, st_errors *errors) ST_NODISCARD;
 
 #endif
