@@ -98,7 +98,7 @@ with tempfile.TemporaryDirectory() as folder:
     code, said, errors = run(['record', '--profile', '--json', '-o', os.path.join(folder, 'unsized'), '--', PROGRAM],
                              PRODUCTS='1', REFUSED_KIND='39', WORLD_SIZE='1')
     expect('unsized', ([item['what'] for item in said.get('misuses', [])], said.get('launches')),
-           (['CUPTI does not tell what products launch'], 4 * STEPS + 4))
+           (['CUPTI does not report kernels of matrix products'], 4 * STEPS + 4))
 
     # Ranks that do the same run once on the one GPU, too.
     log = os.path.join(folder, 'ranks')
@@ -122,10 +122,10 @@ with tempfile.TemporaryDirectory() as folder:
     expect('a reason', 'CUPTI has no clock' in errors, True)
 
     new = ['record', '--profile', '-o', os.path.join(folder, 'new')]
-    expect_error('no driver', [*new, '--', PROGRAM], 1, 'there is no driver', '/none')
-    expect_error('no GPU', [*new, '--', PROGRAM], 1, 'there is no GPU', NO_GPU='1')
+    expect_error('no driver', [*new, '--', PROGRAM], 1, 'requires a GPU and its driver', '/none')
+    expect_error('no GPU', [*new, '--', PROGRAM], 1, 'found no GPU', NO_GPU='1')
     expect_error('a broken driver', [*new, '--', PROGRAM], 1, 'CUDA error 999', BROKEN_DRIVER='1')
-    expect_error('no CUPTI', [*new, '--cupti', '/none', '--', PROGRAM], 1, 'no CUPTI')
+    expect_error('no CUPTI', [*new, '--cupti', '/none', '--', PROGRAM], 1, 'not a CUPTI library')
     expect_error('memory', [*new, '--memory', '16GiB', '--', PROGRAM], 2, '--memory')
     expect_error('together', [*new, '--ranks', '4', '--together', '--', PROGRAM], 2, '--together')
     expect_error('CUPTI alone', ['record', '--cupti', 'x', '--', PROGRAM], 2, 'add --profile')

@@ -105,7 +105,7 @@ case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1})
 case('contents', [], 0, CLEAN)
 
 said = case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'},
-            'does not fit')
+            'exceeds GPU memory')
 weights = LAYERS * 384 * 384 * 4
 if said:
     blocks = [block['bytes'] for block in said['out_of_memory']['largest_blocks']]
@@ -118,7 +118,7 @@ if said:
     if said['out_of_memory']['request_bytes'] != (16 << 30) - live + 1:
         failures.append(f"request: {said['out_of_memory']}")
 
-said = case('misuse', [], 0, {'unsupported_calls': 1, 'verdict': 'recorded'}, 'does not know')
+said = case('misuse', [], 0, {'unsupported_calls': 1, 'verdict': 'recorded'}, 'unsupported functions')
 if said:
     answers = sorted(item['answer'] for item in said['misuses'])
     if answers != [1, 1, 9, 98, 101, 400]:
@@ -128,9 +128,9 @@ if said:
 
 case('forks', [], 0, {'forks': 1, 'launches': 1}, 'forked')
 case('descriptors', [], 0, {**CLEAN, 'launches': 20000})
-case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'calls': 10, 'verdict': 'failed'}, 'died of signal 6')
-case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'longer than --limit')
-case('no-such-program', [], 1, {}, 'ended with exit code 2')
+case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'calls': 10, 'verdict': 'failed'}, 'killed by signal 6')
+case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'exceeded --limit')
+case('no-such-program', [], 1, {}, 'failed with exit code 2')
 
 # What few programs do.
 said = case('states', [], 0, {'verdict': 'recorded', 'launches': 3, 'unsupported_calls': 0}, '', ODD)
@@ -138,7 +138,7 @@ answers = sorted(item['answer'] for item in said.get('misuses', []))
 if answers != [9, 400, 401, 401, 900, 901]:
     failures.append(f"states: {said.get('misuses')}")
 said = case('versions', [], 0, {'verdict': 'recorded'}, '', ODD)
-if [item['what'] for item in said.get('misuses', [])] != ["two versions of CUDA's runtime in one process"]:
+if [item['what'] for item in said.get('misuses', [])] != ["two CUDA runtime versions in one process"]:
     failures.append(f"versions: {said.get('misuses')}")
 
 
@@ -175,7 +175,7 @@ raise SystemExit(subprocess.call([{ODD!r}, 'works']))
 for program, arguments in (ODD, ['becomes']), (sys.executable, ['-c', STARTER]):
     with tempfile.TemporaryDirectory() as scratch:
         said, errors = priced(scratch, arguments, program)
-        if (said.get('world'), said.get('tasks')) != (1, 1) or 'used no GPU' not in errors:
+        if (said.get('world'), said.get('tasks')) != (1, 1) or 'without GPU activity' not in errors:
             failures.append(f'{arguments}: {said} {errors}')
 
 # A GPU of one's own, whose file does not say how many multiprocessors it has; its name is the device's.
@@ -203,23 +203,23 @@ case('data-parallel', ['--ranks', '4'], 0,
 case('graph', [], 0, {'gemms': LAYERS, 'launches': LAYERS, 'unsupported_calls': 0, 'verdict': 'recorded'}, '', STATIC)
 case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1}, '', STATIC)
 case('contents', [], 0, CLEAN, '', STATIC)
-case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'}, 'does not fit', STATIC)
+case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'}, 'exceeds GPU memory', STATIC)
 
 # Refused before anything runs.
-case('x', [], 1, {}, 'no such program', '/no/program')
+case('x', [], 1, {}, 'program not found', '/no/program')
 case('x', ['--device', 'h100-sxn'], 2, {}, 'h100-sxm')
-case('x', ['--device', 'mi300x'], 2, {}, 'no GPU of CUDA')
+case('x', ['--device', 'mi300x'], 2, {}, 'not a CUDA GPU')
 case('x', ['--ranks', '0'], 2, {}, '--ranks')
 case('x', ['--rank', '3'], 2, {}, '--world')
-case('x', ['--rank', '4', '--world', '4'], 2, {}, 'below --world')
-case('x', ['--ranks', '4', '--selective', '4'], 2, {}, 'no such rank')
-case('x', ['--memory', '1 GB'], 2, {}, 'no memory beside the context')
+case('x', ['--rank', '4', '--world', '4'], 2, {}, 'less than --world')
+case('x', ['--ranks', '4', '--selective', '4'], 2, {}, 'rank is out of range')
+case('x', ['--memory', '1 GB'], 2, {}, 'GPU memory is too small')
 case('x', ['--limit', '5 GB'], 2, {}, '--limit')
-case('x', [], 1, {}, 'called no function of CUDA', '/bin/true')
+case('x', [], 1, {}, 'called no CUDA function', '/bin/true')
 with tempfile.NamedTemporaryFile('w', suffix='.sh') as script:  # leaves a log that is none
     script.write('printf log >"$STEPTIME_RECORD/9-9.steplog"\n')
     script.flush()
-    case(script.name, [], 1, {'unreadable_logs': 1}, '1 of 1 logs cannot be read', '/bin/sh')
+    case(script.name, [], 1, {'unreadable_logs': 1}, '1 of 1 logs are unreadable', '/bin/sh')
 
 
 def refused_file(change, message):
@@ -265,14 +265,14 @@ def cut(data):
     return 0o755
 
 
-refused_file(bits32, '32 bits')
+refused_file(bits32, '32-bit')
 refused_file(other_processor, 'x86-64')
-refused_file(text, 'it is no program')
+refused_file(text, 'not an executable')
 refused_file(cut, 'x86-64')
 refused_file(static_runtime, 'static runtime: ')
 refused_file(stripped, '-cudart shared')
 refused_file(lambda data: 0o4755, 'setuid')
-refused_file(lambda data: 0o644, 'may not be run')
+refused_file(lambda data: 0o644, 'permission denied')
 
 print('\n'.join(failures) if failures else 'all as expected')
 sys.exit(len(failures) > 0)

@@ -48,9 +48,9 @@ for options in (['--rank', '17', '--world', '64'], ['--ranks', '64', '--selectiv
            ('recorded', 1, True, int(options[1] if options[0] == '--ranks' else options[3]), 0))
 
 # MASTER_PORT of the environment is the store's, where it can be.
-record(['--ranks', '4'], ['world'], 1, 'this is no port', MASTER_PORT='65536')
+record(['--ranks', '4'], ['world'], 1, 'invalid port', MASTER_PORT='65536')
 record(['--ranks', '4'], ['world'], 1, 'MASTER_PORT', MASTER_PORT='x')
-record([], ['world'], 2, '--store is for ranks')
+record([], ['world'], 2, '--store requires ranks')
 
 print('\n'.join(failures) if failures else 'all as expected')
 sys.exit(len(failures) > 0)

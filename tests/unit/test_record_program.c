@@ -87,14 +87,14 @@ static void programs_are_looked_at_before_they_run(void **state)
     } cases[] = {
         {{LOADED}, ST_OK, ""},
         {{HEADER, .parts = {PT_INTERP, PT_LOAD, PT_NULL}}, ST_OK, ""},
-        {{HEADER, .parts = {PT_LOAD, PT_LOAD, PT_NULL}}, ST_ERR_VALUE, "it is static"},
-        {{LOADED, .cut = 64 + 56 + 55}, ST_ERR_VALUE, "it is static"},
-        {{.class = ELFCLASS32, .machine = EM_X86_64}, ST_ERR_VALUE, "it is a program of 32 bits"},
+        {{HEADER, .parts = {PT_LOAD, PT_LOAD, PT_NULL}}, ST_ERR_VALUE, "statically linked"},
+        {{LOADED, .cut = 64 + 56 + 55}, ST_ERR_VALUE, "statically linked"},
+        {{.class = ELFCLASS32, .machine = EM_X86_64}, ST_ERR_VALUE, "32-bit executable"},
         {{.class = ELFCLASS64, .machine = EM_AARCH64, .parts = {PT_INTERP, PT_NULL}},
          ST_ERR_VALUE,
-         "it is no program of x86-64"},
-        {{LOADED, .cut = 63}, ST_ERR_VALUE, "it is no program of x86-64"},
-        {{LOADED, .cut = 15}, ST_ERR_VALUE, "it is no program; name a program"},
+         "not an x86-64 executable"},
+        {{LOADED, .cut = 63}, ST_ERR_VALUE, "not an x86-64 executable"},
+        {{LOADED, .cut = 15}, ST_ERR_VALUE, "not an executable; give an executable"},
         {{LOADED, .text = RUNTIME}, ST_ERR_VALUE, "static runtime"},
         {{LOADED, .text = RUNTIME, .text_at = 65530}, ST_ERR_VALUE, "static runtime"},
         {{LOADED, .text = RUNTIME, .text_at = 131050}, ST_ERR_VALUE, "static runtime"},
@@ -102,7 +102,7 @@ static void programs_are_looked_at_before_they_run(void **state)
         {{LOADED, .text = RUNTIME " libcudart.so.12"}, ST_OK, ""},
         {{LOADED, .text = RUNTIME, .sections = {SHT_NOTE, SHT_NOTE, SHT_NULL}},
          ST_ERR_VALUE,
-         "it is stripped of its symbols"},
+         "its symbols are stripped"},
         {{LOADED, .text = RUNTIME, .sections = {SHT_NOTE, SHT_SYMTAB, SHT_NULL}}, ST_OK, ""},
         {{LOADED, .text = RUNTIME, .sections = {SHT_SYMTAB, SHT_NULL}}, ST_OK, ""},
         {{LOADED, .text = RUNTIME, .sections = {SHT_SYMTAB, SHT_NULL}, .lacks_sections = true},
@@ -127,9 +127,9 @@ static void programs_need_their_rights(void **state)
         const char *text;
     } cases[] = {
         {0755, ST_OK, ""},
-        {0644, ST_ERR_VALUE, "it may not be run"},
-        {04755, ST_ERR_VALUE, "it is setuid or setgid"},
-        {02755, ST_ERR_VALUE, "it is setuid or setgid"},
+        {0644, ST_ERR_VALUE, "permission denied"},
+        {04755, ST_ERR_VALUE, "setuid or setgid"},
+        {02755, ST_ERR_VALUE, "setuid or setgid"},
     };
     fixture *own = *state;
     write_text(own, "script", "#!/bin/sh\n");
@@ -139,9 +139,10 @@ static void programs_need_their_rights(void **state)
         assert_found(own, below(own, "script"), true, cases[i].status, cases[i].text);
     }
     allow(own, "text", 0755);
-    assert_found(own, below(own, "text"), true, ST_ERR_VALUE, "it is no program; name a program");
-    assert_found(own, below(own, "none"), true, ST_ERR_IO, "there is no such program");
-    assert_found(own, own->folder, true, ST_ERR_IO, "there is no such program");
+    assert_found(own, below(own, "text"), true, ST_ERR_VALUE,
+                 "not an executable; give an executable");
+    assert_found(own, below(own, "none"), true, ST_ERR_IO, "program not found");
+    assert_found(own, own->folder, true, ST_ERR_IO, "program not found");
 }
 
 /* The first of PATH that may be run. */
@@ -164,9 +165,9 @@ static void names_are_looked_for_as_a_shell_does(void **state)
                      0);
     assert_int_equal(st_program_find("tool", true, own->arena, &path, own->errors), ST_OK);
     assert_string_equal(path, below(own, "b/tool"));
-    assert_found(own, "folder", true, ST_ERR_IO, "there is no such program");
+    assert_found(own, "folder", true, ST_ERR_IO, "program not found");
     assert_int_equal(unsetenv("PATH"), 0);
-    assert_found(own, "tool", true, ST_ERR_IO, "there is no such program");
+    assert_found(own, "tool", true, ST_ERR_IO, "program not found");
     assert_int_equal(setenv("PATH", before, 1), 0);
 }
 
@@ -247,7 +248,7 @@ static void costs_are_learnt_from_recordings(void **state)
     assert_int_equal(
         st_call_costs_read(below(own, "costs"), own->arena, &costs, &count, own->errors),
         ST_ERR_VALUE);
-    assert_contains(said(own), "the recording has no calls of CUDA");
+    assert_contains(said(own), "the recording contains no CUDA calls");
 }
 
 TEST_GROUP(record_program)

@@ -280,10 +280,10 @@ static void outcomes_are_told(void **state)
         "false},\n    {\"rank\": 3, \"exit_code\": 0, \"signal\": 0, \"over_time\": true}\n",
     };
     static const char *const text[] = {
-        "2792 calls of CUDA by 4 processes, 2 of which did as another\n",
+        "2792 CUDA calls by 4 processes, 2 identical to another\n",
         "4 kernels, 2 matrix products, 1 collectives\n",
-        "1 of 6 were cut, 1 cannot be read\n",
-        "unknown    55 calls of functions that are not supported\n",
+        "1 of 6 truncated, 1 unreadable\n",
+        "unknown    55 calls of unsupported functions\n",
         "Not supported\n",
         "Misuse\n",
         "Out of memory\n",
@@ -309,21 +309,23 @@ static void good_outcomes_are_short(void **state)
                                     .peak_bytes = UINT64_C(2561032847),
                                     .oom_rank = -1};
     assert_string_equal(outcome_as(self, &outcome, NULL, 0, ST_FORM_TEXT),
-                        "calls      2385 calls of CUDA by 1 process\n"
+                        "calls      2385 CUDA calls by 1 process\n"
                         "work       0 kernels, 0 matrix products, 0 collectives\n"
-                        "memory     2.39 GiB at most on a GPU, what CUDA itself takes included\n");
+                        "memory     at most 2.39 GiB on a GPU, including CUDA's own memory\n");
     assert_contains(outcome_as(self, &outcome, NULL, 0, ST_FORM_JSON), "\"out_of_memory\": null");
     const st_run_outcome cut = {.logs = 3, .cut_logs = 1};
     const st_run_outcome torn = {.logs = 3, .unreadable = 1};
-    assert_contains(outcome_as(self, &cut, NULL, 0, ST_FORM_TEXT), "1 of 3 were cut, 0 cannot");
-    assert_contains(outcome_as(self, &torn, NULL, 0, ST_FORM_TEXT), "0 of 3 were cut, 1 cannot");
+    assert_contains(outcome_as(self, &cut, NULL, 0, ST_FORM_TEXT),
+                    "1 of 3 truncated, 0 unreadable");
+    assert_contains(outcome_as(self, &torn, NULL, 0, ST_FORM_TEXT),
+                    "0 of 3 truncated, 1 unreadable");
     const st_run_outcome full = {.out_of_memory = true,
                                  .oom_rank = -1,
                                  .oom_bytes = UINT64_C(2684354560),
                                  .oom_live_bytes = UINT64_C(4026531840)};
     assert_contains(outcome_as(self, &full, NULL, 0, ST_FORM_JSON), "\"rank\": null,\n    \"req");
     assert_contains(outcome_as(self, &full, NULL, 0, ST_FORM_TEXT),
-                    "  2.500 GiB did not fit beside 3.750 GiB; the largest");
+                    "  2.500 GiB did not fit with 3.750 GiB in use; the largest");
 }
 
 /* ---- started ranks ---- */

@@ -77,8 +77,8 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
     }
     if (found_count == 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = folder},
-                       "no log of a recorded program is in this folder" ST_EXPECTED
-                       "files named PID-TID%s, which `steptime record` writes",
+                       "the folder contains no recorder logs" ST_EXPECTED
+                       "files named PID-TID%s, as written by `steptime record`",
                        ST_LOG_SUFFIX);
     *paths = found;
     *count = found_count;
@@ -116,7 +116,7 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
     } else if (header->version != ST_LOG_VERSION || header->header_bytes != sizeof *header ||
                header->record_bytes != sizeof(st_log_record)) {
         status = st_fail(errors, ST_ERR_SYNTAX, place_of(made),
-                         "the log has another form" ST_FOUND
+                         "unsupported log format" ST_FOUND
                          "version %u, header of %u bytes, records of %u" ST_EXPECTED
                          "version %d, %zu and %zu",
                          header->version, header->header_bytes, header->record_bytes,
@@ -140,20 +140,19 @@ const st_log_header *st_log_header_of(const st_log *log)
 
 static st_status bad_record(const st_log *log, const char *what, uint64_t found, st_errors *errors)
 {
-    return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
-                   "record %llu of the log has %s" ST_FOUND "%llu", (unsigned long long)log->at,
-                   what, (unsigned long long)found);
+    return st_fail(errors, ST_ERR_SYNTAX, place_of(log), "record %llu: %s" ST_FOUND "%llu",
+                   (unsigned long long)log->at, what, (unsigned long long)found);
 }
 
 static st_status begin_string(st_log *log, const st_log_string *string, st_errors *errors)
 {
     uint32_t number = string->string;
     if (number == 0 || number > MOST_STRINGS)
-        return bad_record(log, "a string of an impossible number", number, errors);
+        return bad_record(log, "invalid string number", number, errors);
     if (string->length > UINT16_MAX)
-        return bad_record(log, "a string of an impossible length", string->length, errors);
+        return bad_record(log, "invalid string length", string->length, errors);
     if ((size_t)log->open_part * sizeof string->text < log->open_length)
-        return bad_record(log, "a string before the one before has come whole", number, errors);
+        return bad_record(log, "string begins before the previous one is complete", number, errors);
     if (number >= log->string_count) {
         char **grown = st_arena_grow(log->arena, log->strings, sizeof *grown, (size_t)number + 1,
                                      &log->string_capacity);
@@ -183,8 +182,7 @@ static st_status read_string(st_log *log, const st_log_record *record, st_errors
     }
     if (log->open_string != string->string || record->call != log->open_part ||
         string->length != log->open_length)
-        return bad_record(log, "a part of a string that does not go on from the one before",
-                          record->call, errors);
+        return bad_record(log, "string part out of sequence", record->call, errors);
     size_t at = (size_t)log->open_part++ * sizeof string->text;
     if (at < log->open_length) {
         size_t left = log->open_length - at;
@@ -203,7 +201,7 @@ st_status st_log_read(st_log *log, st_log_record *into, bool *more, st_errors *e
             break;
         st_status status = ST_OK;
         if (into->kind >= ST_LOG_KINDS)
-            status = bad_record(log, "an unknown kind", into->kind, errors);
+            status = bad_record(log, "unknown record kind", into->kind, errors);
         else if (into->kind == ST_LOG_STRING)
             status = read_string(log, into, errors);
         if (status != ST_OK) {

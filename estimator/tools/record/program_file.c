@@ -16,7 +16,7 @@ enum { MOST_HEADERS = 256, PIECE_BYTES = 1 << 16 };
 static st_status refuse(const char *path, st_errors *errors, const char *what, const char *remedy)
 {
     return st_fail(errors, ST_ERR_VALUE, (st_place){.file = path},
-                   "the program cannot be recorded: %s" ST_HINT "%s", what, remedy);
+                   "cannot record the program: %s" ST_HINT "%s", what, remedy);
 }
 
 static bool is_file(const char *path)
@@ -68,12 +68,13 @@ static st_status check_elf(FILE *stream, const char *path, bool replaces, st_err
     if (got >= 2 && memcmp(&head, "#!", 2) == 0)
         return ST_OK;
     if (got < EI_NIDENT || memcmp(&head, ELFMAG, SELFMAG) != 0)
-        return refuse(path, errors, "it is no program", "name a program, or a script with #!");
+        return refuse(path, errors, "not an executable",
+                      "give an executable or a script that starts with #!");
     if (head.e_ident[EI_CLASS] != ELFCLASS64)
-        return refuse(path, errors, "it is a program of 32 bits, for which there is no CUDA",
-                      "build it for 64 bits");
+        return refuse(path, errors, "32-bit executable, which CUDA does not support",
+                      "build it for x86-64");
     if (got < sizeof head || head.e_machine != EM_X86_64)
-        return refuse(path, errors, "it is no program of x86-64", "build it for x86-64");
+        return refuse(path, errors, "not an x86-64 executable", "build it for x86-64");
     bool has_interpreter = false;
     for (unsigned i = 0; i < head.e_phnum && i < MOST_HEADERS; i++) {
         Elf64_Phdr part;
@@ -86,7 +87,7 @@ static st_status check_elf(FILE *stream, const char *path, bool replaces, st_err
         }
     }
     if (!has_interpreter)
-        return refuse(path, errors, "it is static and takes no library before others",
+        return refuse(path, errors, "statically linked, so libraries cannot be preloaded",
                       "link it dynamically");
     /* The runtime holds the names of its errors; a program of the shared one names that instead.
      * What was not stripped names the functions over which library/patch.c writes. */
@@ -94,9 +95,8 @@ static st_status check_elf(FILE *stream, const char *path, bool replaces, st_err
         !has_text(stream, "libcudart.so") && !has_symbols(stream, &head))
         return refuse(
             path, errors,
-            "static runtime: CUDA's runtime is linked into it, as nvcc does by itself, and "
-            "it is stripped of its symbols",
-            "do not strip it, or build it with nvcc -cudart shared");
+            "static runtime: nvcc linked CUDA's runtime into it, and its symbols are stripped",
+            "keep its symbols, or build it with nvcc -cudart shared");
     return ST_OK;
 }
 
@@ -122,14 +122,14 @@ st_status st_program_find(const char *name, bool replaces, st_arena *arena, cons
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     if (found == NULL)
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "there is no such program");
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "program not found");
     st_status status = ST_OK;
     struct stat file;
     if (access(found, X_OK) != 0 || stat(found, &file) != 0)
-        status = refuse(found, errors, "it may not be run", "give it the right, chmod +x");
+        status = refuse(found, errors, "permission denied", "make it executable: chmod +x");
     else if ((file.st_mode & (S_ISUID | S_ISGID)) != 0)
-        status = refuse(found, errors, "it is setuid or setgid, and takes no library before others",
-                        "record a copy without that bit");
+        status = refuse(found, errors, "setuid or setgid, so libraries cannot be preloaded",
+                        "record a copy without that bit set");
     if (status != ST_OK)
         return status;
     FILE *stream = fopen(found, "rb");

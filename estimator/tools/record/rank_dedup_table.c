@@ -59,8 +59,7 @@ static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, i
         uint64_t end = (uint64_t)(row.first + row.count);
         if (end > world)
             return st_fail(errors, ST_ERR_VALUE, st_csv_place(csv, i, 1),
-                           "ranks that the run does not have" ST_FOUND "up to %llu" ST_EXPECTED
-                           "up to %llu",
+                           "rank is out of range" ST_FOUND "%llu" ST_EXPECTED "at most %llu",
                            (unsigned long long)end - 1, (unsigned long long)world - 1);
         for (uint64_t rank = (uint64_t)row.first; rank < end; rank++)
             as[rank] = (int32_t)row.as;

@@ -13,7 +13,7 @@
 static const char *reason(void)
 {
     const char *text = dlerror();
-    return text != NULL ? text : "it cannot be loaded";
+    return text != NULL ? text : "cannot be loaded";
 }
 
 static bool find(void *library, const char *name, void *into, size_t bytes)
@@ -28,8 +28,8 @@ static st_status find_driver(st_real_gpu *found, st_errors *errors)
     void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
     if (driver == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = DRIVER},
-                       "--profile needs a GPU, and there is no driver of one: %s" ST_HINT
-                       "without --profile a program is recorded on any machine",
+                       "--profile requires a GPU and its driver: %s" ST_HINT
+                       "omit --profile to record without a GPU",
                        reason());
     st_status status = ST_OK;
     int (*init)(unsigned flags) = NULL;
@@ -38,20 +38,20 @@ static st_status find_driver(st_real_gpu *found, st_errors *errors)
     st_place place = {.file = DRIVER};
     if (!find(driver, "cuInit", &init, sizeof init) ||
         !find(driver, "cuDeviceGetCount", &count, sizeof count)) {
-        status = st_fail(errors, ST_ERR_IO, place, "this is no driver of NVIDIA's");
+        status = st_fail(errors, ST_ERR_IO, place, "not an NVIDIA driver");
     } else if (dlsym(driver, "cudaMalloc") != NULL) {
         status = st_fail(errors, ST_ERR_IO, place,
-                         "this is the recorder's own driver, which has no GPU" ST_HINT
-                         "take its folder out of LD_LIBRARY_PATH");
+                         "this is the recorder's stand-in driver, which has no GPU" ST_HINT
+                         "remove its folder from LD_LIBRARY_PATH");
     } else {
         int error = init(0);
         if (error == 0)
             error = count(&devices);
         if (error != 0)
             status = st_fail(errors, ST_ERR_IO, place,
-                             "the driver does not begin" ST_FOUND "CUDA error %d", error);
+                             "the driver failed to initialize" ST_FOUND "CUDA error %d", error);
         else if (devices < 1)
-            status = st_fail(errors, ST_ERR_IO, place, "there is no GPU for --profile");
+            status = st_fail(errors, ST_ERR_IO, place, "--profile found no GPU");
         else
             found->count = (uint32_t)devices;
     }
@@ -78,15 +78,15 @@ st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *err
                                          "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
                                          "/usr/local/cuda/lib64/libcupti.so"};
     if (cupti != NULL && !can_load(cupti))
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = cupti}, "this is no CUPTI: %s",
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = cupti}, "not a CUPTI library: %s",
                        reason());
     found->cupti = cupti;
     for (size_t i = 0; found->cupti == NULL && i < ST_COUNT(places); i++)
         found->cupti = can_load(places[i]) ? places[i] : NULL;
     if (found->cupti == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = "libcupti.so"},
-                       "there is no CUPTI, which measures" ST_HINT
-                       "--cupti FILE says where it is; CUDA's toolkit and the Python package "
-                       "nvidia-cuda-cupti bring it");
+                       "CUPTI not found" ST_HINT
+                       "give its path with --cupti FILE; the CUDA toolkit and the Python package "
+                       "nvidia-cuda-cupti contain it");
     return ST_OK;
 }

@@ -204,7 +204,8 @@ static void put_oom(st_node *root, const st_run_outcome *outcome)
         st_put_count(block, "charged_bytes", outcome->oom_blocks[i].charged_bytes);
     }
     st_say_title(root, "Out of memory");
-    st_say(root, "  %.3f GiB did not fit beside %.3f GiB; the largest live blocks, in bytes:\n",
+    st_say(root,
+           "  %.3f GiB did not fit with %.3f GiB in use; the largest live blocks, in bytes:\n",
            (double)outcome->oom_bytes / 1073741824, (double)outcome->oom_live_bytes / 1073741824);
     st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
 }
@@ -213,23 +214,22 @@ static void say_counts(st_node *root, const st_run_outcome *outcome)
 {
     const double gib = 1073741824;
     uint64_t same = outcome->processes - outcome->unique;
-    st_say(root, "calls      %llu calls of CUDA by %llu process%s",
-           (unsigned long long)outcome->calls, (unsigned long long)outcome->processes,
-           outcome->processes == 1 ? "" : "es");
+    st_say(root, "calls      %llu CUDA calls by %llu process%s", (unsigned long long)outcome->calls,
+           (unsigned long long)outcome->processes, outcome->processes == 1 ? "" : "es");
     if (outcome->processes > 1 && outcome->unique > 0)
-        st_say(root, ", %llu of which did as another", (unsigned long long)same);
+        st_say(root, ", %llu identical to another", (unsigned long long)same);
     st_say(root, "\n");
     st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
            (unsigned long long)outcome->launches, (unsigned long long)outcome->products,
            (unsigned long long)outcome->collectives);
-    st_say(root, "memory     %.2f GiB at most on a GPU, what CUDA itself takes included\n",
+    st_say(root, "memory     at most %.2f GiB on a GPU, including CUDA's own memory\n",
            (double)outcome->peak_bytes / gib);
     if (outcome->cut_logs > 0 || outcome->unreadable > 0)
-        st_say(root, "logs       %llu of %llu were cut, %llu cannot be read\n",
+        st_say(root, "logs       %llu of %llu truncated, %llu unreadable\n",
                (unsigned long long)outcome->cut_logs, (unsigned long long)outcome->logs,
                (unsigned long long)outcome->unreadable);
     if (outcome->unsupported > 0)
-        st_say(root, "unknown    %llu calls of functions that are not supported\n",
+        st_say(root, "unknown    %llu calls of unsupported functions\n",
                (unsigned long long)outcome->unsupported);
 }
 

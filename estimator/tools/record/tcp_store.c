@@ -492,7 +492,7 @@ static st_status listen_on(st_store *store, uint16_t port, st_errors *errors)
         getsockname(store->listener, (struct sockaddr *)&at, &bytes) != 0)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = "--store"},
                        "cannot listen on port %u of 127.0.0.1: %s" ST_HINT
-                       "another MASTER_PORT, or none",
+                       "use another MASTER_PORT, or unset it",
                        (unsigned)port, strerror(errno));
     store->port = ntohs(at.sin_port);
     return ST_OK;

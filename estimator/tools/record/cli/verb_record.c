@@ -46,42 +46,39 @@ typedef struct record_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXT(record_options, device, "device", "NAME",
-             "the GPU that the program finds; 'steptime list gpus' lists them",
-             .initial = "h100-sxm"),
+             "GPU that the program sees; 'steptime list gpus' lists them", .initial = "h100-sxm"),
     CLI_FLAG(record_options, profile, "profile",
-             "let this machine's GPU compute, and measure it; NCCL alone is stood in for"),
-    CLI_TEXT(record_options, cupti, "cupti", "FILE",
-             "CUPTI's library for --profile, where it is not found", .word = CLI_WORD_FILE),
-    CLI_TEXT(record_options, memory, "memory", "SIZE",
-             "memory of each GPU, instead of what its file says"),
+             "run on this machine's GPU and measure it; only NCCL is replaced"),
+    CLI_TEXT(record_options, cupti, "cupti", "FILE", "path of the CUPTI library for --profile",
+             .word = CLI_WORD_FILE),
+    CLI_TEXT(record_options, memory, "memory", "SIZE", "memory of each GPU, overriding its file"),
     CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
-              "GPUs that a process finds; LOCAL_RANK counts up to it", .initial = "8"),
+              "GPUs that a process sees, and ranks per node", .initial = "8"),
     CLI_COUNT(record_options, ranks, "ranks", 1, CLI_MOST_GIVEN,
-              "run the program as so many ranks, those that do the same once"),
-    CLI_FLAG(record_options, each, "each", "run every one of --ranks, also those that do the same"),
-    CLI_COUNT(record_options, rank, "rank", 0, CLI_MOST_GIVEN,
-              "run it as this rank alone, of those of --world"),
-    CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN, "ranks in all, for --rank"),
-    CLI_NAMES(record_options, selective, "selective", "RANK,...",
-              "of --ranks run these alone: those that do what no other does", .once = true),
-    CLI_TEXT(record_options, plan, "plan", "JOB",
-             "run one rank of each pipeline stage of this job, for all of its ranks",
+              "number of ranks; of ranks with identical work one runs"),
+    CLI_FLAG(record_options, each, "each",
+             "run all of --ranks, including those with identical work"),
+    CLI_COUNT(record_options, rank, "rank", 0, CLI_MOST_GIVEN, "run only this rank of --world"),
+    CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN,
+              "total number of ranks, for --rank"),
+    CLI_NAMES(record_options, selective, "selective", "RANK,...", "run only these ranks of --ranks",
+              .once = true),
+    CLI_TEXT(record_options, plan, "plan", "JOB", "run one rank per pipeline stage of this job",
              .word = CLI_WORD_JOB),
-    CLI_FLAG(record_options, together, "together", "run every one of --ranks, all at once"),
+    CLI_FLAG(record_options, together, "together", "run all of --ranks concurrently"),
     CLI_FLAG(record_options, store, "store",
-             "serve PyTorch's TCPStore to the ranks; what no rank sets is stood in for"),
-    CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
-             .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
+             "serve PyTorch's TCPStore to the ranks; keys that no rank sets get a placeholder"),
+    CLI_TEXT(record_options, run, "output", "FOLDER", "folder of the run to create", .letter = 'o',
+             .word = CLI_WORD_FOLDER, .initial = "run.trace"),
     CLI_TEXT(record_options, limit, "limit", "TIME",
-             "end a process that takes longer, such as 60s; what it did is kept"),
+             "end processes that run longer, such as 60s, and keep their logs"),
     CLI_CHOICE(record_options, policy, "reads", "WHICH", POLICIES,
-               "what device memory reads back as: shadow (copies of up to 1 MiB are kept, the rest "
-               "is zero), zero or full (all copies are kept, in memory of this machine)"),
+               "contents of device memory: shadow (keep copies up to 1 MiB, zero the rest), zero "
+               "or full (keep all copies in host memory)"),
     CLI_TEXT(record_options, context, "context", "SIZE",
-             "memory of a GPU that CUDA and its libraries take for themselves",
-             .initial = "2.5 GB"),
+             "memory of a GPU that CUDA and its libraries occupy", .initial = "2.5 GB"),
     CLI_TEXT(record_options, communicator, "communicator", "SIZE",
-             "memory that each NCCL communicator takes on top of that", .initial = "0 GB"),
+             "additional memory per NCCL communicator", .initial = "0 GB"),
     CLI_ROW_QUIET,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
@@ -89,10 +86,10 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime record -- ./train --steps 3", "what a program does, without a GPU"},
+    {"steptime record -- ./train --steps 3", "record a program without a GPU"},
     {"steptime record --device a100-sxm-80gb --ranks 64 -o run.trace -- ./train",
-     "64 ranks, of which those run that do what no other does"},
-    {"steptime record --rank 17 --world 64 --limit 60s -- ./train", "one of them alone"},
+     "record 64 ranks; of ranks with identical work one runs"},
+    {"steptime record --rank 17 --world 64 --limit 60s -- ./train", "record one of 64 ranks"},
     {NULL, NULL},
 };
 
@@ -180,16 +177,16 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
         return status;
     if (memory <= context)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--memory"},
-                       "the GPU has no memory beside the context" ST_FOUND "%.0f bytes" ST_EXPECTED
-                       "more than the %.0f of --context",
+                       "GPU memory is too small" ST_FOUND "%.0f bytes" ST_EXPECTED
+                       "more than --context, %.0f bytes",
                        memory, context);
     double capability = number_of(job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
     if (capability <= 0)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--device"},
-                       "%s is no GPU of CUDA: its file has no compute_capability", options->device);
+                       "%s is not a CUDA GPU: its file lacks compute_capability", options->device);
     double processors = number_of(job, ST_KEY_CLUSTER_GPU_MULTIPROCESSORS);
     if (processors <= 0)
-        warn(run, "the GPU's file has no multiprocessors; the program finds 1");
+        warn(run, "the GPU's file lacks multiprocessors; the program sees 1");
     const st_job_value *name = st_job_value_of(job, ST_KEY_CLUSTER_GPU_NAME);
     bool named = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
     request->device = st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device,
@@ -255,18 +252,19 @@ static st_status check_ranks(cli_run *run, bool one, bool all)
 {
     const record_options *options = run->options;
     if (one != cli_is_given(run, &options->world))
-        return cli_wrong_use(run, "--rank and --world belong together", NULL);
+        return cli_wrong_use(run, "--rank and --world require each other", NULL);
     if (options->plan != NULL && (one || all))
-        return cli_wrong_use(run, "--plan says which ranks there are", "leave --rank and --ranks");
+        return cli_wrong_use(run, "--plan defines the ranks", "omit --rank and --ranks");
     if (one && all)
-        return cli_wrong_use(run, "--ranks runs all ranks, --rank one of them", "give one of both");
+        return cli_wrong_use(run, "--ranks and --rank exclude each other", "use one of the two");
     if (one && options->rank >= options->world)
-        return cli_wrong_use(run, "--rank counts from 0 and is below --world", NULL);
+        return cli_wrong_use(run, "--rank must be less than --world", NULL);
     if ((options->selective.count > 0 || options->each || options->together) && !all)
-        return cli_wrong_use(run, "--selective, --each and --together are about --ranks",
+        return cli_wrong_use(run, "--selective, --each and --together require --ranks",
                              "add --ranks N");
     if (options->selective.count > 0 && options->each)
-        return cli_wrong_use(run, "--each runs all ranks, --selective some", "give one of both");
+        return cli_wrong_use(run, "--each and --selective exclude each other",
+                             "use one of the two");
     return ST_OK;
 }
 
@@ -310,7 +308,7 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
             return rank_status;
         if (number < 0 || number >= (double)rank_world || number > (double)(int32_t)number)
             return st_fail(run->errors, ST_ERR_VALUE, place,
-                           "there is no such rank" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
+                           "rank is out of range" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
                            (unsigned long long)rank_world - 1);
         ranks->items[ranks->count++] = (int32_t)number;
     }
@@ -323,11 +321,13 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
                  size_t count, const char *path)
 {
     if (outcome->out_of_memory) {
-        (void)st_errors_add(run->errors,
-                            &(st_error){.status = ST_ERR_CHECK,
-                                        .severity = ST_SEVERITY_LIMIT,
-                                        .message = "the program does not fit into the GPU's "
-                                                   "memory; the largest live blocks are listed"});
+        (void)st_errors_add(
+            run->errors,
+            &(st_error){
+                .status = ST_ERR_CHECK,
+                .severity = ST_SEVERITY_LIMIT,
+                .message =
+                    "the program exceeds GPU memory; the result lists the largest live blocks"});
         return CLI_CHECK_FAILS;
     }
     for (size_t i = 0; i < count; i++) {
@@ -339,37 +339,36 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
         if (end->over_time && end->waited)
             (void)st_fail(
                 run->errors, ST_ERR_LIMIT, place,
-                "%s took longer than --limit and was ended; what it did is kept" ST_HINT
-                "it waited, for ranks that did not run perhaps: --each runs all of --ranks",
+                "%s exceeded --limit and was ended; its logs are kept" ST_HINT
+                "it may have waited for ranks that did not run; run all of them with --each",
                 who);
         else if (end->over_time)
             (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                          "%s took longer than --limit and was ended; what it did is kept", who);
+                          "%s exceeded --limit and was ended; its logs are kept", who);
         else if (end->signal != 0)
             (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s died of signal %d (%s); what it did is kept", who, end->signal,
+                          "%s was killed by signal %d (%s); its logs are kept", who, end->signal,
                           strsignal(end->signal));
         else if (end->exit_code != 0)
             (void)st_fail(run->errors, ST_ERR_VALUE, place,
-                          "%s ended with exit code %d; what it did is kept", who, end->exit_code);
+                          "%s failed with exit code %d; its logs are kept", who, end->exit_code);
     }
     if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
-                      "the program called no function of CUDA" ST_EXPECTED
-                      "one that loads libcudart, libcuda, libcublas or libnccl");
+                      "the program called no CUDA function" ST_EXPECTED
+                      "a program that loads libcudart, libcuda, libcublas or libnccl");
     if (outcome->unreadable > 0)
         (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
-                      "%llu of %llu logs cannot be read, and what they hold is not counted" ST_HINT
-                      "'steptime trace import' says what is wrong with each",
+                      "%llu of %llu logs are unreadable; the totals exclude them" ST_HINT
+                      "see 'steptime trace import' for the errors",
                       (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
     if (outcome->unsupported > 0)
-        warn(run, "the program called functions that the recorder does not know; they are listed");
+        warn(run, "the program called unsupported functions; the result lists them");
     if (outcome->unsure_splits > 0)
-        warn(run,
-             "ranks that ran could not tell how many ranks a part of a split communicator has, "
-             "and the program was told those of the whole; --ranks with --each runs all");
+        warn(run, "the size of a split communicator is unknown because some ranks did not run; the "
+                  "program got the parent's size; run all ranks with --each");
     if (outcome->forks > 0)
-        warn(run, "a process was forked while it used CUDA; the child cannot use it");
+        warn(run, "a process forked after CUDA initialization; its child cannot use CUDA");
     return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
@@ -388,20 +387,20 @@ static void put_ranks(const record_options *options, const st_launch_request *re
     if (request->world == 0)
         return;
     if (ran >= request->world)
-        st_say(root, "ranks      %u, all of which were run%s\n", request->world,
-               dedup->met ? ", since they wait for one another" : "");
+        st_say(root, "ranks      all %u were run%s\n", request->world,
+               dedup->met ? ", because they wait for each other" : "");
     else if (dedup->run > 0 && options->plan != NULL)
-        st_say(root, "ranks      %u, of which %zu were run, one of each stage of %s\n",
-               request->world, ran, options->plan);
+        st_say(root, "ranks      %u, of which %zu were run, one per stage of %s\n", request->world,
+               ran, options->plan);
     else if (dedup->run > 0)
         st_say(root,
-               "ranks      %u, of which %zu were run; the others do as one of these does, which "
-               "%zu taken at random prove\n",
+               "ranks      %u, of which %zu were run; the others are identical to one of these, "
+               "verified by %zu random ranks\n",
                request->world, ran, dedup->proven);
     else
         st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
     if (request->store != NULL && st_store_stood_in(request->store) > 0)
-        st_say(root, "store      %llu keys that no rank that ran sets were stood in for\n",
+        st_say(root, "store      %llu keys that no rank set got placeholders\n",
                (unsigned long long)st_store_stood_in(request->store));
 }
 
@@ -429,7 +428,7 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
                                              : "failed";
     st_put_text(root, "verdict", word);
     st_say(root, "program    %s\n", request->path);
-    st_say(root, "verdict    %s, %s %s; logs are in %s\n", word,
+    st_say(root, "verdict    %s, %s %s; logs in %s\n", word,
            options->profile ? "measured on" : "as if on", device, options->run);
     put_ranks(options, request, dedup, count, root);
     st_run_outcome_put(&outcome, ends, count, root);
@@ -453,13 +452,13 @@ static st_status find_real_gpu(cli_run *run, st_launch_request *request)
                      cli_is_given(run, &options->communicator) ||
                      cli_is_given(run, &options->policy);
     if (stands_in)
-        return cli_wrong_use(
-            run,
-            "--memory, --context, --communicator and --reads are about GPUs that are not there",
-            "leave them, or --profile");
+        return cli_wrong_use(run,
+                             "--memory, --context, --communicator and --reads exclude --profile",
+                             "omit them, or --profile");
     if (options->together)
-        return cli_wrong_use(run, "--together would measure ranks that share one GPU",
-                             "leave it, or --profile");
+        return cli_wrong_use(
+            run, "--together and --profile exclude each other: the ranks would share a GPU",
+            "omit one of the two");
     st_status status = st_real_gpu_find(options->cupti, &found, run->errors);
     bool named = cli_is_given(run, &options->device);
     if (status == ST_OK && named)
@@ -482,7 +481,7 @@ static st_status prepare(cli_run *run, st_launch_request *request)
     request->devices = (uint32_t)options->devices;
     st_status status = read_limit(run, options->limit, &request->limit_s);
     if (status == ST_OK && options->cupti != NULL && !options->profile)
-        status = cli_wrong_use(run, "--cupti is about --profile", "add --profile");
+        status = cli_wrong_use(run, "--cupti requires --profile", "add --profile");
     if (status == ST_OK)
         status = options->profile ? find_real_gpu(run, request) : describe_device(run, request);
     if (status == ST_OK)
@@ -494,10 +493,10 @@ static st_status prepare(cli_run *run, st_launch_request *request)
         const char *path = options->run;
         char absolute[PATH_MAX];
         if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty(path))) {
-            status = st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
-                             "cannot make the run's folder: %s" ST_EXPECTED
-                             "a folder that is not there yet, or is empty",
-                             strerror(errno));
+            status =
+                st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                        "cannot create the run's folder: %s" ST_EXPECTED "a new or empty folder",
+                        strerror(errno));
         } else if (realpath(path, absolute) == NULL) {
             status = st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
                              "cannot find the run's folder: %s", strerror(errno));
@@ -553,12 +552,12 @@ static st_status open_store(cli_run *run, st_launch_request *request)
     st_place place = {.file = "MASTER_PORT"};
     st_status status = ST_OK;
     if (request->world == 0)
-        return cli_wrong_use(run, "--store is for ranks", "add --ranks N, or --rank and --world");
+        return cli_wrong_use(run, "--store requires ranks", "add --ranks N, or --rank and --world");
     if (text != NULL)
         status = st_number_parse(text, strlen(text), place, &port, run->errors);
     if (status == ST_OK && !(port >= 0 && port <= UINT16_MAX && port <= (double)(uint16_t)port))
         status = st_fail(run->errors, ST_ERR_VALUE, place,
-                         "this is no port" ST_FOUND "%s" ST_EXPECTED "0 to 65535", text);
+                         "invalid port" ST_FOUND "%s" ST_EXPECTED "0 to 65535", text);
     if (status == ST_OK)
         status = st_store_open((uint16_t)port, &request->store, run->errors);
     return status;
@@ -609,21 +608,18 @@ const cli_verb cli_verb_record = {
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "record an unmodified CUDA program without a GPU",
     .doc =
-        "Starts a program with stand-ins for libcudart, libcuda, libcublas, libcublasLt, "
-        "libcudnn, libnccl and libnvidia-ml. Nothing is computed: what the program asks for is "
-        "checked as CUDA does and written to a log, one file for each thread, in the run's "
-        "folder. Memory is accounted as the driver does, and a program that does not fit is told "
-        "so by CUDA's own error; then the exit code is 3.\n"
-        "\n"
-        "Data that were never copied to the GPU read back as zeros, so a program whose course "
-        "depends on what kernels compute is not recorded rightly. Functions that the recorder "
-        "does not know answer 'not supported' and are listed at the end.\n"
-        "\n"
-        "A program's output goes to standard error. Ranks have RANK, WORLD_SIZE, LOCAL_RANK, "
-        "MASTER_ADDR and MASTER_PORT in their environment. They run one after the other, but one "
-        "that waits - for a file, a connection, a split of a communicator - lets the next begin, "
-        "so that they can meet. Of more than 16 ranks those that do the same as others, by a hash "
-        "of what they enqueue, are not run; which do as which stands in ranks.csv.",
+        "Runs a program with stand-ins for libcudart, libcuda, libcublas, libcublasLt, libcudnn, "
+        "libnccl and libnvidia-ml. Nothing is computed. The stand-ins check each call as CUDA does "
+        "and log it in the run's folder, one file per thread. They account memory as the driver "
+        "does. A program that does not fit gets CUDA's out-of-memory error; the exit code is then "
+        "3.\n\nMemory that was never copied to the GPU reads back as zeros. A program whose "
+        "control flow depends on kernel results is therefore recorded incorrectly. Unsupported "
+        "functions return 'not supported', and the result lists them.\n\nThe program's output goes "
+        "to standard error. Ranks have RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT "
+        "in their environment. They run one after the other, but when one waits - for a file, a "
+        "connection, a communicator split - the next one starts, so that they can meet. With more "
+        "than 16 ranks, only one of several ranks with identical work runs, by a hash of what they "
+        "enqueue; ranks.csv maps each rank to the one that ran.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(record_options),

@@ -23,25 +23,22 @@ typedef struct import_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXT(import_options, gpu, "gpu", "GPU",
-             "price for this GPU of configs/gpus; without it for the one that was recorded"),
+             "price for this GPU of configs/gpus; default: the recorded GPU"),
     CLI_TEXT(import_options, cluster, "cluster", "NAME|FILE",
-             "price for this cluster, over which collectives go", .word = CLI_WORD_CLUSTER),
+             "price for this cluster, including its network", .word = CLI_WORD_CLUSTER),
     CLI_COUNT(import_options, world, "world", 1, CLI_MOST_GIVEN,
-              "so many ranks, of which some were recorded; without it as many as the logs say"),
+              "total number of ranks; default: as in the logs"),
     CLI_TEXT(import_options, gap, "gap", "TIME",
-             "this time between two calls of a thread, \"5us\", instead of what passed while "
-             "recording"),
+             "time between two calls of a thread, such as \"5us\"; default: as recorded"),
     CLI_FILE(import_options, costs, "costs",
-             "what calls cost the host: a table with columns call and time_us, or a recording of "
-             "PyTorch's profiler, from which they are learnt"),
-    CLI_FILE(import_options, rules, "rules",
-             "what kernels do: rules in place of those of configs/kernels"),
+             "host cost of calls: a table with columns call and time_us, or a PyTorch profiler "
+             "recording to learn them from"),
+    CLI_FILE(import_options, rules, "rules", "kernel rules that replace those of configs/kernels"),
     CLI_FILE(import_options, times, "times",
-             "measured kernels: a table with columns kernel and time_us"),
-    CLI_FLAG(import_options, each, "each", "read every log, also of ranks that do the same"),
+             "measured kernel times: a table with columns kernel and time_us"),
+    CLI_FLAG(import_options, each, "each", "read all logs, including those of identical ranks"),
     CLI_FILE(import_options, traces, "output",
-             "write the trace of the first worker to FILE, or those of all into a folder that "
-             "is there",
+             "write the trace of the first worker to FILE, or of all ranks into an existing folder",
              .letter = 'o'),
     CLI_ROWS_PRICES,
     CLI_ROW_JSON,
@@ -51,9 +48,9 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime trace import run.trace --gpu a100-sxm-80gb", "what a recorded program takes"},
+    {"steptime trace import run.trace --gpu a100-sxm-80gb", "price a recorded program"},
     {"steptime trace import run.trace --cluster dgx-h100 --world 64 -o out.json",
-     "one recorded rank as 64, its trace for the other verbs of trace"},
+     "expand one recorded rank to 64 and write its trace"},
     {NULL, NULL},
 };
 
@@ -72,7 +69,8 @@ static st_status read_gap(cli_run *run, const char *text, int64_t *gap_ns)
         return status;
     if (gap_s < 0 || gap_s > 10)
         return st_fail(run->errors, ST_ERR_VALUE, place,
-                       "wrong time between calls" ST_FOUND "%s" ST_EXPECTED "0 s to 10 s", text);
+                       "time between calls is out of range" ST_FOUND "%s" ST_EXPECTED "0 s to 10 s",
+                       text);
     *gap_ns = (int64_t)(gap_s * 1e9 + 0.5);
     return ST_OK;
 }
@@ -141,12 +139,12 @@ const cli_verb cli_verb_trace_import = {
     .name = "trace import",
     .arguments = "RUN",
     .words = {CLI_WORD_FOLDER, CLI_WORD_NONE},
-    .summary = "price a program that was recorded without a GPU, and make traces of it",
-    .doc = "Reads the logs of a recorded program, prices what it launched for a GPU - kernels by "
-           "the rules of configs/kernels, collectives by a plugin - and walks through its calls, "
-           "streams and collectives. Ranks that did the same are read once, and ranks that were "
-           "not recorded are taken to do as those that were. The traces are read by the other "
-           "verbs of trace. docs/record.md tells more.",
+    .summary = "price a program recorded without a GPU and write its traces",
+    .doc =
+        "Reads the logs of a recorded program, prices its kernels by the rules of configs/kernels "
+        "and its collectives by a plugin, and replays its calls, streams and collectives. "
+        "Identical ranks are read once. Ranks that were not recorded are assumed to be identical "
+        "to recorded ones. The other verbs of trace read the traces. See docs/record.md.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(import_options),

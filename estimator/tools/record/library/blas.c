@@ -20,7 +20,7 @@ static st_object_kind kind_of(const st_call *call)
 static uint64_t bad_handle(st_call *call)
 {
     return st_misuse(call, call->entry->library == ST_CUDNN ? 2000 : BLAS_NOT_INITIALIZED,
-                     "a handle of a library that is not there");
+                     "invalid cuBLAS or cuDNN handle");
 }
 
 uint64_t st_do_handle_create(st_call *call)
@@ -49,7 +49,7 @@ uint64_t st_do_handle_set(st_call *call)
         return bad_handle(call);
     uint64_t value = st_word(call, 1);
     if (call->entry->constant == 0 && st_stream_of(value) == NULL)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that is not there");
+        return st_misuse(call, BLAS_INVALID_VALUE, "invalid stream handle");
     if (call->entry->constant == 0)
         object->blas.stream = value;
     else if (call->entry->constant == 1)
@@ -77,7 +77,7 @@ static uint64_t find_stream(st_call *call, const st_object **handle, st_object *
     if (*handle == NULL)
         return bad_handle(call);
     *stream = st_stream_of((*handle)->blas.stream);
-    return *stream != NULL ? 0 : st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+    return *stream != NULL ? 0 : st_misuse(call, BLAS_INVALID_VALUE, "destroyed stream");
 }
 
 /* ---- products of matrices ---- */
@@ -94,7 +94,7 @@ uint64_t st_do_gemm(st_call *call)
     *gemm = st_gemm_of(call);
     gemm->stream = stream->number;
     if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a product of negative size");
+        return st_misuse(call, BLAS_INVALID_VALUE, "negative matrix size");
     st_enqueue(call, stream);
     st_mix(ST_LOG_GEMM);
     st_mix((uint64_t)gemm->m << 32 | gemm->n);

@@ -36,7 +36,7 @@ _Static_assert(sizeof(description) <= 256, "a description fits into cublasLtMatm
 
 static uint64_t bad(st_call *call)
 {
-    return st_misuse(call, INVALID_VALUE, "a layout or description of cuBLASLt that is not there");
+    return st_misuse(call, INVALID_VALUE, "invalid cuBLASLt layout or description");
 }
 
 /* A structure of the program's, or a new one that it is given. */
@@ -174,12 +174,12 @@ uint64_t st_do_lt_matmul(st_call *call)
     const layout *d = st_pointer(call, 11);
     st_object *stream = st_stream_of(st_word(call, 15));
     if (st_object_of(st_word(call, 0), ST_OBJECT_BLAS) == NULL)
-        return st_misuse(call, NOT_INITIALIZED, "a handle of cuBLASLt that is not there");
+        return st_misuse(call, NOT_INITIALIZED, "invalid cuBLASLt handle");
     if (how == NULL || how->word != DESC_WORD || a == NULL || a->word != LAYOUT_WORD || b == NULL ||
         b->word != LAYOUT_WORD || d == NULL || d->word != LAYOUT_WORD)
         return bad(call);
     if (stream == NULL)
-        return st_misuse(call, INVALID_VALUE, "a stream that is not there");
+        return st_misuse(call, INVALID_VALUE, "invalid stream handle");
     call->draft.kind = ST_LOG_GEMM;
     call->draft.gemm = (st_log_gemm){
         .m = (uint32_t)d->rows,

@@ -108,7 +108,7 @@ static descriptor *as_descriptor(void *pointer)
 
 static uint64_t bad(st_call *call)
 {
-    return st_misuse(call, BAD_PARAM, "a descriptor of cuDNN that is not there");
+    return st_misuse(call, BAD_PARAM, "invalid cuDNN descriptor");
 }
 
 static const attribute *find(const descriptor *of, uint32_t name)
@@ -237,7 +237,7 @@ uint64_t st_do_descriptor_set(st_call *call)
     if (of == NULL)
         return bad(call);
     if (count > MOST_ELEMENTS || (uint32_t)st_int(call, 2) >= TYPES)
-        return st_misuse(call, BAD_PARAM, "an attribute of cuDNN that is no attribute");
+        return st_misuse(call, BAD_PARAM, "invalid cuDNN attribute");
     if (count > 0 && st_word(call, 4) == 0)
         return NULL_POINTER;
     bool kept =
@@ -314,7 +314,7 @@ uint64_t st_do_descriptor_get(st_call *call)
     if (of == NULL)
         return bad(call);
     if (!of->finalized)
-        return st_misuse(call, NOT_FINALIZED, "a descriptor of cuDNN that is not finalized");
+        return st_misuse(call, NOT_FINALIZED, "cuDNN descriptor is not finalized");
     if (name == HEURISTIC_RESULTS)
         return put_results(call, of);
     const attribute *at = find(of, name);
@@ -538,15 +538,15 @@ uint64_t st_do_descriptor_execute(st_call *call)
     const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_CUDNN);
     const descriptor *plan = as_descriptor(st_pointer(call, 1));
     if (handle == NULL)
-        return st_misuse(call, BAD_PARAM, "a handle of a library that is not there");
+        return st_misuse(call, BAD_PARAM, "invalid cuBLAS or cuDNN handle");
     if (plan == NULL || plan->type != PLAN || as_descriptor(st_pointer(call, 2)) == NULL)
         return bad(call);
     if (!plan->finalized)
-        return st_misuse(call, NOT_FINALIZED, "a plan of cuDNN that is not finalized");
+        return st_misuse(call, NOT_FINALIZED, "cuDNN plan is not finalized");
     const descriptor *engine = part(part(plan, PLAN_CONFIG, 0), CONFIG_ENGINE, 0);
     st_object *stream = st_stream_of(handle->blas.stream);
     if (stream == NULL)
-        return st_misuse(call, BAD_PARAM, "a stream that was destroyed");
+        return st_misuse(call, BAD_PARAM, "destroyed stream");
     st_log_cudnn *into = &call->draft.cudnn;
     call->draft.kind = ST_LOG_CUDNN;
     *into = (st_log_cudnn){.stream = stream->number, .type = ST_LOG_TYPE_UNKNOWN};

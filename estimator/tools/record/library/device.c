@@ -109,7 +109,7 @@ uint64_t st_do_device_properties(st_call *call)
     if (to == NULL)
         return ST_CUDA_INVALID_VALUE;
     if (!is_device(device))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     /* The name without _v2 has this form since CUDA 13 only. */
     bool is_12 = call->entry->constant == 12 || st_now.header.cuda_version < 13000;
     const facts known = facts_of(device);
@@ -133,7 +133,7 @@ static uint32_t attribute_of(int32_t attribute)
 uint64_t st_do_device_attribute(st_call *call)
 {
     if (!is_device(st_int(call, 2)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
 }
 
@@ -148,7 +148,7 @@ uint64_t st_do_number(st_call *call)
 uint64_t st_do_set_device(st_call *call)
 {
     if (!is_device(st_int(call, 0)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     call->thread->device = (uint32_t)st_int(call, 0);
     return 0;
 }
@@ -161,7 +161,7 @@ uint64_t st_do_device_get(st_call *call)
         return is_device(index) ? ST_PUT(call, 1, uint64_t, (uint64_t)index + 1) : 2;
     }
     if (!is_device(st_int(call, 1)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     return ST_PUT(call, 0, uint32_t, (uint32_t)st_int(call, 1));
 }
 
@@ -284,8 +284,10 @@ static const error_text error_texts[] = {
     {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {500, "cudaErrorSymbolNotFound", "named symbol not found"},
     {600, "cudaErrorNotReady", "device not ready"},
-    {712, "cudaErrorHostMemoryAlreadyRegistered", "part or all of the range is registered already"},
-    {713, "cudaErrorHostMemoryNotRegistered", "pointer is no registered memory"},
+    {712, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {713, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
     {801, "cudaErrorNotSupported", "operation not supported"},
     {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
     {903, "cudaErrorStreamCaptureUnmatched", "the capture was not initiated in this stream"},
@@ -312,7 +314,7 @@ uint64_t st_do_context_create(st_call *call)
 {
     unsigned device = call->entry->place['d' - 'a'] - 1U;
     if (!is_device(st_int(call, device)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     st_object *context = st_object_make(ST_OBJECT_CONTEXT);
     if (context == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -355,7 +357,7 @@ uint64_t st_do_context_current(st_call *call)
 uint64_t st_do_context_primary(st_call *call)
 {
     if (!is_device(st_int(call, 1)))
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
     st_object *context = primary((uint32_t)st_int(call, 1));
     return context == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, context->handle);
 }
@@ -364,7 +366,7 @@ uint64_t st_do_context_set(st_call *call)
 {
     const st_object *context = st_object_of(st_word(call, 0), ST_OBJECT_CONTEXT);
     if (context == NULL && st_word(call, 0) != 0)
-        return st_misuse(call, 201, "a context that is not there");
+        return st_misuse(call, 201, "invalid context");
     if (context != NULL)
         call->thread->device = context->device;
     return 0;

@@ -194,7 +194,7 @@ static void after_fork_in_parent(void)
 {
     if (st_now.started && !st_now.ended && self != NULL) {
         st_log_record forked = {.kind = ST_LOG_FORKED};
-        forked.mark.text = st_string("the process was forked while it used CUDA");
+        forked.mark.text = st_string("process forked after CUDA initialization");
         keep_now(self, &forked);
     }
     leave_lock();
@@ -301,7 +301,7 @@ static uint64_t run(st_call *call)
     bool runtime = call->entry->library == ST_CUDART || call->entry->library == ST_CUDA;
     if (st_now.is_child && runtime && !call->entry->quiet)
         return st_misuse(call, ST_CUDA_NOT_INITIALIZED,
-                         "CUDA in a process that was forked after CUDA had begun");
+                         "CUDA used in a child forked after CUDA initialization");
     return call->entry->run != NULL ? call->entry->run(call) : unsupported(call);
 }
 

@@ -120,7 +120,7 @@ typedef struct st_process {
     char device_name[ST_LOG_NAME_BYTES];
 } st_process;
 
-#define ST_TWO_VERSIONS "two versions of CUDA's runtime in one process"
+#define ST_TWO_VERSIONS "two CUDA runtime versions in one process"
 
 extern st_process st_now;
 

@@ -98,14 +98,14 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 {
     st_object *stream = st_stream_of(wanted->stream);
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
     uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
     const uint32_t *grid = wanted->grid;
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0 || grid[0] > INT32_MAX ||
         grid[1] > UINT16_MAX || grid[2] > UINT16_MAX || threads <= 0 || threads > 1024 ||
         wanted->block[2] > 64)
         return st_misuse(call, ST_CUDA_INVALID_CONFIGURATION,
-                         "a launch without threads, or with more than a block or a grid can have");
+                         "invalid launch: no threads, or a block or grid above its limit");
     st_log_launch *into = &call->draft.launch;
     call->draft.kind = ST_LOG_LAUNCH;
     *into = (st_log_launch){.kernel = of->name,
@@ -140,8 +140,7 @@ static uint64_t launch_host(st_call *call, const launch *wanted)
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
         return enqueue_loaded(call, function, wanted);
     if (of == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION,
-                         "a launch of what is no kernel of the program");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "launch of an unknown kernel");
     if (of->binary != NULL) {
         (void)st_layout_find(of->binary, st_string_text(of->name), &of->parameters.layout);
         of->binary = NULL;
@@ -220,7 +219,7 @@ uint64_t st_do_launch_driver(st_call *call)
         wanted.block[i] = (uint32_t)st_word(call, 4 + i);
     }
     if (function == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a function that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid function handle");
     return enqueue_loaded(call, function, &wanted);
 }
 
@@ -247,7 +246,7 @@ uint64_t st_do_pop_configuration(st_call *call)
 uint64_t st_do_get_kernel(st_call *call)
 {
     if (find_kernel(st_word(call, 1)) == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "what is no kernel of the program");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "unknown kernel");
     return ST_PUT(call, 0, uint64_t, st_word(call, 1));
 }
 
@@ -257,7 +256,7 @@ uint64_t st_do_function_attributes(st_call *call)
     unsigned char attributes[144] = {0};
     const uint32_t most_threads = 1024;
     if (find_kernel(st_word(call, 1)) == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "what is no kernel of the program");
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION, "unknown kernel");
     memcpy(attributes + 24, &most_threads, sizeof most_threads);
     return st_put_bytes(st_pointer(call, 0), attributes, 60);
 }
@@ -281,7 +280,7 @@ uint64_t st_do_module_unload(st_call *call)
 {
     st_object *module = st_object_of(st_word(call, 0), ST_OBJECT_MODULE);
     if (module == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a module that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid module handle");
     free(module->module.image);
     st_object_drop(module);
     return 0;
@@ -304,7 +303,7 @@ uint64_t st_do_module_function(st_call *call)
     const char *name = st_pointer(call, 2);
     const st_object *module = st_object_of(st_word(call, 1), ST_OBJECT_MODULE);
     if (module == NULL || name == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a module that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid module handle");
     const void *image = module->module.image;
     st_object *function = st_object_make(ST_OBJECT_FUNCTION);
     if (function == NULL)

@@ -65,7 +65,7 @@ static uint64_t init_comm(st_call *call, const uint64_t *ids, int32_t count)
     int32_t ranks = st_int(call, 1);
     int32_t rank = st_int(call, 2);
     if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks || count < 1 || ids == NULL)
-        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "rank is out of range of its communicator");
     st_object *comm =
         make_comm(call, hash_words(ids, 16 * (size_t)count, ST_HASH_BEGIN), ranks, rank);
     return comm != NULL ? ST_PUT(call, 0, uint64_t, comm->handle) : NCCL_SYSTEM;
@@ -111,7 +111,7 @@ uint64_t st_do_comm_init_all(st_call *call)
 
 static uint64_t bad_comm(st_call *call)
 {
-    return st_misuse(call, NCCL_INVALID_ARGUMENT, "a communicator that is not there");
+    return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid communicator");
 }
 
 /* Leaves what this rank wants of a split for the others, and reads what they left. Where all ranks
@@ -217,7 +217,7 @@ uint64_t st_do_group_start(st_call *call)
 uint64_t st_do_group_end(st_call *call)
 {
     if (group_depth == 0)
-        return st_misuse(call, 5, "the end of a group that was not begun");
+        return st_misuse(call, 5, "group ends without a start");
     group_depth--;
     return 0;
 }
@@ -242,9 +242,9 @@ uint64_t st_do_collective(st_call *call)
     if (comm == NULL)
         return bad_comm(call);
     if (stream == NULL)
-        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a stream that is not there");
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid stream handle");
     if (type_of(type) == ST_LOG_TYPE_UNKNOWN)
-        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a type that NCCL does not have");
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid NCCL data type");
     int32_t peer = (int32_t)(uint32_t)st_role(call, 'g', UINT64_MAX);
     call->draft.kind = ST_LOG_COLLECTIVE;
     call->draft.collective = (st_log_collective){.comm = comm->comm.id,

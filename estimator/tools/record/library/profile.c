@@ -66,8 +66,8 @@ typedef struct wanted_function {
 /* Says why the process is not measured, which would otherwise go unnoticed; false. */
 static bool refuse(const char *what, const char *why)
 {
-    (void)dprintf(STDERR_FILENO, "steptime record --profile measures nothing here: %s: %s\n", what,
-                  why);
+    (void)dprintf(STDERR_FILENO, "steptime record --profile cannot measure this process: %s: %s\n",
+                  what, why);
     return false;
 }
 
@@ -76,12 +76,12 @@ static bool find_functions(const char *path, const wanted_function *wanted, size
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
-        return refuse("a library cannot be loaded", dlerror());
+        return refuse("cannot load a library", dlerror());
     for (size_t i = 0; i < count; i++) {
         void *found = dlsym(library, wanted[i].name);
         memcpy(wanted[i].into, &found, sizeof found);
         if (found == NULL)
-            return refuse("a library lacks a function", dlerror());
+            return refuse("missing function in a library", dlerror());
     }
     return true;
 }
@@ -129,7 +129,7 @@ static void finish(void)
     }
     int error = cupti.flush(FLUSH_FORCED);
     if (error != 0)
-        st_activities_refused("CUPTI did not hand over all that it measured", error);
+        st_activities_refused("CUPTI did not deliver all measurements", error);
     st_activities_close();
 }
 
@@ -139,17 +139,17 @@ static void enable_all(void)
         uint32_t kind;
         const char *refused;
     } kinds[] = {
-        {ST_CUPTI_RUNTIME, "CUPTI does not tell the calls of the runtime"},
-        {ST_CUPTI_DRIVER, "CUPTI does not tell the calls of the driver"},
+        {ST_CUPTI_RUNTIME, "CUPTI does not report runtime calls"},
+        {ST_CUPTI_DRIVER, "CUPTI does not report driver calls"},
         {ST_CUPTI_KERNEL, "CUPTI does not measure kernels"},
         {ST_CUPTI_MEMCPY, "CUPTI does not measure copies"},
         {ST_CUPTI_MEMCPY_PEER, "CUPTI does not measure copies between GPUs"},
         {ST_CUPTI_MEMSET, "CUPTI does not measure fills"},
-        {ST_CUPTI_STREAM, "CUPTI does not tell streams"},
-        {ST_CUPTI_EVENT, "CUPTI does not tell events"},
-        {ST_CUPTI_SYNCHRONIZATION, "CUPTI does not tell what waits"},
-        {ST_CUPTI_MEMORY, "CUPTI does not tell memory"},
-        {ST_CUPTI_EXTERNAL, "CUPTI does not tell what products launch"},
+        {ST_CUPTI_STREAM, "CUPTI does not report streams"},
+        {ST_CUPTI_EVENT, "CUPTI does not report events"},
+        {ST_CUPTI_SYNCHRONIZATION, "CUPTI does not report synchronization"},
+        {ST_CUPTI_MEMORY, "CUPTI does not report memory"},
+        {ST_CUPTI_EXTERNAL, "CUPTI does not report kernels of matrix products"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         int error = cupti.enable(kinds[i].kind);
@@ -244,7 +244,7 @@ int InitializeInjection(void)
     (void)atexit(finish);
     int error = cupti.register_callbacks(give_buffer, take_buffer);
     if (error != 0)
-        st_activities_refused("CUPTI takes no buffers for what it measures", error);
+        st_activities_refused("CUPTI refused the buffers for its measurements", error);
     else
         enable_all();
     return 1;

@@ -14,12 +14,12 @@ st_object *st_stream_of(uint64_t handle)
 
 static uint64_t bad_stream(st_call *call)
 {
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
 }
 
 static uint64_t bad_event(st_call *call)
 {
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that is not there");
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid event handle");
 }
 
 uint64_t st_do_stream_create(st_call *call)
@@ -55,7 +55,7 @@ uint64_t st_do_stream_sync(st_call *call)
         return bad_stream(call);
     if (stream->stream.capture != 0) {
         stream->stream.invalid = true;
-        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "a wait for a stream that is captured");
+        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "wait for a stream under capture");
     }
     call->draft.kind = ST_LOG_STREAM_SYNC;
     call->draft.stream = (st_log_stream){.stream = stream->number};
@@ -193,9 +193,9 @@ uint64_t st_do_event_elapsed(st_call *call)
     if (start == NULL || end == NULL)
         return bad_event(call);
     if (start->event.sequence == 0 || end->event.sequence == 0)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that was never recorded");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "event was never recorded");
     if (start->event.untimed || end->event.untimed)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that takes no times");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "event has timing disabled");
     double ns = (double)end->event.host_ns - (double)start->event.host_ns;
     return ST_PUT(call, 0, float, (float)(ns / 1e6));
 }
@@ -208,9 +208,9 @@ uint64_t st_do_capture_begin(st_call *call)
     if (stream == NULL)
         return bad_stream(call);
     if (stream->number == 0)
-        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "a capture of the default stream");
+        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "capture of the default stream");
     if (stream->stream.capture != 0)
-        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "a capture of a stream that is captured");
+        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "stream is already being captured");
     stream->stream.capture = ++st_now.capture_count;
     stream->stream.origin = true;
     stream->stream.nodes = 0;
@@ -251,17 +251,17 @@ uint64_t st_do_capture_end(st_call *call)
     if (stream == NULL)
         return bad_stream(call);
     if (stream->stream.capture == 0)
-        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "the end of no capture");
+        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "capture ends without a start");
     if (!stream->stream.origin)
         return st_misuse(call, ST_CUDA_CAPTURE_UNMATCHED,
-                         "the end of a capture in another stream than its beginning");
+                         "capture ends in another stream than it started in");
     capture_end end = {.capture = stream->stream.capture};
     leave_capture(stream, &end); /* which may be a thread's default one */
     st_object_each(ST_OBJECT_STREAM, leave_capture, &end);
     st_object_each(ST_OBJECT_EVENT, leave_event, &end);
     if (end.invalid) {
         (void)ST_PUT(call, 1, uint64_t, 0);
-        return st_misuse(call, ST_CUDA_CAPTURE_INVALIDATED, "the end of a capture that was broken");
+        return st_misuse(call, ST_CUDA_CAPTURE_INVALIDATED, "capture was invalidated");
     }
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
     if (graph == NULL)
@@ -320,7 +320,7 @@ uint64_t st_do_graph_create(st_call *call)
 
 static uint64_t bad_graph(st_call *call)
 {
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a graph that is not there");
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid graph handle");
 }
 
 static void draft_executable(st_call *call, st_log_kind kind, const st_object *executable,

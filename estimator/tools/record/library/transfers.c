@@ -9,8 +9,7 @@
 
 static uint64_t bad_pointer(st_call *call)
 {
-    return st_misuse(call, ST_CUDA_INVALID_VALUE,
-                     "a pointer that is no allocation, or was freed before");
+    return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid or freed pointer");
 }
 
 static void draft_block(st_call *call, st_log_kind kind, const st_block *block)
@@ -34,7 +33,7 @@ uint64_t st_do_malloc(st_call *call)
     if (st_word(call, 0) == 0 || stream == NULL)
         return bad_pointer(call);
     if (bytes == 0 && call->entry->library == ST_CUDA)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "an allocation of no bytes");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "allocation of zero bytes");
     if (bytes == 0)
         return ST_PUT(call, 0, uint64_t, 0);
     st_log_memory_kind memory = (st_log_memory_kind)call->entry->constant;
@@ -84,7 +83,7 @@ uint64_t st_do_host_register(st_call *call)
 {
     uint64_t error = st_memory_register(st_word(call, 0), st_word(call, 1));
     if (error != 0)
-        return st_misuse(call, error, "a range of the host that cannot be registered");
+        return st_misuse(call, error, "host memory range cannot be registered");
     draft_block(call, ST_LOG_MALLOC, st_memory_find(st_word(call, 0)));
     return 0;
 }
@@ -93,7 +92,7 @@ uint64_t st_do_host_unregister(st_call *call)
 {
     st_block block;
     if (!st_memory_give(st_word(call, 0), &block))
-        return st_misuse(call, ST_CUDA_HOST_NOT_REGISTERED, "a range that is not registered");
+        return st_misuse(call, ST_CUDA_HOST_NOT_REGISTERED, "host memory range is not registered");
     draft_block(call, ST_LOG_FREE, &block);
     return 0;
 }
@@ -177,7 +176,7 @@ uint64_t st_copy_run(st_call *call, const st_copy *copy)
 {
     st_object *stream = st_stream_of(copy->stream);
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
     if (copy->bytes == 0 || copy->rows == 0)
         return 0;
     if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
@@ -219,7 +218,7 @@ uint64_t st_do_set(st_call *call)
     uint64_t rows = st_role(call, 'h', 1);
     st_object *stream = st_stream_of(st_role(call, 's', 0));
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
     if (count == 0 || rows == 0)
         return 0;
     if (!on_device(to))
@@ -248,7 +247,7 @@ uint64_t st_do_stream_write(st_call *call)
     uint64_t width = (uint64_t)call->entry->constant;
     st_object *stream = st_stream_of(st_word(call, 0));
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
     if (st_memory_find(to) == NULL)
         return bad_pointer(call);
     call->draft.kind = ST_LOG_SET;
@@ -285,7 +284,7 @@ uint64_t st_do_reserve(st_call *call)
     st_block block;
     uint64_t bytes = st_word(call, 1);
     if (bytes == 0 || bytes % GRANULARITY != 0)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "a size that is no multiple of 2 MiB");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "size is not a multiple of 2 MiB");
     uint64_t limit = st_now.header.device_bytes;
     st_now.header.device_bytes = UINT64_MAX / 4; /* addresses may be more than memory */
     uint64_t result = st_memory_take(call, bytes, ST_LOG_VIRTUAL, &block);
@@ -305,7 +304,7 @@ uint64_t st_do_physical(st_call *call)
     uint64_t bytes = st_word(call, 1);
     uint32_t device = call->thread->device;
     if (bytes == 0 || bytes % GRANULARITY != 0)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "a size that is no multiple of 2 MiB");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "size is not a multiple of 2 MiB");
     if (!st_memory_charge(device, bytes))
         return st_memory_exhausted(call, bytes, bytes);
     st_object *object = st_object_make(ST_OBJECT_PHYSICAL);
@@ -324,7 +323,7 @@ uint64_t st_do_physical_release(st_call *call)
 {
     st_object *object = st_object_of(st_word(call, 0), ST_OBJECT_PHYSICAL);
     if (object == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "memory that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid memory handle");
     st_memory_discharge(object->device, object->physical.bytes);
     draft_block(call, ST_LOG_FREE,
                 &(st_block){.start = object->handle,
@@ -340,7 +339,7 @@ uint64_t st_do_share_memory(st_call *call)
 {
     const st_object *object = st_object_of(st_word(call, 1), ST_OBJECT_PHYSICAL);
     if (object == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "memory that is not there");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid memory handle");
     if (st_int(call, 2) == 1)
         return ST_PUT(call, 0, int32_t, open("/dev/null", O_RDONLY | O_CLOEXEC));
     const uint64_t name[8] = {object->handle, object->physical.bytes};

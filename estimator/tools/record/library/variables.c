@@ -65,7 +65,7 @@ static variable *variable_of(st_call *call, uint64_t host)
 
 static uint64_t unknown(st_call *call)
 {
-    return st_misuse(call, ST_CUDA_INVALID_SYMBOL, "a symbol that is no variable of the program");
+    return st_misuse(call, ST_CUDA_INVALID_SYMBOL, "unknown device symbol");
 }
 
 /* cudaGetSymbolAddress(pointer *, symbol) (constant 0), cudaGetSymbolSize(bytes *, symbol) (1) */
@@ -87,7 +87,7 @@ uint64_t st_do_variable_copy(st_call *call)
     if (of == NULL)
         return unknown(call);
     if (offset > of->bytes || bytes > of->bytes - offset)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "a copy beyond a variable of the program");
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "copy exceeds a device variable");
     uint64_t own = of->start + offset;
     uint64_t other = st_role(call, 'm', 0);
     bool to = call->entry->constant == 0;

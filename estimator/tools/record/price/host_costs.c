@@ -72,8 +72,8 @@ static st_status learn(const st_trace *trace, st_arena *arena, const st_call_cos
         return st_out_of_memory(errors);
     return *count > 0 ? ST_OK
                       : st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--costs"},
-                                "the recording has no calls of CUDA" ST_EXPECTED
-                                "events of the category cuda_runtime or cuda_driver");
+                                "the recording contains no CUDA calls" ST_EXPECTED
+                                "events of category cuda_runtime or cuda_driver");
 }
 
 st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_cost **costs,

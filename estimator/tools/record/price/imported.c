@@ -38,8 +38,8 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
         const char *device = first->header.device;
         if (device[0] == '\0' || st_name_is_path(device))
             return st_fail(errors, ST_ERR_VALUE, (st_place){.file = first->file},
-                           "the log does not say for which GPU it was recorded" ST_HINT
-                           "--gpu NAME tells");
+                           "the log does not name the recorded GPU" ST_HINT
+                           "specify it with --gpu NAME");
         prices.gpu = device;
     }
     st_status status = st_prices_open(paths, &prices, arena, &own->prices, errors);
@@ -110,27 +110,27 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
         unsupported += own->run->workers[i].unsupported;
     if (unsupported > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu functions were called that the recorder does not know: what they do is not "
-                  "in the times",
+                  "the program called %llu functions that the recorder does not support; the times "
+                  "exclude them",
                   (unsigned long long)unsupported);
     if (own->run->lost_tasks > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "of %llu measured GPU tasks the calls are missing: they are left out",
+                  "ignored %llu measured GPU tasks without a call",
                   (unsigned long long)own->run->lost_tasks);
     if (own->walk->unmatched > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "to %llu collectives not all ranks of the communicator came: these end with "
-                  "those that did",
+                  "%llu collectives lack ranks of their communicator; they end with the ranks that "
+                  "joined",
                   (unsigned long long)own->walk->unmatched);
     if (own->unpriced > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%llu collectives have no time" ST_HINT
-                  "--cluster NAME tells the network that they go over",
+                  "specify their network with --cluster NAME",
                   (unsigned long long)own->unpriced);
     if (own->groups->inferred > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "ranks of %zu communicators are not all read: how far apart they are is taken "
-                  "from one that is and its place in the communicator",
+                  "%zu communicators have unread ranks; their stride is inferred from the ranks "
+                  "that were read",
                   own->groups->inferred);
     *imported = own;
     return ST_OK;

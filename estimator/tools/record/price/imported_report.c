@@ -105,7 +105,7 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
     const st_run *run = imported->run;
     st_say_fact(root, "program", LABEL, run->workers[0].header.program);
     st_say_fact(root, "priced for", LABEL + 1, imported->device);
-    st_say(root, "%llu ranks, %zu recorded, %zu different, %llu assumed to do the same\n",
+    st_say(root, "%llu ranks, %zu recorded, %zu distinct, %llu assumed identical\n",
            (unsigned long long)run->world, run->process_count, run->worker_count,
            (unsigned long long)run->assumed);
     st_say(root, "%llu of %llu GPU tasks are unknown, %.1f %% of their time\n",
@@ -118,8 +118,7 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
                sum->busy_ns > 0 ? 100 * (double)sum->refined_ns / (double)sum->busy_ns : 0);
     if (sum->bounded > 0)
         st_say(root,
-               "%llu more, %.1f %% of the time, take at most what is said: how many elements they "
-               "have is not known\n",
+               "%llu more, %.1f %% of the time, are upper bounds because their sizes are unknown\n",
                (unsigned long long)sum->bounded,
                sum->busy_ns > 0 ? 100 * (double)sum->bounded_ns / (double)sum->busy_ns : 0);
     if (sum->step_ns > 0)

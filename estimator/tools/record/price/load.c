@@ -135,7 +135,7 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
         uint64_t length_ns = record->measured.length_ns;
         if (length_ns > MOST_TASK_NS)
             return st_fail(l->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
-                           "a log of the process has a measured time that cannot be" ST_FOUND
+                           "a measured time in the log is out of range" ST_FOUND
                            "%llu ns" ST_EXPECTED "at most an hour",
                            (unsigned long long)length_ns);
         if (worker->call_count == 0)
@@ -369,16 +369,15 @@ static st_status place_ranks(loader *l, const uint32_t *of)
         if (rank >= (int64_t)run->world)
             return st_fail(l->errors, ST_ERR_VALUE,
                            (st_place){.file = l->files[l->processes[i].first].path},
-                           "rank %lld of a run of %llu ranks" ST_EXPECTED "a rank below that",
-                           (long long)rank, (unsigned long long)run->world);
+                           "rank %lld is out of range in a run of %llu ranks", (long long)rank,
+                           (unsigned long long)run->world);
         while (rank < 0 && run->worker_of[next] != ST_NO_INDEX)
             next++;
         size_t place = rank < 0 ? next : (size_t)rank;
         if (run->worker_of[place] != ST_NO_INDEX)
             return st_fail(
                 l->errors, ST_ERR_VALUE, (st_place){.file = l->files[l->processes[i].first].path},
-                "rank %zu was recorded twice" ST_HINT "give the folder of one run of one program",
-                place);
+                "rank %zu was recorded twice" ST_HINT "give the folder of a single run", place);
         run->worker_of[place] = of[i];
         run->workers[of[i]].rank =
             rank < 0 && run->workers[of[i]].rank < 0 ? (int64_t)place : run->workers[of[i]].rank;
@@ -424,8 +423,8 @@ static st_status spread(loader *l, const uint32_t *of)
     run->world = world_of(l);
     if (l->options->world > 0 && l->options->world < l->process_count)
         return st_fail(l->errors, ST_ERR_USAGE, (st_place){.file = "--world"},
-                       "fewer ranks than recorded ones" ST_FOUND "%llu" ST_EXPECTED
-                       "at least %zu, the ranks of the recording",
+                       "fewer ranks than recorded" ST_FOUND "%llu" ST_EXPECTED
+                       "at least %zu, the recorded ranks",
                        (unsigned long long)l->options->world, l->process_count);
     if (run->world > ST_WORKERS_MOST_RANKS)
         return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = run->folder},
@@ -507,15 +506,14 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         status = spread(&l, of);
     if (status == ST_OK) {
         if (l.run->left_out > 0)
-            st_report(l.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-                      (st_place){.file = l.run->folder},
-                      "%llu processes that used no GPU are left out: others beside them did",
-                      (unsigned long long)l.run->left_out);
+            st_report(
+                l.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = l.run->folder},
+                "ignored %llu processes without GPU activity", (unsigned long long)l.run->left_out);
         for (size_t i = 0; i < l.run->worker_count; i++)
             if (!l.run->workers[i].whole)
                 st_report(l.errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
                           (st_place){.file = l.run->workers[i].file},
-                          "the log was cut, or its program died: %zu calls are used",
+                          "truncated log, or the program died; using its %zu calls",
                           l.run->workers[i].call_count);
         *run = made;
     } else {

@@ -128,7 +128,7 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     group.exact = (int64_t)members == group.ranks;
     if (group.ranks < 1 || group.ranks > (int64_t)run->world)
         return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
-                       "a communicator of %lld ranks in a run of %llu", (long long)group.ranks,
+                       "communicator of %lld ranks in a run of %llu ranks", (long long)group.ranks,
                        (unsigned long long)run->world);
     st_status status = ST_OK;
     if (group.exact) {
@@ -287,13 +287,13 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
     uint32_t expected = 1;
     bool is_new = false;
     if (collective->operation >= ST_LOG_OPERATIONS)
-        return st_fail(
-            groups->errors, ST_ERR_SYNTAX, (st_place){.file = groups->run->workers[worker].file},
-            "the log has a collective of an unknown kind" ST_FOUND "%u", collective->operation);
+        return st_fail(groups->errors, ST_ERR_SYNTAX,
+                       (st_place){.file = groups->run->workers[worker].file},
+                       "unknown collective in the log" ST_FOUND "%u", collective->operation);
     if (group == NULL)
         return st_fail(
             groups->errors, ST_ERR_VALUE, (st_place){.file = groups->run->workers[worker].file},
-            "a collective on a communicator that the log does not make" ST_FOUND "%016llx",
+            "collective on a communicator that the log does not create" ST_FOUND "%016llx",
             (unsigned long long)collective->comm);
     /* The key of an instance, and how many come to it. */
     st_status status = ST_OK;

@@ -234,7 +234,7 @@ static st_status walk_all(walker *w, st_stream_replay *replays)
         }
         if (status == ST_OK && !any && !give_up_waiting(w->walk))
             return st_fail(w->errors, ST_ERR_CYCLE, (st_place){.file = w->walk->run->folder},
-                           "ranks wait for each other and none goes on");
+                           "deadlock: all ranks wait for each other");
     }
     return status;
 }

@@ -41,7 +41,7 @@ static st_status no_room(const st_stream_replay *replay)
     if (st_arena_failed(replay->walk->arena))
         return st_out_of_memory(replay->errors);
     return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = replay->own->worker->file},
-                   "the log has too many streams, events or GPU tasks" ST_EXPECTED
+                   "too many streams, events or GPU tasks in the log" ST_EXPECTED
                    "at most %d, %d and %d",
                    MOST_LANES, MOST_EVENTS, ST_WORKERS_MOST_TASKS);
 }
@@ -213,7 +213,7 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
         return ST_OK;
     if (nodes.depth > MOST_DEPTH || (nodes.depth > 1 && ++replay->nested > MOST_NESTED))
         return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
-                       "too many graphs within graphs" ST_EXPECTED "at most %d deep", MOST_DEPTH);
+                       "graphs are nested too deep" ST_EXPECTED "at most %d levels", MOST_DEPTH);
     nodes.origin = capture->stream;
     st_status status = ST_OK;
     for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++)
