@@ -142,7 +142,7 @@ static void ends_in_no_file_are_told(void **state)
     assert_int_equal(replay(self, 1), ST_OK);
     assert_int_equal(self->replay.unmatched, 1);
     assert_int_equal(st_replay_end_ns(self->replay.replay), (1238 + 385) * 1000);
-    assert_non_null(strstr(said(self->errors), "1 transfers have their other end in none"));
+    assert_non_null(strstr(said(self->errors), "1 transfers have no counterpart"));
 }
 
 static void unknown_types_are_told_with_their_place(void **state)
@@ -174,7 +174,7 @@ static void collectives_need_kind_and_size(void **state)
     put(self, "comm_size", 9, UINT64_MAX);
     end_message(self);
     assert_refused(self, read_rank(self, 0, false), ST_ERR_VALUE,
-                   "'comm_size' is no number of at least 0");
+                   "'comm_size' must be a number of at least 0");
 }
 
 static void ids_are_looked_at(void **state)
@@ -185,7 +185,7 @@ static void ids_are_looked_at(void **state)
     wait_for(self, 4485);
     end_message(self);
     assert_refused(self, read_rank(self, 0, false), ST_ERR_NAME,
-                   "node 7 waits for node 4485, which the file does not have");
+                   "node 7 waits for node 4485, which the file lacks");
     assert_int_equal(read_rank(self, 0, true), ST_OK);
     assert_int_equal(self->ranks[0].dangling, 1);
     assert_non_null(strstr(said(self->errors), "1 dependencies on nodes"));

@@ -130,8 +130,8 @@ static void files_that_are_no_ranks_are_refused(void **state)
         const char *text;
     } cases[] = {
         {"none", NULL, ST_ERR_IO, "@/none: error: the folder holds no .et, .json or .json.gz file"},
-        {"a.1.et", "plain.et", ST_ERR_NAME, "@/plain.et: error: the file's name does not say its "},
-        {"a.1.et", "b.1.et", ST_ERR_NAME, "rank 1 again, which is @/"},
+        {"a.1.et", "plain.et", ST_ERR_NAME, "@/plain.et: error: the file name lacks a "},
+        {"a.1.et", "b.1.et", ST_ERR_NAME, "rank 1 is also in @/"},
         {"missing.1.et", NULL, ST_ERR_IO, "missing.1.et"},
     };
     fixture *own = *state;
@@ -157,9 +157,9 @@ static void groups_say_how_far_apart_their_ranks_are(void **state)
         {"{\"5\": [1], \"7\": [38, 24, 10]}", 3, 14, ""},
         {"{\"7\": [17]}", 1, 1, ""},
         {"{\"7\": []}", 0, 1, ""},
-        {"{\"7\": [3, 12, 22]}", 3, 9, "the ranks of 1 groups, as '7', are not equally far apart"},
-        {"{\"7\": [3, 3]}", 2, 1, "the ranks of 1 groups, as '7', are not equally far apart"},
-        {"{\"8\": [1, 2, 4], \"7\": [3, 5, 4]}", 3, 2, "the ranks of 2 groups, as '7', are"},
+        {"{\"7\": [3, 12, 22]}", 3, 9, "the ranks of 1 groups, such as '7', are not evenly spaced"},
+        {"{\"7\": [3, 3]}", 2, 1, "the ranks of 1 groups, such as '7', are not evenly spaced"},
+        {"{\"8\": [1, 2, 4], \"7\": [3, 5, 4]}", 3, 2, "the ranks of 2 groups, such as '7', are"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -193,8 +193,8 @@ static void faulty_groups_are_refused(void **state)
         const char *said;
     } cases[] = {
         {"{\"7\": [3], \"5\": [1], \"7\": [3]}", ST_ERR_NAME, "group '7' is given twice"},
-        {"{\"7\": [-3]}", ST_ERR_VALUE, "a rank that is no whole number of at least 0"},
-        {"{\"7\": [2.385]}", ST_ERR_VALUE, "a rank that is no whole number of at least 0"},
+        {"{\"7\": [-3]}", ST_ERR_VALUE, "a rank must be a whole number of at least 0"},
+        {"{\"7\": [2.385]}", ST_ERR_VALUE, "a rank must be a whole number of at least 0"},
         {"{\"7\": [3, ", ST_ERR_SYNTAX, "the file ends in the middle"},
         {"{\"7\": {}}", ST_ERR_SYNTAX, "comm_group.json"},
     };
@@ -573,7 +573,7 @@ static void transfers_meet_by_their_ends_tag_and_turn(void **state)
     assert_begins(&replay, "c2", 220);
     assert_begins(&replay, "c3", 230); /* nobody sends it */
     assert_int_equal(replay.unmatched, 3);
-    assert_contains(said(own), "3 transfers have their other end in none of the files");
+    assert_contains(said(own), "3 transfers have no counterpart in the files");
     st_execution_replay_free(&replay);
 }
 

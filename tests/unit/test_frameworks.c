@@ -384,17 +384,17 @@ static const written refused_plans[] = {
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.zero=0", "parallel.tp=4", "parallel.dp=2", "parallel.sequence_parallel=true"},
-     {"its DDP stands alone"}},
+     {"its DDP does not combine with other parallelism"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.zero=0", "parallel.cp=4", "parallel.dp=2"},
-     {"its DDP stands alone"}},
+     {"its DDP does not combine with other parallelism"}},
     {ST_TORCHTITAN, LLAMA, {"attention=unfused"}, {"its attention is fused"}},
     {ST_TORCHTITAN, "gpt3-175b-64xa100", {NULL}, {"cannot run this model"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.zero=0", "parallel.tp=2", "parallel.dp=4"},
-     {"its DDP stands alone"}},
+     {"its DDP does not combine with other parallelism"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"precision.weights=fp16", "precision.communication=fp16"},
@@ -402,7 +402,7 @@ static const written refused_plans[] = {
     {ST_TORCHTITAN,
      LLAMA,
      {"model.layers=30", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
-     {"chunks are equal but for the first and the last",
+     {"chunks are equal except the first and the last",
       "parallel.virtual_stages=1 parallel.first_stage_layers=7 parallel.last_stage_layers=7"}},
     /* 4 stages of 8 are one layer more than 31, of 3 three more than 9; of 2 and 5 one would be
      * empty */
@@ -426,24 +426,24 @@ static const written refused_plans[] = {
     {ST_TORCHTITAN,
      LLAMA,
      {"model.layers=5", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
-     {"chunks are equal but for the first and the last", "!parallel.first_stage_layers"}},
+     {"chunks are equal except the first and the last", "!parallel.first_stage_layers"}},
     /* 4 on the first stage are 6 fewer than others, more than a chunk; 9 make no two chunks */
     {ST_TORCHTITAN,
      LLAMA,
      {"model.layers=34", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
       "parallel.virtual_stages=2", "parallel.schedule=interleaved",
       "parallel.first_stage_layers=4"},
-     {"chunks are equal but for the first and the last"}},
+     {"chunks are equal except the first and the last"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"model.layers=36", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
       "parallel.virtual_stages=2", "parallel.schedule=interleaved"},
-     {"chunks are equal but for the first and the last"}},
+     {"chunks are equal except the first and the last"}},
     /* 14 on the first stage are more than the 6 of others, which none may have */
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=2", "parallel.first_stage_layers=14"},
-     {"chunks are equal but for the first and the last"}},
+     {"chunks are equal except the first and the last"}},
     {ST_TORCHTITAN, MIXTRAL, {"model=qwen3-next-80b-a3b", "parallel.zero=2"}, {"full attention"}},
     {ST_MEGATRON, LLAMA, {"offload.activations=0.37"}, {"offload.activations"}},
     {ST_MEGATRON,
@@ -495,10 +495,10 @@ static void what_is_carried_is_warned_of(void **state)
         const char *carried;
     } cases[] = {
         {ST_TORCHTITAN, LLAMA,
-         "warning: torchtitan has no options for these, they are carried beside them: stack, "
+         "warning: torchtitan has no options for these; the file carries them separately: stack, "
          "cluster, name, model, constants."},
         {ST_MEGATRON, LLAMA,
-         "warning: Megatron-LM has no options for these, they are carried beside them: stack, "
+         "warning: Megatron-LM has no options for these; the file carries them separately: stack, "
          "cluster, name, model.name, parallel.sequence_parallel, constants."},
     };
     fixture *own = *state;

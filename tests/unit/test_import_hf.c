@@ -37,7 +37,7 @@ static void llama_gives_every_field(void **state)
     expect_key(with, "model.experts", NULL);
     expect_key(with, "precision.weights", "bf16");
     expect_words(with, "layers: 23                    # num_hidden_layers\n");
-    expect_words(with, "An estimate also needs, here or by --set: batch.sequence, batch.global,");
+    expect_words(with, "An estimate also needs, here or with --set: batch.sequence, batch.global,");
     assert_null(strstr(with->text.data, "Not understood"));
     import_end(with);
 }
@@ -307,9 +307,9 @@ static void what_is_not_modelled_is_said(void **state)
                                   "\"layer_types\": [\"full_attention\","
                                   "\"sliding_attention\"], \"torch_dtype\": \"float32\","
                                   "\"odd_gate\": 3, \"odd\\ngate\": 4, \"attention_bias\": true}");
-    expect_words(with, "sliding windows");
+    expect_words(with, "Sliding-window attention");
     expect_words(with, "stored in float32");
-    expect_words(with, "Not understood and left out: odd_gate, odd?gate.");
+    expect_words(with, "Unknown and left out: odd_gate, odd?gate.");
     expect_key(with, "model.bias", "false");
     expect_key(with, "precision.weights", NULL);
     import_end(with);
@@ -372,7 +372,7 @@ static void models_without_a_name_are_called_by_their_size(void **state)
         "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 3,"
         "\"num_attention_heads\": 4, \"intermediate_size\": 688, \"vocab_size\": 1009}");
     expect_words(with, "name: \"llama-3m\" ");
-    expect_words(with, "# model_type and the number of parameters: nothing else names the model");
+    expect_words(with, "# model_type and the number of parameters, for lack of a name");
     import_end(with);
     with = import_good(
         st_import_hf,
@@ -398,7 +398,7 @@ static void classes_fill_in_what_a_part_leaves_out(void **state)
     expect_key(with, "model.head_dim", "256");
     expect_key(with, "model.layers", "34");
     expect_words(with,
-                 "262208            # the file is silent; default of architecture gemma3_text");
+                 "262208            # missing in the file; default of architecture gemma3_text");
     expect_words(with, "Left out: vision_config.");
     import_end(with);
     with = import_good(st_import_hf, "{\"model_type\": \"gpt_oss\", \"hidden_size\": 2880,"
@@ -436,7 +436,7 @@ static void models_without_a_known_name_are_told_apart(void **state)
     expect_refusal(st_import_hf, "{\"architectures\": [\"Zebra\"]}", ST_ERR_NAME,
                    "only its class 'Zebra'");
     expect_refusal(st_import_hf, "{\"architectures\": [7], \"hidden_size\": 2304}", ST_ERR_NAME,
-                   "does not say its architecture");
+                   "does not name its architecture");
 }
 
 static void fields_that_contradict_are_refused(void **state)
@@ -447,7 +447,7 @@ static void fields_that_contradict_are_refused(void **state)
     expect_refusal(st_import_hf, "{" LLAMA ", \"tie_word_embeddings\": \"no\"}", ST_ERR_VALUE,
                    "'tie_word_embeddings' cannot be used; found the text 'no'");
     expect_refusal(st_import_hf, "{" LLAMA ", \"vocab_size\": 2385}", ST_ERR_VALUE,
-                   "field 'vocab_size' stands twice and differs");
+                   "field 'vocab_size' is given twice with different values");
 }
 
 static void other_models_are_refused_by_name(void **state)
@@ -495,9 +495,10 @@ static void an_architecture_can_be_assumed(void **state)
 static void missing_fields_are_named_together(void **state)
 {
     (void)state;
-    expect_refusal(st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME,
-                   "field 'num_hidden_layers' is missing; found ; expected one of "
-                   "num_hidden_layers n_layer n_layers num_layers; --set model.layers=... fills");
+    expect_refusal(
+        st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME,
+        "field 'num_hidden_layers' is missing; found ; expected one of "
+        "num_hidden_layers n_layer n_layers num_layers; set it with --set model.layers=...");
     expect_refusal(st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME, "'intermediate_size'");
     expect_refusal(st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME, "'vocab_size'");
     expect_refusal(st_import_hf,
@@ -518,9 +519,9 @@ static void values_that_do_not_fit_are_refused(void **state)
     expect_refusal(st_import_hf, "{" LLAMA ",\n\"num_key_value_heads\": 5}", ST_ERR_VALUE,
                    "source:3: num_key_value_heads 5 does not divide the 24 attention heads");
     expect_refusal(st_import_hf, "{" LLAMA ", \"n_head\": 12}", ST_ERR_VALUE,
-                   "'num_attention_heads' and 'n_head' say the same thing and differ");
+                   "'num_attention_heads' and 'n_head' mean the same and differ");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_hidden_layers\": 24}", ST_ERR_VALUE,
-                   "differs; found 23 and 24");
+                   "different values; found 23 and 24");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": [6, 8]}", ST_ERR_VALUE,
                    "layers that differ from each other are not modelled");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": \"6\"}", ST_ERR_VALUE,

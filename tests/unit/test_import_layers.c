@@ -92,7 +92,7 @@ static void the_sequence_may_be_shorter(void **state)
                "{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
                "\"sliding_window\": 2385}");
     assert_int_equal(with->status, ST_OK);
-    expect_words(with, "The sliding window of 2385 tokens holds the whole sequence");
+    expect_words(with, "The sliding window of 2385 tokens covers the whole sequence");
     assert_null(strstr(with->text.data, "pattern:"));
     import_end(with);
 }
@@ -354,7 +354,7 @@ static void lists_of_linear_layers_are_checked(void **state)
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
                    "\"full_attn_idxs\": [2, 5]}",
-                   ST_ERR_VALUE, "there is no layer 5");
+                   ST_ERR_VALUE, "unknown layer 5");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"minimax\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 5, \"attn_type_list\": [0, 1]}",
@@ -369,7 +369,7 @@ static void lists_of_linear_layers_are_checked(void **state)
                    "\"qk_nope_head_dim\": 127, \"qk_rope_head_dim\": 61, \"v_head_dim\": 113,"
                    "\"linear_attn_config\": {\"full_attn_layers\": [0],"
                    "\"kda_layers\": [1, 2, 3]}}",
-                   ST_ERR_VALUE, "there is no layer 0");
+                   ST_ERR_VALUE, "unknown layer 0");
 }
 
 /* Every layer stands in one of Kimi Linear's two lists, and in no more than one. */
@@ -381,9 +381,9 @@ static void kimi_divides_its_layers(void **state)
         const char *words;
     } bad[] = {
         {"\"full_attn_layers\": [3,\n6],\"kda_layers\": [1, 2,\n3, 4, 5]", ST_ERR_VALUE,
-         ":3: layer 3 stands in full_attn_layers and in kda_layers"},
+         ":3: layer 3 is in both full_attn_layers and kda_layers"},
         {"\"full_attn_layers\": [3, 6],\n\"kda_layers\": [1, 2, 4]", ST_ERR_VALUE,
-         ":2: layer 5 stands neither in full_attn_layers nor in kda_layers"},
+         ":2: layer 5 is neither in full_attn_layers nor in kda_layers"},
         {"\"full_attn_layers\": [3, 6]", ST_ERR_NAME,
          "'kda_layers' is missing in linear_attn_config"},
         {"\"kda_layers\": [1, 2, 4, 5]", ST_ERR_NAME,
@@ -437,7 +437,7 @@ static void jamba_has_defaults(void **state)
     expect_key(with, "model.experts", "16");
     expect_key(with, "model.top_k", "2");
     expect_key(with, "model.mamba_state", "16");
-    expect_words(with, "The file has no expert_layer_offset; it is 1");
+    expect_words(with, "The file lacks expert_layer_offset; 1 is");
     import_end(with);
     expect_pattern(JAMBA "\"num_hidden_layers\": 6, \"attn_layer_offset\": 2,"
                          "\"num_experts\": 1}",
@@ -446,13 +446,13 @@ static void jamba_has_defaults(void **state)
                    JAMBA "\"num_hidden_layers\": 6, \"attn_layer_period\": 5,\n"
                          "\"attn_layer_offset\": 7}",
                    ST_ERR_VALUE,
-                   ":2: attn_layer_offset counts layers of a turn; found 7; expected below 5");
+                   ":2: attn_layer_offset is out of range; found 7; expected below 5");
     expect_refusal(st_import_hf, JAMBA "\"num_hidden_layers\": 6,\n\"expert_layer_offset\": 3}",
                    ST_ERR_VALUE,
-                   ":2: expert_layer_offset counts layers of a turn; found 3; expected below 2");
+                   ":2: expert_layer_offset is out of range; found 3; expected below 2");
     expect_refusal(st_import_hf, JAMBA "\"num_hidden_layers\": 6,\n\"attn_layer_period\": 3}",
                    ST_ERR_VALUE,
-                   ":2: attn_layer_offset counts layers of a turn; found 4; expected below 3");
+                   ":2: attn_layer_offset is out of range; found 4; expected below 3");
 }
 
 #define GEMMA                                                                                      \
@@ -473,7 +473,7 @@ static void sides_of_gemma_3n_are_checked(void **state)
     expect_refusal(st_import_hf,
                    GEMMA "\"hidden_size_per_layer_input\": 257,\n\"num_kv_shared_layers\": 8}",
                    ST_ERR_VALUE,
-                   ":2: num_kv_shared_layers is more than the layers of the model; "
+                   ":2: num_kv_shared_layers exceeds the layers of the model; "
                    "found 8; expected 7 at most");
     expect_refusal(st_import_hf,
                    GEMMA "\"hidden_size_per_layer_input\": 257,"
@@ -481,11 +481,11 @@ static void sides_of_gemma_3n_are_checked(void **state)
                    ST_ERR_VALUE, ":2: activation_sparsity_pattern lists 6 layers, the model has 7");
     expect_refusal(st_import_hf, GEMMA "\n\"hidden_size_per_layer_input\": 0, \"laurel_rank\": 67}",
                    ST_ERR_VALUE,
-                   ":2: laurel_rank without embeddings of the layers' own is not "
-                   "modelled; found hidden_size_per_layer_input of 0");
+                   ":2: laurel_rank without per-layer embeddings is not modelled; found "
+                   "hidden_size_per_layer_input of 0");
     expect_refusal(st_import_hf,
                    GEMMA "\"hidden_size_per_layer_input\": 0, \"altup_num_inputs\": 3}",
-                   ST_ERR_VALUE, "altup_num_inputs without embeddings of the layers' own");
+                   ST_ERR_VALUE, "altup_num_inputs without per-layer embeddings");
     expect_refusal(st_import_hf, GEMMA "\"altup_num_inputs\": 3}", ST_ERR_NAME,
                    "'hidden_size_per_layer_input' is missing");
 }
@@ -515,11 +515,11 @@ static void dense_layers_stand_anywhere(void **state)
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [2, 7]}",
-                   ST_ERR_VALUE, "mlp_only_layers: there is no layer 7");
+                   ST_ERR_VALUE, "mlp_only_layers: unknown layer 7");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"glm4_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 7, \"first_k_dense_replace\": 7}",
-                   ST_ERR_VALUE, "first_k_dense_replace leaves no layer with experts");
+                   ST_ERR_VALUE, "first_k_dense_replace leaves no layer for the model's experts");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"glm4_moe\", " SHAPE ", \"n_routed_experts\": 48,"
                    "\"num_experts_per_tok\": 5, \"num_hidden_layers\": 7}",
@@ -576,7 +576,7 @@ static void layers_of_two_blocks_are_read(void **state)
                        ", \"mamba_d_head\": \"auto\", \"mamba_d_ssm\": 4656}");
     expect_key(with, "model.pattern", "(M*-)*3");
     expect_key(with, "model.mamba_head_dim", "97");
-    expect_words(with, "beside each other");
+    expect_words(with, "in parallel");
     import_end(with);
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"granitemoehybrid\", " SHAPE
@@ -615,7 +615,7 @@ static void experts_are_listed_in_many_ways(void **state)
     expect_key(with, "model.experts", NULL);
     import_end(with);
     expect_refusal(st_import_hf, MOE("hunyuan_v1_moe", "\"moe_topk\": [5, 5, 5, 5, 4]"),
-                   ST_ERR_VALUE, "say the same thing and differ");
+                   ST_ERR_VALUE, "mean the same and differ");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"newest\", " SHAPE ", " EXPERTS ", \"num_hidden_layers\": 5}",
                    ST_ERR_NAME, "--assume qwen3_moe");

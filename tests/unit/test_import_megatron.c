@@ -55,7 +55,7 @@ static void a_command_line_has_megatrons_defaults(void **state)
     expect_key(with, "recompute", "none");
     expect_words(with, "# default of tensor_model_parallel_size\n");
     expect_words(with, "parallel.dp is left out");
-    expect_words(with, "model.vocabulary is left out");
+    expect_words(with, "The arguments lack the vocabulary size");
     import_end(with);
 }
 
@@ -192,7 +192,7 @@ static void notes_on_what_is_not_taken_over(void **state)
     expect_key(with, "recomputed.layers", "7");
     expect_key(with, "model.mtp", "1");
     expect_words(with, "rampup_batch_size");
-    expect_words(with, "Skipped, no part in an estimate (2): lr, clip_grad.");
+    expect_words(with, "Skipped, without effect on an estimate (2): lr, clip_grad.");
     expect_words(with, "Unknown, left out (1): brand_new.");
     expect_words(with, "set overlap.ep");
     import_end(with);
@@ -273,8 +273,8 @@ static void a_log_gives_arguments_and_the_median(void **state)
     expect_key(with, "batch.global", "240");
     expect_key(with, "measured.step_time", "2387.5 ms");
     expect_words(with, "median of 3 of 4 lines; the first 1 dropped as warm-up");
-    expect_words(with, "Skipped, no part in an estimate (1): weight_decay.");
-    expect_words(with, "Unknown, left out (1, those that are off not counted):\n"
+    expect_words(with, "Skipped, without effect on an estimate (1): weight_decay.");
+    expect_words(with, "Unknown, left out (1, not counting those that are off):\n"
                        "# a_knob_that_nobody_ever_heard_of_until_this_day_y.");
     import_end(with);
 }
@@ -289,7 +289,7 @@ static void launchers_may_put_words_in_front(void **state)
     import_case *with = import_good(st_import_megatron, text.data);
     expect_key(with, "model.hidden", "3072");
     expect_key(with, "measured.step_time", "2500 ms");
-    expect_words(with, "a single line, which may hold the warm-up");
+    expect_words(with, "a single line, which may include warm-up");
     st_buffer_free(&text);
     import_end(with);
 }
@@ -325,7 +325,7 @@ static void a_log_without_times_says_so(void **state)
     (void)state;
     import_case *with = import_good(st_import_megatron, DUMP);
     expect_key(with, "measured.step_time", NULL);
-    expect_words(with, "no line with the time of an iteration");
+    expect_words(with, "no iteration times");
     import_end(with);
 }
 
@@ -338,12 +338,13 @@ static void what_cannot_be_read_is_refused(void **state)
     expect_refusal(st_import_megatron, "hello world\n", ST_ERR_NAME, "no arguments");
     expect_refusal(st_import_megatron, "elapsed time per iteration (ms): 3\n", ST_ERR_NAME,
                    "no dump of arguments");
-    expect_refusal(st_import_megatron, "--num-layers 3", ST_ERR_NAME,
-                   "argument 'hidden_size' is missing; found ; expected ; --set model.hidden=...");
+    expect_refusal(
+        st_import_megatron, "--num-layers 3", ST_ERR_NAME,
+        "argument 'hidden_size' is missing; found ; expected ; set it with --set model.hidden=...");
     expect_refusal(st_import_megatron, "--num-layers 3", ST_ERR_NAME, "'micro_batch_size'");
     expect_refusal(st_import_megatron, NEEDED "\n--num-layers $LAYERS", ST_ERR_VALUE,
                    "source:2: argument 'num_layers' cannot be used; found '$LAYERS'; expected a "
-                   "number; a shell variable is not known here");
+                   "number; replace the shell variable with its value");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 2.5", ST_ERR_VALUE, "a whole number");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 0", ST_ERR_VALUE, "model.layers");
     expect_refusal(st_import_megatron, NEEDED "--num-layers 1e30", ST_ERR_VALUE, "a whole number");

@@ -183,7 +183,7 @@ static void what_has_no_share_is_told(void **state)
     expect_words(with, "offload_modules: moe_act core_attn");
     expect_words(with, "gdn_norm_out");
     expect_words(with, "The optimizer sgd is estimated as Adam.");
-    expect_words(with, "Unknown recipe of FP8");
+    expect_words(with, "Unknown FP8 recipe");
     expect_words(with, "attention of the kind newest");
     import_end(with);
     expect_refusal(st_import_megatron,

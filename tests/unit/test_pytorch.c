@@ -152,7 +152,7 @@ static void test_shapes(void **state)
         const char *message; /* NULL: it is taken */
     } rows[] = {
         {OLD(5, 1, "aten::mm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[2385,100],[99,10]]", "[]", "[]"),
-         "byte 50: the shapes of node 5 'aten::mm' do not fit each other: found [2385,100] "
+         "byte 50: the shapes of node 5 'aten::mm' do not match: found [2385,100] "
          "[99,10], "
          "expected as many columns of the first factor as rows of the second one"},
         {OLD(5, 1, "aten::addmm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[10],[2385,100],[101,10]]", "[]",
@@ -303,13 +303,13 @@ static void test_refused(void **state)
         const char *text;
         const char *said;
     } cases[] = {
-        {"{}", "no list 'nodes'"},
+        {"{}", "lacks the list 'nodes'"},
         {"{\"traceEvents\":[]}", "a recording of PyTorch's profiler"},
         {"{\"nodes\":[]}", "no operator of the trace runs on a GPU"},
         {"{\"nodes\":[{\"id\":3,\"name\":\"a\"", "the file ends in the middle"},
-        {"{\"nodes\":[{\"name\":\"a\"}]}", "a node has no 'id'"},
-        {"{\"nodes\":[{\"id\":-3}]}", "no whole number"},
-        {"{\"nodes\":[{\"id\":3},{\"id\":3}]}", "has an id that another node has"},
+        {"{\"nodes\":[{\"name\":\"a\"}]}", "a node lacks 'id'"},
+        {"{\"nodes\":[{\"id\":-3}]}", "invalid id"},
+        {"{\"nodes\":[{\"id\":3},{\"id\":3}]}", "has the id of another node"},
         {"{\"nodes\":[{\"id\":3,\"parent\":7},{\"id\":7}]}",
          "called by a node that begins after it"},
         {"{\"nodes\":[],\"nodes\":[]}", "given twice"},

@@ -293,9 +293,9 @@ static void faulty_files_are_refused_with_their_place(void **state)
         {HEAD "0\n", "found '0', expected how many rows follow"},
         {HEAD "1 2\n" SMALL, "w.txt:2:3: error: wrong word in a SimAI workload: found '2', "
                              "expected how many rows follow, and nothing else"},
-        {HEAD "2\n" SMALL, "rows are missing: found 1, expected 2, says the second line"},
+        {HEAD "2\n" SMALL, "rows are missing: found 1, expected 2, by the second line"},
         {HEAD "1\n" SMALL SMALL, "w.txt:4:1: error: wrong word in a SimAI workload: found 'a', "
-                                 "expected no more rows"},
+                                 "expected as many rows"},
         {HEAD "1\na 1 17\n", "w.txt:3:3: error: wrong word in a SimAI workload: found '1', "
                              "expected -1"},
         {HEAD "1\na -1 x\n", "found 'x', expected compute time"},

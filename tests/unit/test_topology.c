@@ -85,9 +85,9 @@ static void a_skeleton_counts_classes(void **state)
                 "<pci busid=\"d\" class=\"0x020000\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
                 "</pci>" TAIL,
            NULL, 0,
-           (const char *const[]){
-               "gpus_per_node: 2\n", "# 1 of 1 NICs whose speed the file does not say",
-               "link_bandwidth: {value: 24 GB/s, source: PCIe as NCCL counts it}", NULL});
+           (const char *const[]){"gpus_per_node: 2\n", "# 1 of 1 NICs of unknown speed",
+                                 "link_bandwidth: {value: 24 GB/s, source: PCIe as NCCL counts it}",
+                                 NULL});
 }
 
 static void hosts_are_nodes(void **state)
@@ -115,22 +115,22 @@ static void bad_topologies_are_refused(void **state)
         {"", "topo.xml:1:1: error: bad XML: no element found"},
         {"hello", "bad XML"},
         {HEAD GPU("1", "0"), "bad XML"},
-        {"<graphs version=\"1\"/>", "the file is no topology of NCCL: found <graphs>"},
-        {"<system version=\"2\"/>", "a topology of another version: found '2'"},
+        {"<graphs version=\"1\"/>", "not a topology of NCCL: found <graphs>"},
+        {"<system version=\"2\"/>", "unsupported topology version: found '2'"},
         {HEAD NIC("400000") TAIL, "the topology has no GPU"},
         {HEAD "<nvlink count=\"3\"/>" TAIL, "<nvlink> outside of <gpu>"},
         {HEAD "<gpu sm=\"90\"><nvlink count=\"257\"/></gpu>" TAIL,
-         "no value for 'count': found '257', expected a number up to 256"},
+         "invalid value of 'count': found '257', expected a number up to 256"},
         {HEAD "<gpu sm=\"90\"><nvlink count=\"200\"/><nvlink count=\"57\"/></gpu>" TAIL,
          "more than 256 NVLinks"},
-        {HEAD "<gpu sm=\"-1\"/>" TAIL, "no value for 'sm': found '-1'"},
-        {HEAD GPU("1", "0") NIC("fast") TAIL, "no value for 'speed': found 'fast'"},
-        {HEAD GPU("1", "0") NIC("1e99") TAIL, "no value for 'speed'"},
+        {HEAD "<gpu sm=\"-1\"/>" TAIL, "invalid value of 'sm': found '-1'"},
+        {HEAD GPU("1", "0") NIC("fast") TAIL, "invalid value of 'speed': found 'fast'"},
+        {HEAD GPU("1", "0") NIC("1e99") TAIL, "invalid value of 'speed'"},
         {HEAD "<gpu sm=\"80\"/><gpu sm=\"90\"/>" TAIL,
          "the GPUs are not all of one kind: found compute capabilities 8.0 and 9.0"},
         {HEAD "<gpu sm=\"90\"><nvlink count=\"3\"/></gpu><gpu sm=\"90\"/>" TAIL,
          "the GPUs have different numbers of NVLinks: found 3 and 0"},
-        {"<!DOCTYPE system [<!ENTITY a \"b\">]><system>&a;</system>", "a document type"},
+        {"<!DOCTYPE system [<!ENTITY a \"b\">]><system>&a;</system>", "unexpected document type"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         expect_refused(cases[i].text, cases[i].words);

@@ -258,12 +258,12 @@ static void folders_that_cannot_be_written_leave_nothing(void **state)
         st_status status;
         const char *text;
     } cases[] = {
-        {below(own, "full"), ST_ERR_IO, "the folder is there already"},
-        {below(own, "full/kept"), ST_ERR_IO, "the folder is there already"},
-        {below(own, "no/such"), ST_ERR_IO, "the folder cannot be made"},
-        {below(own, "slash/"), ST_ERR_USAGE, "a folder is named without '/' at the end"},
+        {below(own, "full"), ST_ERR_IO, "the folder already exists"},
+        {below(own, "full/kept"), ST_ERR_IO, "the folder already exists"},
+        {below(own, "no/such"), ST_ERR_IO, "cannot create the folder"},
+        {below(own, "slash/"), ST_ERR_USAGE, "a folder name must not end in '/'"},
         {longest, ST_ERR_LIMIT, "the folder's name is too long"},
-        {longest + 1, ST_ERR_IO, "the folder cannot be made"},
+        {longest + 1, ST_ERR_IO, "cannot create the folder"},
     };
     static const uint32_t ranks[] = {3};
     const st_workload workload = two_by_six(own->errors);

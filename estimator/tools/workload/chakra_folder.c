@@ -39,13 +39,13 @@ static st_status make_folder(folder *self)
     if (strlen(wanted) > 1 && wanted[strlen(wanted) - 1] == '/') {
         self->path[0] = '\0';
         return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = wanted},
-                       "a folder is named without '/' at the end");
+                       "a folder name must not end in '/'");
     }
     if (mkdtemp(self->path) == NULL) {
         self->path[0] = '\0';
-        return fail(self, wanted, "the folder cannot be made");
+        return fail(self, wanted, "cannot create the folder");
     }
-    return chmod(self->path, 0755) == 0 ? ST_OK : fail(self, wanted, "the folder cannot be made");
+    return chmod(self->path, 0755) == 0 ? ST_OK : fail(self, wanted, "cannot create the folder");
 }
 
 static st_status write_file(folder *self, const char *name, const st_buffer *contents)
@@ -56,11 +56,11 @@ static st_status write_file(folder *self, const char *name, const st_buffer *con
     (void)snprintf(path, sizeof path, "%s/%s", self->path, name);
     FILE *file = fopen(path, "wb");
     if (file == NULL)
-        return fail(self, self->request->folder, "a file of the folder cannot be written");
+        return fail(self, self->request->folder, "cannot write a file of the folder");
     bool ok = fwrite(contents->data, 1, contents->length, file) == contents->length;
     ok = fclose(file) == 0 && ok;
     self->bytes += contents->length;
-    return ok ? ST_OK : fail(self, self->request->folder, "a file of the folder cannot be written");
+    return ok ? ST_OK : fail(self, self->request->folder, "cannot write a file of the folder");
 }
 
 /* ---- comm_group.json ---- */
@@ -151,11 +151,11 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
     if (status == ST_OK)
         status = write_groups(&self);
     if (status == ST_OK && rename(self.path, request->folder) != 0)
-        status = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-                     ? st_fail(errors, ST_ERR_IO, (st_place){.file = request->folder},
-                               "the folder is there already" ST_EXPECTED
-                               "a name that is free, or an empty folder")
-                     : fail(&self, request->folder, "the folder cannot be made");
+        status =
+            errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+                ? st_fail(errors, ST_ERR_IO, (st_place){.file = request->folder},
+                          "the folder already exists" ST_EXPECTED "a new name, or an empty folder")
+                : fail(&self, request->folder, "cannot create the folder");
     if (status != ST_OK) {
         /* Removes what was written, after a failure. */
         DIR *list = self.path[0] == '\0' ? NULL : st_open_folder(self.path);

@@ -137,7 +137,8 @@ static void take_attribute(reader *own, const st_proto_field *field, st_executio
             continue;
         if (!given.is_number || given.number < 0)
             ST_NOTE(own, ST_ERR_VALUE, (st_place){.file = own->text->file},
-                    "byte %zu: '%s' is no number of at least 0", field->origin, numbers[i].name);
+                    "byte %zu: '%s' must be a number of at least 0", field->origin,
+                    numbers[i].name);
         *numbers[i].into = given.number;
     }
     if (is_named(&given, "is_cpu_op"))
@@ -286,8 +287,8 @@ static void resolve(reader *own)
                 node_execution->dangling++;
             else
                 ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
-                        "byte %zu: node %llu waits for node %llu, which the file does not "
-                        "have" ST_HINT "--partial leaves such dependencies out",
+                        "byte %zu: node %llu waits for node %llu, which the file lacks" ST_HINT
+                        "ignore such dependencies with --partial",
                         node->offset, (unsigned long long)node->id, (unsigned long long)wanted.id);
         }
         node->dep_count = kept;
@@ -295,8 +296,7 @@ static void resolve(reader *own)
     if (ok(own) && execution->dangling > 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
                   (st_place){.file = own->text->file},
-                  "%zu dependencies on nodes that the file does not have are left out",
-                  execution->dangling);
+                  "ignored %zu dependencies on nodes that the file lacks", execution->dangling);
 }
 
 /* ---- the file ---- */

@@ -165,10 +165,10 @@ st_status st_execution_read_files(const char *const *paths, size_t count, bool p
         st_place place = {.file = set->ranks[i].file};
         if (set->ranks[i].rank < 0)
             return st_fail(own.errors, ST_ERR_NAME, place,
-                           "the file's name does not say its rank" ST_EXPECTED
+                           "the file name lacks a rank" ST_EXPECTED
                            "NAME.RANK.et, NAME_RANK.json or NAME_rankRANK.json.gz");
         if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
-            return st_fail(own.errors, ST_ERR_NAME, place, "rank %lld again, which is %s, too",
+            return st_fail(own.errors, ST_ERR_NAME, place, "rank %lld is also in %s",
                            (long long)set->ranks[i].rank, set->ranks[i - 1].file);
     }
     return ST_OK;

@@ -33,7 +33,7 @@ static bool read_ranks(reader *r, st_execution_group *group)
             return false;
         if (!st_whole_value(st_scan_text(&r->scan, text), text.length, &rank) || rank < 0)
             return st_scan_fail(&r->scan, ST_ERR_VALUE,
-                                "a rank that is no whole number of at least 0") == ST_OK;
+                                "a rank must be a whole number of at least 0") == ST_OK;
         int64_t step = rank - before;
         first_step = ++group->size == 2 ? step : first_step;
         group->is_uneven =
@@ -83,8 +83,8 @@ static st_status check_groups(const st_execution_groups *groups, st_errors *erro
     }
     if (uneven != NULL)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, uneven->place,
-                  "the ranks of %zu groups, as '%.80s', are not equally far apart: their "
-                  "collectives are priced as if all were as far as the first two",
+                  "the ranks of %zu groups, such as '%.80s', are not evenly spaced: their "
+                  "collectives are priced with the distance of the first two",
                   count, uneven->name);
     return ST_OK;
 }

@@ -166,7 +166,7 @@ static void add_task(maker *make, size_t place)
     if (duration_ns == 0 && node->price_ns < 0 && node->num_ops > 0) {
         ST_NOTE(make, ST_ERR_VALUE, (st_place){.file = make->rank->file},
                 "byte %zu: node %llu '%.80s' has %lld operations and no duration" ST_HINT
-                "nothing says how fast they are; record durations, or price them with --gpu or "
+                "record durations, or price them with --gpu or "
                 "--cluster",
                 node->offset, (unsigned long long)node->id, node->name, (long long)node->num_ops);
         return;
@@ -351,7 +351,7 @@ static void build(maker *make)
     }
     if (ok(make) && make->made->unmatched > 0)
         st_report(make->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
-                  "%zu transfers have their other end in none of the files: nothing waits there",
+                  "%zu transfers have no counterpart in the files: nothing waits for them",
                   make->made->unmatched);
     if (ok(make))
         make->status = st_graph_seal(make->graph, make->errors);

@@ -333,11 +333,10 @@ static st_status check_shapes(const maker *m, const st_pytorch_operator *one, st
     const char *expected = st_pytorch_contradiction(one);
     if (expected == NULL)
         return ST_OK;
-    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = m->all->file},
-                   "byte %zu: the shapes of node %llu '%.80s' do not fit each other" ST_FOUND
-                   "%s" ST_EXPECTED "%s",
-                   one->place, (unsigned long long)one->id, one->name, shapes_text(m->arena, one),
-                   expected);
+    return st_fail(
+        errors, ST_ERR_VALUE, (st_place){.file = m->all->file},
+        "byte %zu: the shapes of node %llu '%.80s' do not match" ST_FOUND "%s" ST_EXPECTED "%s",
+        one->place, (unsigned long long)one->id, one->name, shapes_text(m->arena, one), expected);
 }
 
 st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
@@ -365,7 +364,7 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
                        "no operator of the trace runs on a GPU");
     if (execution->transfers > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){.file = operators->file},
-                  "%zu sends and receives do not tell their other end: they take no time",
+                  "%zu sends and receives do not name their peer: they take no time",
                   execution->transfers);
     return ST_OK;
 }

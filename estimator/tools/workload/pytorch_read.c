@@ -319,8 +319,7 @@ static bool read_id(reader *r, uint64_t *id)
         return false;
     if (number < 0)
         return st_scan_fail(&r->scan, ST_ERR_VALUE,
-                            "the id of a node is no whole number" ST_EXPECTED
-                            "a number of at least 0") == ST_OK;
+                            "invalid id of a node" ST_EXPECTED "a number of at least 0") == ST_OK;
     *id = (uint64_t)number;
     return true;
 }
@@ -376,7 +375,7 @@ static bool read_node(reader *r)
         if (!read_member(r, key))
             return false;
     if (st_scan_ok(&r->scan) && all->items[all->count - 1].id == UINT64_MAX)
-        return st_scan_fail(&r->scan, ST_ERR_NAME, "a node has no 'id'") == ST_OK;
+        return st_scan_fail(&r->scan, ST_ERR_NAME, "a node lacks 'id'") == ST_OK;
     st_scan_release(&r->scan);
     return st_scan_ok(&r->scan);
 }
@@ -430,8 +429,8 @@ static st_status judge(reader *r, bool whole)
     if (!r->has_nodes)
         return st_fail(r->errors, ST_ERR_NAME, place, "%s" ST_HINT "%s",
                        r->has_events ? "this is a recording of PyTorch's profiler"
-                                     : "no execution trace: the file has no list 'nodes'",
-                       r->has_events ? "'steptime trace summary' reads it" : "");
+                                     : "not an execution trace: the file lacks the list 'nodes'",
+                       r->has_events ? "read it with 'steptime trace summary'" : "");
     st_sort(r->operators->items, r->operators->count, sizeof *r->operators->items, by_id);
     const st_pytorch *all = r->operators;
     for (size_t i = 0; i < all->count; i++) {
@@ -441,7 +440,7 @@ static st_status judge(reader *r, bool whole)
             return st_fail(r->errors, ST_ERR_NAME, (st_place){.file = all->file},
                            "byte %zu: node %llu '%.80s' %s", one->place,
                            (unsigned long long)one->id, one->name,
-                           twice ? "has an id that another node has, too"
+                           twice ? "has the id of another node"
                                  : "is called by a node that begins after it");
     }
     return ST_OK;

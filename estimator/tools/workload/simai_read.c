@@ -192,17 +192,17 @@ static void read_rows(reader *own, st_simai *simai)
         word first = next_word(own);
         own->at = first.text;
         if (simai->count == count)
-            refuse(own, &first, "no more rows than the second line says");
+            refuse(own, &first, "as many rows as the second line says");
         else
             read_row(own, &row);
         if (!ST_APPEND(own->arena, simai->rows, simai->count, row))
             own->status = st_out_of_memory(own->errors);
     }
     if (own->status == ST_OK && simai->count < count)
-        own->status = st_fail(own->errors, ST_ERR_VALUE, (st_place){own->file, own->line, 0},
-                              "rows are missing" ST_FOUND "%zu" ST_EXPECTED "%llu, says the second "
-                              "line",
-                              simai->count, (unsigned long long)count);
+        own->status =
+            st_fail(own->errors, ST_ERR_VALUE, (st_place){own->file, own->line, 0},
+                    "rows are missing" ST_FOUND "%zu" ST_EXPECTED "%llu, by the second line",
+                    simai->count, (unsigned long long)count);
 }
 
 st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *simai,
@@ -231,7 +231,7 @@ st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *sima
         if (own.status == ST_OK && simai->size[ST_SIMAI_GPUS] % ranks != 0)
             own.status =
                 st_fail(own.errors, ST_ERR_VALUE, policy.place,
-                        "all_gpus is no multiple of the GPUs of a pipeline" ST_FOUND
+                        "all_gpus is not a multiple of the GPUs of a pipeline" ST_FOUND
                         "%llu GPUs, tp * pp of %llu",
                         (unsigned long long)simai->size[ST_SIMAI_GPUS], (unsigned long long)ranks);
     } else {

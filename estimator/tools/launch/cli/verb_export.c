@@ -54,10 +54,10 @@ const cli_verb cli_verb_export = {
         "FRAMEWORK is megatron (a shell script with the arguments of Megatron-LM), "
         "megatron-bridge (overrides of a recipe, in YAML), torchtitan (TOML) or deepspeed (JSON, "
         "and the arguments of Megatron-DeepSpeed that go with it).\n\n"
-        "What a framework has no option for (the cluster, constants, shares of overlap) is "
-        "carried in comments, so that 'steptime import FRAMEWORK' gives the same job; it is "
-        "told on standard error. A plan that the framework cannot run is refused, with the "
-        "nearest that it can.",
+        "Values without an option in the framework (the cluster, constants, shares of overlap) are "
+        "written as comments, so that 'steptime import FRAMEWORK' restores the same job; standard "
+        "error lists them. A plan that the framework cannot run is refused, with the nearest plan "
+        "that it can run.",
     .examples = examples,
     .options = option_rows,
     .run = run_export,

@@ -16,14 +16,14 @@ typedef struct import_options {
              "the cluster of the job; 'steptime list clusters' lists them")
 #define ROW_SET                                                                                    \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
-              "give a key of the job this value, whatever the source says; may be repeated",       \
+              "set a key of the job, overriding the source; may be repeated",                      \
               .word = CLI_WORD_KEY, .common = true)
 
 static const cli_option hf_rows[] = {
     ROW_CLUSTER,
     ROW_SET,
     CLI_TEXT(import_options, assume, "assume", "ARCHITECTURE",
-             "read the file as one of this architecture, whatever it says it is"),
+             "read the file as this architecture, ignoring its own"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_END,
@@ -35,13 +35,13 @@ static const cli_option megatron_rows[] = {
 
 static const cli_example hf_examples[] = {
     {"steptime import hf config.json --cluster dgx-h100 -o job.yaml",
-     "a job whose batch is left to fill in"},
+     "a job without a batch, to be filled in"},
     {"steptime import hf config.json --cluster dgx-h100 --set batch.sequence=4096 "
      "--set batch.global=512 --set batch.micro=1 --set parallel.dp=8 --set recompute=full -o "
      "job.yaml",
-     "one that can be estimated at once"},
+     "a job that is ready to estimate"},
     {"steptime import hf config.json --assume llama",
-     "an architecture that is not known and is built like one that is"},
+     "an unknown architecture that is built like a known one"},
     {NULL, NULL},
 };
 
@@ -68,7 +68,7 @@ static const cli_example megatron_examples[] = {
     {"steptime import megatron pretrain.sh --cluster dgx-a100", "the command line in a script"},
     {"steptime import megatron -- --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
      "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 4",
-     "a command line itself"},
+     "a command line"},
     {NULL, NULL},
 };
 
@@ -141,11 +141,11 @@ const cli_verb cli_verb_import_hf = {
     .arguments = "FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for the model of a Hugging Face config.json",
-    .doc = "Reads the shape of a decoder-only language model, also the one inside of a model with "
-           "several parts, and writes a job file in which each value names its field. Batch, plan "
-           "and cluster are not in such a file: they come from --set and --cluster or are filled "
-           "in later. FILE may be - for standard input. A file of the Hub is fetched by "
-           "'curl -LO https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
+    .doc = "Reads the shape of a decoder-only language model, including the one inside a "
+           "multimodal model, and writes a job file in which each value names its field. Such a "
+           "file has no batch, plan or cluster: set them with --set and --cluster or fill them in "
+           "later. FILE may be - for standard input. Fetch a file from the Hub with 'curl -LO "
+           "https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
     .examples = hf_examples,
     .options = hf_rows,
     .options_bytes = sizeof(import_options),
@@ -160,8 +160,8 @@ const cli_verb cli_verb_import_megatron = {
     .doc = "Reads the dump of arguments and the iteration times of a log, or the options of a "
            "command line or script, and writes a job file in which each value names its argument. "
            "The median of the iteration times, without the first ones, becomes "
-           "measured.step_time. Arguments without a part in an estimate and unknown ones are "
-           "listed apart. FILE may be - for standard input.",
+           "measured.step_time. Arguments without effect on an estimate and unknown arguments are "
+           "listed separately. FILE may be - for standard input.",
     .examples = megatron_examples,
     .options = megatron_rows,
     .options_bytes = sizeof(import_options),
@@ -173,9 +173,9 @@ const cli_verb cli_verb_import_bridge = {
     .arguments = "FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for overrides of a Megatron-Bridge recipe",
-    .doc = "Reads sections such as model, train and ddp. What the file does not say is the default "
-           "of Megatron, not that of a recipe: give it by --set. The number of ranks is no part of "
-           "such a file. FILE may be - for standard input.",
+    .doc = "Reads sections such as model, train and ddp. Missing values get the defaults of "
+           "Megatron, not of a recipe: override them with --set. The file does not contain the "
+           "number of ranks. FILE may be - for standard input.",
     .examples = bridge_examples,
     .options = megatron_rows,
     .options_bytes = sizeof(import_options),
@@ -188,8 +188,8 @@ const cli_verb cli_verb_import_torchtitan = {
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for a configuration of torchtitan",
     .doc = "Reads plan, batch, precision and recomputation. The shape of the model is Python code "
-           "that a flavor names: an exported file carries it in its comments, for others it is "
-           "given by --set. FILE may be - for standard input.",
+           "that a flavor names: an exported file has it in comments; for other files give it with "
+           "--set. FILE may be - for standard input.",
     .examples = torchtitan_examples,
     .options = megatron_rows,
     .options_bytes = sizeof(import_options),
@@ -202,8 +202,8 @@ const cli_verb cli_verb_import_deepspeed = {
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for a configuration of DeepSpeed",
     .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
-           "arguments of Megatron-DeepSpeed: an exported file has them under _steptime, for others "
-           "they are given by --set. FILE may be - for standard input.",
+           "arguments of Megatron-DeepSpeed: an exported file has them under _steptime; for other "
+           "files give them with --set. FILE may be - for standard input.",
     .examples = deepspeed_examples,
     .options = megatron_rows,
     .options_bytes = sizeof(import_options),

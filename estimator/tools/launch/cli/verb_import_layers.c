@@ -35,10 +35,10 @@ const cli_verb cli_verb_import_layers = {
     .name = "import layers",
     .arguments = "FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "make a layer list of a text with a line for each layer",
-    .doc = "Reads a text with a line for each layer - its kind, a name, its sizes - and writes the "
-           "layer list that models name: parameters, FLOP, values that are kept, passed on and "
-           "moved, and kernels, by the sheet layer-kinds (docs/layers.md). FILE may be - for "
+    .summary = "make a layer list from a text with one line per layer",
+    .doc = "Reads a text with one line per layer (kind, name, sizes) and writes a layer list for "
+           "models: parameters, FLOP, values kept, passed on and moved, and kernels, computed by "
+           "the sheet layer-kinds (docs/layers.md). FILE may be - for "
            "standard input.",
     .examples = examples,
     .options = option_rows,

@@ -17,7 +17,7 @@ static const cli_option option_rows[] = {
     CLI_TEXT(import_topology_options, gpu, "gpu", "NAME",
              "the GPU of the cluster; 'steptime list gpus' lists them"),
     CLI_COUNT(import_topology_options, nodes, "nodes", 1, CLI_MOST_GIVEN,
-              "how many such nodes the cluster has"),
+              "the number of nodes in the cluster"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_END,
@@ -25,9 +25,9 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime import nccl-topo topo.xml --gpu h100-sxm --nodes 16 -o my-cluster.yaml",
-     "16 nodes of the one that NCCL_TOPO_DUMP_FILE has described"},
+     "16 nodes like the one that NCCL_TOPO_DUMP_FILE described"},
     {"steptime import nccl-topo /var/run/nvidia-topologyd/virtualTopology.xml",
-     "what a cloud says of its node"},
+     "the topology file of a cloud node"},
     {NULL, NULL},
 };
 
@@ -79,11 +79,11 @@ const cli_verb cli_verb_import_topology = {
     .name = "import nccl-topo",
     .arguments = "FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "describe a cluster by NCCL's topology file",
-    .doc = "Reads the XML that NCCL writes where NCCL_TOPO_DUMP_FILE names a file, or reads where "
-           "NCCL_TOPO_FILE does, and writes the description of a cluster of such nodes: GPUs of a "
-           "node, their NVLinks or PCIe, network ports and their speed. What the file does not say "
-           "is left to fill in. FILE may be - for standard input.",
+    .summary = "describe a cluster from a topology file of NCCL",
+    .doc = "Reads the XML that NCCL writes with NCCL_TOPO_DUMP_FILE or reads with NCCL_TOPO_FILE, "
+           "and describes a cluster of such nodes: GPUs per node, their NVLinks or PCIe, network "
+           "ports and their speed. Values that the file lacks are left to fill in. FILE may be - "
+           "for standard input.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(import_topology_options),

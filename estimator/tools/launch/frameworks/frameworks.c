@@ -87,13 +87,13 @@ static st_status import_file(st_framework framework, const st_import_request *re
                                  settings.arguments[i].name);
         const char *list = st_draft_keep(settings.draft, &names);
         if (list[0] != '\0')
-            st_draft_note(settings.draft, "No part in an estimate, or unknown, left out: %.2000s.",
-                          list);
+            st_draft_note(settings.draft,
+                          "Left out, unknown or without effect on an estimate: %.2000s.", list);
     }
     return st_draft_write(&draft,
                           st_draft_text(&draft,
-                                        "From %.200s, a file of %s, by steptime import %s. Behind "
-                                        "each value stands the option that it comes from.",
+                                        "From %.200s, a file of %s, by steptime import %s. The "
+                                        "comment after each value names its option.",
                                         st_draft_source(&draft), fw_title(framework),
                                         st_framework_name(framework)),
                           job);
@@ -337,15 +337,15 @@ static void compare_all(exporter *own)
 static void add_notes(exporter *own)
 {
     static const char *const launches[] = {
-        "Options as Megatron-LM's arguments.py has them (core 0.14). \"$@\" takes yours: data, "
-        "tokenizer, learning rate, length of the training, checkpoints.",
+        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your own: data, "
+        "tokenizer, learning rate, training length, checkpoints.",
         "Overrides for a recipe of Megatron-Bridge (ConfigContainer), for run_recipe.py with the "
         "recipe of the nearest model and --config-file. Data, tokenizer, optimizer and checkpoints "
         "are the recipe's.",
-        "Options as torchtitan's job_config.py has them (0.2). Data, tokenizer, optimizer and "
-        "checkpoints are yours to add.",
+        "Options of torchtitan's job_config.py (0.2). Add data, tokenizer, optimizer and "
+        "checkpoints.",
         "Options of DeepSpeed's JSON; the model and the sizes of its groups are arguments of "
-        "Megatron-DeepSpeed (launch). Data, tokenizer, optimizer and checkpoints are yours to add.",
+        "Megatron-DeepSpeed (launch). Add data, tokenizer, optimizer and checkpoints.",
     };
     const fw_ranks ranks = fw_ranks_of(own->job);
     const char *flavor =
@@ -386,7 +386,7 @@ static void warn(exporter *own)
     }
     if (!list.failed && list.length > 0)
         (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
-                        "%s has no options for these, they are carried beside them: %s",
+                        "%s has no options for these; the file carries them separately: %s",
                         fw_title(own->framework), list.data);
     (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                     "data, tokenizer, learning rate and checkpoints are left out");

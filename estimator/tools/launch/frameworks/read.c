@@ -190,7 +190,7 @@ static st_json *parse_json(const st_import_request *request, st_arena *arena, st
     if (tree->kind == ST_JSON_MAP)
         return tree;
     (void)st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
-                  "no configuration of DeepSpeed" ST_EXPECTED "a map of options");
+                  "not a DeepSpeed configuration" ST_EXPECTED "a map of options");
     return NULL;
 }
 
@@ -233,7 +233,7 @@ void fw_read(st_framework framework, megatron_run *settings)
                               draft->arena, &root, draft->errors));
         if (draft->status == ST_OK && root->kind != ST_YAML_MAP)
             ST_NOTE(draft, ST_ERR_VALUE, root->place,
-                    "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
+                    "not overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
                     "a map of sections such as model and train",
                     st_or_none(st_yaml_describe(root, draft->errors)));
         if (draft->status == ST_OK)

@@ -52,23 +52,23 @@ static const key_reason reasons[] = {
     {ST_FRAMEWORKS, ST_KEY_PARALLEL_DP, "the ranks do not fill nodes of cluster.gpus_per_node"},
     {ST_FRAMEWORKS, ST_KEY_PARALLEL_ORDER, "it numbers ranks in an order of its own"},
     {ST_FRAMEWORKS, ST_KEY_OFFLOAD_ACTIVATIONS,
-     "it chooses modules that wait in host memory, no share"},
-    {ST_FRAMEWORKS, ST_KEY_TRAIN_TASK, "its launch of adapters is not written"},
-    {ST_FRAMEWORKS, ST_KEY_TRAIN_SAMPLE, "how samples are packed is a part of its data"},
+     "it offloads whole modules to host memory, not a share"},
+    {ST_FRAMEWORKS, ST_KEY_TRAIN_TASK, "exporting adapters is not supported"},
+    {ST_FRAMEWORKS, ST_KEY_TRAIN_SAMPLE, "its data defines how samples are packed"},
     {ST_FRAMEWORKS, ST_KEY_MODEL_O_LORA, "the order of DeepSeek-V4's layers is not in the job"},
     {ST_FRAMEWORKS, ST_KEY_MODEL_COMPRESSED_LAYERS, "the order of such layers is not in the job"},
     {ST_MEGATRON_BRIDGE, ST_KEY_PRECISION_GATHER, "its recipe of mixed precision decides that"},
     {ST_MEGATRON, ST_KEY_PARALLEL_SCHEDULE, "its schedules are 1F1B and interleaved 1F1B"},
     {ST_MEGATRON_BRIDGE, ST_KEY_PARALLEL_SCHEDULE, "its schedules are 1F1B and interleaved 1F1B"},
-    {ST_DEEPSPEED, ST_KEY_PARALLEL_SCHEDULE, "its pipeline engine has 1F1B alone"},
+    {ST_DEEPSPEED, ST_KEY_PARALLEL_SCHEDULE, "its pipeline engine has only 1F1B"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_VIRTUAL_STAGES,
      "its pipeline engine does not interleave chunks"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
-     "its pipeline engine shares layers out evenly, so that they have to divide by the stages"},
+     "its pipeline engine needs a multiple of the stages as the number of layers"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_LAST_STAGE_LAYERS,
-     "its pipeline engine shares layers out evenly, so that they have to divide by the stages"},
+     "its pipeline engine needs a multiple of the stages as the number of layers"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_CP,
-     "it has no ring attention; its Ulysses exchanges heads, which is another plan"},
+     "it has no ring attention; its Ulysses exchanges heads instead"},
     {ST_DEEPSPEED, ST_KEY_PARALLEL_EXPERT_TP, "Megatron-DeepSpeed has no option for it"},
     {ST_DEEPSPEED, ST_KEY_MODEL_KV_LORA, "Megatron-DeepSpeed has no multi-head latent attention"},
     {ST_DEEPSPEED, ST_KEY_MODEL_EXPERT_FFN, "its experts are as wide as the MLP"},
@@ -81,7 +81,7 @@ static const key_reason reasons[] = {
     {ST_TORCHTITAN, ST_KEY_PARALLEL_SEQUENCE_PARALLEL,
      "its tensor parallelism always splits norms along the sequence"},
     {ST_TORCHTITAN, ST_KEY_PARALLEL_SCHEDULE,
-     "with one chunk on a rank its schedules are GPipe and 1F1B, with several interleaved 1F1B"},
+     "its schedules are GPipe and 1F1B with one chunk per rank, interleaved 1F1B with several"},
 };
 
 const char *fw_reason(st_framework framework, const char *key)
@@ -152,11 +152,10 @@ static bool check_megatron(st_framework framework, const st_job *job, plan_numbe
     bool fine = true;
     if (plan.zero > 1 && plan.pp > 1)
         fine = fw_refuse(errors, framework, "parallel.zero above 1 with pipeline stages",
-                         "its FSDP, which splits gradients and weights, has no pipeline",
-                         ST_KEY_PARALLEL_ZERO "=1");
+                         "its FSDP does not support pipeline stages", ST_KEY_PARALLEL_ZERO "=1");
     if (plan.zero == 0 && !fw_is(job, ST_KEY_PRECISION_OPTIMIZER, "fp32"))
         fine = fw_refuse(errors, framework, "precision.optimizer below fp32 with parallel.zero=0",
-                         "moments below fp32 are a part of the distributed optimizer",
+                         "only the distributed optimizer supports moments below fp32",
                          ST_KEY_PARALLEL_ZERO "=1");
     if (plan.zero > 0 && st_job_number(job, ST_KEY_OVERLAP_PARAMETERS) > 0 &&
         st_job_number(job, ST_KEY_OVERLAP_GRADIENTS) == 0)
@@ -170,7 +169,7 @@ static bool check_megatron(st_framework framework, const st_job *job, plan_numbe
                          "its MoE layers need it", ST_KEY_PARALLEL_SEQUENCE_PARALLEL "=true");
     if (plan.chunks > 1 && plan.pp == 1)
         fine = fw_refuse(errors, framework, "parallel.virtual_stages above 1 without a pipeline",
-                         "chunks are of pipeline ranks", ST_KEY_PARALLEL_VIRTUAL_STAGES "=1");
+                         "chunks require pipeline stages", ST_KEY_PARALLEL_VIRTUAL_STAGES "=1");
     return check_interleaving(framework, job, plan, errors) && fine;
 }
 
@@ -186,7 +185,7 @@ static bool has_values(st_framework framework, const st_job *job, st_errors *err
     for (size_t i = 0; i < ST_COUNT(needed); i++)
         if (!fw_has(job, needed[i])) {
             (void)st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                          "%s of job %s has no value, and a launch needs it" ST_HINT
+                          "a launch needs %s, which job %s does not set" ST_HINT
                           "give it with --set %s=VALUE%s",
                           needed[i], st_job_name(job), needed[i],
                           i < 5 ? "" : "; 'steptime search' finds one");

@@ -73,7 +73,7 @@ const char *fw_torchtitan_note(st_draft *draft, const st_job *job)
         return NULL;
     return st_draft_text(
         draft,
-        "The flavor is to be added to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
+        "Add the flavor to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
         "n_heads=%.0f, n_kv_heads=%.0f, MLP width %.0f, vocab_size=%.0f, experts %.0f of width "
         "%.0f, top_k %.0f.",
         family_of(job), st_job_number(job, ST_KEY_MODEL_HIDDEN),
@@ -188,15 +188,17 @@ bool fw_torchtitan_check(const st_job *job, st_errors *errors)
                          "it has DDP, and FSDP that splits gradients as well as optimizer state",
                          ST_KEY_PARALLEL_ZERO "=2");
     if (zero == 0 && st_job_number(job, ST_KEY_PARALLEL_DP) > 1 && others > 1)
-        fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
-                         "its DDP stands alone", ST_KEY_PARALLEL_ZERO "=2");
+        fine =
+            fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
+                      "its DDP does not combine with other parallelism", ST_KEY_PARALLEL_ZERO "=2");
     if (fw_is(job, ST_KEY_PRECISION_WEIGHTS, "fp16"))
         fine = fw_refuse(errors, ST_TORCHTITAN, ST_KEY_PRECISION_WEIGHTS "=fp16",
                          "it computes in bfloat16 or float32", ST_KEY_PRECISION_WEIGHTS "=bf16");
     if (st_job_number(job, ST_KEY_PARALLEL_PP) > 1 && chunks_of(job).layers == 0)
-        fine = fw_refuse(errors, ST_TORCHTITAN, "these layers of stages",
-                         "chunks are equal but for the first and the last, which may have fewer",
-                         nearest_stages(job, errors));
+        fine =
+            fw_refuse(errors, ST_TORCHTITAN, "this split of layers",
+                      "chunks are equal except the first and the last, which may have fewer layers",
+                      nearest_stages(job, errors));
     return fine;
 }
 
@@ -267,8 +269,9 @@ static void read_shards(megatron_run *options)
     const bool stay = strcmp(policy, "never") == 0 || (strcmp(policy, "always") != 0 && staged);
     const uint64_t zero = stay ? 2 : 3;
     if (open)
-        st_draft_note(draft, "data_parallel_shard_degree is what the ranks leave over: parallel.dp "
-                             "is left out.");
+        st_draft_note(draft,
+                      "data_parallel_shard_degree depends on the number of ranks: parallel.dp "
+                      "is left out.");
     else
         st_draft_put_count(draft, ST_KEY_PARALLEL_DP, 0, copies * shards,
                            "data_parallel_replicate_degree and data_parallel_shard_degree");
@@ -292,9 +295,8 @@ static void read_stages(megatron_run *options)
     if (pp <= 1)
         return;
     if (size == 0 || layers == 0) {
-        st_draft_note(draft,
-                      "How many layers a stage has depends on the model: stages are taken as "
-                      "equal, with one chunk on a rank.");
+        st_draft_note(draft, "The layers of a stage depend on the model: equal stages with one "
+                             "chunk per rank are assumed.");
         return;
     }
     const uint64_t chunks = (layers + first + last + size * pp - 1) / (size * pp);

@@ -83,8 +83,7 @@ static void put_attention(hf_reader *reader)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-                "the hidden size %llu is not a multiple of the %llu heads, and there is no "
-                "head_dim",
+                "the hidden size %llu is not a multiple of the %llu heads, and head_dim is missing",
                 (unsigned long long)hidden, (unsigned long long)heads);
 }
 
@@ -153,7 +152,7 @@ static void put_embeddings(hf_reader *reader)
     bool given = tie != NULL && hf_is_bool(reader, tie);
     hf_put_field(reader, ST_KEY_MODEL_VOCABULARY, "vocab_size padded_vocab_size", true);
     st_draft_put_count(reader->draft, ST_KEY_MODEL_VOCABULARY_MULTIPLE, 0, 1,
-                       "vocab_size counts the rows as they are");
+                       "vocab_size includes padding");
     /* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
     const st_json *node = hf_find(reader, "word_embed_proj_dim");
     uint64_t width = 0;
@@ -201,9 +200,8 @@ static void put_type(hf_reader *reader)
             st_draft_put(reader->draft, ST_KEY_PRECISION_WEIGHTS, type->line, types[i][1],
                          st_draft_text(reader->draft, "%s, as stored", type->name));
     if (strcmp(name, "float32") == 0)
-        st_draft_note(reader->draft,
-                      "The weights are stored in float32; training is taken to compute in 16 bits, "
-                      "as precision.weights says.");
+        st_draft_note(reader->draft, "The weights are stored in float32; training is assumed to "
+                                     "compute in 16 bits (precision.weights).");
 }
 
 static void note_rest(hf_reader *reader)
@@ -227,7 +225,7 @@ static void note_rest(hf_reader *reader)
                       context != NULL ? " is the longest that the model accepts." : ".");
     const char *unknown = hf_list_unknown(reader);
     if (unknown[0] != '\0')
-        st_draft_note(reader->draft, "Not understood and left out: %s.", unknown);
+        st_draft_note(reader->draft, "Unknown and left out: %s.", unknown);
 }
 
 void hf_read_fields(hf_reader *reader)
@@ -313,8 +311,7 @@ st_status st_import_hf(const st_import_request *request, st_buffer *job, st_erro
                 tree_draft,
                 st_draft_text(tree_draft,
                               "From %.200s, a config.json of architecture %.60s, by "
-                              "steptime import hf. Behind each value stands the field "
-                              "that it comes from.",
+                              "steptime import hf. The comment after each value names its field.",
                               st_draft_source(tree_draft), reader.name),
                 job);
         }
@@ -426,14 +423,15 @@ static void refuse_unknown(hf_reader *reader)
         hf_read_fields(&trial);
     const char *unknown = hf_list_unknown(&trial);
     const char *nearest = st_nearest(reader->name, names, count);
-    ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
-            "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s", reader->name,
-            unknown[0] != '\0' ? unknown : "none",
-            nearest != NULL
-                ? nearest
-                : st_draft_text(reader->draft,
-                                "name a known one that it is built like, as in --assume %s",
-                                built_like(reader)));
+    ST_NOTE(
+        reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
+        "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s", reader->name,
+        unknown[0] != '\0' ? unknown : "none",
+        nearest != NULL
+            ? nearest
+            : st_draft_text(reader->draft,
+                            "name a known architecture with the same structure, as in --assume %s",
+                            built_like(reader)));
 }
 
 static bool has_field(const hf_reader *reader, const char *name)
@@ -509,17 +507,16 @@ static void refuse_nameless(hf_reader *reader)
     const char *class = class_of(reader);
     st_place place = hf_place(reader, NULL);
     const char *family = class != NULL ? family_of_class(class) : NULL;
-    st_status status =
-        diffusers != NULL
-            ? st_fail(errors, ST_ERR_NAME, place,
-                      "a file of diffusers (%.60s), which is no language model" ST_EXPECTED
-                      "a field 'model_type'",
-                      diffusers)
-            : st_fail(errors, ST_ERR_NAME, place,
-                      "the file does not say its architecture%s%.60s%s" ST_EXPECTED
-                      "a field 'model_type'" ST_HINT "name it, as in --assume %s",
-                      class != NULL ? ", only its class '" : "", st_or_none(class),
-                      class != NULL ? "'" : "", family != NULL ? family : "llama");
+    st_status status = diffusers != NULL
+                           ? st_fail(errors, ST_ERR_NAME, place,
+                                     "a file of diffusers (%.60s), not a language model" ST_EXPECTED
+                                     "a field 'model_type'",
+                                     diffusers)
+                           : st_fail(errors, ST_ERR_NAME, place,
+                                     "the file does not name its architecture%s%.60s%s" ST_EXPECTED
+                                     "a field 'model_type'" ST_HINT "name it, as in --assume %s",
+                                     class != NULL ? ", only its class '" : "", st_or_none(class),
+                                     class != NULL ? "'" : "", family != NULL ? family : "llama");
     st_note(&reader->draft->status, status);
 }
 

@@ -135,7 +135,7 @@ static void put_layer_embeddings(hf_reader *reader)
                 hf_missing(reader, "hidden_size_per_layer_input", ST_KEY_MODEL_LAYER_EMBEDDING);
             else
                 ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, width),
-                        "%s without embeddings of the layers' own is not modelled" ST_FOUND
+                        "%s without per-layer embeddings is not modelled" ST_FOUND
                         "%s of 0" ST_EXPECTED "1 or more",
                         side->name, width->name);
         }
@@ -155,12 +155,11 @@ static void put_layer_embeddings(hf_reader *reader)
         return;
     if (layers > 0 && shared > layers)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                "%s is more than the layers of the model" ST_FOUND "%llu" ST_EXPECTED
-                "%llu at most",
+                "%s exceeds the layers of the model" ST_FOUND "%llu" ST_EXPECTED "%llu at most",
                 node->name, (unsigned long long)shared, (unsigned long long)layers);
     st_draft_note(reader->draft,
-                  "%llu layers use the keys and values of an earlier layer; each is estimated "
-                  "with its own, which is more work than it does.",
+                  "%llu layers use the keys and values of an earlier layer; each is estimated with "
+                  "its own, which overestimates the work.",
                   (unsigned long long)shared);
 }
 
@@ -186,11 +185,10 @@ void hf_read_extras(hf_reader *reader)
              indexer_node = indexer_node->next)
             shared += strcmp(hf_text(indexer_node), "shared") == 0 ? 1 : 0;
         if (shared > 0)
-            st_draft_note(
-                reader->draft,
-                "%llu layers use the keys that the indexer of an earlier layer chose; each "
-                "is estimated with an indexer of its own, which is more work than it does.",
-                (unsigned long long)shared);
+            st_draft_note(reader->draft,
+                          "%llu layers use the keys that the indexer of an earlier layer chose; "
+                          "each is estimated with its own indexer, which overestimates the work.",
+                          (unsigned long long)shared);
     }
     hf_put_field(reader, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size", false);
     /* Tokens that choose among the experts of some groups alone; one group is no choice. */

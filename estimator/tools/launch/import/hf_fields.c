@@ -43,11 +43,12 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
             ST_NOTE(
                 reader->draft, ST_ERR_VALUE, hf_place(reader, node),
                 "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
-                st_or_none(
-                    strcmp(found->name, node->name) == 0
-                        ? st_errors_text(errors, "field '%s' stands twice and differs", node->name)
-                        : st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
-                                         found->name, node->name)),
+                st_or_none(strcmp(found->name, node->name) == 0
+                               ? st_errors_text(errors,
+                                                "field '%s' is given twice with different values",
+                                                node->name)
+                               : st_errors_text(errors, "'%s' and '%s' mean the same and differ",
+                                                found->name, node->name)),
                 st_json_describe(found, errors), st_json_describe(node, errors));
             return found;
         }
@@ -118,7 +119,7 @@ bool hf_layer(hf_reader *reader, const st_json *list, const st_json *entry, uint
     if (named >= first && *layer < count)
         return true;
     ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, entry),
-            "%s: there is no layer %llu" ST_EXPECTED "from %llu to %llu", list->name,
+            "%s: unknown layer %llu" ST_EXPECTED "from %llu to %llu", list->name,
             (unsigned long long)named, (unsigned long long)first,
             (unsigned long long)(first + count - 1));
     return false;
@@ -180,7 +181,7 @@ void hf_missing(hf_reader *reader, const char *names, const char *path)
         &reader->draft->status,
         st_fail(reader->draft->errors, ST_ERR_NAME,
                 hf_place(reader, reader->config == reader->top ? NULL : reader->config),
-                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
+                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "set it with --set %s=...",
                 first_word(reader, names), reader->config->name != NULL ? " in " : "",
                 reader->config->name != NULL ? reader->config->name : "",
                 st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
@@ -201,7 +202,7 @@ uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bo
     uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
     if (unsaid > 0)
         st_draft_put_count(reader->draft, path, 0, unsaid,
-                           hf_of_class(reader, "the file is silent; default"));
+                           hf_of_class(reader, "missing in the file; default"));
     else if (node == NULL && needed)
         hf_missing(reader, names, path);
     else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))

@@ -42,9 +42,8 @@ static uint64_t turn_field(hf_reader *reader, const char *name, uint64_t least)
 {
     uint64_t value = hf_class_default(reader, name);
     if (hf_find(reader, name) == NULL)
-        st_draft_note(reader->draft,
-                      "The file has no %s; it is %llu, the default of architecture %s.", name,
-                      (unsigned long long)value, reader->family->name);
+        st_draft_note(reader->draft, "The file lacks %s; %llu is the default of architecture %s.",
+                      name, (unsigned long long)value, reader->family->name);
     else
         (void)hf_count(reader, name, least, &value);
     return value;
@@ -57,8 +56,8 @@ static turns read_turns(hf_reader *reader, const char *period, const char *offse
     if (read.offset >= read.period)
         ST_NOTE(reader->draft, ST_ERR_VALUE,
                 hf_place(reader, node != NULL ? node : hf_find(reader, period)),
-                "%s counts layers of a turn" ST_FOUND "%llu" ST_EXPECTED "below %llu, the %s",
-                offset, (unsigned long long)read.offset, (unsigned long long)read.period, period);
+                "%s is out of range" ST_FOUND "%llu" ST_EXPECTED "below %llu, the %s", offset,
+                (unsigned long long)read.offset, (unsigned long long)read.period, period);
     return read;
 }
 
@@ -169,7 +168,7 @@ void hf_put_layers(hf_reader *reader)
         return;
     }
     st_draft_put_count(reader->draft, ST_KEY_MODEL_LAYERS, 0, strlen(letters),
-                       "blocks of num_hidden_layers: each has several");
+                       "num_hidden_layers, several blocks each");
 }
 
 /* ---- widths ---- */
@@ -200,9 +199,9 @@ static void put_mamba(hf_reader *reader)
                                "a 16th of the hidden size");
         else
             hf_put_field(reader, ST_KEY_MODEL_MAMBA_RANK, "mamba_dt_rank", true);
-        st_draft_note(draft,
-                      "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
-                      "make.");
+        st_draft_note(
+            draft,
+            "The scan of Mamba-1 is estimated as that of Mamba-2, which runs fewer kernels.");
         return;
     }
     uint64_t heads =
@@ -226,8 +225,8 @@ static void put_mamba(hf_reader *reader)
     hf_put_field(reader, ST_KEY_MODEL_MAMBA_STATE, "ssm_state_size mamba_d_state", true);
     hf_put_field(reader, ST_KEY_MODEL_MAMBA_GROUPS, "n_groups mamba_n_groups", false);
     if (is_family(reader, "falcon_h1"))
-        st_draft_note(reader->draft, "Attention and Mamba-2 stand beside each other in every "
-                                     "layer; they are estimated one after the other.");
+        st_draft_note(reader->draft, "Attention and Mamba-2 run in parallel in every layer; they "
+                                     "are estimated one after the other.");
 }
 
 bool hf_read_hybrid(hf_reader *reader)

@@ -313,8 +313,7 @@ static void read_moe(hf_layers *layers)
         any = any || layers->kinds.moe[i];
     if (!any)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, first),
-                "%s leaves no layer with experts, which the model has" ST_EXPECTED
-                "less than its %zu layers",
+                "%s leaves no layer for the model's experts" ST_EXPECTED "less than its %zu layers",
                 first->name, layers->kinds.count);
 }
 
@@ -365,16 +364,14 @@ void hf_read_layers(hf_reader *reader)
                     layers.kinds.mixers[i] =
                         layers.kinds.mixers[i] == 'x' ? 'd' : layers.kinds.mixers[i];
                 if (holds)
-                    st_draft_note(
-                        window_draft,
-                        "The sliding window of %llu tokens holds the whole sequence: attention "
-                        "is full.",
-                        (unsigned long long)window);
+                    st_draft_note(window_draft,
+                                  "The sliding window of %llu tokens covers the whole sequence: "
+                                  "attention is full.",
+                                  (unsigned long long)window);
                 else
-                    st_draft_note(
-                        window_draft,
-                        "Attention of sliding windows is estimated as full attention, which is "
-                        "more work than it does: the file does not say how long a window is.");
+                    st_draft_note(window_draft,
+                                  "Sliding-window attention is estimated as full attention, which "
+                                  "overestimates the work: the file lacks the window size.");
             }
         }
     }

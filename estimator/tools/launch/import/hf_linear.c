@@ -43,8 +43,8 @@ static bool mark(hf_reader *reader, const st_json *list, uint64_t first, char le
             return false;
         if (mixers[layer] != NOWHERE && mixers[layer] != letter) {
             ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                    "layer %llu stands in full_attn_layers and in kda_layers" ST_EXPECTED
-                    "it in one of them",
+                    "layer %llu is in both full_attn_layers and kda_layers" ST_EXPECTED
+                    "one of them",
                     (unsigned long long)(layer + first));
             return false;
         }
@@ -114,11 +114,10 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
             mark(&inner, delta, 1, 'g', mixers, count)) {
             const char *left = memchr(mixers, NOWHERE, count);
             if (left != NULL)
-                ST_NOTE(
-                    inner.draft, ST_ERR_VALUE, hf_place(&inner, delta),
-                    "layer %llu stands neither in full_attn_layers nor in kda_layers" ST_EXPECTED
-                    "it in one of them",
-                    (unsigned long long)(left - mixers + 1));
+                ST_NOTE(inner.draft, ST_ERR_VALUE, hf_place(&inner, delta),
+                        "layer %llu is neither in full_attn_layers nor in kda_layers" ST_EXPECTED
+                        "one of them",
+                        (unsigned long long)(left - mixers + 1));
         }
     }
     for (size_t i = 0; i < count; i++)
@@ -173,9 +172,8 @@ void hf_put_linear(hf_reader *reader)
         if (heads != 0 && width != 0) {
             put_rule(reader, "channel_delta");
             put_heads(reader, heads, width, "linear_attn_config");
-            st_draft_put_count(
-                reader->draft, ST_KEY_MODEL_DELTA_RANK, 0, width,
-                "head_dim of linear_attn_config, by way of which decays and gate go");
+            st_draft_put_count(reader->draft, ST_KEY_MODEL_DELTA_RANK, 0, width,
+                               "head_dim of linear_attn_config, the rank of decays and gate");
         }
     } else if ((traits & HF_LIGHTNING) != 0) {
         put_like_attention(reader, "lightning");
@@ -191,7 +189,7 @@ void hf_put_linear(hf_reader *reader)
     if ((traits & HF_CONVOLUTION) == 0)
         st_draft_note(reader->draft,
                       "The kernels of %s are estimated as those of a gated delta net with one "
-                      "decay for a head; no step of such a model was compared.",
+                      "decay per head; no measured step of such a model was compared.",
                       (traits & HF_LIGHTNING) != 0 ? "lightning attention"
                                                    : "Kimi delta attention");
 }

@@ -102,7 +102,7 @@ static const char *name_by_size(hf_reader *reader, const char **origin)
     *origin = "model_type";
     if (millions < 1)
         return st_draft_text(draft, "%s", name);
-    *origin = "model_type and the number of parameters: nothing else names the model";
+    *origin = "model_type and the number of parameters, for lack of a name";
     if (millions < 999.5)
         return st_draft_text(draft, "%s-%.0fm", name, millions);
     return st_draft_text(draft, millions < 99950 ? "%s-%.1fb" : "%s-%.0fb", name, millions / 1e3);

@@ -223,7 +223,7 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
     const st_key *key = st_key_find(path);
     if (key == NULL || draft->values == NULL) {
         ST_NOTE(draft, ST_ERR_NAME, (st_place){0},
-                "an importer writes a key that jobs lack" ST_FOUND "%s", st_or_none(path));
+                "an importer writes an unknown key" ST_FOUND "%s", st_or_none(path));
         return;
     }
     st_draft_value *value = &draft->values[st_key_index(key)];

@@ -121,7 +121,7 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
                   {"recompute", NULL},
                   {ST_KEY_MODEL_VOCABULARY, "128256"}};
     bool no_cluster = draft->cluster == NULL && !has_value_below(draft, ST_KEY_CLUSTER);
-    const char *separator = "An estimate also needs, here or by --set: ";
+    const char *separator = "An estimate also needs, here or with --set: ";
     st_buffer list = {0};
     st_buffer next = {0};
     st_buffer_text(&next, "Next, with values of your own: steptime search JOB --gpus 64");

@@ -189,7 +189,7 @@ static bool read_size(layers_reader *own, const word *key, double *values, bool 
         input++;
     skip_blanks(own);
     if (own->at == own->line_end || *own->at != '=')
-        return refuse(own, key, "a size has no value" ST_FOUND "'%.60s'" ST_EXPECTED "%s=VALUE",
+        return refuse(own, key, "a size lacks a value" ST_FOUND "'%.60s'" ST_EXPECTED "%s=VALUE",
                       name, input < own->input_count ? name : "SIZE");
     own->at++;
     word found = next_value(own);
@@ -217,8 +217,8 @@ static bool read_size(layers_reader *own, const word *key, double *values, bool 
                       value.text);
     bool is_count = strcmp(type->unit.text, "1") == 0;
     if (values[input] > 1e18 || (is_count && values[input] != floor(values[input])))
-        return refuse(own, &found, "'%s' is no size" ST_FOUND "%.40s" ST_EXPECTED "%s", name,
-                      value.text, is_count ? "a whole number" : "at most 1e18 FLOP");
+        return refuse(own, &found, "'%s' is not a valid size" ST_FOUND "%.40s" ST_EXPECTED "%s",
+                      name, value.text, is_count ? "a whole number" : "at most 1e18 FLOP");
     return true;
 }
 
@@ -275,7 +275,7 @@ static bool check_name(layers_reader *own, const word *name, const char *of)
     if (good)
         return true;
     return refuse(own, name,
-                  "%s has no name" ST_FOUND "'%.*s'" ST_EXPECTED
+                  "invalid name of %s" ST_FOUND "'%.*s'" ST_EXPECTED
                   "letters, digits, '_', '-' and '.'",
                   of, name->length < 40 ? (int)name->length : 40, name->text);
 }
@@ -302,7 +302,7 @@ static bool read_layer(layers_reader *own, const word *kind)
         good = read_size(own, &key, values, given);
     word rest = rest_of_line(own);
     if (good && rest.length > 0)
-        good = refuse(own, &rest, "a size has no name" ST_FOUND "'%.*s'" ST_EXPECTED "SIZE=VALUE",
+        good = refuse(own, &rest, "a size lacks a name" ST_FOUND "'%.*s'" ST_EXPECTED "SIZE=VALUE",
                       rest.length < 40 ? (int)rest.length : 40, rest.text);
     good = good && run_sheet(own, kind, values, figures);
     if (good) {
@@ -334,7 +334,7 @@ static bool begin_group(layers_reader *own, const word *at)
         return false;
     if (times < 1 || times > 1e5 || times != floor(times))
         return refuse(own, &found,
-                      "a group is repeated %.*s times" ST_EXPECTED
+                      "a group cannot be repeated %.*s times" ST_EXPECTED
                       "a whole number from 1 to 100000",
                       found.length < 40 ? (int)found.length : 40, found.text);
     indent(own);
@@ -352,9 +352,9 @@ static bool set_text(layers_reader *own, const word *key, const char **text)
 {
     word found = rest_of_line(own);
     if (*text != NULL)
-        return refuse(own, key, "'%.*s' is said twice", (int)key->length, key->text);
+        return refuse(own, key, "'%.*s' is given twice", (int)key->length, key->text);
     if (found.length == 0)
-        return refuse(own, key, "'%.*s' says nothing", (int)key->length, key->text);
+        return refuse(own, key, "'%.*s' needs a value", (int)key->length, key->text);
     *text = text_of(own, &found);
     return true;
 }
@@ -380,8 +380,7 @@ static bool read_line(layers_reader *own)
         bool good = set_text(own, &first, &own->unit);
         if (!good || strcmp(own->unit, "sample") == 0 || strcmp(own->unit, "token") == 0)
             return good;
-        return refuse(own, &first, "sizes are of a sample or of a token" ST_FOUND "'%.40s'",
-                      own->unit);
+        return refuse(own, &first, "unit must be sample or token" ST_FOUND "'%.40s'", own->unit);
     }
     if (is_word(&first, "repeat"))
         return begin_group(own, &first);
@@ -393,7 +392,7 @@ static bool read_line(layers_reader *own)
         if (own->layers == 0)
             return refuse(own, &first, "a group without layers");
         if (rest.length > 0)
-            return refuse(own, &rest, "words behind 'end'");
+            return refuse(own, &rest, "unexpected text after 'end'");
         own->depth--;
         own->layers = own->outer[own->depth] + 1;
         return true;
@@ -407,7 +406,7 @@ static st_status read_lines(layers_reader *own)
     if (memchr(own->request->text, '\0', own->request->length) != NULL ||
         own->request->length > MAX_BYTES)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->request->file},
-                       "no text of layers" ST_EXPECTED "lines of text, at most 4 MiB");
+                       "not a text of layers" ST_EXPECTED "lines of text, at most 4 MiB");
     while (next_line(own) && !st_errors_full(own->errors)) {
         if (own->line > MAX_LINES)
             return st_fail(own->errors, ST_ERR_LIMIT, (st_place){own->request->file, own->line, 1},
@@ -417,16 +416,16 @@ static st_status read_lines(layers_reader *own)
     const word end = {.place = {own->request->file, own->line, 1}};
     if (own->depth > 0)
         (void)st_fail(own->errors, ST_ERR_VALUE, own->groups[own->depth - 1],
-                      "a group has no end" ST_EXPECTED "a line 'end'");
+                      "a group is not closed" ST_EXPECTED "a line 'end'");
     own->failed = own->failed || own->depth > 0;
     if (!own->failed && own->layers == 0)
-        (void)refuse(own, &end, "a text without layers" ST_EXPECTED "KIND NAME SIZE=VALUE ...");
+        (void)refuse(own, &end, "the text has no layers" ST_EXPECTED "KIND NAME SIZE=VALUE ...");
     if (!own->failed && own->unit == NULL)
         (void)refuse(own, &end,
-                     "the text does not say what its sizes are of" ST_EXPECTED
+                     "the text lacks the unit of its sizes" ST_EXPECTED
                      "unit sample, or unit token");
     if (!own->failed && own->name == NULL)
-        (void)refuse(own, &end, "the list has no name" ST_EXPECTED "layers NAME");
+        (void)refuse(own, &end, "the list lacks a name" ST_EXPECTED "layers NAME");
     return own->failed ? ST_ERR_VALUE : ST_OK;
 }
 

@@ -47,11 +47,11 @@ void megatron_put_all(megatron_run *run)
     const char *skipped = list_names(run, true, &skipped_count);
     const char *unknown = list_names(run, false, &unknown_count);
     if (skipped_count > 0)
-        st_draft_note(run->draft, "Skipped, no part in an estimate (%zu): %s.", skipped_count,
-                      skipped);
+        st_draft_note(run->draft, "Skipped, without effect on an estimate (%zu): %s.",
+                      skipped_count, skipped);
     if (unknown_count > 0)
         st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
-                      run->is_dump ? ", those that are off not counted" : "", unknown);
+                      run->is_dump ? ", not counting those that are off" : "", unknown);
 }
 
 static st_status import_run(megatron_run *run, st_buffer *job)
@@ -79,12 +79,12 @@ static st_status import_run(megatron_run *run, st_buffer *job)
     if (run->dumps > 1)
         st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
     if (run->odd_times > 0)
-        st_draft_note(run->draft,
-                      "%zu line%s of the log (the first is line %d) have a time that is no number "
-                      "above 0; left out.",
-                      run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
+        st_draft_note(
+            run->draft,
+            "%zu line%s of the log (the first is line %d) have an invalid time; left out.",
+            run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
     else if (run->is_dump && run->time_count == 0)
-        st_draft_note(run->draft, "The log has no line with the time of an iteration.");
+        st_draft_note(run->draft, "The log has no iteration times.");
     if (run->dumps == 0 && run->is_dump)
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
                 "the log has no dump of arguments" ST_EXPECTED
@@ -97,14 +97,13 @@ static st_status import_run(megatron_run *run, st_buffer *job)
     if (draft->status != ST_OK)
         return draft->status;
     megatron_put_all(run);
-    return st_draft_write(draft,
-                          st_draft_text(draft,
-                                        "From %.200s, %s of Megatron-LM, by steptime import "
-                                        "megatron. Behind each value stands the argument that it "
-                                        "comes from.",
-                                        st_draft_source(draft),
-                                        run->is_dump ? "the log of a run" : "a command line"),
-                          job);
+    return st_draft_write(
+        draft,
+        st_draft_text(draft,
+                      "From %.200s, %s of Megatron-LM, by steptime import "
+                      "megatron. The comment after each value names its argument.",
+                      st_draft_source(draft), run->is_dump ? "the log of a run" : "a command line"),
+        job);
 }
 
 st_status st_import_megatron(const st_import_request *request, st_buffer *job, st_errors *errors)

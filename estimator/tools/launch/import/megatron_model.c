@@ -62,8 +62,8 @@ static void put_vocabulary(megatron_run *run)
         st_draft_put_count(draft, ST_KEY_MODEL_VOCABULARY, 0, 50257,
                            "tokenizer_type GPT2BPETokenizer");
     else if (!st_draft_is_given(draft, ST_KEY_MODEL_VOCABULARY))
-        st_draft_note(draft, "The size of the vocabulary is not among the arguments, it depends on "
-                             "the tokenizer's files: model.vocabulary is left out.");
+        st_draft_note(draft, "The arguments lack the vocabulary size, which depends on the "
+                             "tokenizer's files: model.vocabulary is left out.");
     megatron_pass_over(run, "vocab_size");
     megatron_pass_over(run, "padded_vocab_size");
 }

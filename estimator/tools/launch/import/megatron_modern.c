@@ -157,7 +157,8 @@ static void put_types(megatron_run *run)
         if (value != NULL)
             st_draft_put(draft, ST_KEY_PRECISION_RECIPE, 0, value, "fp8_recipe");
         else if (recipe[0] != '\0')
-            st_draft_note(draft, "Unknown recipe of FP8, taken as delayed scaling: %.40s.", recipe);
+            st_draft_note(draft, "Unknown FP8 recipe, estimated as delayed scaling: %.40s.",
+                          recipe);
         if (value == NULL || strcmp(recipe, "delayed") == 0)
             st_draft_put_bool(draft, ST_KEY_PRECISION_FP8, true, "fp8_format");
     }
@@ -197,7 +198,7 @@ static void put_modules(megatron_run *run)
             st_draft_put_bool(run->draft, key, true, "recompute_modules");
         else
             st_draft_note(run->draft,
-                          "Left out: what is computed again in the module %.40s "
+                          "Left out: recomputation in the module %.40s "
                           "(recompute_modules).",
                           word);
     }
@@ -256,15 +257,16 @@ void megatron_put_modern(megatron_run *run)
         st_draft_put(run->draft, ST_KEY_OFFLOAD_OPTIMIZER, share != NULL ? share->line : 0,
                      share != NULL ? share->value : "1", "optimizer_offload_fraction");
     if (megatron_is_true(run, "offload_optimizer_states", false))
-        st_draft_note(run->draft, "Left out: states of the optimizer wait in host memory "
-                                  "(offload_optimizer_states) and are updated on the GPU.");
+        st_draft_note(run->draft, "Left out: optimizer states in host memory "
+                                  "(offload_optimizer_states) that are updated on the GPU.");
     bool modules = megatron_is_true(run, "fine_grained_activation_offloading", false);
     if (modules || megatron_count_or(run, "cpu_offloading_num_layers", 0) > 0)
-        st_draft_note(run->draft,
-                      "Activations wait in host memory (%s%.200s): set offload.activations to "
-                      "their share.",
-                      modules ? "offload_modules: " : "cpu_offloading_num_layers",
-                      modules ? megatron_text(run, "offload_modules") : "");
+        st_draft_note(
+            run->draft,
+            "Activations are offloaded to host memory (%s%.200s): set offload.activations to "
+            "their share.",
+            modules ? "offload_modules: " : "cpu_offloading_num_layers",
+            modules ? megatron_text(run, "offload_modules") : "");
     const char *name = megatron_text(run, "optimizer");
     if (strstr(name, "muon") != NULL)
         st_draft_put(run->draft, ST_KEY_OPTIMIZER, 0, "muon", "optimizer");

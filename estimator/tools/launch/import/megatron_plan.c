@@ -54,7 +54,7 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
             run->draft, ST_KEY_PARALLEL_DP, 0, ranks / others,
             st_draft_text(run->draft, "%" PRIu64 " ranks over %" PRIu64, ranks, others));
     else if (!st_draft_is_given(run->draft, ST_KEY_PARALLEL_DP))
-        st_draft_note(run->draft, "How many ranks the run had is not among the arguments: "
+        st_draft_note(run->draft, "The arguments lack the number of ranks: "
                                   "parallel.dp is left out.");
     return st_draft_count(run->draft, ST_KEY_PARALLEL_DP);
 }
@@ -154,8 +154,8 @@ static void put_batch(megatron_run *run)
                         : "train_iters times global batch and seq_length");
     megatron_pass_over(run, "encoder_seq_length");
     if (megatron_is_given(run, "rampup_batch_size"))
-        st_draft_note(run->draft, "The batch grows at the beginning (rampup_batch_size); the "
-                                  "estimate is of a step with the whole batch.");
+        st_draft_note(run->draft, "The batch ramps up at the start (rampup_batch_size); the "
+                                  "estimate uses the full batch.");
 }
 
 static void put_recompute(megatron_run *run)

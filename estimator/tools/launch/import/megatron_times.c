@@ -142,5 +142,5 @@ void megatron_put_time(megatron_run *run)
         st_draft_text(run->draft, "median of %zu of %zu lines; %s", count, run->time_count,
                       first > 0
                           ? st_draft_text(run->draft, "the first %zu dropped as warm-up", first)
-                          : "a single line, which may hold the warm-up"));
+                          : "a single line, which may include warm-up"));
 }

@@ -20,11 +20,10 @@ bool megatron_read_number(megatron_run *run, const megatron_argument *argument, 
     const char *text = argument->value;
     if (st_number_parse(text, strlen(text), (st_place){0}, value, NULL) == ST_OK)
         return true;
-    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
-            "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED "a number" ST_HINT
-            "%s",
-            argument->name, text,
-            text[0] == '$' ? "a shell variable is not known here; put its value in" : "");
+    ST_NOTE(
+        run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+        "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED "a number" ST_HINT "%s",
+        argument->name, text, text[0] == '$' ? "replace the shell variable with its value" : "");
     return false;
 }
 
@@ -126,6 +125,6 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
         st_draft_put_count(run->draft, path, megatron_line_of(run, name), value, name);
     else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path))
         ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
-                "argument '%s' is missing" ST_HINT "--set %s=... fills it in", name, path);
+                "argument '%s' is missing" ST_HINT "set it with --set %s=...", name, path);
     return st_draft_count(run->draft, path);
 }

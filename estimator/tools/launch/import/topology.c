@@ -87,8 +87,9 @@ static double number_of(xml_reader *reader, const char *const *attributes, const
     if (is_number && value <= most)
         return value;
     char limit[ST_QUANTITY_TEXT];
-    fail(reader, ST_ERR_VALUE, "no value for '%s'" ST_FOUND "'%s'" ST_EXPECTED "a number up to %s",
-         name, text, st_number_format(most, limit, sizeof limit));
+    fail(reader, ST_ERR_VALUE,
+         "invalid value of '%s'" ST_FOUND "'%s'" ST_EXPECTED "a number up to %s", name, text,
+         st_number_format(most, limit, sizeof limit));
     return 0;
 }
 
@@ -224,10 +225,10 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
         const char *version = st_attribute(own, "version");
         if (kind != SYSTEM)
             fail(reader, ST_ERR_SYNTAX,
-                 "the file is no topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
+                 "not a topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
         else if (version != NULL && strcmp(version, "1") != 0)
             fail(reader, ST_ERR_VALUE,
-                 "a topology of another version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
+                 "unsupported topology version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
     } else if (kind == CPU) {
         open_cpu(reader, own);
     } else if (kind == PCI) {
@@ -261,7 +262,7 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
     (void)system;
     (void)public;
     (void)has_internal;
-    fail(reader, ST_ERR_SYNTAX, "a document type, which no topology of NCCL has");
+    fail(reader, ST_ERR_SYNTAX, "unexpected document type");
 }
 
 /* ---- the file ---- */
@@ -333,7 +334,7 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
     (void)request;
     (void)cluster;
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "this steptime was built without expat, which reads XML" ST_HINT
+                   "this build lacks expat, which reads XML" ST_HINT
                    "install libexpat1-dev and build it again");
 }
 

@@ -53,18 +53,16 @@ static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
         return;
     }
     if (gpu->nvlinks > 0)
-        st_buffer_printf(buffer,
-                         "  # %u NVLinks of a GPU whose compute capability the file does not say; "
-                         "link_bandwidth is left to fill in\n",
-                         gpu->nvlinks);
+        st_buffer_printf(
+            buffer,
+            "  # %u NVLinks of a GPU of unknown compute capability; fill in link_bandwidth\n",
+            gpu->nvlinks);
     else if (gpu->pcie_mbit_per_s > 0)
         st_buffer_printf(buffer,
                          "  link_bandwidth: {value: %s GB/s, source: PCIe as NCCL counts it}\n",
                          significant(gpu->pcie_mbit_per_s / 8000, rate));
     else
-        st_buffer_text(buffer,
-                       "  # neither NVLinks nor a PCIe link; link_bandwidth is left to fill "
-                       "in\n");
+        st_buffer_text(buffer, "  # neither NVLinks nor a PCIe link; fill in link_bandwidth\n");
 }
 
 /* The NICs of one node. */
@@ -83,11 +81,9 @@ static void write_nics(const st_topology *topology, st_buffer *buffer)
     }
     size_t count = topology->net_count / topology->hosts;
     if (topology->net_count == 0) {
-        st_buffer_text(buffer, "# no network; nic_bandwidth is left to fill in\n");
+        st_buffer_text(buffer, "# no network; fill in nic_bandwidth\n");
     } else if (silent > 0) {
-        st_buffer_printf(buffer,
-                         "# %zu of %zu NICs whose speed the file does not say; nic_bandwidth is "
-                         "left to fill in\n",
+        st_buffer_printf(buffer, "# %zu of %zu NICs of unknown speed; fill in nic_bandwidth\n",
                          silent, topology->net_count);
     } else {
         st_buffer_printf(buffer, "nic_bandwidth: {value: %s GB/s, source: \"%zu network ports",
@@ -109,7 +105,7 @@ static st_status check(const st_topology *topology, const st_topology_request *r
     unsigned named = request->gpu != NULL ? (unsigned)lround(request->compute_capability * 10) : 0;
     if (named > 0 && sm > 0 && named != sm)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
-                       "the GPUs of the file are no %s" ST_FOUND
+                       "the GPUs of the file are not %s" ST_FOUND
                        "compute capability %u.%u, and %u.%u of %s",
                        request->gpu, sm / 10, sm % 10, named / 10, named % 10, request->gpu);
     if (gpus % topology->hosts != 0)

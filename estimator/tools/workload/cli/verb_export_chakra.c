@@ -15,11 +15,11 @@ typedef struct chakra_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXT(chakra_options, folder, "folder", "FOLDER",
-             "where the files are written; a name that is free, or an empty folder", .letter = 'o',
+             "the folder to write: a new name, or an empty folder", .letter = 'o',
              .word = CLI_WORD_FOLDER),
-    CLI_NAMES(chakra_options, ranks, "ranks", "LIST",
-              "the ranks to write, such as 0,8-15; 'stages' for the first of each stage; all "
-              "without this"),
+    CLI_NAMES(
+        chakra_options, ranks, "ranks", "LIST",
+        "the ranks to write, such as 0,8-15, or 'stages' for the first of each stage; default all"),
     CLI_ROWS_SCHEDULE(chakra_options),
     CLI_ROWS_PLAN,
     CLI_ROW_PATH,
@@ -77,7 +77,7 @@ static st_status add_word(rank_list *list, const char *word)
     if (ok)
         return add_range(list, from, until);
     return cli_wrong_use(
-        list->run, st_errors_text(list->run->errors, "no ranks '%s' for --ranks", word),
+        list->run, st_errors_text(list->run->errors, "invalid ranks '%s' for --ranks", word),
         st_errors_text(list->run->errors, "ranks are 0 to %zu, or a range such as 0-%zu",
                        list->world - 1, list->world - 1));
 }
@@ -114,7 +114,8 @@ static int run_export_chakra(cli_run *run)
     const job_layout layout = {options->schedule, &options->settings, options->detail != 0};
     st_workload workload = {0};
     if (options->folder == NULL)
-        return cli_exit_code(run, cli_wrong_use(run, "a folder is missing", "-o FOLDER names it"));
+        return cli_exit_code(run,
+                             cli_wrong_use(run, "missing output folder", "name it with -o FOLDER"));
     st_status status = cli_make_workload(run, &layout, &workload);
     if (status == ST_OK) {
         rank_list list = {.run = run, .world = workload.placement.ranks};
@@ -141,9 +142,9 @@ const cli_verb cli_verb_export_chakra = {
     .doc = "Lays the job's step out as 'steptime timeline' does and writes what each rank "
            "computes and sends: FOLDER/JOB.RANK.et, and comm_group.json with the groups that "
            "collectives name. Computation has the sheet's time, communication its bytes: the "
-           "simulator says how long it takes.\n\n"
-           "Ranks of a stage do the same in groups of their own, so that a rank is written "
-           "without laying out all others.",
+           "simulator computes how long it takes.\n\n"
+           "Ranks of a stage do the same work in their own groups, so that a rank is written "
+           "without laying out the others.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(chakra_options),

@@ -13,7 +13,7 @@ typedef struct simai_options {
 
 static const cli_option option_rows[] = {
     CLI_COUNT(simai_options, stage, "stage", 0, UINT32_MAX,
-              "the stage of the pipeline whose work is written, from 0; the first without this"),
+              "the pipeline stage to write, from 0; default 0"),
     CLI_ROWS_SCHEDULE(simai_options),
     CLI_ROWS_PLAN,
     CLI_ROW_PATH,
@@ -33,7 +33,7 @@ static st_status write_stage(cli_run *run, const st_workload *workload, size_t s
     st_simai simai = {0};
     if (stage >= workload->stage_count)
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "no stage %zu", stage),
+            run, st_errors_text(run->errors, "unknown stage %zu", stage),
             st_errors_text(run->errors, "stages are 0 to %zu", workload->stage_count - 1));
     st_status status = st_simai_make(workload, stage, run->arena, &simai, run->errors);
     if (status == ST_OK)
@@ -57,10 +57,11 @@ const cli_verb cli_verb_export_simai = {
     .arguments = "JOB",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "write a stage of a job's step as a workload file of SimAI",
-    .doc = "Lays the job's step out as 'steptime timeline' does and writes what a rank of a stage "
-           "computes and sends in the text that AICB writes and SimAI reads: a row for each pass "
-           "of a micro-batch, or each of its layers, then those of data parallelism. Computation "
-           "has the sheet's time, communication its bytes: the simulator says how long it takes.",
+    .doc =
+        "Lays the job's step out as 'steptime timeline' does and writes what a rank of a stage "
+        "computes and sends in the text that AICB writes and SimAI reads: a row for each pass "
+        "of a micro-batch, or each of its layers, then those of data parallelism. Computation has "
+        "the sheet's time, communication its bytes: the simulator computes how long it takes.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(simai_options),

@@ -13,14 +13,13 @@ typedef struct chakra_options {
 
 static const cli_option option_rows[] = {
     CLI_ROW_PARTIAL,
-    CLI_TEXT(chakra_options, gpu, "gpu", "GPU",
-             "price what runs on the GPU for this one of configs/gpus"),
+    CLI_TEXT(chakra_options, gpu, "gpu", "GPU", "price GPU work for this GPU of configs/gpus"),
     CLI_TEXT(chakra_options, cluster, "cluster", "NAME|FILE",
-             "price for this cluster, over which collectives go", .word = CLI_WORD_CLUSTER),
+             "price GPU work and collectives for this cluster", .word = CLI_WORD_CLUSTER),
     CLI_COUNT(chakra_options, world, "world", 1, CLI_MOST_GIVEN,
-              "ranks of groups whose size no file tells; without it those whose files are given"),
+              "ranks of groups of unknown size; default the ranks of the given files"),
     CLI_FILE(chakra_options, rules, "rules",
-             "what operators run: rules in place of those of configs/kernels"),
+             "rules for the kernels of operators, in place of configs/kernels"),
     CLI_FILE(chakra_options, times, "times",
              "measured operators: a table with columns kernel and time_us"),
     CLI_ROWS_PRICES,
@@ -47,7 +46,7 @@ static st_status check_prices(cli_run *run, const st_execution_set *set)
         if (set->ranks[i].needs_prices)
             return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = set->ranks[i].file},
                            "execution traces of PyTorch have no durations" ST_HINT
-                           "--gpu or --cluster prices their operators");
+                           "price their operators with --gpu or --cluster");
     return ST_OK;
 }
 
@@ -94,9 +93,10 @@ static int run_replay(cli_run *run)
     st_execution_replay replay = {0};
     if (only_priced != NULL)
         return cli_exit_code(
-            run, cli_wrong_use(
-                     run, st_errors_text(run->errors, "%s needs --gpu or --cluster", only_priced),
-                     "without them durations are those of the files"));
+            run,
+            cli_wrong_use(
+                run, st_errors_text(run->errors, "%s requires --gpu or --cluster", only_priced),
+                "without them durations come from the files"));
     st_status status = st_execution_read_files(run->arguments, run->argument_count,
                                                run->common.partial, run->arena, &set, run->errors);
     if (status == ST_OK)
@@ -117,16 +117,15 @@ const cli_verb cli_verb_trace_chakra = {
     .arguments = "FILE|FOLDER...",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "replay execution traces of Chakra and PyTorch, also priced for a GPU",
-    .doc =
-        "Reads NAME.RANK.et of Chakra and the JSON of PyTorch's ExecutionTraceObserver, a file a "
-        "rank, and lays the nodes out as they wait for each other: a rank computes one node at "
-        "a time, messages of a group follow each other, collectives begin with their last rank, "
-        "what is received was sent.\n\n"
-        "--gpu or --cluster prices what runs on the GPU: operators by the shapes of their "
-        "tensors, nodes of Chakra without a duration by their operations and bytes, collectives "
-        "by a plugin. Execution traces of PyTorch have no durations and need one of them.\n\n"
-        "--partial leaves out dependencies on nodes that a file does not have, as PyTorch's "
-        "converter writes them.",
+    .doc = "Reads NAME.RANK.et of Chakra and the JSON of PyTorch's ExecutionTraceObserver, one "
+           "file per rank, and schedules the nodes by their dependencies: a rank computes one node "
+           "at a time, messages of a group follow each other, a collective begins with its last "
+           "rank, a receive waits for its send.\n\n"
+           "--gpu or --cluster prices GPU work: operators by the shapes of their "
+           "tensors, nodes of Chakra without a duration by their operations and bytes, collectives "
+           "by a plugin. Execution traces of PyTorch have no durations and need one of them.\n\n"
+           "--partial ignores dependencies on nodes that a file lacks, as PyTorch's converter "
+           "writes them.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(chakra_options),
