@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of Chakra files, written beside its place and moved there when it is whole. */
+/* A folder of Chakra files, written to a temporary folder and renamed atomically. */
 #include "workload/workload.h"
 
 #include "base/lack.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Execution traces as graphs: nodes that compute, send, receive and meet others, each with what it
- * waits for, read from Chakra's files and replayed with the durations that stand in them.
+ * waits for, read from Chakra's files and replayed with their durations.
  *
  * A rank computes one node at a time, the host's and the GPU's apart, and takes part in one message
- * at a time, as in ASTRA-sim; of several that could begin, the one that the file has first does.
+ * at a time, as in ASTRA-sim; of several ready nodes, the first one of the file begins.
  */
 #ifndef STEPTIME_WORKLOAD_EXECUTION_H
 #define STEPTIME_WORKLOAD_EXECUTION_H
@@ -23,7 +23,7 @@ typedef struct st_execution_node {
     bool host; /* is_cpu_op */
     uint64_t start_us;
     uint64_t duration_us;
-    int64_t num_ops;     /* -1: not told, as below */
+    int64_t num_ops;     /* -1: unknown, as below */
     int64_t tensor_size; /* bytes */
     int64_t collective;  /* a st_chakra_collective */
     int64_t bytes;
@@ -34,13 +34,13 @@ typedef struct st_execution_node {
     size_t dep_first;
     size_t dep_count;
     size_t offset;              /* in the file, for messages */
-    int64_t group_size;         /* ranks of the group; -1: not told */
+    int64_t group_size;         /* ranks of the group; -1: unknown */
     int64_t group_stride;       /* between its ranks */
-    const st_task_shape *shape; /* what runs on the GPU, where that is told; or NULL */
-    int64_t price_ns;           /* what it takes instead of its duration; -1: it has no price */
+    const st_task_shape *shape; /* work on the GPU, NULL if unknown */
+    int64_t price_ns;           /* replaces its duration; -1: not priced */
 } st_execution_node;
 
-/* A node of which nothing is told, at this byte of the file. */
+/* An empty node at this byte of the file. */
 static inline st_execution_node st_execution_node_at(size_t offset, size_t dep_first)
 {
     return (st_execution_node){.name = "",
@@ -61,14 +61,14 @@ static inline st_execution_node st_execution_node_at(size_t offset, size_t dep_f
 /* A file: the trace of one rank. */
 typedef struct st_execution {
     const char *file;
-    bool needs_prices; /* it has no durations, as PyTorch's execution traces */
+    bool needs_prices; /* lacks durations, as PyTorch's execution traces */
     int64_t rank;      /* from the file's name, "NAME.3.et"; -1: it has none */
     st_execution_node *nodes;
     size_t count;
     uint64_t *deps; /* ids as read, then places of nodes */
     size_t dep_count;
     size_t dangling;  /* ids that no node has, left out */
-    size_t transfers; /* of PyTorch: sends and receives, which do not tell their other end */
+    size_t transfers; /* of PyTorch: sends and receives without their peer */
 } st_execution;
 
 typedef struct st_execution_text {
@@ -100,19 +100,19 @@ typedef struct st_execution_prices {
     const char *device;
     uint64_t nodes;   /* that run on the GPU */
     uint64_t unknown; /* whose time is a guess, or that have none */
-    uint64_t untimed; /* of which nothing is known */
+    uint64_t untimed; /* nothing is known */
     int64_t time_ns;  /* of them all */
     int64_t unknown_ns;
     const char *plugins; /* that give open functions of the sheet; NULL: none */
     uint64_t refined;    /* nodes whose time these change */
     uint64_t kept;       /* nodes without shapes or work that keep the duration of the file */
     uint64_t collectives;
-    uint64_t unpriced; /* collectives of which no provider, or nothing, tells how long they take */
+    uint64_t unpriced; /* collectives without a provider or a size */
 } st_execution_prices;
 
 /*
  * Prices nodes by what they run: operators by their shapes, nodes of Chakra by their operations and
- * bytes, collectives by providers. `world`: ranks of groups whose size is not told; 0: as many as
+ * bytes, collectives by providers. `world`: ranks of groups of unknown size; 0: as many as
  * there are files.
  */
 st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of ranks that stand beside Chakra's files. */
+/* Groups of ranks from the file next to Chakra's files. */
 #ifndef STEPTIME_WORKLOAD_EXECUTION_GROUPS_H
 #define STEPTIME_WORKLOAD_EXECUTION_GROUPS_H
 
@@ -20,8 +20,8 @@ typedef struct st_execution_groups {
     size_t count;
 } st_execution_groups;
 
-/* Reads a file into `arena`; one that is not there has no groups. Refused: a group given twice;
- * a warning tells groups whose ranks are not equally far apart. */
+/* Reads a file into `arena`; a missing file means no groups. Refused: a group given twice;
+ * a warning names groups whose ranks are not evenly spaced. */
 st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
                                    st_errors *errors) ST_NODISCARD;
 /* Tells the collectives of a rank how large their groups are. */

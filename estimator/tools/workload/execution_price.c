@@ -40,7 +40,7 @@ static st_status price_kernel(const pricer *p, st_execution_node *node)
     if (node->shape != NULL) {
         status = st_prices_of_task(p->prices, node->shape, &price, p->errors);
     } else if (has_work && node->duration_us == 0) {
-        /* A node of Chakra tells operations and bytes: as one product of equal sides, and as a
+        /* A node of Chakra gives operations and bytes: as one product of equal sides, and as a
          * kernel that memory bounds, whichever takes longer. */
         st_task_shape product = {.form = ST_FORM_PRODUCT, .name = node->name, .type = "bf16"};
         st_task_shape moved = {.form = ST_FORM_KERNEL, .name = node->name};
@@ -149,7 +149,7 @@ static st_status price_collective(const pricer *p, st_execution_node *node, int6
     return ST_OK;
 }
 
-/* How many ranks a collective has; of a trace that does not tell, as many as have its group. One
+/* How many ranks a collective has; if the trace lacks it, as many as have its group. One
  * alone is one of a group that the files do not show. */
 static int64_t ranks_of(pricer *p, const st_execution_node *node)
 {

@@ -60,7 +60,7 @@ typedef struct ending_list {
     size_t count;
 } ending_list;
 
-/* A resource of the rank by what it is for. */
+/* The rank's resource for a purpose. */
 typedef struct used {
     st_resource_kind kind;
     uint32_t name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Execution traces of PyTorch (ExecutionTraceObserver): every operator with the shapes, types and
- * storages of its tensors, and the one that called it. There are no times in them.
+ * storages of its tensors, and the one that called it. They contain no times.
  */
 #ifndef STEPTIME_WORKLOAD_PYTORCH_H
 #define STEPTIME_WORKLOAD_PYTORCH_H

@@ -3,7 +3,7 @@
  * Operators of PyTorch as nodes: which of them run kernels, and what waits for what.
  *
  * An operator runs a kernel itself where it has tensors of a GPU and calls no other that does, so
- * that functions of libraries count, too, of which only the tensors are known. Views and
+ * that functions of libraries count, too; only their tensors are known. Views and
  * allocations run none.
  */
 #include "workload/pytorch.h"
@@ -79,7 +79,7 @@ static const char *const without_kernel[] = {
     "zeros_like",
 };
 
-/* Begin the names of what stands around operators. */
+/* Prefixes of the names that wrap operators. */
 static const char *const around[] = {"autograd::engine::", "torch::autograd::", "nccl:", "c10d::",
                                      "ProfilerStep",       "[pytorch|",         "## "};
 
@@ -91,7 +91,7 @@ static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
         on_gpu = on_gpu || all->tensors[one->tensor_first + i].on_gpu;
     if (!on_gpu)
         return false;
-    /* "MmBackward0": calls operators of ATen; a function of a library has no number. */
+    /* "MmBackward0": calls operators of ATen; a library function lacks a number. */
     const char *name = one->name;
     size_t end = strlen(name);
     while (end > 0 && st_is_digit(name[end - 1]))

@@ -64,7 +64,7 @@ typedef struct st_simai {
 } st_simai;
 
 /*
- * The work of a stage of a workload, in `arena`. Refused: what SimAI has no groups for (context
+ * The work of a stage of a workload, in `arena`. Refused: what SimAI lacks groups for (context
  * parallelism; experts that are not cut as dense layers are) and transfers of 2 GiB and more, whose
  * size it holds in 31 bits. Gradients of a tied embedding are left out, with a warning.
  */

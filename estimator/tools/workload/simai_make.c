@@ -112,7 +112,7 @@ static void append(maker *make, const st_simai_row *row)
         make->simai->count = 0;
 }
 
-/* Data parallelism, the optimizer and what else is no part of a pass. */
+/* Data parallelism, the optimizer and other work outside passes. */
 static void append_end(maker *make, const st_work_node *node)
 {
     static const st_simai_kind kinds[] = {[ST_CHAKRA_ALL_REDUCE] = ST_SIMAI_ALL_REDUCE,
@@ -219,7 +219,7 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
         status = check(&make);
     if (status != ST_OK)
         return status;
-    /* Rows run up in the backward pass: what a step ends with stands first. */
+    /* Rows run up in the backward pass: the end of a step comes first. */
     for (size_t i = 0; i < simai->count / 2; i++) {
         st_simai_row row = simai->rows[i];
         simai->rows[i] = simai->rows[simai->count - 1 - i];

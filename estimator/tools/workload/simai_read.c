@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SimAI's text read by words, each of which knows its line and column. */
+/* Reads SimAI's text by words with their line and column. */
 #include "workload/simai_words.h"
 
 #include "base/memory.h"

@@ -25,7 +25,7 @@ typedef struct axes {
 static axes axes_of(const st_workload *workload, st_group group, size_t rank)
 {
     const st_placement *placement = &workload->placement;
-    /* A stage between the first and the last one has no part in the embedding's sum. */
+    /* Only the first and the last stage take part in the embedding's sum. */
     size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
     if (group == ST_GROUP_EMBEDDING && stage > 0 && stage + 1 < placement->size[ST_GROUP_PP])
         return (axes){.first = rank, .size = {1, 1}};

@@ -206,7 +206,7 @@ static st_work_node node_of(const maker *make, st_task_id task)
                           .duration = time.end_ns - time.start_ns};
 }
 
-/* Both ways over a boundary go as many, which the stage before it tells. */
+/* Both directions over a boundary carry as many, known from the stage before it. */
 static uint64_t transfer_bytes(const maker *make, uint32_t from, uint32_t to)
 {
     return (uint64_t)llround(make->handed[(from < to ? from : to) * PARTS + PART_PP]);

@@ -4,7 +4,7 @@
  * transfers it takes part, and what waits for what.
  *
  * It is made of a timeline with one rank of each stage: all ranks of a stage do the same, in groups
- * of their own. A task of a timeline stands for all messages of its kind in a pass, so that a node
+ * of their own. A task of a timeline represents all messages of its kind in a pass, so that a node
  * of communication carries all of their bytes: of what a rank sends in a step nothing is lost.
  */
 #ifndef STEPTIME_WORKLOAD_WORKLOAD_H
@@ -58,12 +58,12 @@ typedef struct st_workload {
 /*
  * The workload of an estimate that is loaded and whose timeline is folded, in `arena`. Refused: a
  * sheet that does not say how many bytes its collectives carry (role 'handed'). Bytes for which the
- * timeline has no task, as they hide inside of passes or take no time, are told as warnings.
+ * timeline has no task (they hide inside passes or take no time) cause warnings.
  */
 st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, st_arena *arena,
                            st_workload *workload, st_errors *errors) ST_NODISCARD;
 
-/* Ranks of a group of which a rank is a member, rising; 1 where it is alone. */
+/* Ranks of a rank's group, ascending; 1 if it is alone. */
 typedef struct st_work_group {
     uint32_t *ranks;
     size_t count;

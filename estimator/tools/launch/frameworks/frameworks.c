@@ -150,7 +150,7 @@ static bool same(const key_values *values)
                                             : values->back == values->wanted->number;
 }
 
-/* Zero stands for another value of the job: what it means. */
+/* Zero means another value of the job. */
 static double meaning(const st_job *job, const char *key, double number)
 {
     static const struct {
@@ -198,7 +198,7 @@ static bool is_without_effect(const st_job *job, const char *key)
     return false;
 }
 
-/* Delayed scaling has two names, and the type of the weights is no recipe. */
+/* Delayed scaling has two names; the type of the weights is not a recipe. */
 static bool is_same_recipe(const exporter *own)
 {
     const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find(ST_KEY_PRECISION_FP8))];
@@ -236,7 +236,7 @@ static bool runs_the_same(const exporter *own, const key_values *values)
         (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(own)))
         return true;
     if (strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0) {
-        /* Interleaving is said by the number of chunks; one stage has no schedule. */
+        /* The number of chunks implies interleaving; a single stage needs no schedule. */
         const st_job *job = own->job;
         const bool chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1;
         return st_job_number(job, ST_KEY_PARALLEL_PP) == 1 ||
@@ -361,7 +361,7 @@ static void add_notes(exporter *own)
             (unsigned long long)ranks.world);
 }
 
-/* Sections of which many keys are carried are shown as a whole. */
+/* Sections with many carried keys are shown as a whole. */
 static const char *shown(exporter *own, const char *carried)
 {
     size_t length = strcspn(carried, "=");
@@ -372,7 +372,7 @@ static const char *shown(exporter *own, const char *carried)
     return st_draft_text(&own->draft, "%.*s", (int)length, carried);
 }
 
-/* What the file has no option for, for who launches it. */
+/* Lists the values without an option. */
 static void warn(exporter *own)
 {
     st_buffer list = {0};
@@ -396,7 +396,7 @@ static void warn(exporter *own)
 static st_status export_job(exporter *own, st_buffer *file)
 {
     st_import_request request = {.paths = own->paths, .file = "export", .text = "", .length = 0};
-    /* The shape of the model comes back from the comments, where the file has no place for it. */
+    /* The shape of the model comes back from the comments, if the file cannot hold it. */
     size_t keys_count = 0;
     const st_key *keys = st_keys(&keys_count);
     const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);

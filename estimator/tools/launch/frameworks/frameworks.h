@@ -3,7 +3,7 @@
  * Files that start a training: a job written as the arguments or the configuration of a framework,
  * and such files read back.
  *
- * What is written and read back is the same job. Values that a framework has no option for and that
+ * What is written and read back is the same job. Values without an option in the framework that
  * change nothing in what it runs (the cluster, constants, shares of overlap) are carried in
  * comments as "steptime: KEY=VALUE"; a value that would change what runs is refused, with the
  * nearest that the framework can run.

@@ -41,7 +41,7 @@ static void refuse_line(const megatron_run *settings, const megatron_line *line,
             (int)(line->length < 40 ? line->length : 40), line->text, wanted);
 }
 
-/* Where a value ends: before a comment that stands outside of quotes. */
+/* The length of a value up to a comment outside quotes. */
 static size_t value_length(const char *text, size_t length)
 {
     char quote = '\0';

@@ -2,7 +2,7 @@
 /*
  * Options of frameworks that are built on Megatron: Megatron-Bridge (ConfigContainer of 0.2, as its
  * guide for users of Megatron-LM maps it) and DeepSpeed (its JSON, and "launch." for arguments of
- * Megatron-DeepSpeed). An argument that has no row and stands in no section is none there.
+ * Megatron-DeepSpeed). An argument without row and section does not exist there.
  */
 #include "launch/frameworks/settings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a framework does not run, and why: combinations of its options that it refuses, and keys for
- * which it has no option. The nearest plan that it runs is named with each.
+ * What a framework cannot run, and why: combinations of options that it refuses, and keys without
+ * an option. Each names the nearest plan that it runs.
  */
 #include "launch/frameworks/settings.h"
 

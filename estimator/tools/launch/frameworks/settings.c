@@ -140,7 +140,7 @@ void fw_restore_arguments(st_framework framework, megatron_run *options, megatro
                          strncmp(option->name, "launch.", 7) == 0 ? option->name + 7 : option->name,
                          option->value, option->line);
     }
-    /* Megatron-DeepSpeed computes scores unfused unless told otherwise. */
+    /* Megatron-DeepSpeed computes scores unfused by default. */
     if (framework == ST_DEEPSPEED && megatron_is_given(arguments, "num_layers") &&
         !megatron_is_given(arguments, "attention_backend"))
         megatron_set(arguments, "attention_backend", "unfused", 0);

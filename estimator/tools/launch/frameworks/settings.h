@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands in a framework's file: names and values in its order, whatever its syntax. They are
+ * The contents of a framework's file, in any syntax: names and values in file order. They are
  * the list of arguments that the importer of Megatron-LM works on; a name of a section is dotted
  * ("training.seq_len"), truth values are True and False.
  */
@@ -93,7 +93,7 @@ const char *fw_torchtitan_note(st_draft *draft, const st_job *job);
 
 /* rules.c: reports why a framework does not run a plan */
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors);
-/* Why the framework has no option for this key; "" where it is plain. */
+/* Why the framework lacks an option for this key; "" if obvious. */
 const char *fw_reason(st_framework framework, const char *key);
 /* The key changes nothing in what the framework runs, and is carried. */
 bool fw_is_carried(st_framework framework, const char *key);

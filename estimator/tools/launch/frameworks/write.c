@@ -88,7 +88,7 @@ static void write_scalar(const char *value, st_buffer *buffer)
         st_buffer_json_string(buffer, value);
 }
 
-/* "parallelism." of "parallelism.tensor_parallel_degree"; 0 where there is no section. */
+/* "parallelism." of "parallelism.tensor_parallel_degree"; 0 without a section. */
 static size_t section_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -215,7 +215,7 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
         return;
     }
     write_head(file, buffer);
-    /* Options without a section stand first, as TOML needs them. */
+    /* TOML needs options without a section first. */
     const bool is_toml = file->framework == ST_TORCHTITAN;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < settings->count; i++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers of the first and the last stage as a layout. Megatron cuts stages into equal chunks where
- * it is told the layers of their ends; other cuts it takes as a layout of every chunk
- * (pipeline_model_parallel_layout). What the ends lack, the chunks beside embedding and output go
- * without.
+ * Layers of the first and the last stage as a layout. Given the layers of these ends, Megatron cuts
+ * stages into equal chunks; other cuts need a layout of every chunk
+ * (pipeline_model_parallel_layout). The chunks next to embedding and output are the smaller ones.
  */
 #ifndef STEPTIME_LAUNCH_IMPORT_ENDS_LAYOUT_H
 #define STEPTIME_LAUNCH_IMPORT_ENDS_LAYOUT_H

@@ -187,7 +187,7 @@ static void put_embeddings(hf_reader *reader)
                 : position_node->name);
 }
 
-/* ---- what the file says beside the model ---- */
+/* ---- the rest of the file ---- */
 
 static void put_type(hf_reader *reader)
 {
@@ -206,7 +206,7 @@ static void put_type(hf_reader *reader)
 
 static void note_rest(hf_reader *reader)
 {
-    /* The longest sequence, of which files have several, not always the same. */
+    /* The longest sequence; files have several, not always equal. */
     static const char *const names[] = {
         "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
         "max_sequence_length",     "seq_length"};
@@ -335,7 +335,6 @@ static const char *text_of(const st_json *map, const char *name)
     return NULL;
 }
 
-/* Steps into the map of the language model; false where something there is no map. */
 bool hf_find_language_model(hf_reader *reader)
 {
     hf_reader quiet = *reader;
@@ -378,7 +377,6 @@ static bool is_other_part(const char *name)
     return false;
 }
 
-/* Names the parts beside the language model, which an estimate then lacks. */
 void hf_note_other_parts(hf_reader *reader)
 {
     for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
@@ -390,7 +388,7 @@ void hf_note_other_parts(hf_reader *reader)
     }
 }
 
-/* The architecture of which an unknown one has the fields. */
+/* The known architecture with the most similar fields. */
 static const char *built_like(hf_reader *reader)
 {
     if (hf_find(reader, "kv_lora_rank") != NULL)

@@ -2,8 +2,8 @@
 /*
  * Hugging Face's config.json: the table of architectures, and how its fields are found.
  *
- * What a field is called, where it stands and what its absence means differs by architecture; what
- * a file leaves out because its class has it as a constant stands in the table.
+ * Names, places and defaults of fields differ by architecture; the table has what a class defines
+ * as a constant and its files leave out.
  */
 #ifndef STEPTIME_IMPORT_HF_H
 #define STEPTIME_IMPORT_HF_H
@@ -28,8 +28,8 @@ enum {
     HF_GATED = 1,             /* the MLP has a gate */
     HF_TIED = 2,              /* tie_word_embeddings where the file does not say */
     HF_LAYER_NORM = 4,        /* else RMS norm */
-    HF_MOE = 8,               /* experts are no option */
-    HF_MLA = 16,              /* latent attention is no option */
+    HF_MOE = 8,               /* always has experts */
+    HF_MLA = 16,              /* always has latent attention */
     HF_DENSE_FFN_MLP = 32,    /* Llama 4: intermediate_size is the experts', shared one included */
     HF_FALCON = 64,           /* num_kv_heads counts only with new_decoder_architecture */
     HF_ALIBI_FIELD = 128,     /* learned positions unless the file says alibi */
@@ -66,13 +66,12 @@ typedef struct hf_reader {
 } hf_reader;
 
 /*
- * The value of a key, or of a field that is no key, where the file is silent, 0 where there is
- * none: inside of a model with several parts transformers writes what differs from the class's
- * defaults and nothing else.
+ * The default of a key or field that the file lacks, 0 for none: inside a multimodal model
+ * transformers writes only what differs from the class's defaults.
  */
 uint64_t hf_class_default(const hf_reader *reader, const char *name);
 
-/* Fields that tell a language model from what stands around it. */
+/* Fields that distinguish a language model from the other parts. */
 #define HF_LAYERS "num_hidden_layers n_layer n_layers num_layers"
 #define HF_HIDDEN "hidden_size n_embd d_model dim"
 
@@ -99,7 +98,7 @@ bool hf_put_adjusted_ffn(hf_reader *reader);
 void hf_put_layers(hf_reader *reader);
 /* Layers of single blocks, and their Mamba-2; false where there are none. */
 bool hf_read_hybrid(hf_reader *reader);
-/* The letters of such layers; NULL where the model is no hybrid, "" where nothing says which. */
+/* The letters of such layers; NULL for other models, "" if unknown. */
 const char *hf_hybrid_letters(hf_reader *reader);
 
 /* hf_blocks.c */
@@ -114,15 +113,15 @@ double hf_parameters(hf_reader *reader);
 /* hf_name.c: model.name, after everything else of the model */
 void hf_put_name(hf_reader *reader);
 
-/* Steps into the map of the language model; false where something there is no map. */
+/* Steps into the map of the language model; false if it is not a map. */
 bool hf_find_language_model(hf_reader *reader);
-/* Names the parts beside the language model, which an estimate then lacks. */
+/* Notes the other parts of the model, which the estimate lacks. */
 void hf_note_other_parts(hf_reader *reader);
 /* The architecture's line of the table; false where it has none or is refused. */
 bool hf_find_family(hf_reader *reader);
 
 /* hf_fields.c */
-/* Where a field stands; NULL: the file as a whole. */
+/* Place of a field; NULL: the file as a whole. */
 st_place hf_place(const hf_reader *reader, const st_json *node);
 
 /*
@@ -137,9 +136,9 @@ st_json *hf_find_outer(hf_reader *reader, const char *names);
 bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value);
 /* The number of a node that was found. */
 bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
-/* The number of an entry, which has no name of its own, of a list that was found. */
+/* The number of an unnamed entry of a list. */
 bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t *value);
-/* One that names a layer of `count`, the first of which is `first`; *layer counts from 0. */
+/* An entry that names one of `count` layers, numbered from `first`; *layer counts from 0. */
 bool hf_layer(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t first,
               uint64_t count, uint64_t *layer);
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
@@ -158,7 +157,7 @@ const char *hf_of_class(hf_reader *reader, const char *what);
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 const char *hf_list_unknown(hf_reader *reader);
 
-/* "" where it is no text. */
+/* "" for other kinds. */
 static inline const char *hf_text(const st_json *node)
 {
     return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";

@@ -83,7 +83,7 @@ void hf_read_shared_kv(hf_reader *reader)
     if (list != NULL) {
         read_ratios(reader, &ratios);
     } else {
-        /* The same as names, with the ratio of each in a map beside them. */
+        /* The same as names, with a map of their ratios. */
         const st_json *ratio_list = hf_find(reader, "layer_types");
         const st_json *rates = hf_find(reader, "compress_rates");
         for (const st_json *node = ratio_list != NULL ? ratio_list->first : NULL; node != NULL;
@@ -116,8 +116,8 @@ void hf_read_shared_kv(hf_reader *reader)
 
 /* ---- the rest ---- */
 
-/* Gemma 3n: embeddings of the layers' own, streams beside the residual (AltUp), a linear path
- * beside attention (LAuReL). */
+/* Gemma 3n: per-layer embeddings, parallel residual streams (AltUp), a linear path parallel to
+ * attention (LAuReL). */
 static void put_layer_embeddings(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -191,7 +191,7 @@ void hf_read_extras(hf_reader *reader)
                           (unsigned long long)shared);
     }
     hf_put_field(reader, ST_KEY_MODEL_MOE_LATENT, "moe_latent_size", false);
-    /* Tokens that choose among the experts of some groups alone; one group is no choice. */
+    /* Tokens choose among the experts of some groups only. */
     uint64_t groups = 0;
     const st_json *group_node = hf_find(reader, "n_group num_expert_group");
     if (group_node != NULL && hf_number(reader, group_node, 1, &groups) && groups >= 2) {

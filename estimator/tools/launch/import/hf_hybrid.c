@@ -117,7 +117,7 @@ static void append_layers(hf_reader *reader, st_buffer *letters, const char *beh
                          dense[i] ? "-" : behind);
 }
 
-/* Layers that are no single blocks in the file: what stands behind the mixer; NULL for others. */
+/* For layers of several blocks: the block after the mixer; NULL for others. */
 static const char *behind_mixer(hf_reader *reader)
 {
     uint64_t experts = 0;

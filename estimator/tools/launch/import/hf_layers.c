@@ -259,7 +259,7 @@ static void moe_by_step(hf_layers *layers)
                    &step);
     for (size_t i = 0; i < layers->kinds.count; i++)
         layers->kinds.moe[i] = i >= first && i <= last && i % frequency == 0 && (i + 1) % step == 0;
-    /* Layers that are named have no experts. Names beyond the model's layers are wrong, unless
+    /* Named layers lack experts. Names beyond the model's layers are wrong, unless
      * the number of these was set. */
     const st_json *list = hf_find(reader, "mlp_only_layers");
     uint64_t layer = 0;

@@ -27,7 +27,7 @@ bool hf_has_linear(hf_reader *reader)
 
 /* ---- which layers ---- */
 
-/* Layers of a list of numbers, the first of which is `first`; false where it is faulty. */
+/* Layers of a list of numbers, counted from `first`; false if it is faulty. */
 static bool mark(hf_reader *reader, const st_json *list, uint64_t first, char letter, char *mixers,
                  size_t count)
 {

@@ -2,7 +2,7 @@
 /*
  * What an imported model is called: as its file names it, else as the folder or the file is called
  * in which it lies, else by its architecture and size. Of a path the last part alone counts; where
- * a machine keeps its files is no part of a job.
+ * a machine keeps its files does not belong in a job.
  */
 #include "launch/import/hf.h"
 

@@ -79,7 +79,7 @@ static bool is_key_set(st_draft *draft, const char *set)
         return false;
     }
     if (st_section_find(read.key) == NULL && strncmp(read.key, ST_KEY_CONSTANTS ".", 10) != 0)
-        return true; /* the loader tells what is wrong with others */
+        return true; /* the loader reports what is wrong with others */
     ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
             "'%s' cannot be set in an import" ST_EXPECTED
             "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
@@ -94,7 +94,7 @@ static const char *behind(const char *assignment, const char *prefix)
     return strncmp(assignment, prefix, length) == 0 ? assignment + length : NULL;
 }
 
-/* "SECTION=NAME": a section that a file fills, which is no key. */
+/* "SECTION=NAME": a section that a file fills, not a key. */
 static bool is_file_set(const char *assignment)
 {
     char path[64];
@@ -133,7 +133,7 @@ static st_status load_given(st_draft *draft)
     const char **sets =
         st_draft_alloc(draft, request->set_count + request->carried_count + 1, sizeof *sets);
     size_t count = 0;
-    /* The files and the constants that the source carries, which are no keys of their own. */
+    /* Files and constants that the source carries; they are not keys. */
     draft->cluster = request->cluster;
     draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
     draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);

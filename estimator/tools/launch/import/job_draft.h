@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job file in the making: values by key, each with the words that say where it comes from, and
- * notes that stand at the top. What an assignment of the request says is never overwritten.
+ * notes at the top. Assignments of the request are never overwritten.
  */
 #ifndef STEPTIME_IMPORT_JOB_DRAFT_H
 #define STEPTIME_IMPORT_JOB_DRAFT_H

@@ -61,7 +61,7 @@ static void write_gpu(const st_draft *draft, st_buffer *buffer)
     st_buffer_quoted(buffer, "  gpu: ", draft->gpu, "\n");
 }
 
-/* Keys of a section stand together in the table, and deeper sections inside of theirs. */
+/* Keys of a section are contiguous in the table, and deeper sections are inside theirs. */
 static size_t open_sections(draft_writer *writer, const char *path)
 {
     const char *first = strchr(path, '.');
@@ -205,8 +205,7 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
     for (size_t i = 0; i < draft->constant_count; i++) {
         size_t length = strcspn(draft->constants[i], "=");
         st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
-        /* A number with a unit stands as it is; whatever else YAML might read in another way is
-         * quoted. */
+        /* Numbers with a unit stay as they are; anything that YAML might misread is quoted. */
         const char *value = draft->constants[i] + length + 1;
         static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     " .+-*/^$%()";

@@ -2,9 +2,8 @@
 /*
  * Layer lists from a text with a line for each layer (docs/layers.md): a kind, a name, sizes.
  *
- * Which kinds and sizes there are, their units and what follows from them stand in the sheet
- * layer-kinds: its one enumeration names the kinds, its other inputs the sizes, its checks what a
- * kind needs, its roles what a list holds. The reader runs it once for each line.
+ * The sheet layer-kinds defines kinds, sizes and units: its enumeration lists the kinds, its other
+ * inputs the sizes, its checks what a kind needs, its roles what a list holds. It runs once a line.
  */
 #include "base/error_scope.h"
 #include "base/memory.h"
@@ -119,7 +118,7 @@ static word next_word(layers_reader *own)
     return word_at(own, start, own->at);
 }
 
-/* What stands to the end of the line, without blanks around it and comments. */
+/* The rest of the line, without surrounding blanks and comments. */
 static word rest_of_line(layers_reader *own)
 {
     skip_blanks(own);
@@ -319,7 +318,7 @@ static bool read_layer(layers_reader *own, const word *kind)
     return good;
 }
 
-/* ---- lines that are no layers ---- */
+/* ---- other lines ---- */
 
 static bool begin_group(layers_reader *own, const word *at)
 {
@@ -400,7 +399,7 @@ static bool read_line(layers_reader *own)
     return read_layer(own, &first);
 }
 
-/* Reads all lines, so that all errors are told. */
+/* Reads all lines, so that all errors are reported. */
 static st_status read_lines(layers_reader *own)
 {
     if (memchr(own->request->text, '\0', own->request->length) != NULL ||

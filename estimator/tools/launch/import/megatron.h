@@ -24,7 +24,7 @@ typedef struct megatron_run {
     size_t count;
     double *times_ms; /* of iterations, in the order of the log */
     size_t time_count;
-    size_t odd_times;    /* lines whose time is no number above 0 */
+    size_t odd_times;    /* lines whose time is not above 0 */
     int odd_line;        /* the first of them */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
@@ -39,7 +39,7 @@ typedef struct megatron_line {
 
 /* The next line from *offset; false at the end. */
 bool megatron_next_line(const st_import_request *request, size_t *offset, megatron_line *line);
-/* `words` stand in the line; what follows them, or NULL. */
+/* What follows `words` in the line, or NULL. */
 const char *megatron_find(const megatron_line *line, const char *words);
 
 /* megatron_args.c */
@@ -47,7 +47,7 @@ bool megatron_is_log(const st_import_request *request);
 void megatron_read_command(megatron_run *run);
 /* The same from a text of its own. */
 void megatron_read_words(megatron_run *run, const char *text, size_t length);
-/* Gives an argument its value; one that stands there already changes. */
+/* Sets or replaces an argument. */
 void megatron_set(megatron_run *run, const char *name, const char *value, int line);
 void megatron_forget(megatron_run *run);
 
@@ -70,16 +70,16 @@ const char *megatron_option_against(const char *argument, const char *value);
 bool megatron_is_list(const char *name);
 /* The option takes no value. */
 bool megatron_is_flag(const char *name);
-/* The argument is known and has no part in an estimate. */
+/* The argument is known and does not affect an estimate. */
 bool megatron_is_skipped(const char *name);
 
 /* The argument's value; NULL where it is absent or None. Marks it as used. */
 const megatron_argument *megatron_get(megatron_run *run, const char *name);
 
 /* megatron_values.c; every look at an argument marks it as used */
-/* Where an argument stands; NULL: the file as a whole. */
+/* Place of an argument; NULL: the file as a whole. */
 st_place megatron_place(const megatron_run *run, const megatron_argument *argument);
-/* False, with an error, where the argument's value is no number. */
+/* False, with an error, if the argument's value is not a number. */
 bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value);
 /* A count that is given; false where it is absent or faulty. */
 bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value);

@@ -3,7 +3,7 @@
  * Arguments from a command line, also one inside of a shell script.
  *
  * Scripts collect options in arrays and quoted texts: quotes, parentheses and line ends only
- * separate here, so that every option counts wherever it stands. Variables that the script itself
+ * separate here, so that every option counts, in any order. Variables that the script itself
  * sets to one word are put in; nothing is run.
  */
 #include "launch/import/megatron.h"

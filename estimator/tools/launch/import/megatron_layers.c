@@ -267,7 +267,7 @@ static const megatron_argument *hybrid_of(megatron_run *run)
     return pattern != NULL ? pattern : megatron_get(run, "hybrid_override_pattern");
 }
 
-/* Layers up to the first '/', behind which those of multi-token prediction stand, without the '|'
+/* Layers up to the first '/', which precedes those of multi-token prediction, without the '|'
  * between stages. */
 static const char *hybrid_letters(megatron_run *run, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options of Megatron-LM and Megatron-DeepSpeed: those that are flags, those whose argument has
- * another name or the opposite meaning, and those that have no part in an estimate.
+ * another name or the opposite meaning, and those without effect on an estimate.
  */
 #include "launch/import/megatron.h"
 #include "launch/import/name_sets.h"

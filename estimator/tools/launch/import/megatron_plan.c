@@ -178,7 +178,7 @@ static void put_recompute(megatron_run *run)
         megatron_put(run, ST_KEY_RECOMPUTED_LAYERS, "recompute_num_layers", layers);
 }
 
-/* The type that a name of PyTorch or Transformer Engine stands for. */
+/* The type for a name of PyTorch or Transformer Engine. */
 static const char *moment_type(const char *name)
 {
     static const struct {
@@ -201,7 +201,7 @@ static void put_precision(megatron_run *run)
     st_draft_put(run->draft, ST_KEY_PRECISION_WEIGHTS, 0, type,
                  bf16 || fp16 ? type : "neither bf16 nor fp16");
     st_draft_put(run->draft, ST_KEY_PRECISION_COMMUNICATION, 0, type, "as the weights");
-    /* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
+    /* bf16 accumulates and reduces gradients in fp32 by default. */
     bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
                 strstr(megatron_text(run, "grad_reduce_in_bf16"), "False") != NULL;
     if (megatron_is_true(run, "grad_reduce_in_bf16", false))

@@ -22,7 +22,7 @@ static size_t find_dots(const megatron_line *line)
     return line->length;
 }
 
-/* Where two blanks stand behind a name; length when they do nowhere. */
+/* Where two blanks follow a name; length if nowhere. */
 static size_t find_blanks(const megatron_line *line)
 {
     for (size_t i = 1; i + 1 < line->length; i++)

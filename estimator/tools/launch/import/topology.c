@@ -125,7 +125,7 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
-/* A GPU or a network adapter that only its class tells. */
+/* A GPU or a network adapter known only by its class. */
 static void open_pci(xml_reader *reader, open_element *own, const char *const *attributes)
 {
     const char *class = st_attribute(attributes, "class");

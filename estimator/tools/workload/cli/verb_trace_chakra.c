@@ -39,7 +39,7 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* Execution traces of PyTorch have no durations of their own. */
+/* Execution traces of PyTorch need prices. */
 static st_status check_prices(cli_run *run, const st_execution_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
