@@ -114,7 +114,7 @@ def check_refusals(program):
     program.refused(recording([(("norm", 2053, 4099, 0), 38.5)], shapes=False), "record_shapes=True", *other)
     program.refused(trace, "cannot find GPU 'h1000'", "--set", "cluster.gpu=h1000")
     program.refused(recording([], device=None) | {"traceEvents": trace["traceEvents"], "deviceProperties": []},
-                    "--have cluster.gpu=NAME tells it", *other)
+                    "name it with --have cluster.gpu=NAME", *other)
     program.refused(trace, "NVIDIA A100-SXM4-80GB, a100-sxm-80gb, expected h100-sxm of --have", *other, "--have",
                     "cluster.gpu=" + H100)
     program.refused(trace, "refine= of --have is of kernels on another GPU", "--set", "speed.gemm=2", "--have",

@@ -85,7 +85,8 @@ static void test_doubtful_layers(void **state)
         assert_int_equal(st_repeats_find(trace, 0, arena, &repeats), ST_OK);
         assert_int_equal(repeats.layers, LAYERS);
         assert_int_equal(st_repeats_are_layers(&repeats), i == 0);
-        assert_non_null(strstr(st_repeats_doubt(&repeats, *state), "50 % of the time of kernels"));
+        assert_non_null(
+            strstr(st_repeats_doubt(&repeats, *state), "50 % of the time of computing kernels"));
         assert_int_equal(st_repeats_find(trace, LAYERS, arena, &repeats), ST_OK);
         assert_true(st_repeats_are_layers(&repeats));
         st_trace_destroy(trace);
@@ -168,8 +169,8 @@ static void test_refused(void **state)
     ask(WITH("parallel.tp=2"), WITH("bandwidth.tp=2"), -1, "expected --have parallel.dp, too",
         *state);
     ask(nothing, WITH("pipeline.schedule=gpipe"), -1,
-        "pipeline.schedule says how a new pipeline runs, and none is asked for", *state);
-    ask(nothing, WITH("pipeline.transfer_us=2.385"), -1, "pipeline.transfer_us says how", *state);
+        "pipeline.schedule describes a new pipeline, but none is requested", *state);
+    ask(nothing, WITH("pipeline.transfer_us=2.385"), -1, "pipeline.transfer_us describes", *state);
 }
 
 TEST_GROUP(trace_passes)

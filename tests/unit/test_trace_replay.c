@@ -59,9 +59,9 @@ static void dependencies_of_all_ranks_are_summed(void **state)
     st_trace_graph_result(&graph, own->arena, &own->result);
     write_forms(own);
     SAYS(own, "2 ranks, 2 tasks, 1 dependencies besides program order",
-         "ends of one collective lie up to 23.9 us apart",
-         "3 groups of ranks, which the traces do not name", "thread 203 0 0 host after host\n",
-         "launch 223 10 2 GPU task after its call", "sync 243 20 4 host after GPU task",
+         "ends of one collective differ by up to 23.9 us", "3 groups of ranks inferred from",
+         "thread 203 0 0 host after host\n", "launch 223 10 2 GPU task after its call",
+         "sync 243 20 4 host after GPU task",
          "stream 263 30 6 GPU task after the one before it on its stream",
          "streams 283 40 8 GPU task after one of another stream",
          "ranks 31 6 2 collectives in which ranks meet");
@@ -102,8 +102,8 @@ static void what_is_found_of_ranks_is_said(void **state)
          "r3.json\n launch lag 2.39 us, gap in a queue 0.57 us; 17 tasks without a launch; 23 "
          "tasks late without a known reason, by 1.239 ms; clock -4.385 us\n",
          "\n the host waits 5 times, 2.385 ms; 2 of them, 0.571 ms, for no known cause\n waiting "
-         "calls work on when the GPU has nothing left: 0.031 ms\n 7 tasks had no room beside "
-         "another stream's kernel: 0.062 ms\n the GPU's clock is late by -1.385 us\n nodes of "
+         "calls continue after the GPU is done: 0.031 ms\n 7 tasks had no room while another "
+         "stream's kernel ran: 0.062 ms\n the GPU's clock is late by -1.385 us\n nodes of "
          "CUDA graphs without a record: 0.093 ms\nr5.json\n launch lag 0.00 us");
     HAS(own, "\"launch_lag_ns\": 2387", "\"queue_gap_ns\": 571", "\"clock_ns\": -4385",
         "\"gpu_late_ns\": -1385", "\"waits\": 5", "\"waits_ns\": 2385000", "\"unknown_waits\": 2",
@@ -135,9 +135,9 @@ static void one_of_each_is_said(void **state)
                             .inferred_groups = 1};
     st_trace_graph_result(&graph, own->arena, &own->result);
     write_forms(own);
-    SAYS(own, "the host waits 1 times", "waiting calls work on", "1 tasks had no room",
-         "late by 0.001 us", "nodes of CUDA graphs", "ends of one collective lie up to 0.0 us",
-         "1 groups of ranks");
+    SAYS(own, "the host waits 1 times", "waiting calls continue", "1 tasks had no room",
+         "late by 0.001 us", "nodes of CUDA graphs",
+         "ends of one collective differ by up to 0.0 us", "1 groups of ranks");
     st_graph_destroy(graph.graph);
 }
 

@@ -202,8 +202,8 @@ static void categories_add_up_to_the_peak(void **state)
     write_forms(own);
     SAYS(own, "r3.json, GPU 3: peak 4.0 MiB at 0.000 ms\n", "2.0 MiB 50.0 %", "1.5 MiB 37.5 %",
          "0.5 MiB 12.5 %", "Largest at the peak, without those from before", "aten::mm 1.5 MiB",
-         "at 0.000 ms, besides what was there before, which is unknown",
-         "no addresses are recorded", "up to 2.4 MiB apart from the recorded total");
+         "at 0.000 ms, without memory allocated before, which is unknown",
+         "no addresses are recorded", "up to 2.4 MiB off the recorded total");
     HAS(own, "\"total_bytes\": 4194304", "\"total_bytes\": 2097152", "\"start_bytes\": 2097152",
         "\"start_bytes\": null", "\"reserved_bytes\": null", "\"rank\": 3");
     const char *text = st_buffer_read(&own->text);
@@ -293,7 +293,7 @@ static void gains_are_told_against_the_step(void **state)
     st_trace_ranking_result(&(st_trace_ranking){2.385, 40000000, gains, 2}, own->arena,
                             &own->result);
     write_forms(own);
-    SAYS(own, "40.000 ms as recorded; what each, 2.385 times as fast",
+    SAYS(own, "40.000 ms as recorded; step time with each part 2.385 times as fast",
          "gemm 16.000 ms 30.000 ms -25.00 %", "host 39.000 ms -2.50 %");
     HAS(own, "\"change\": \"speed.gemm=2\", \"time_ns\": 16000000", "\"saved_ns\": 1000000");
 }

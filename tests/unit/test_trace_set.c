@@ -214,14 +214,18 @@ static void ranks_are_of_one_job(void **state)
 {
     static const pair_case cases[] = {
         {{0, 2, 5000}, {1, 2, 5000}, NULL},
-        {{0, 2, 5000}, {0, 2, 5000}, "b.json: error: rank 0 again, which is in"},
-        {{0, 2, 5000}, {-1, -1, 5000}, "b.json: error: the file does not say its rank, others do"},
-        {{-1, -1, 5000}, {1, 2, 5000}, "a.json: error: the file does not say its rank, others do"},
+        {{0, 2, 5000}, {0, 2, 5000}, "b.json: error: rank 0 is also in"},
+        {{0, 2, 5000},
+         {-1, -1, 5000},
+         "b.json: error: the file does not state its rank, but others do"},
+        {{-1, -1, 5000},
+         {1, 2, 5000},
+         "a.json: error: the file does not state its rank, but others do"},
         {{0, 2, 5000}, {1, -1, 5000}, "b.json: error: only one of this file and"},
         {{0, -1, 5000}, {1, 2, 5000}, "b.json: error: only one of this file and"},
         {{0, -1, 5000}, {1, -1, 5000}, NULL},
-        {{0, 2, 5000}, {1, 3, 5000}, "b.json: error: a job of 3 ranks;"},
-        {{1, 3, 5000}, {0, 2, 5000}, "a.json: error: a job of 3 ranks;"},
+        {{0, 2, 5000}, {1, 3, 5000}, "b.json: error: a job of 3 ranks, but"},
+        {{1, 3, 5000}, {0, 2, 5000}, "a.json: error: a job of 3 ranks, but"},
         {{0, 2, 5000}, {1, 2, 60000035000}, NULL},
         {{0, 2, 5000}, {1, 2, 60000035001}, "b.json: error: recorded 60 s apart from"},
         {{0, 2, 60000035000}, {1, 2, 5000}, NULL},
@@ -237,9 +241,9 @@ static void missing_ranks_are_named(void **state)
     static const struct {
         int ranks[2];
         const char *words;
-    } cases[] = {{{0, 2}, "2 of 3 ranks are given; rank 1 is the first that is missing"},
-                 {{2, 1}, "2 of 3 ranks are given; rank 0 is the first that is missing"},
-                 {{1, 0}, "2 of 3 ranks are given; rank 2 is the first that is missing"}};
+    } cases[] = {{{0, 2}, "2 of 3 ranks are given; the first missing rank is 1"},
+                 {{2, 1}, "2 of 3 ranks are given; the first missing rank is 0"},
+                 {{1, 0}, "2 of 3 ranks are given; the first missing rank is 2"}};
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *paths[] = {write_rank(own, "a.json", (made_rank){cases[i].ranks[0], 3, 5000}),

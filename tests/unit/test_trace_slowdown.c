@@ -113,8 +113,7 @@ static void test_refused(void **state)
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(ask(none, &wrong[i], 1, &outcome, arena, *state), ST_ERR_USAGE);
         const char *words = said(*state);
-        assert_non_null(strstr(words, "--set: error: overlap.slowdown has a value that it cannot "
-                                      "have: found "));
+        assert_non_null(strstr(words, "--set: error: invalid value of overlap.slowdown: found "));
         assert_non_null(strstr(words, found[i]));
         assert_non_null(strstr(words, ", expected from 1 to 1000\n"));
         assert_int_equal(ask(&wrong[i], sets, 1, &outcome, arena, *state), ST_ERR_USAGE);

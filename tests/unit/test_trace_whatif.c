@@ -245,10 +245,11 @@ static void test_edits_refused(void **state)
 static void test_inference(void **state)
 {
     check_refused(&(asked){.inference = true, .set = {"model.layers=12"}},
-                  "is of no training step: it has no backward pass and no optimizer", *state);
+                  "does not record a training step: it has no backward pass and no optimizer",
+                  *state);
     check_refused(
         &(asked){.inference = true, .have = {"model.layers=6"}, .set = {"batch.micro_batches=8"}},
-        "hence no micro-batches", *state);
+        "it has no micro-batches", *state);
     check_change(
         &(asked){.inference = true, .have = {"model.layers=6"}, .set = {"model.layers=12"}},
         MICROS * LAYERS * (FORWARD + BACKWARD), *state);
@@ -268,7 +269,7 @@ static void test_layers(void **state)
     check_change(&(asked){.set = {"model.layers=7"}, .loss_us = 40.5}, one, *state);
     /* What repeats most are micro-batches, most of which are no layers. */
     check_refused(&(asked){.set = {"model.layers=7"}, .loss_us = 3850.5},
-                  "holds passes that repeat themselves, and may be micro-batches", *state);
+                  "contains repeated passes and may be micro-batches", *state);
     check_change(
         &(asked){.have = {"model.layers=6"}, .set = {"model.layers=7"}, .loss_us = 23850.5}, one,
         *state);
@@ -367,8 +368,7 @@ static void test_refused(void **state)
         "recorded job: --job JOB",
         *state);
     check_refused(&(asked){.set = {"parallel.dp=0"}},
-                  "parallel.dp has a value that it cannot have: found '0', expected a whole number",
-                  *state);
+                  "invalid value of parallel.dp: found '0', expected a whole number", *state);
     check_refused(&(asked){.set = {"speed.gemm=-1"}}, "expected a number above 0", *state);
     check_refused(&(asked){.set = {"speed.gemm=x"}}, "found 'x'", *state);
     check_refused(&(asked){.set = {"speed.gem=2"}}, "did you mean 'speed.gemm'?", *state);
@@ -410,7 +410,7 @@ static void test_job(void **state)
     question.job = wrong;
     assert_int_equal(ask(&question, arena, &outcome, errors), ST_OK);
     assert_int_equal(outcome.note_count, 2);
-    assert_non_null(strstr(outcome.notes[0], "the job has 12 layers in a row on a rank, and "
+    assert_non_null(strstr(outcome.notes[0], "the job has 12 layers in a row on a rank, but "
                                              "kernels of the trace repeat 6 times"));
     assert_non_null(strstr(outcome.notes[1], "the job has 12, the trace 4 in 1 steps"));
     /* Virtual stages are those of a pipeline. */
@@ -437,7 +437,7 @@ static void test_told_layers(void **state)
         char have[32];
         (void)snprintf(have, sizeof have, "model.layers=%s", wrong[i]);
         (void)snprintf(note, sizeof note,
-                       "model.layers tells %s on a rank, and kernels of the trace repeat 6 times",
+                       "model.layers gives %s on a rank, but kernels of the trace repeat 6 times",
                        wrong[i]);
         question.have[0] = have;
         assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);

@@ -191,7 +191,7 @@ static void patterns_end_at_the_last_equals_sign(void **state)
     assert_int_equal(parse(own, NULL, "speed.kernel:gemm", &values), ST_ERR_USAGE);
     assert_contains(said(own->errors), "expected speed.kernel:PATTERN=VALUE");
     assert_int_equal(parse(own, NULL, "speed.kernel:gemm=0", &values), ST_ERR_USAGE);
-    assert_contains(said(own->errors), "speed.kernel has a value that it cannot have");
+    assert_contains(said(own->errors), "invalid value of speed.kernel");
 }
 
 static void at_most_64_patterns_are_taken(void **state)
@@ -215,8 +215,8 @@ static void schedules_need_a_new_pipeline(void **state)
 {
     static const char *const pipelines[] = {"parallel.pp=2", "batch.micro_batches=9"};
     static const char *const details[] = {"pipeline.schedule=gpipe", "pipeline.transfer_us=23.85"};
-    static const char *const words[] = {"pipeline.schedule says how a new pipeline runs",
-                                        "pipeline.transfer_us says how a new pipeline runs"};
+    static const char *const words[] = {"pipeline.schedule describes a new pipeline",
+                                        "pipeline.transfer_us describes a new pipeline"};
     fixture *own = *state;
     st_whatif_values values;
     for (size_t i = 0; i < 2; i++) {
@@ -512,7 +512,7 @@ static void jobs_have_the_recorded_ranks(void **state)
          5,
          {.name = "run.yaml", .cp = 7},
          30,
-         "found 210 GPUs (tp 2, pp 3, dp 5, cp 7), expected 30, of which r3.json is one"},
+         "found 210 GPUs (tp 2, pp 3, dp 5, cp 7), expected 30, including r3.json"},
         {2,
          0,
          0,

@@ -380,8 +380,8 @@ static st_status refuse_other_runs(st_build *b)
     const st_trace_set *set = b->out->set;
     if (edges->contradicted > 0)
         st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
-                  "%llu of %llu collectives contradict each other on the ranks: they last as "
-                  "recorded",
+                  "%llu of %llu collectives contradict each other across ranks: they keep their "
+                  "recorded durations",
                   (unsigned long long)edges->contradicted, (unsigned long long)all);
     if (edges->contradicted < LEAST_CONTRADICTED || edges->contradicted <= met)
         return ST_OK;
@@ -403,8 +403,8 @@ static void warn_of_clocks(const st_build *b)
         if (apart_ns > far_ns || apart_ns < -far_ns)
             st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
                       (st_place){.file = set->ranks[i]->file},
-                      "its clock is %.3f s %s that of %s, if the collectives of both are the same "
-                      "ones: it may be of another run",
+                      "its clock is %.3f s %s that of %s if both record the same collectives: it "
+                      "may be of another run",
                       fabs((double)apart_ns) / 1e9, apart_ns < 0 ? "ahead of" : "behind",
                       set->ranks[0]->file);
     }
@@ -431,7 +431,8 @@ static st_status warn_alone(st_build *b)
             continue;
         st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
                   (st_place){.file = b->out->set->ranks[i]->file},
-                  "none of its %zu collectives is one of another file: they last as recorded",
+                  "none of its %zu collectives occurs in another file: they keep their recorded "
+                  "durations",
                   members[i]);
     }
     return ST_OK;

@@ -206,10 +206,10 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
                 else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0)
                     return refuse(
                         own, instance, transfer,
-                        st_errors_text(errors,
-                                       "it needs %s; --job tells what the cluster is, or --have "
-                                       "cluster=NAME",
-                                       argument->name),
+                        st_errors_text(
+                            errors,
+                            "it needs %s; name the cluster with --job or --have cluster=NAME",
+                            argument->name),
                         errors);
             }
             if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
@@ -219,7 +219,7 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
                 return ST_ERR_MEMORY;
             return refuse(own, instance, transfer,
                           account.refusal != NULL ? account.refusal
-                                                  : "it lies outside of what it knows",
+                                                  : "it is outside the measured range",
                           errors);
         }
     }

@@ -130,8 +130,7 @@ static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draf
         return false;
     const char *number = st_scan_text(scan, text);
     if (text.length == 0 || st_scan_number_length(number) != text.length) {
-        (void)st_scan_fail(scan, ST_ERR_VALUE,
-                           "a time that is no number" ST_EXPECTED "microseconds");
+        (void)st_scan_fail(scan, ST_ERR_VALUE, "invalid time" ST_EXPECTED "microseconds");
         return false;
     }
     *given = true;

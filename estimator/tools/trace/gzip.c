@@ -11,7 +11,7 @@ st_status st_gzip(st_buffer *buffer, st_errors *errors)
     st_buffer packed = {0};
     if (buffer->length > UINT_MAX)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
-                       "the text is too long to be packed" ST_EXPECTED "at most 4 GiB" ST_HINT
+                       "the text is too long to be compressed" ST_EXPECTED "at most 4 GiB" ST_HINT
                        "write it without .gz");
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, MEMORY_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK)

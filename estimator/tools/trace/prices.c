@@ -449,7 +449,7 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
     size_t work = prices->operations[rule->operation].work;
     if (!(time_s >= 0 && time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, operation->place,
-                       "%s is no time of the kernel '%s'" ST_FOUND "%g s" ST_EXPECTED
+                       "%s gives an invalid time for the kernel '%s'" ST_FOUND "%g s" ST_EXPECTED
                        "0 s to 100 s",
                        prices->cells[cell], shape->name, time_s);
     price->time_s = time_s;
@@ -475,7 +475,7 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
     price->unknown = !(price->time_s > 0);
     if (status == ST_OK && !(price->time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, (st_place){.file = "--refine"},
-                       "no time of %s" ST_FOUND "%g s" ST_EXPECTED "0 s to 100 s",
+                       "invalid time of %s" ST_FOUND "%g s" ST_EXPECTED "0 s to 100 s",
                        transfer->collective, price->time_s);
     return status;
 }

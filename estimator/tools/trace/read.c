@@ -411,7 +411,7 @@ static bool read_wanted(reader *r, const wanted *found)
     if (st_whole_value(st_scan_text(&r->scan, text), text.length, found->number))
         return true;
     (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
-                       "'%s' is no whole number that fits" ST_EXPECTED "a whole number of 64 bits",
+                       "'%s' is not a valid whole number" ST_EXPECTED "a whole number of 64 bits",
                        found->key);
     return false;
 }

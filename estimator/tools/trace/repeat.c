@@ -264,14 +264,13 @@ bool st_repeats_are_layers(const st_repeats *repeats)
 const char *st_repeats_doubt(const st_repeats *repeats, st_errors *errors)
 {
     if (repeats->is_nested)
-        return st_errors_text(
-            errors,
-            "what repeats most, %u times, holds passes that repeat themselves, and "
-            "may be micro-batches",
-            repeats->layers);
+        return st_errors_text(errors,
+                              "the most frequent repetition, %u times, contains repeated passes "
+                              "and may be micro-batches",
+                              repeats->layers);
     return st_errors_text(errors,
-                          "what repeats most, %u times, takes %.0f %% of the time of kernels that "
-                          "compute, and may be no layers",
+                          "the most frequent repetition, %u times, takes %.0f %% of the time of "
+                          "computing kernels and may not be layers",
                           repeats->layers, 100 * repeats->covered_frac);
 }
 

@@ -62,7 +62,7 @@ static size_t read_pairs(rules_reader *r, const st_yaml_node *map, const char *k
     size_t count = 0;
     *pairs = by != NULL ? st_read_alloc(&r->yaml, by->count + 1, sizeof **pairs) : NULL;
     for (size_t i = 0; *pairs != NULL && i < by->count; i++)
-        if (st_read_is(&r->yaml, by->items[i], ST_YAML_SCALAR, "a value is no text"))
+        if (st_read_is(&r->yaml, by->items[i], ST_YAML_SCALAR, "values must be strings"))
             (*pairs)[count++] = (st_rule_type){by->keys[i], by->items[i]->text};
     return count;
 }
@@ -78,7 +78,7 @@ static void read_operations(rules_reader *r, const st_yaml_node *root)
         const st_yaml_node *item = map->items[i];
         st_rule_operation *own = &list[r->rules->operation_count++];
         *own = (st_rule_operation){.name = map->keys[i], .place = map->key_places[i]};
-        if (!st_read_is(&r->yaml, item, ST_YAML_MAP, "an operation is no map"))
+        if (!st_read_is(&r->yaml, item, ST_YAML_MAP, "an operation must be a map"))
             continue;
         st_read_keys(&r->yaml, item, "an operation", known, ST_COUNT(known), 1);
         own->time = st_read_text(&r->yaml, item, "time", "");
@@ -101,7 +101,7 @@ static void read_rules(rules_reader *r, const st_yaml_node *root)
         static const char *const known[] = {"of", "operation", "names", "unknown"};
         st_rules *rules = r->rules;
         st_rule rule = {0};
-        if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule is no map"))
+        if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule must be a map"))
             continue;
         st_read_keys(&r->yaml, node, "a rule", known, ST_COUNT(known), 2);
         const char *of = st_read_text(&r->yaml, node, "of", "kernel");
@@ -124,7 +124,8 @@ static void read_rules(rules_reader *r, const st_yaml_node *root)
         if (rule_list != NULL) {
             rule.names = st_read_alloc(&r->yaml, rule_list->count + 1, sizeof *rule.names);
             for (size_t j = 0; rule.names != NULL && j < rule_list->count; j++)
-                if (st_read_is(&r->yaml, rule_list->items[j], ST_YAML_SCALAR, "a name is no text"))
+                if (st_read_is(&r->yaml, rule_list->items[j], ST_YAML_SCALAR,
+                               "names must be strings"))
                     rule.names[rule.name_count++] = rule_list->items[j]->text;
         }
         rules->rules[rules->rule_count++] = rule;
@@ -155,7 +156,7 @@ st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena
     rules_reader r = {.yaml = {.arena = arena, .errors = errors, .file = root->place.file},
                       .rules = made};
     made->file = root->place.file;
-    if (!st_read_is(&r.yaml, root, ST_YAML_MAP, "the rules are no map"))
+    if (!st_read_is(&r.yaml, root, ST_YAML_MAP, "the rules must be a map"))
         return r.yaml.status;
     st_read_keys(&r.yaml, root, "rules for kernels", known, ST_COUNT(known), 3);
     made->sheet = st_read_text(&r.yaml, root, "sheet", "");

@@ -155,7 +155,7 @@ static st_status check_ranks(finder *f)
     for (size_t i = 0; i < f->count && silent > 0; i++) {
         if (f->files[i].trace->rank < 0)
             return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = f->files[i].path},
-                           "the file does not say its rank, others do" ST_HINT
+                           "the file does not state its rank, but others do" ST_HINT
                            "give the files of one job");
     }
     return ST_OK;
@@ -207,17 +207,16 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
     const st_trace *b = file->trace;
     if (b->rank == (file - 1)->trace->rank)
         return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
-                       "rank %lld again, which is in %s, too" ST_HINT
-                       "give one file per rank of one job",
+                       "rank %lld is also in %s" ST_HINT "give one file per rank of one job",
                        (long long)b->rank, (file - 1)->path);
     if (a->world_size != b->world_size && (a->world_size < 0 || b->world_size < 0))
         return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
-                       "only one of this file and %s says how many ranks its job has" ST_HINT
+                       "only one of this file and %s states the number of ranks of its job" ST_HINT
                        "give the files of one job",
                        first->path);
     if (a->world_size != b->world_size)
         return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
-                       "a job of %lld ranks; %s is of one with %lld: these are different jobs",
+                       "a job of %lld ranks, but that of %s has %lld: these are different jobs",
                        (long long)b->world_size, first->path, (long long)a->world_size);
     int64_t apart;
     int64_t a_start = 0;
@@ -258,8 +257,8 @@ static st_status check_set(finder *f)
         expected++;
     st_report(f->errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
               (st_place){0},
-              "%zu of %lld ranks are given; rank %lld is the first that is missing" ST_HINT "%s",
-              f->count, (long long)first->world_size, (long long)expected,
+              "%zu of %lld ranks are given; the first missing rank is %lld" ST_HINT "%s", f->count,
+              (long long)first->world_size, (long long)expected,
               partial ? "" : "--partial uses the ranks that are there");
     return partial ? ST_OK : ST_ERR_VALUE;
 }

@@ -507,7 +507,7 @@ static st_status run(asker *self)
             break;
         if (statements > 0 && !self->question->is_view)
             return st_fail(self->errors, ST_ERR_USAGE, place_at(self, at),
-                           "there is more than one statement" ST_EXPECTED "one SELECT" ST_HINT
+                           "more than one statement" ST_EXPECTED "one SELECT" ST_HINT
                            "put several into a file for --view");
         status = run_statement(self, &asked, &at);
         if (status != ST_OK)
@@ -515,7 +515,7 @@ static st_status run(asker *self)
     }
     if (statements == 0)
         return st_fail(self->errors, fault_of(self, ST_ERR_SYNTAX), (st_place){source->file, 1, 1},
-                       "there is no statement" ST_EXPECTED "SELECT ...");
+                       "the statement is empty" ST_EXPECTED "SELECT ...");
     return ST_OK;
 }
 

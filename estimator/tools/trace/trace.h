@@ -426,7 +426,7 @@ typedef struct st_trace_transfer {
     double size_bytes;       /* of the message; of all ranks together in a gathering */
     double ranks;            /* of the group, at least 2 */
     double stride;           /* how far apart its ranks are */
-    double bandwidth_factor; /* links so many times as fast as they are */
+    double bandwidth_factor; /* links how many times as fast as they are */
 } st_trace_transfer;
 
 /* Times of collectives from elsewhere. */

@@ -63,11 +63,11 @@ static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
                rank->waiting.count, st_ms_text(rank->waiting.total_ns, texts[0], TEXT),
                rank->waiting.unknown_count, st_ms_text(rank->waiting.unknown_ns, texts[1], TEXT));
     if (rank->waiting.own_ns > 0)
-        st_say(node, "  waiting calls work on when the GPU has nothing left: %s\n",
+        st_say(node, "  waiting calls continue after the GPU is done: %s\n",
                st_ms_text(rank->waiting.own_ns, texts[0], TEXT));
     if (rank->blocked > 0)
-        st_say(node, "  %zu tasks had no room beside another stream's kernel: %s\n", rank->blocked,
-               st_ms_text(rank->blocked_ns, texts[0], TEXT));
+        st_say(node, "  %zu tasks had no room while another stream's kernel ran: %s\n",
+               rank->blocked, st_ms_text(rank->blocked_ns, texts[0], TEXT));
     if (rank->gpu_late_ns != 0)
         st_say(node, "  the GPU's clock is late by %s us\n",
                st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));
@@ -88,14 +88,12 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
     st_say(root, "%zu ranks, %zu tasks, %zu dependencies besides program order\n",
            graph->set->count, tasks, dependencies);
     if (graph->instances.exact + graph->instances.inferred > 0)
-        st_say(root, "ends of one collective lie up to %s us apart\n",
+        st_say(root, "ends of one collective differ by up to %s us\n",
                st_number_print('f', 1, (double)graph->most_apart_ns / 1e3, text, TEXT));
     st_put_count(root, "inferred_groups", graph->inferred_groups);
     if (graph->inferred_groups > 0)
-        st_say(
-            root,
-            "%zu groups of ranks, which the traces do not name, by collectives that end together\n",
-            graph->inferred_groups);
+        st_say(root, "%zu groups of ranks inferred from collectives that end together\n",
+               graph->inferred_groups);
     st_say(root, "\n");
     st_table *table = st_say_columns(root, "*dependency|>exact|>inferred|>contradicted|");
     st_node *map = st_put_map(root, "edges");

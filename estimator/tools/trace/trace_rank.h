@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which class or kernel, which part of the host, so many times as fast, shortens a step most. */
+/* Which class or kernel, which part of the host, how many times as fast, shortens a step most. */
 #ifndef STEPTIME_TRACE_TRACE_RANK_H
 #define STEPTIME_TRACE_TRACE_RANK_H
 

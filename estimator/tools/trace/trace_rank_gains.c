@@ -133,7 +133,7 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
     st_node *root = st_result_begin(result, arena);
     st_put_number(root, "speed", ranking->speed);
     st_put_ns(root, "before_ns", ranking->before_ns);
-    st_say(root, "%s as recorded; what each, %s times as fast, would leave of it\n\n",
+    st_say(root, "%s as recorded; step time with each part %s times as fast\n\n",
            st_ms_text(ranking->before_ns, text, TEXT),
            st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
     st_table *table = st_say_columns(root, "*faster|>its time|>step after|>change");

@@ -51,11 +51,11 @@ static void put_device(const st_memory_device *device, size_t top, st_node *node
     put_sample(&device->peak, st_put_line_map(node, "peak"));
     st_say(node, "%s, GPU %lld: peak %s at %s%s\n", device->trace->file, (long long)device->device,
            mib_text(device->peak_bytes, texts[0]), st_ms_text(device->peak.at_ns, texts[1], TEXT),
-           device->knows_start ? "" : ", besides what was there before, which is unknown");
+           device->knows_start ? "" : ", without memory allocated before, which is unknown");
     if (!device->has_addresses)
-        st_say(node, "  no addresses are recorded: what gives back what is unknown\n");
+        st_say(node, "  no addresses are recorded: frees cannot be matched with allocations\n");
     if (device->difference_bytes > 0)
-        st_say(node, "  up to %s apart from the recorded total: events are missing\n",
+        st_say(node, "  up to %s off the recorded total: events are missing\n",
                mib_text(device->difference_bytes, texts[0]));
     st_table *table = st_say_columns(node, "*|>|>|");
     st_node *list = st_put_list(node, ".parts");

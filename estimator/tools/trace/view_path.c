@@ -79,7 +79,7 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
     st_node *root = st_result_begin(result, arena);
     st_put_ns(root, "length_ns", view->length_ns);
     st_put_count(root, "tasks", view->count);
-    st_say(root, "critical path of %s, %zu tasks; those that add most, in the order of time\n\n",
+    st_say(root, "critical path of %s, %zu tasks; the largest contributions in order of time\n\n",
            st_ms_text(view->length_ns, text, TEXT), view->count);
     st_table *table = st_say_columns(root, ">begins|>adds|>share|>rank|on|category|*task|after");
     st_node *rows = st_put_list(root, "path");

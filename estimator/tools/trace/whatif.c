@@ -253,8 +253,8 @@ static void demand_have(st_whatif *w, st_whatif_key key, double least)
         return;
     if (w->values.have[key] > 0)
         ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--set"},
-                "%s was %.0f: the trace has no collectives of such groups, and nothing in it "
-                "tells where they would run or how long" ST_HINT
+                "%s was %.0f: the trace has no collectives of such groups, and does not show where "
+                "they would run or how long" ST_HINT
                 "'steptime estimate' prices a job that has them",
                 name, w->values.have[key]);
     else
@@ -275,7 +275,7 @@ static void check_slowdown(st_whatif *w, st_whatif_key key)
         held = *values[i];
         if (held < 1 || held > LARGEST)
             ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = options[i]},
-                    "%s has a value that it cannot have" ST_FOUND "%g" ST_EXPECTED "from 1 to %d",
+                    "invalid value of %s" ST_FOUND "%g" ST_EXPECTED "from 1 to %d",
                     st_whatif_key_name(key), held, LARGEST);
     }
 }
@@ -314,7 +314,7 @@ static void note_collectives(st_whatif *w)
     if (w->unknown > 0)
         st_whatif_note(w,
                        "%zu collectives outside of layers last as before; --have "
-                       "parallel.dp and parallel.tp tell which of them are gradients",
+                       "give parallel.dp and parallel.tp to identify gradients",
                        w->unknown);
     if (w->others > 0 && (is_set(w, ST_WHATIF_DP) || is_set(w, ST_WHATIF_TP)))
         st_whatif_note(w,
@@ -328,7 +328,7 @@ static void note_collectives(st_whatif *w)
     else
         st_whatif_note(w,
                        "%zu collectives take the model's ratio of times, %zu as rings "
-                       "do: the trace does not tell their messages, or the model does not "
+                       "do: the trace lacks their messages, or the model does not "
                        "know them",
                        w->modelled, w->by_ring);
 }
@@ -413,11 +413,11 @@ static void find_layers(st_whatif *w)
             st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N of this rank", file,
                              st_repeats_doubt(own, w->errors));
         else if (own->layers != w->repeats[0].layers)
-            st_whatif_refuse(w,
-                             "%s repeats %u times, %s %u times" ST_EXPECTED
-                             "as many layers on every rank; --have model.layers=N tells how many",
-                             file, own->layers, w->graph->set->ranks[0]->file,
-                             w->repeats[0].layers);
+            st_whatif_refuse(
+                w,
+                "%s repeats %u times, %s %u times" ST_EXPECTED
+                "as many layers on every rank; give the number with --have model.layers=N",
+                file, own->layers, w->graph->set->ranks[0]->file, w->repeats[0].layers);
     }
 }
 
@@ -469,8 +469,8 @@ static void check_change(st_whatif *w, const st_trace_change *change)
         const bool approximate = change->approximate;
         if (is_set(w, ST_WHATIF_TP) && !approximate && !w->priced)
             ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
-                    "parallel.tp changes the shapes of the kernels, whose times a trace does "
-                    "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
+                    "parallel.tp changes the shapes of the kernels, and a trace has no times for "
+                    "new shapes" ST_HINT "name the recorded job: --job JOB prices them; "
                     "--approximate divides times by the number of shards");
         demand_have(w, ST_WHATIF_TP, 2);
         demand_have(w, ST_WHATIF_DP, 2);

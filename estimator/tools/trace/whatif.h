@@ -28,7 +28,7 @@ typedef enum st_whatif_key {
     ST_WHATIF_KEYS = ST_WHATIF_SPEED + ST_TRACE_CLASSES
 } st_whatif_key;
 
-/* Kernels by name: a glob pattern, and so many times as fast; 0: they are gone. */
+/* Kernels by name: a glob pattern, and how many times as fast; 0: they are gone. */
 typedef struct st_whatif_kernels {
     const char *pattern;
     double speed;

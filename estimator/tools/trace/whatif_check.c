@@ -35,8 +35,7 @@ void st_whatif_check_kernels(st_whatif *w)
         if (!found)
             st_whatif_refuse(w,
                              "no kernel is called '%s'" ST_HINT
-                             "'steptime trace summary --top 20' lists kernels; * stands for any "
-                             "text",
+                             "'steptime trace summary --top 20' lists kernels; * matches any text",
                              w->values.kernels[k].pattern);
     }
     if (w->status == ST_OK) {

@@ -251,14 +251,13 @@ void st_whatif_note_edits(st_whatif *w)
             st_whatif_refuse(w,
                              "no kernel called '%s' is directly followed on its stream by one "
                              "called '%s'%s" ST_HINT "--fuse joins kernels that compute, in the "
-                             "order in which they run; * stands for any text",
+                             "order in which they run; * matches any text",
                              rule->pattern, rule->second,
                              w->apart > 0 ? " without waiting for another stream" : "");
         else if (rule->count == 0)
             st_whatif_refuse(w,
                              "no kernel that computes is called '%s'" ST_HINT
-                             "'steptime trace summary --top 20' lists kernels; * stands for any "
-                             "text",
+                             "'steptime trace summary --top 20' lists kernels; * matches any text",
                              rule->pattern);
         else if (rule->second == NULL)
             st_whatif_note(w, "%zu kernels of %.3f us are launched right behind '%s'", rule->count,

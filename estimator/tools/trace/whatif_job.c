@@ -93,13 +93,13 @@ static void check_layers(st_whatif *w)
                                  st_repeats_doubt(&seen, w->errors));
     if (told > 0)
         contradict(w, "--have",
-                   st_errors_text(w->errors, "model.layers tells %.0f on a rank, and %s", layers,
+                   st_errors_text(w->errors, "model.layers gives %.0f on a rank, but %s", layers,
                                   repeats));
     else
         contradict(w, "--job",
                    st_errors_text(w->errors,
-                                  "the job has %.0f layers in a row on a rank, and %s; --have "
-                                  "model.layers=N tells how many were recorded",
+                                  "the job has %.0f layers in a row on a rank, but %s; use --have "
+                                  "model.layers=N to give the recorded number",
                                   layers, repeats));
 }
 
@@ -114,8 +114,8 @@ void st_whatif_check_job(st_whatif *w)
         if (ranks > 0 && tp * pp * dp * cp != (double)ranks)
             ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--job"},
                     "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
-                    "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
-                    "--have parallel.dp=N and the like tell what was recorded",
+                    "%.0f, cp %.0f)" ST_EXPECTED "%lld, including %s" ST_HINT
+                    "give the recorded values with --have parallel.dp=N and the like",
                     w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
                     w->graph->set->ranks[0]->file);
     }
@@ -133,11 +133,12 @@ void st_whatif_check_job(st_whatif *w)
             (double)st_whatif_forward_passes(&w->repeats[0], w->graph->set->ranks[0], false);
         bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
         if (!fits && passes > 0)
-            contradict(w, "--job",
-                       st_errors_text(w->errors,
-                                      "forward passes of a step: the job has %.0f, the trace %.0f "
-                                      "in %.0f steps; --have batch.micro_batches=N tells how many "
-                                      "were recorded",
-                                      each, passes, fmax(steps, 1)));
+            contradict(
+                w, "--job",
+                st_errors_text(
+                    w->errors,
+                    "forward passes of a step: the job has %.0f, the trace %.0f "
+                    "in %.0f steps; use --have batch.micro_batches=N to give the recorded number",
+                    each, passes, fmax(steps, 1)));
     }
 }

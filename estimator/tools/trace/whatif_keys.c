@@ -91,8 +91,7 @@ static st_status parse_number(parser *p, const key_row *row, const char *text, d
         status == ST_OK && number > 0 && number <= 1e9 && (!row->whole || number == floor(number));
     if (!fits)
         return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
-                       "%s has a value that it cannot have" ST_FOUND "'%s'" ST_EXPECTED "%s",
-                       row->name, text,
+                       "invalid value of %s" ST_FOUND "'%s'" ST_EXPECTED "%s", row->name, text,
                        row->whole ? "a whole number of at least 1" : "a number above 0");
     *value = number;
     return ST_OK;
@@ -148,8 +147,8 @@ static st_status parse_one(parser *p, const char *text)
             }
         }
         return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
-                       "pipeline.schedule has a value that it cannot have" ST_FOUND
-                       "'%s'" ST_EXPECTED "gpipe or 1f1b",
+                       "invalid value of pipeline.schedule" ST_FOUND "'%s'" ST_EXPECTED
+                       "gpipe or 1f1b",
                        value);
     }
     for (int i = 0; i < ST_WHATIF_KEYS; i++)
@@ -188,8 +187,8 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
     if (status == ST_OK && !new_pipeline &&
         (values->has_schedule || values->set[ST_WHATIF_TRANSFER] > 0))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
-                         "%s says how a new pipeline runs, and none is asked for" ST_EXPECTED
-                         "parallel.pp or batch.micro_batches beside it",
+                         "%s describes a new pipeline, but none is requested" ST_EXPECTED
+                         "--set parallel.pp or batch.micro_batches",
                          values->has_schedule ? SCHEDULE_KEY : rows[ST_WHATIF_TRANSFER].name);
     return status;
 }

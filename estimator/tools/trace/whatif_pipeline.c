@@ -77,7 +77,7 @@ void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
     size_t alike = count_forward(repeats, trace, &in_turn);
     if (forward == 0)
         st_whatif_refuse(w,
-                         "%s: forward and backward passes cannot be told apart: blocks of %u "
+                         "%s: forward and backward passes cannot be distinguished: blocks of %u "
                          "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
                          "as many forward as backward passes",
                          trace->file, repeats->layers, alike, repeats->count - alike);

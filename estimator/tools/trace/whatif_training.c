@@ -50,15 +50,15 @@ void st_whatif_check_training(st_whatif *w, bool passes)
         return;
     if (passes)
         st_whatif_refuse(w,
-                         "%s is of no training step: it has no backward pass and no "
-                         "optimizer, hence no micro-batches",
+                         "%s does not record a training step: without a backward pass and an "
+                         "optimizer, it has no micro-batches",
                          file);
     else if (w->values.set[ST_WHATIF_LAYERS] > 0 && w->values.have[ST_WHATIF_LAYERS] <= 0)
         st_whatif_refuse(w,
-                         "%s is of no training step: it has no backward pass and no "
-                         "optimizer, and what repeats may be tokens" ST_EXPECTED
+                         "%s does not record a training step: it has no backward pass and no "
+                         "optimizer, and its repetitions may be tokens" ST_EXPECTED
                          "--have model.layers=N of this rank",
                          file);
     else
-        st_whatif_note(w, "no training step: there is no backward pass and no optimizer");
+        st_whatif_note(w, "not a training step: the trace has no backward pass and no optimizer");
 }

@@ -38,7 +38,7 @@ st_status cli_read_view(cli_run *run, const char *name, st_source *source) ST_NO
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,
                          st_buffer *text) ST_NODISCARD;
 #define CLI_NO_NEW_THREADS                                                                         \
-    "a schedule that is built anew has no threads and streams to write" ST_HINT                    \
-    "'steptime trace whatif' tells how long it lasts"
+    "a rebuilt schedule has no threads and streams to write" ST_HINT                               \
+    "use 'steptime trace whatif' for its duration"
 
 #endif

@@ -98,11 +98,10 @@ const cli_verb cli_verb_trace_graph = {
 const cli_verb cli_verb_trace_replay = {
     .name = "trace replay",
     CLI_VIEWS_TRACES(CLI_TRACE_GRAPH, view_replay),
-    .summary = "run the task graph of a recorded step anew",
-    .doc = "Replays the ranks together, collectives coupled, and compares with the recording where "
-           "the time goes: with the delays that tasks had for no known reason, and by the "
-           "dependencies alone. A replay that only has the right length proves little: "
-           "docs/traces.md tells why.",
+    .summary = "replay the task graph of a recorded step",
+    .doc = "Replays the ranks together, with coupled collectives, and compares the breakdown of "
+           "time with the recording: with the unexplained delays of tasks, and by dependencies "
+           "alone. The right length alone proves little: docs/traces.md explains why.",
     .examples = replay_examples,
     .options = graph_rows,
 };
@@ -113,8 +112,8 @@ const cli_verb cli_verb_trace_summary = {
     .summary = "show what a recorded step spent its time on",
     .doc = "Reads traces of PyTorch's profiler (.json, .json.gz, one file per rank) and shows for "
            "each rank where the time of the GPU went, its kernels by class, its steps and its "
-           "longest kernels. Of a folder every such file is read. docs/traces.md tells what the "
-           "numbers mean.",
+           "longest kernels. In a folder, it reads every such file. docs/traces.md explains the "
+           "numbers.",
     .examples = summary_examples,
     .options = summary_rows,
     .options_bytes = sizeof(summary_options),

@@ -22,16 +22,16 @@ static const cli_option rows[] = {
               "change the recorded step first, as 'trace whatif' does; may be repeated",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(export_options, have, "have", "KEY=VALUE",
-              "what the recorded job had, where the trace does not tell; may be repeated",
+              "value that the recorded job had, if the trace lacks it; may be repeated",
               .word = CLI_WORD_KEY),
     CLI_TEXTS(export_options, removed, "remove", "PATTERN",
               "kernels that are not launched; may be repeated"),
     CLI_FLAG(export_options, no_delays, "no-delays",
-             "replay by dependencies alone, without what tasks were late for no known reason"),
+             "replay by dependencies alone, without unexplained delays"),
     CLI_FLAG(export_options, critical, "critical",
              "add a process that shows the critical path of each rank"),
     CLI_TEXT(export_options, folder, "folder", "DIR",
-             "write one file for each rank into DIR, packed, instead of one of all ranks",
+             "write one compressed file for each rank into DIR instead of one file",
              .word = CLI_WORD_FOLDER),
     CLI_ROW_PARTIAL,
     CLI_ROW_OUTPUT,
@@ -162,9 +162,9 @@ const cli_verb cli_verb_trace_export = {
     .summary = "write a recorded step as a trace, as it is or changed",
     .doc =
         "The trace opens in Perfetto (ui.perfetto.dev) and chrome://tracing, and 'steptime trace' "
-        "reads it. All events of the recording are in it, with the times that they have after "
-        "a change; of several ranks it is one file, in which they are processes of their own, "
-        "or with --folder one file for each. A name that ends in .gz makes it packed.",
+        "reads it. It has all events of the recording, with their times after a change. Several "
+        "ranks become one file with a process for each, or with --folder one file for each. A name "
+        "that ends in .gz compresses it.",
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(export_options),

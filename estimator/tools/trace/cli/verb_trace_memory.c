@@ -42,10 +42,9 @@ const cli_verb cli_verb_trace_memory = {
     .name = "trace memory",
     CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_memory),
     .summary = "show the memory of GPUs over a recorded step, by category",
-    .doc =
-        "From recordings with profile_memory=True: what was there before, and what was allocated "
-        "forward, backward, in the optimizer or elsewhere, as long as it stays; the peak with "
-        "its largest blocks and the operators that took them.",
+    .doc = "Needs recordings with profile_memory=True. Shows over time what was allocated before "
+           "the recording, in the forward and backward passes, in the optimizer and elsewhere, and "
+           "the peak with its largest blocks and the operators that allocated them.",
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(memory_options),

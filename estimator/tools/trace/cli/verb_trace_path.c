@@ -17,7 +17,7 @@ static const cli_option rows[] = {
               "how many tasks to list, those that add most; 0 for all", .initial = "30"),
     CLI_ROW_FULL_NAMES(path_options),
     CLI_FLAG(path_options, no_delays, "no-delays",
-             "by dependencies alone, without what tasks were late for no known reason"),
+             "by dependencies alone, without unexplained delays"),
     CLI_ROWS_TRACES,
     CLI_END,
 };

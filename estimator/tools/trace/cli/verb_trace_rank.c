@@ -15,7 +15,7 @@ typedef struct rank_options {
 
 static const cli_option rows[] = {
     CLI_NUMBER(rank_options, speed, "speed", "FACTOR", 1 + DBL_EPSILON, 1e6,
-               "so many times as fast", .range = "a number above 1, at most 1000000",
+               "how many times as fast", .range = "a number above 1, at most 1000000",
                .initial = "2"),
     CLI_COUNT(rank_options, top, "top", 0, MOST_TOP, "how many kernels to try, the longest first",
               .initial = "10"),
@@ -44,9 +44,8 @@ const cli_verb cli_verb_trace_rank = {
     .name = "trace rank",
     CLI_VIEWS_TRACES(CLI_TRACE_OPERATORS, view_gains),
     .summary = "rank what shortens a recorded step most if it gets faster",
-    .doc =
-        "Asks 'trace whatif' of each class of kernels, of links, of the host, of launches and of "
-        "the longest kernels, and lists what is left of the step, the most useful first.",
+    .doc = "Runs 'trace whatif' for each class of kernels, for links, the host, launches and the "
+           "longest kernels, and lists the resulting step times, the most useful first.",
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(rank_options),

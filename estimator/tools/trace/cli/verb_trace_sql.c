@@ -58,7 +58,7 @@ static int ask(cli_run *run)
         status = cli_read_view(run, options->view, &question.text);
     } else if (run->argument_count < 2) {
         status = cli_wrong_use(run, "the statement is missing",
-                               "write it behind the files, or name a view with --view");
+                               "write it after the files, or name a view with --view");
     } else {
         const char *sql = run->arguments[--run->argument_count];
         question.text = (st_source){.file = "SQL", .text = sql, .length = strlen(sql)};

@@ -18,7 +18,7 @@ static const cli_option rows[] = {
     CLI_COUNT(breakdown_options, depth, "depth", 0, 4096, "how many levels to show, 0 for all",
               .initial = "4"),
     CLI_NUMBER(breakdown_options, least, "least", "PERCENT", 0, 100,
-               "leave out what is less of all GPU time", .range = "a number from 0 to 100",
+               "hide parts below this share of all GPU time", .range = "a number from 0 to 100",
                .initial = "0.5"),
     CLI_RESULT(breakdown_options, svg, "svg", "draw all levels into FILE"),
     CLI_ROW_STEPS,
@@ -54,8 +54,8 @@ const cli_verb cli_verb_trace_breakdown = {
     CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_tree),
     .summary = "show GPU time by module, annotation, Python stack or operator",
     .doc = "Every kernel, copy and fill belongs to the innermost module (annotation, function, "
-           "operator) in which it was launched; what the backward thread launches belongs to the "
-           "one that ran the operator forward. Parts and what is unattributed add up to all time.",
+           "operator) that launched it; launches of the backward thread belong to the one that ran "
+           "the operator forward. The parts and 'unattributed' add up to all time.",
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(breakdown_options),

@@ -96,8 +96,8 @@ const cli_verb cli_verb_trace_idle = {
         "Divides the idle time of each rank's GPU, and of each of its streams, by cause: nothing "
         "was launched (host-bound), nothing was launched because the host had waited for the "
         "GPU (sync), a task waited for another stream (dependency) or for a collective "
-        "(communication), or was on its way (launch). Causes add up to the idle time. Below "
-        "stand the lengths of the queues and how long launches take.",
+        "(communication), or was on its way (launch). Causes add up to the idle time. Queue "
+        "lengths and launch delays follow.",
     .examples = idle_examples,
     .options = view_rows,
 };
@@ -120,8 +120,8 @@ const cli_verb cli_verb_trace_collectives = {
     .summary = "list the collectives of a recorded step, and late ranks",
     .doc = "Collectives by kind, group and message: how long their kernels last, the transfer from "
            "the arrival of the last rank on with its algorithm and bus bandwidth (as nccl-tests "
-           "count them), and the skew between the first and the last arrival. Below stand the "
-           "ranks by how much they delay all others. What the traces do not tell is 'unknown'.",
+           "count them), and the skew between the first and the last arrival. Ranks follow, sorted "
+           "by how much they delay all others. Values that the traces lack are 'unknown'.",
     .examples = collectives_examples,
     .options = view_rows,
 };

@@ -30,7 +30,7 @@ typedef struct whatif_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
-              "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
+              "what to change: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
               "model.hidden, model.ffn, model.heads, batch.micro, parallel.tp, speed.CLASS, "
               "speed.kernel:PATTERN, speed.host, "
               "speed.launch, bandwidth, bandwidth.tp, bandwidth.dp, "
@@ -38,8 +38,8 @@ static const cli_option option_rows[] = {
               "pipeline.transfer_us, cluster.gpu; may be repeated",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(whatif_options, have, "have", "KEY=VALUE",
-              "what the recorded job had, where the trace does not tell, and refine=PLUGIN... of "
-              "the recorded GPU; may be repeated",
+              "value that the recorded job had, if the trace lacks it, or refine=PLUGIN... for the "
+              "recorded GPU; may be repeated",
               .word = CLI_WORD_KEY),
     CLI_TEXTS(
         whatif_options, removed, "remove", "PATTERN",
@@ -48,7 +48,7 @@ static const cli_option option_rows[] = {
               "kernels that match A and are followed on their stream by one that matches B become "
               "one, of the time of both or of TIME; may be repeated"),
     CLI_TEXTS(whatif_options, inserted, "insert", "PATTERN=TIME",
-              "a further kernel of this time behind each that matches; may be repeated"),
+              "a further kernel of this time after each match; may be repeated"),
     CLI_TEXT(whatif_options, job, "job", "JOB",
              "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
@@ -61,7 +61,7 @@ static const cli_option option_rows[] = {
     CLI_FLAG(whatif_options, approximate, "approximate",
              "another parallel.tp without --job: times divided by the number of shards"),
     CLI_RESULT(whatif_options, trace, "trace",
-               "write the new step into FILE, for ui.perfetto.dev; packed if it ends in .gz"),
+               "write the new step into FILE for ui.perfetto.dev; compressed if it ends in .gz"),
     CLI_ROW_PARTIAL,
     CLI_ROWS_FORMS,
     CLI_END,
@@ -75,8 +75,7 @@ static const cli_example examples[] = {
      "two kernels in one, and a further one behind each GEMM"},
     {"steptime trace whatif traces/ --set bandwidth=2 --trace new.json.gz",
      "the new step as a trace"},
-    {"steptime trace whatif traces/ --set model.layers=48", "more layers; how many there are is "
-                                                            "found"},
+    {"steptime trace whatif traces/ --set model.layers=48", "more layers; their number is found"},
     {"steptime trace whatif traces/ --have parallel.dp=4 --set parallel.dp=16",
      "gradients over more ranks"},
     {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --refine nccl-whitebox --set "
@@ -90,7 +89,7 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --ratios a100-h100.csv",
      "the same by kernels measured on both"},
     {"steptime trace whatif traces/ --have batch.micro_batches=8 --set parallel.pp=4",
-     "a pipeline of four stages, its schedule built anew"},
+     "a pipeline of four stages with a rebuilt schedule"},
     {NULL, NULL},
 };
 
@@ -283,7 +282,8 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
     st_status status = st_estimate_open(run->paths, request, run->arena, estimate, found);
     if (status != ST_OK && status != ST_ERR_MEMORY)
         st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){.file = "--job"},
-                  "what the optimizer of a rank updates is not known, and it lasts as recorded: %s",
+                  "the parameters that a rank's optimizer updates are unknown; it keeps its "
+                  "recorded duration: %s",
                   st_errors_at(found, 0)->message);
     st_errors_destroy(found);
     if (status != ST_OK)
@@ -410,7 +410,7 @@ static st_status check_gpu(const whatif *own, const st_trace_set *set)
                 status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--job"},
                                  "the job is of another GPU" ST_FOUND "%s" ST_EXPECTED
                                  "%s, on which %s was recorded" ST_HINT
-                                 "--have cluster=NAME tells another cluster",
+                                 "name another cluster with --have cluster=NAME",
                                  said, file, trace->file);
             } else if (own->change.ratios != NULL &&
                        (file == NULL || strcmp(file, own->measured.from) != 0)) {
@@ -456,8 +456,8 @@ static st_status find_recorded_gpu(const whatif *own, const char **found)
     }
     if (status == ST_OK && *found == NULL)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = own->set->ranks[0]->file},
-                       "on which GPU this was recorded is not known" ST_HINT
-                       "--have cluster.gpu=NAME tells it");
+                       "the recorded GPU is unknown" ST_HINT
+                       "name it with --have cluster.gpu=NAME");
     return status;
 }
 
@@ -496,8 +496,8 @@ static st_status take_gpu(whatif *own)
         return status;
     if ((st_prices_plugins(gpus.before) == NULL) != (st_prices_plugins(gpus.after) == NULL))
         st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--refine"},
-                  "a plugin prices one of the two GPUs and formulas the other, so that what these "
-                  "are off does not cancel" ST_HINT "--have refine=PLUGIN... is of %s",
+                  "a plugin prices one of the two GPUs and formulas the other, so that their "
+                  "errors do not cancel" ST_HINT "--have refine=PLUGIN... is of %s",
                   from);
     status = st_recorded_ratios(&gpus, run->arena, &own->ratios, run->errors);
     own->change.ratios = &own->ratios;
@@ -613,10 +613,10 @@ const cli_verb cli_verb_trace_whatif = {
     .doc =
         "Changes the times of tasks in the graph of a recorded step and replays it: another "
         "data-parallel size, more or fewer layers or micro-batches, another width, faster kernels "
-        "or links. For another pipeline the schedule is built anew from the passes of the replay. "
-        "With --refine, collectives of which the trace tells the message change as "
-        "the plugin's times do, on the cluster of --job or of --have cluster=NAME; otherwise as "
-        "rings do. What was assumed is printed. docs/traces.md lists the keys. speed.CLASS "
+        "or links. For another pipeline, the schedule is rebuilt from the passes of the replay. "
+        "With --refine, collectives with a recorded message size scale as the times of the plugin, "
+        "on the cluster of --job or of --have cluster=NAME; others scale as rings. Assumptions are "
+        "printed. docs/traces.md lists the keys. speed.CLASS "
         "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
     .examples = examples,
     .options = option_rows,
