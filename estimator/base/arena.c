@@ -11,7 +11,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise; NOLINT(bugprone-reserved-identifier) */
 #include "steptime/arena.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/print.h"
 
 #include <limits.h>
@@ -66,7 +66,7 @@ st_arena *st_arena_create(void)
     if (arena != NULL)
         arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
     else
-        st_lack_note();
+        st_oom_note();
     return arena;
 }
 
@@ -158,7 +158,7 @@ static bool padded_size(size_t count, size_t size_bytes, size_t *result)
 /* Nothing comes of an arena that failed once. */
 static void *fail(st_arena *arena)
 {
-    st_lack_note();
+    st_oom_note();
     arena->failed = true;
     return NULL;
 }

@@ -5,7 +5,7 @@
  */
 #include "steptime/arena.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/print.h"
 #include "base/utf8.h"
 
@@ -25,7 +25,7 @@ static bool reserve(st_buffer *buffer, size_t extra)
         wanted = buffer->length + extra + 1;
     char *data = fits ? realloc(buffer->data, wanted) : NULL;
     if (data == NULL) {
-        st_lack_note();
+        st_oom_note();
         buffer->failed = true;
         return false;
     }

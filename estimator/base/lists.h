@@ -10,7 +10,7 @@
 #ifndef STEPTIME_BASE_LISTS_H
 #define STEPTIME_BASE_LISTS_H
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "steptime/arena.h"
 
 #include <stdint.h>

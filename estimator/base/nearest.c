@@ -5,7 +5,7 @@
  */
 #include "steptime/status.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <limits.h>
 #include <string.h>

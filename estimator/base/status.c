@@ -6,7 +6,7 @@
 #include "steptime/arena.h"
 
 #include "base/error_scope.h"
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/lists.h"
 #include "base/print.h"
 #include "base/utf8.h"
@@ -65,7 +65,7 @@ st_errors *st_errors_create(void)
 {
     st_errors *errors = calloc(1, sizeof *errors);
     if (errors == NULL) {
-        st_lack_note();
+        st_oom_note();
         return NULL;
     }
     errors->texts = st_arena_create();
@@ -103,7 +103,7 @@ static const char *keep_text(st_errors *errors, const char *text)
 st_status st_errors_add(st_errors *errors, const st_error *error)
 {
     if (error->status == ST_ERR_MEMORY)
-        st_lack_note();
+        st_oom_note();
     if (errors == NULL)
         return error->status;
     st_error own = *error;
@@ -227,7 +227,7 @@ static void add_formatted(st_errors *errors, st_error error, const char *format,
             memcpy(cut, format, strlen(format) + 1);
             cut_at_marks(text, cut, arguments, &error);
         } else {
-            st_lack_note();
+            st_oom_note();
         }
     }
     (void)st_errors_add(errors, &error);

@@ -2,7 +2,7 @@
 /* The tables of units and prefixes; see unit_names.h. */
 #include "base/unit_names.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #define KIBI 1024.0
 

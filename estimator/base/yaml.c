@@ -2,7 +2,7 @@
 /* Reading YAML: feeds libyaml's events to the tree and puts its syntax errors into words. */
 #include "base/yaml.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "base/utf8.h"
 #include "base/yaml_tree.h"
 

@@ -146,7 +146,7 @@ static st_status check_mistaken(cli_run *run)
     if (run->common.asked.model != NULL || cli_paths(run) != ST_OK)
         return ST_OK;
     const char *mistaken =
-        st_mistaken_name(run->paths, ST_FOLDER_JOBS, name, run->arena, run->errors);
+        st_wrong_kind_hint(run->paths, ST_FOLDER_JOBS, name, run->arena, run->errors);
     return mistaken == NULL
                ? ST_OK
                : cli_wrong_use(run, st_errors_text(run->errors, "there is no job '%s'", name),

@@ -4,7 +4,7 @@
 
 #include "base/error_report.h"
 #include "base/guard.h"
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/memory.h"
 #include "base/output.h"
 
@@ -126,7 +126,7 @@ int cli_write_result(cli_run *run, int code)
 {
     bool has_result = code == CLI_DONE || code == CLI_CHECK_FAILS;
     st_status status = run->result.failed ? ST_ERR_MEMORY : st_guard_tell(run->errors);
-    if (status == ST_OK && has_result && st_lack_known())
+    if (status == ST_OK && has_result && st_oom_happened())
         status = st_out_of_memory(run->errors);
     if (status == ST_OK && has_result) {
         /* Under their names only once all of them are on disk. */

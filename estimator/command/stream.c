@@ -3,7 +3,7 @@
 #include "command/stream.h"
 
 #include "base/guard.h"
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/memory.h"
 #include "base/output.h"
 
@@ -74,7 +74,7 @@ static st_status close_stream(cli_stream *stream, bool keep, st_status status)
 
 st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
 {
-    if (keep && status == ST_OK && st_lack_known())
+    if (keep && status == ST_OK && st_oom_happened())
         return close_stream(stream, false, st_out_of_memory(stream->run->errors));
     return close_stream(stream, keep, status);
 }

@@ -68,7 +68,7 @@ READERS = {
     'recorded': ['plugins/overlap-xgboost/fit/recorded.c', 'plugins/overlap-xgboost/fit/nsys.c'],
     'refine': ['estimator/core/job/refine.c', 'estimator/core/plugin/refine_parse.c'],
     'rules': ['estimator/tools/trace/rules.c'],
-    'sheet': ['estimator/core/sheet/load.c', 'estimator/core/sheet/loader_parts.c',
+    'sheet': ['estimator/core/sheet/load.c', 'estimator/core/sheet/loader_sections.c',
               'estimator/core/sheet/loader_checks.c', 'estimator/core/sheet/loader_overrides.c',
               'estimator/core/sheet/loader_roles.c', 'estimator/core/sheet/loader_summary.c'],
     'simai': ['estimator/tools/workload/simai_read.c'],

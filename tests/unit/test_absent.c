@@ -3,7 +3,7 @@
  */
 #include "../support/sheets.h"
 
-#include "program/absent.h"
+#include "program/impossible.h"
 
 #define ON_SHELF(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
 

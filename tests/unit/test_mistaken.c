@@ -45,7 +45,7 @@ static void what_was_meant_is_told(void **state)
     write_configs(own);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *text =
-            st_mistaken_name(own->paths, cases[i].wanted, cases[i].name, own->arena, own->errors);
+            st_wrong_kind_hint(own->paths, cases[i].wanted, cases[i].name, own->arena, own->errors);
         if ((text == NULL) != (cases[i].expected == NULL) ||
             (text != NULL && strcmp(text, cases[i].expected) != 0))
             fail_msg("%s: %s", cases[i].name, text != NULL ? text : "nothing");
@@ -63,7 +63,7 @@ static void only_some_clusters_are_shown(void **state)
         if (i < 6)
             continue;
         const char *text =
-            st_mistaken_name(own->paths, ST_FOLDER_JOBS, "zz-gpu", own->arena, own->errors);
+            st_wrong_kind_hint(own->paths, ST_FOLDER_JOBS, "zz-gpu", own->arena, own->errors);
         assert_string_equal(text, i == 6 ? "zz-gpu is a GPU; clusters with it: zz-1, zz-2, zz-3, "
                                            "zz-4, zz-5, zz-6"
                                          : "zz-gpu is a GPU; clusters with it: zz-1, zz-2, zz-3, "

@@ -2,7 +2,7 @@
 /* What a program that is ended takes away, what it waits with, and that memory was lacking. */
 #include "job_support.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/scratch.h"
 
 #include <errno.h>
@@ -123,12 +123,12 @@ static void lacking_memory_is_remembered(void **state)
     assert_int_equal(closedir(folder), 0);
     assert_null(st_open_folder(below(own, "none")));
     assert_int_equal(errno, ENOENT);
-    st_lack_fault(EACCES);
-    assert_false(st_lack_known());
-    st_lack_fault(ENOMEM);
-    assert_true(st_lack_known());
-    st_lack_fault(EACCES);
-    assert_true(st_lack_known());
+    st_oom_note_errno(EACCES);
+    assert_false(st_oom_happened());
+    st_oom_note_errno(ENOMEM);
+    assert_true(st_oom_happened());
+    st_oom_note_errno(EACCES);
+    assert_true(st_oom_happened());
 }
 
 TEST_GROUP(scratch)

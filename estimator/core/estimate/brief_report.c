@@ -3,7 +3,7 @@
 #include "estimate/brief_report.h"
 
 #include "base/error_report.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/report.h"

@@ -2,14 +2,14 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "estimate/estimate_internal.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "base/memory.h"
 #include "job/bind.h"
 #include "plugin/refine_parse.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
-#include "program/absent.h"
+#include "program/impossible.h"
 #include "steptime/keys.h"
 #include "steptime/tool/roles.h"
 #include "estimate/builtin.h"

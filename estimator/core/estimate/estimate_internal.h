@@ -12,7 +12,7 @@
 #include "estimate/error_band.h"
 #include "steptime/job.h"
 #include "plugin/plugins.h"
-#include "program/absent.h"
+#include "program/impossible.h"
 #include "program/program.h"
 #include "steptime/tool/estimates.h"
 
@@ -62,7 +62,7 @@ struct st_estimate {
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
     bool checks_warn;                  /* as the request has it */
-    bool alone; /* what this job cannot have is left out of the program, see program/absent.h */
+    bool alone; /* what this job cannot have is left out of the program, see program/impossible.h */
 };
 
 /* What is shown under a name; NULL: nothing. */

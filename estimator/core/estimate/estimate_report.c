@@ -8,7 +8,7 @@
 
 #include "base/error_report.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"

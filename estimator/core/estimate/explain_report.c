@@ -9,7 +9,7 @@
 
 #include "sheet/binding.h"
 #include "base/error_report.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "base/utf8.h"
 #include "estimate/groups.h"
 #include "sheet/type_write.h"

@@ -2,11 +2,11 @@
 /* Estimates for other programs; see steptime/estimate.h. */
 #include "estimate/handle.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "estimate/report.h"
 
 #include "base/memory.h"
-#include "base/sized.h"
+#include "base/sized_struct.h"
 #include "estimate/effects.h"
 #include "job/files.h"
 

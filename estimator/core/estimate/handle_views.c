@@ -3,7 +3,7 @@
 #include "estimate/handle.h"
 
 #include "base/memory.h"
-#include "base/sized.h"
+#include "base/sized_struct.h"
 #include "estimate/brief_report.h"
 #include "estimate/report.h"
 #include "steptime/tool/roles.h"

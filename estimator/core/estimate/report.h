@@ -41,7 +41,7 @@ const char *st_check_message(const st_errors *errors, const st_sheet_check *chec
 
 /*
  * As st_estimate_create, for who writes a report and no more: members of families that the job
- * cannot have are left out of its program (program/absent.h).
+ * cannot have are left out of its program (program/impossible.h).
  */
 st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
                                    st_errors *errors) ST_NODISCARD;

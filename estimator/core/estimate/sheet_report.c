@@ -3,7 +3,7 @@
  */
 #include "estimate/report.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "estimate/groups.h"
 #include "steptime/tool/roles.h"
 #include "sheet/type_write.h"

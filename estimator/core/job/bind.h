@@ -8,7 +8,7 @@
 
 /*
  * What an input is worth whatever else is tried of a job: truth values, and zeros for what the job
- * lacks; false for all others. `job` is an st_job, for st_given of program/absent.h.
+ * lacks; false for all others. `job` is an st_job, for st_given of program/impossible.h.
  */
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value);
 

@@ -6,7 +6,7 @@
 #include "job/files.h"
 
 #include "base/csv.h"
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/yaml.h"
 #include "job/embedded.h"
 #include "job/roots.h"

@@ -51,7 +51,7 @@ bool st_place_is_embedded(st_place place);
  * asked for by a name that another folder has; NULL where none has it. The text lives as long as
  * `errors`.
  */
-const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char *name,
-                             st_arena *arena, st_errors *errors);
+const char *st_wrong_kind_hint(const st_paths *paths, st_folder wanted, const char *name,
+                               st_arena *arena, st_errors *errors);
 
 #endif

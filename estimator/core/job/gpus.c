@@ -2,7 +2,7 @@
 /* GPUs by their files' names and by the words of these; see gpus.h. */
 #include "steptime/tool/gpus.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "job/keys.h"
 #include "job/sections.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <float.h>
 #include <stdatomic.h>

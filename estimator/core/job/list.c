@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the search path has to offer: the names of a folder over all roots. */
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/utf8.h"
 #include "job/embedded.h"
 #include "job/files.h"

@@ -4,7 +4,7 @@
  * in their place, and every leaf goes through the table of keys. Nothing stops at an error, so that
  * a user sees those of all files at once.
  */
-#include "job/leaf.h"
+#include "job/sourced_value.h"
 #include "job/sections.h"
 
 #include "job/files.h"
@@ -69,10 +69,10 @@ static void load_key(st_loader *loader, const map_scope *scope, const st_key *ke
                      const st_yaml_node *node)
 {
     char expected[ST_EXPECTATION_TEXT];
-    st_leaf leaf = {.source = scope->source};
+    st_sourced_value leaf = {.source = scope->source};
     double number = 0;
-    if (!st_leaf_read(loader, key->path, st_key_expectation(key, expected, sizeof expected), node,
-                      &leaf))
+    if (!st_sourced_read(loader, key->path, st_key_expectation(key, expected, sizeof expected),
+                         node, &leaf))
         return;
     const st_value_text value = text_of(leaf.value);
     st_status status = st_value_parse(key, &value, &number, loader->errors);
@@ -111,7 +111,7 @@ st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place p
 static void load_constant(st_loader *loader, const map_scope *scope, const char *name,
                           st_place name_place, const st_yaml_node *node)
 {
-    st_leaf leaf = {.source = scope->source};
+    st_sourced_value leaf = {.source = scope->source};
     if (!st_is_constant_name(name)) {
         ST_NOTE(loader, ST_ERR_NAME, name_place,
                 "invalid constant name" ST_FOUND "'%s'" ST_EXPECTED
@@ -124,8 +124,8 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
         st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
     }
-    if (!st_leaf_read(loader, path, "a number, with a unit where the sheet's input has one", node,
-                      &leaf))
+    if (!st_sourced_read(loader, path, "a number, with a unit where the sheet's input has one",
+                         node, &leaf))
         return;
     st_job_value *constant = st_loader_constant(loader, path, name_place);
     if (constant == NULL)
@@ -194,9 +194,9 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     if (root->kind == ST_YAML_MAP)
         load_map(loader, &scope, root);
     else
-        st_leaf_refuse(loader, section->path, root,
-                       st_errors_text(loader->errors, "a map with keys such as %s",
-                                      st_section_names(section, loader->errors)));
+        st_sourced_refuse(loader, section->path, root,
+                          st_errors_text(loader->errors, "a map with keys such as %s",
+                                         st_section_names(section, loader->errors)));
 }
 
 static void replace_by_file(st_loader *loader, const st_key_section *section, const char *name,
@@ -244,14 +244,14 @@ static void load_section(st_loader *loader, const map_scope *outer, const st_key
         const map_scope inner = {section, section->path, &file, outer->source};
         loader->job->section_names[st_section_index(section)] = "inline";
         load_map(loader, &inner, node);
-    } else if (section->is_file && st_leaf_is_scalar(node)) {
+    } else if (section->is_file && st_sourced_is_scalar(node)) {
         replace_by_file(loader, section, node->text, st_yaml_place_at(node, 0), outer->file);
     } else {
         const char *names = st_section_names(section, loader->errors);
-        st_leaf_refuse(loader, section->path, node,
-                       st_errors_text(loader->errors, "a map%s%s%s",
-                                      section->is_file ? " or the name of a file" : "",
-                                      names[0] != '\0' ? ", with keys such as " : "", names));
+        st_sourced_refuse(loader, section->path, node,
+                          st_errors_text(loader->errors, "a map%s%s%s",
+                                         section->is_file ? " or the name of a file" : "",
+                                         names[0] != '\0' ? ", with keys such as " : "", names));
     }
 }
 
@@ -275,7 +275,7 @@ static void load_stages(st_loader *loader, const char *name, const st_yaml_node 
     *stages = 0;
     for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++) {
         for (unsigned stage = 0; stage < ST_COUNT(known); stage++)
-            if (st_leaf_is_scalar(node->items[i]) &&
+            if (st_sourced_is_scalar(node->items[i]) &&
                 strcmp(node->items[i]->text, known[stage]) == 0)
                 *stages |= 1U << stage;
     }
@@ -283,16 +283,16 @@ static void load_stages(st_loader *loader, const char *name, const st_yaml_node 
     for (unsigned left = *stages; left != 0; left >>= 1)
         count += left & 1U;
     if (node->kind != ST_YAML_LIST || count == 0 || count != node->count)
-        st_leaf_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
-                       "a list of stages of ZeRO, each once, such as [0, 1]");
+        st_sourced_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
+                          "a list of stages of ZeRO, each once, such as [0, 1]");
 }
 
 static void load_demand(st_loader *loader, const char *name, const st_yaml_node *node, bool *asked)
 {
-    *asked = st_leaf_is_scalar(node) && strcmp(node->text, "true") == 0;
-    if (!*asked && !(st_leaf_is_scalar(node) && strcmp(node->text, "false") == 0))
-        st_leaf_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
-                       "true or false");
+    *asked = st_sourced_is_scalar(node) && strcmp(node->text, "true") == 0;
+    if (!*asked && !(st_sourced_is_scalar(node) && strcmp(node->text, "false") == 0))
+        st_sourced_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
+                          "true or false");
 }
 
 /* Which plans a stack's software can run at all. */
@@ -300,7 +300,7 @@ static void load_runs(st_loader *loader, const st_yaml_node *map)
 {
     st_stack_runs *runs = &loader->job->runs;
     if (map->kind != ST_YAML_MAP) {
-        st_leaf_refuse(loader, "runs", map, "a map such as {zero: [0, 1]}, with a source");
+        st_sourced_refuse(loader, "runs", map, "a map such as {zero: [0, 1]}, with a source");
         return;
     }
     for (size_t i = 0; i < map->count; i++) {
@@ -314,7 +314,7 @@ static void load_runs(st_loader *loader, const st_yaml_node *map)
         else if (strcmp(name, "near_ends") == 0)
             load_demand(loader, name, map->items[i], &runs->near_ends);
         else if (strcmp(name, "source") == 0)
-            runs->source = st_leaf_source(loader, "runs.source", map->items[i]);
+            runs->source = st_sourced_source(loader, "runs.source", map->items[i]);
         else
             ST_NOTE(loader, ST_ERR_NAME, map->key_places[i],
                     "unknown key '%s' in runs" ST_EXPECTED
@@ -355,7 +355,7 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     } else if (is_stack && strcmp(name, "runs") == 0) {
         load_runs(loader, node);
     } else if (strcmp(name, "doc") == 0) {
-        (void)st_leaf_source(loader, full_path(loader, scope, name), node);
+        (void)st_sourced_source(loader, full_path(loader, scope, name), node);
     } else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0) {
         load_refine(loader, key, node);
     } else if (key != NULL) {
@@ -375,10 +375,11 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
     const st_yaml_node *source = st_yaml_get(map, "source");
     const st_yaml_node *base = st_yaml_get(map, "base");
     if (source != NULL)
-        inner.source = st_leaf_source(loader, full_path(loader, scope, "source"), source);
+        inner.source = st_sourced_source(loader, full_path(loader, scope, "source"), source);
     if (base != NULL && scope->section != NULL && scope->section->is_file) {
-        if (!st_leaf_is_scalar(base)) {
-            st_leaf_refuse(loader, full_path(loader, &inner, "base"), base, "the name of a file");
+        if (!st_sourced_is_scalar(base)) {
+            st_sourced_refuse(loader, full_path(loader, &inner, "base"), base,
+                              "the name of a file");
         } else {
             int bases = inner.file->bases + 1;
             if (bases <= ST_MAX_BASES)
@@ -425,8 +426,8 @@ void st_loader_read_job(st_loader *loader, const char *name)
     if (root->kind == ST_YAML_MAP)
         load_map(loader, &scope, root);
     else
-        st_leaf_refuse(loader, "a job", root,
-                       "a map with keys such as model, cluster and parallel");
+        st_sourced_refuse(loader, "a job", root,
+                          "a map with keys such as model, cluster and parallel");
 }
 
 void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice)

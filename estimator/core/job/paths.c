@@ -190,8 +190,8 @@ static st_status unknown_name(const lookup *request)
         }
     }
     if (remedy == NULL)
-        remedy = st_mistaken_name(request->paths, request->folder, request->name, request->arena,
-                                  request->errors);
+        remedy = st_wrong_kind_hint(request->paths, request->folder, request->name, request->arena,
+                                    request->errors);
     st_status listed =
         st_paths_list(request->paths, request->folder, request->arena, &entries, &count, NULL);
     if (listed == ST_OK && remedy == NULL && count > 0) {
@@ -370,8 +370,8 @@ static const char *clusters_with(const st_paths *paths, const char *gpu, st_aren
     return text;
 }
 
-const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char *name,
-                             st_arena *arena, st_errors *errors)
+const char *st_wrong_kind_hint(const st_paths *paths, st_folder wanted, const char *name,
+                               st_arena *arena, st_errors *errors)
 {
     static const st_folder kinds[] = {ST_FOLDER_MODELS, ST_FOLDER_CLUSTERS, ST_FOLDER_GPUS,
                                       ST_FOLDER_JOBS,   ST_FOLDER_SHEETS,   ST_FOLDER_CONSTANTS};

@@ -6,7 +6,7 @@
 #include "steptime/tool/pattern.h"
 
 #include "base/memory.h"
-#include "job/spelled.h"
+#include "job/pattern_expand.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,8 +46,8 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
                           st_pattern *pattern, st_errors *errors)
 {
     *pattern = (st_pattern){0};
-    st_spelled spelled = {.noun = "pattern", .ignored = " \t", .star_is_letter = true};
-    st_status status = st_spell(text, place, arena, &spelled, errors);
+    st_expanded spelled = {.noun = "pattern", .ignored = " \t", .star_is_letter = true};
+    st_status status = st_pattern_expand(text, place, arena, &spelled, errors);
     if (status != ST_OK)
         return status;
     unsigned char *of = st_arena_alloc(arena, spelled.count + 1, sizeof *of);
@@ -59,7 +59,7 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
     for (size_t i = 0; i < spelled.count; i++) {
         st_layer_kind kind = kind_of(spelled.letters[i]);
         if (kind == ST_LAYER_KINDS) {
-            status = st_spelled_fail(&spelled, i, place, ordinary, errors);
+            status = st_expanded_fail(&spelled, i, place, ordinary, errors);
             break;
         }
         if (i == 0)

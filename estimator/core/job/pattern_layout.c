@@ -7,7 +7,7 @@
 #include "steptime/tool/pattern.h"
 
 #include "base/memory.h"
-#include "job/spelled.h"
+#include "job/pattern_expand.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static st_status check_counts(const layout_reader *own)
     return ST_OK;
 }
 
-static st_status check_ends(const layout_reader *own, const st_spelled *spelled)
+static st_status check_ends(const layout_reader *own, const st_expanded *spelled)
 {
     if (own->embedding != 1 || spelled->letters[0] != 'E')
         return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
@@ -116,8 +116,8 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
                          st_layout *layout, st_errors *errors)
 {
     *layout = (st_layout){0};
-    st_spelled spelled = {.noun = "layout", .ignored = " \t,"};
-    st_status status = st_spell(text, needs->place, arena, &spelled, errors);
+    st_expanded spelled = {.noun = "layout", .ignored = " \t,"};
+    st_status status = st_pattern_expand(text, needs->place, arena, &spelled, errors);
     if (status != ST_OK)
         return status;
     layout_reader own = {.needs = needs,
@@ -128,7 +128,7 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
         return st_out_of_memory(errors);
     for (size_t i = 0; i < spelled.count; i++) {
         if (strchr("EtmL|", spelled.letters[i]) == NULL)
-            return st_spelled_fail(&spelled, i, needs->place, letters, errors);
+            return st_expanded_fail(&spelled, i, needs->place, letters, errors);
         const char letter = spelled.letters[i];
         st_layout_stage *stage = &own.stages[own.count - 1];
         if (letter == 't') {

@@ -4,7 +4,7 @@
  * there is such a plugin, and what its options mean, is the host's to say (estimator/plugin).
  */
 #include "job/files.h"
-#include "job/leaf.h"
+#include "job/sourced_value.h"
 #include "steptime/keys.h"
 
 #include <ctype.h>
@@ -94,8 +94,8 @@ bool st_loader_split_refine(st_loader *loader, const st_value_text *value)
 static bool read_text(st_loader *loader, const char *name, const st_yaml_node *node,
                       const char **text, st_place *place)
 {
-    if (!st_leaf_is_scalar(node)) {
-        st_leaf_refuse(loader, name, node, "a name");
+    if (!st_sourced_is_scalar(node)) {
+        st_sourced_refuse(loader, name, node, "a name");
         return false;
     }
     *text = node->text;
@@ -114,7 +114,7 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         return read_text(loader, name, node, &entry->profile, &entry->profile_place);
     if (strcmp(name, "options") == 0) {
         if (node->kind != ST_YAML_MAP || node->count > MAX_OPTIONS) {
-            st_leaf_refuse(loader, "options of a plugin", node, "a map from names to values");
+            st_sourced_refuse(loader, "options of a plugin", node, "a map from names to values");
             return false;
         }
         st_refinement_option *options =
@@ -125,8 +125,8 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         }
         for (size_t i = 0; i < node->count; i++) {
             const st_yaml_node *option_node = node->items[i];
-            if (!st_leaf_is_scalar(option_node) || option_node->length > MAX_OPTION_BYTES) {
-                st_leaf_refuse(loader, node->keys[i], option_node, "a value, with its unit");
+            if (!st_sourced_is_scalar(option_node) || option_node->length > MAX_OPTION_BYTES) {
+                st_sourced_refuse(loader, node->keys[i], option_node, "a value, with its unit");
                 return false;
             }
             options[i] = (st_refinement_option){.name = node->keys[i],
@@ -139,16 +139,16 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         return true;
     }
     if (strcmp(name, "fallback") == 0) {
-        if (st_leaf_is_scalar(node)) {
+        if (st_sourced_is_scalar(node)) {
             entry->fallback = strcmp(node->text, "formula") == 0;
             if (entry->fallback || strcmp(node->text, "error") == 0)
                 return true;
         }
-        st_leaf_refuse(loader, "fallback", node, "formula or error");
+        st_sourced_refuse(loader, "fallback", node, "formula or error");
         return false;
     }
     if (strcmp(name, "doc") == 0)
-        return st_leaf_source(loader, name, node) != NULL;
+        return st_sourced_source(loader, name, node) != NULL;
     ST_NOTE(loader, ST_ERR_NAME, map->key_places[index], "unknown key '%s' in refine" ST_HINT "%s",
             name, st_errors_nearest(loader->errors, name, entry_keys, ENTRY_KEYS));
     return false;
@@ -169,7 +169,7 @@ static bool read_entry(st_loader *loader, const st_yaml_node *node)
 {
     st_refinement entry = {.plugin = ""};
     bool good = true;
-    if (st_leaf_is_scalar(node)) {
+    if (st_sourced_is_scalar(node)) {
         entry.plugin = node->text;
         entry.place = st_yaml_place_at(node, 0);
         return add(loader, &entry);
@@ -179,7 +179,7 @@ static bool read_entry(st_loader *loader, const st_yaml_node *node)
         entry.place = node->key_places[0];
         node = node->items[0];
     } else if (node->kind != ST_YAML_MAP || st_yaml_get(node, "plugin") == NULL) {
-        st_leaf_refuse(loader, ST_KEY_REFINE, node, expected_entry);
+        st_sourced_refuse(loader, ST_KEY_REFINE, node, expected_entry);
         return false;
     }
     for (size_t i = 0; i < node->count; i++)
@@ -193,7 +193,7 @@ const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node)
     if (good && node->kind == ST_YAML_LIST) {
         for (size_t i = 0; i < node->count; i++)
             good = read_entry(loader, node->items[i]) && good;
-    } else if (good && node->kind == ST_YAML_SCALAR && st_leaf_is_scalar(node)) {
+    } else if (good && node->kind == ST_YAML_SCALAR && st_sourced_is_scalar(node)) {
         const st_value_text value = {node->text, node->length, node->quoted,
                                      st_yaml_place_at(node, 0)};
         good = st_loader_split_refine(loader, &value);

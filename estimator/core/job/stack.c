@@ -8,7 +8,7 @@
  */
 #include "job/job_loader.h"
 #include "job/files.h"
-#include "job/leaf.h"
+#include "job/sourced_value.h"
 #include "steptime/keys.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static void search_sheet(sheet_search *search, const char *name, st_place place)
     if (status != ST_OK || st_yaml_read(&source, arena, &root, search->errors) != ST_OK)
         return;
     const st_yaml_node *stack = st_yaml_get(root, ST_KEY_STACK);
-    if (stack != NULL && st_leaf_is_scalar(stack)) {
+    if (stack != NULL && st_sourced_is_scalar(stack)) {
         search->name = stack->text;
         search->place = stack->place;
     } else {

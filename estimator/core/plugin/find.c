@@ -5,7 +5,7 @@
  */
 #include "plugin/module.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/memory.h"
 #include "job/roots.h"
 #include "plugin/installed.h"

@@ -6,7 +6,7 @@
  * each once. A step that was explained further up is named again but not unfolded again, so an
  * explanation is about as long as the sheet.
  */
-#include "program/show.h"
+#include "program/substitute.h"
 
 #include "base/memory.h"
 

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_PROGRAM_LOWER_H
 #define STEPTIME_PROGRAM_LOWER_H
 
-#include "program/absent.h"
+#include "program/impossible.h"
 #include "program/values.h"
 #include "sheet/binding.h"
 

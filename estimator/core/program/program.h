@@ -13,7 +13,7 @@
 #ifndef STEPTIME_PROGRAM_PROGRAM_H
 #define STEPTIME_PROGRAM_PROGRAM_H
 
-#include "program/absent.h"
+#include "program/impossible.h"
 #include "steptime/tool/programs.h"
 
 /* The sheet, and the outputs in the order of st_program_options; `index` is below the count. */

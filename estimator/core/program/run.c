@@ -8,7 +8,7 @@
  * Results are copied to their outputs as soon as they exist, which lets their registers be used
  * again.
  */
-#include "program/product.h"
+#include "program/row_product.h"
 #include "program/rates.h"
 #include "program/scalar.h"
 #include "program/workspace.h"

@@ -5,10 +5,10 @@
  * A value that is not finite is followed from the output to the first cell all of whose operands
  * are finite, and inside that cell's formula to the first such operation.
  */
-#include "program/refined.h"
+#include "program/provider_calls.h"
 #include "base/dimension.h"
 #include "base/memory.h"
-#include "program/show.h"
+#include "program/substitute.h"
 #include "program/workspace.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 /* Families and their members by name. */
 #include "sheet/family.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "sheet/internal.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "sheet/lexer.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "sheet/lexer.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <string.h>
 

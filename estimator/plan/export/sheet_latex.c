@@ -5,7 +5,7 @@
  */
 #include "estimate/report.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "estimate/groups.h"
 #include "sheet/type_write.h"
 #include "export/latex.h"

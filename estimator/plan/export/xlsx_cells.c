@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sheet of cells, in the order of the report: values, and the formulas that give them. */
 #include "estimate/groups.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "export/xlsx_book.h"
 #include "steptime/keys.h"
 

@@ -7,7 +7,7 @@
 
 #include "export/xlsx_whole.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <expat.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Reading strategy files; see strategy.h. */
 #include "timeline/strategy.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "base/memory.h"
 #include "base/yaml_read.h"
 #include "job/keys.h"

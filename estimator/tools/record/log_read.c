@@ -2,7 +2,7 @@
 /* Reading logs, see log.h. */
 #include "record/log.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/memory.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
 
 #include "base/lists.h"
 #include "base/memory.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "trace/link.h"
 #include "trace/view_sweep.h"
 #include "trace/pytorch_shape.h"

@@ -3,7 +3,7 @@
 #include "trace/scan.h"
 
 #include "base/memory.h"
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "trace/formats.h"
 #include "trace/link.h"
 #include "trace/same_job.h"

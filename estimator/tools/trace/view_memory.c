@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/view_memory.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "trace/view_sweep.h"
 
 #include <stdlib.h>

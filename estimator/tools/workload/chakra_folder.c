@@ -2,7 +2,7 @@
 /* A folder of Chakra files, written to a temporary folder and renamed atomically. */
 #include "workload/workload.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/memory.h"
 
 #include <dirent.h>

@@ -2,10 +2,10 @@
 /* Files of the ranks of a job, from folders or one by one. */
 #include "workload/execution.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/lists.h"
 #include "base/memory.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "workload/execution_groups.h"
 #include "workload/pytorch.h"
 

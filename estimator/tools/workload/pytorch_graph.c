@@ -10,7 +10,7 @@
 
 #include "base/lists.h"
 #include "base/memory.h"
-#include "base/same.h"
+#include "base/chars.h"
 #include "base/text.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Rates in the headings of tables; see nccl_rates.h. */
 #include "nccl-whitebox/fit/nccl_rates.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Manifests of plugins; see manifest.h. */
 #include "plugin/kit/manifest.h"
 
-#include "base/lack.h"
+#include "base/oom_flag.h"
 #include "base/lists.h"
 #include "base/text.h"
 #include "base/yaml_read.h"
@@ -48,7 +48,7 @@ static bool sum_file(const char *file, sum *result)
         return false;
     FILE *stream = fopen(file, "rbe");
     if (stream == NULL) {
-        st_lack_fault(errno);
+        st_oom_note_errno(errno);
         return false;
     }
     while ((length = fread(block, 1, sizeof block, stream)) > 0) {

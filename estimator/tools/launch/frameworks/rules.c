@@ -5,7 +5,7 @@
  */
 #include "launch/frameworks/settings.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "steptime/keys.h"
 #include "steptime/tool/value_text.h"
 

@@ -8,7 +8,7 @@
  */
 #include "launch/import/megatron.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "launch/import/megatron.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 #include "steptime/keys.h"
 #include "steptime/quantity.h"
 

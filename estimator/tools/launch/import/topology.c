@@ -9,7 +9,7 @@
  */
 #include "launch/import/topology.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #ifdef STEPTIME_HAVE_EXPAT
 

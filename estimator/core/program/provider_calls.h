@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What providers do for the cells of a session's row. */
-#ifndef STEPTIME_PROGRAM_REFINED_H
-#define STEPTIME_PROGRAM_REFINED_H
+#ifndef STEPTIME_PROGRAM_PROVIDER_CALLS_H
+#define STEPTIME_PROGRAM_PROVIDER_CALLS_H
 
 #include "program/session.h"
 

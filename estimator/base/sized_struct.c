@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures of a caller; see sized.h. */
-#include "base/sized.h"
+/* Structures of a caller; see sized_struct.h. */
+#include "base/sized_struct.h"
 
 #include <string.h>
 

@@ -4,15 +4,15 @@
  * plan fit, is there such a folder - takes a failed allocation for "no" and goes on; the program
  * looks here before it writes a result, so that none of those answers is ever part of one.
  */
-#ifndef STEPTIME_BASE_LACK_H
-#define STEPTIME_BASE_LACK_H
+#ifndef STEPTIME_BASE_OOM_FLAG_H
+#define STEPTIME_BASE_OOM_FLAG_H
 
 #include <dirent.h>
 #include <stdbool.h>
 
-void st_lack_note(void);
-void st_lack_fault(int fault); /* an errno: notes that of memory */
-bool st_lack_known(void);
+void st_oom_note(void);
+void st_oom_note_errno(int fault); /* an errno: notes that of memory */
+bool st_oom_happened(void);
 
 /* opendir, which allocates. */
 DIR *st_open_folder(const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which members of families a job cannot have: what conditions say of what is given alone. */
-#include "program/absent.h"
+#include "program/impossible.h"
 
 enum { MOST_CELLS = 16 }; /* that read each other */
 

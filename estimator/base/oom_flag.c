@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See lack.h. */
-#include "base/lack.h"
+/* See oom_flag.h. */
+#include "base/oom_flag.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,26 +8,26 @@
 
 static atomic_bool lacked;
 
-void st_lack_note(void)
+void st_oom_note(void)
 {
     atomic_store_explicit(&lacked, true, memory_order_relaxed);
 }
 
-bool st_lack_known(void)
+bool st_oom_happened(void)
 {
     return atomic_load_explicit(&lacked, memory_order_relaxed);
 }
 
-void st_lack_fault(int fault)
+void st_oom_note_errno(int fault)
 {
     if (fault == ENOMEM)
-        st_lack_note();
+        st_oom_note();
 }
 
 DIR *st_open_folder(const char *path)
 {
     DIR *folder = opendir(path);
     if (folder == NULL)
-        st_lack_fault(errno);
+        st_oom_note_errno(errno);
     return folder;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See product.h. */
-#include "program/product.h"
+/* See row_product.h. */
+#include "program/row_product.h"
 
 #include "program/scalar.h"
 

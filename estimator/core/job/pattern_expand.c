@@ -3,7 +3,7 @@
  * Repeats spelled out in one pass: an open bracket remembers where its letters begin, and a count
  * copies what was written last as often as it says.
  */
-#include "job/spelled.h"
+#include "job/pattern_expand.h"
 
 #include "base/memory.h"
 #include "steptime/tool/pattern.h"
@@ -13,7 +13,7 @@
 enum { DEPTH = 8 };
 
 typedef struct speller {
-    const st_spelled *spelled;
+    const st_expanded *spelled;
     const char *text;
     size_t next; /* character of the text */
     st_place place;
@@ -126,8 +126,8 @@ static st_status step(speller *own)
     return letter(own);
 }
 
-st_status st_spell(const char *text, st_place place, st_arena *arena, st_spelled *spelled,
-                   st_errors *errors)
+st_status st_pattern_expand(const char *text, st_place place, st_arena *arena, st_expanded *spelled,
+                            st_errors *errors)
 {
     speller own = {
         .spelled = spelled, .text = text, .place = place, .arena = arena, .errors = errors};
@@ -146,8 +146,8 @@ st_status st_spell(const char *text, st_place place, st_arena *arena, st_spelled
     return status;
 }
 
-st_status st_spelled_fail(const st_spelled *spelled, size_t index, st_place place,
-                          const char *expected, st_errors *errors)
+st_status st_expanded_fail(const st_expanded *spelled, size_t index, st_place place,
+                           const char *expected, st_errors *errors)
 {
     unsigned char letter = (unsigned char)spelled->letters[index];
     if (letter >= 0x80)

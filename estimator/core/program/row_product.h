@@ -8,8 +8,8 @@
  * that the rows come to, and a value that another class reads is spread over the rows of that one
  * first. Each operation so sees the operands of the rows that it represents, and gives their bits.
  */
-#ifndef STEPTIME_PROGRAM_PRODUCT_H
-#define STEPTIME_PROGRAM_PRODUCT_H
+#ifndef STEPTIME_PROGRAM_ROW_PRODUCT_H
+#define STEPTIME_PROGRAM_ROW_PRODUCT_H
 
 #include "program/rates.h"
 #include "program/workspace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Characters and texts: what they are, how they begin and end, whether they are the same. */
-#ifndef STEPTIME_BASE_SAME_H
-#define STEPTIME_BASE_SAME_H
+#ifndef STEPTIME_BASE_CHARS_H
+#define STEPTIME_BASE_CHARS_H
 
 #include <stdbool.h>
 #include <stddef.h>

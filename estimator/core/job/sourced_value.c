@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves of a job: a scalar, or a map that says where its value comes from. */
-#include "job/leaf.h"
+#include "job/sourced_value.h"
 
 #include "base/lists.h"
 #include "base/utf8.h"
@@ -18,13 +18,13 @@ static bool is_nothing(const st_yaml_node *node)
     return !node->quoted && st_has_text(nulls, ST_COUNT(nulls), node->text);
 }
 
-bool st_leaf_is_scalar(const st_yaml_node *node)
+bool st_sourced_is_scalar(const st_yaml_node *node)
 {
     return node->kind == ST_YAML_SCALAR && !is_nothing(node);
 }
 
-void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *node,
-                    const char *expected)
+void st_sourced_refuse(st_loader *loader, const char *path, const st_yaml_node *node,
+                       const char *expected)
 {
     st_errors *errors = loader->errors;
     bool nothing = is_nothing(node);
@@ -34,9 +34,9 @@ void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *nod
             nothing ? "" : st_yaml_describe(node, errors), st_or_none(expected));
 }
 
-const char *st_leaf_source(st_loader *loader, const char *path, const st_yaml_node *node)
+const char *st_sourced_source(st_loader *loader, const char *path, const st_yaml_node *node)
 {
-    if (st_leaf_is_scalar(node)) {
+    if (st_sourced_is_scalar(node)) {
         /* The text as one line: blanks, line ends and controls become single blanks. */
         size_t length = st_utf8_cut(node->text, node->length, MAX_SOURCE_BYTES);
         char *line = st_arena_alloc(loader->arena, length + 1, 1);
@@ -61,15 +61,15 @@ const char *st_leaf_source(st_loader *loader, const char *path, const st_yaml_no
         line[used] = '\0';
         return line;
     }
-    st_leaf_refuse(loader, path, node, "a text");
+    st_sourced_refuse(loader, path, node, "a text");
     return NULL;
 }
 
 static bool read_assumption(st_loader *loader, const char *path, const st_yaml_node *node)
 {
     double truth = 0;
-    if (!st_leaf_is_scalar(node)) {
-        st_leaf_refuse(loader, path, node, "true or false");
+    if (!st_sourced_is_scalar(node)) {
+        st_sourced_refuse(loader, path, node, "true or false");
         return false;
     }
     const st_value_text text = {node->text, node->length, node->quoted, node->place};
@@ -77,8 +77,8 @@ static bool read_assumption(st_loader *loader, const char *path, const st_yaml_n
     return truth > 0;
 }
 
-bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
-                  const st_yaml_node *node, st_leaf *leaf)
+bool st_sourced_read(st_loader *loader, const char *path, const char *expected,
+                     const st_yaml_node *node, st_sourced_value *leaf)
 {
     leaf->value = node->kind == ST_YAML_MAP ? NULL : node;
     for (size_t i = 0; i < node->count && node->kind == ST_YAML_MAP; i++) {
@@ -90,7 +90,7 @@ bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
         if (strcmp(key, "value") == 0)
             leaf->value = key_node;
         else if (strcmp(key, "source") == 0)
-            leaf->source = st_leaf_source(loader, name, key_node);
+            leaf->source = st_sourced_source(loader, name, key_node);
         else if (strcmp(key, "assumption") == 0)
             leaf->assumption = read_assumption(loader, name, key_node);
         else
@@ -98,10 +98,10 @@ bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
                     "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
                     key, path, st_errors_nearest(loader->errors, key, known, ST_COUNT(known)));
     }
-    if (leaf->value != NULL && st_leaf_is_scalar(leaf->value))
+    if (leaf->value != NULL && st_sourced_is_scalar(leaf->value))
         return true;
     if (leaf->value != NULL)
-        st_leaf_refuse(loader, path, leaf->value, expected);
+        st_sourced_refuse(loader, path, leaf->value, expected);
     else
         ST_NOTE(loader, ST_ERR_NAME, node->place, "%s has no 'value'" ST_EXPECTED "%s", path,
                 st_or_none(expected));

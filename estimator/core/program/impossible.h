@@ -7,8 +7,8 @@
  * leaves the member out: terms of sums that it makes zero are passed over, and nobody computes what
  * it would be. Every value stays what it is.
  */
-#ifndef STEPTIME_PROGRAM_ABSENT_H
-#define STEPTIME_PROGRAM_ABSENT_H
+#ifndef STEPTIME_PROGRAM_IMPOSSIBLE_H
+#define STEPTIME_PROGRAM_IMPOSSIBLE_H
 
 #include "sheet/internal.h"
 #include "steptime/tool/providers.h"

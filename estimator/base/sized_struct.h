@@ -4,8 +4,8 @@
  * is the size that the caller knows. What the caller does not know is zero, which is the default;
  * what the library does not know must be zero, or it would be ignored without a word.
  */
-#ifndef STEPTIME_BASE_SIZED_H
-#define STEPTIME_BASE_SIZED_H
+#ifndef STEPTIME_BASE_SIZED_STRUCT_H
+#define STEPTIME_BASE_SIZED_STRUCT_H
 
 #include "steptime/status.h"
 

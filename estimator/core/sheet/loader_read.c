@@ -2,7 +2,7 @@
 /* Small steps that every part of the sheet reader takes. */
 #include "sheet/loader.h"
 
-#include "base/same.h"
+#include "base/chars.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where providers have their say in one row: the cells, as their formulas take their branches. */
-#include "program/refined.h"
+#include "program/provider_calls.h"
 
 #include "base/memory.h"
 

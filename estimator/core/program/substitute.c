@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree of a formula is walked along with its text: names give way to values, the rest stays. */
-#include "program/show.h"
+#include "program/substitute.h"
 
 #include <string.h>
 

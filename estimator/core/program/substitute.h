@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formulas with numbers in place of names. */
-#ifndef STEPTIME_PROGRAM_SHOW_H
-#define STEPTIME_PROGRAM_SHOW_H
+#ifndef STEPTIME_PROGRAM_SUBSTITUTE_H
+#define STEPTIME_PROGRAM_SUBSTITUTE_H
 
 #include "program/session.h"
 
