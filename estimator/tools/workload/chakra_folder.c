@@ -28,26 +28,6 @@ static st_status fail(const folder *self, const char *path, const char *what)
                    strerror(errno));
 }
 
-static st_status make_folder(folder *self)
-{
-    const char *wanted = self->request->folder;
-    int length = snprintf(self->path, sizeof self->path, "%s.XXXXXX", wanted);
-    if (length < 0 || (size_t)length >= sizeof self->path - 256) {
-        self->path[0] = '\0';
-        return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0}, "the folder's name is too long");
-    }
-    if (strlen(wanted) > 1 && wanted[strlen(wanted) - 1] == '/') {
-        self->path[0] = '\0';
-        return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = wanted},
-                       "a folder name must not end in '/'");
-    }
-    if (mkdtemp(self->path) == NULL) {
-        self->path[0] = '\0';
-        return fail(self, wanted, "cannot create the folder");
-    }
-    return chmod(self->path, 0755) == 0 ? ST_OK : fail(self, wanted, "cannot create the folder");
-}
-
 static st_status write_file(folder *self, const char *name, const st_buffer *contents)
 {
     char path[MOST_PATH + 256];
@@ -133,7 +113,26 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
         .workload = workload, .request = request, .arena = st_arena_create(), .errors = errors};
     if (self.arena == NULL)
         return st_out_of_memory(errors);
-    st_status status = make_folder(&self);
+    st_status status;
+    folder *folder_self = &self;
+    const char *wanted = folder_self->request->folder;
+    int length = snprintf(folder_self->path, sizeof folder_self->path, "%s.XXXXXX", wanted);
+    if (length < 0 || (size_t)length >= sizeof folder_self->path - 256) {
+        folder_self->path[0] = '\0';
+        status = st_fail(folder_self->errors, ST_ERR_LIMIT, (st_place){0},
+                         "the folder's name is too long");
+    } else if (strlen(wanted) > 1 && wanted[strlen(wanted) - 1] == '/') {
+        folder_self->path[0] = '\0';
+        status = st_fail(folder_self->errors, ST_ERR_USAGE, (st_place){.file = wanted},
+                         "a folder name must not end in '/'");
+    } else if (mkdtemp(folder_self->path) == NULL) {
+        folder_self->path[0] = '\0';
+        status = fail(folder_self, wanted, "cannot create the folder");
+    } else {
+        status = chmod(folder_self->path, 0755) == 0
+                     ? ST_OK
+                     : fail(folder_self, wanted, "cannot create the folder");
+    }
     if (status == ST_OK) {
         st_status rank_status = ST_OK;
         st_buffer contents = {0};

@@ -257,48 +257,6 @@ typedef struct numbered {
 
 ST_COMPARE(by_id, numbered, ST_RISING(id));
 
-static void resolve(reader *own)
-{
-    st_execution *execution = own->execution;
-    numbered *order = st_arena_alloc(own->arena, execution->count + 1, sizeof *order);
-    check_memory(own, order != NULL);
-    if (!ok(own))
-        return;
-    for (size_t i = 0; i < execution->count; i++)
-        order[i] = (numbered){execution->nodes[i].id, i};
-    st_sort(order, execution->count, sizeof *order, by_id);
-    for (size_t i = 1; i < execution->count && ok(own); i++)
-        if (order[i].id == order[i - 1].id)
-            ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
-                    "byte %zu: two nodes have the id %llu", execution->nodes[order[i].place].offset,
-                    (unsigned long long)order[i].id);
-    for (size_t i = 0; i < execution->count && ok(own); i++) {
-        /* Turns what a node waits for from ids into places. */
-        st_execution_node *node = &execution->nodes[i];
-        st_execution *node_execution = own->execution;
-        size_t kept = 0;
-        for (size_t j = 0; j < node->dep_count && ok(own); j++) {
-            const numbered wanted = {.id = node_execution->deps[node->dep_first + j]};
-            const numbered *found =
-                bsearch(&wanted, order, node_execution->count, sizeof wanted, by_id);
-            if (found != NULL)
-                node_execution->deps[node->dep_first + kept++] = found->place;
-            else if (own->partial)
-                node_execution->dangling++;
-            else
-                ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
-                        "byte %zu: node %llu waits for node %llu, which the file lacks" ST_HINT
-                        "ignore such dependencies with --partial",
-                        node->offset, (unsigned long long)node->id, (unsigned long long)wanted.id);
-        }
-        node->dep_count = kept;
-    }
-    if (ok(own) && execution->dangling > 0)
-        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
-                  (st_place){.file = own->text->file},
-                  "ignored %zu dependencies on nodes that the file lacks", execution->dangling);
-}
-
 /* ---- the file ---- */
 
 /* The first message: GlobalMetadata, which begins with a version. */
@@ -330,7 +288,49 @@ st_status st_execution_read_chakra(const st_execution_text *text, bool partial, 
     while (ok(&own) && st_proto_next_delimited(&file, &message))
         read_node(&own, message);
     check_whole(&own, &file);
-    if (ok(&own))
-        resolve(&own);
+    if (ok(&own)) {
+        st_execution *resolve_execution = own.execution;
+        numbered *order = st_arena_alloc(own.arena, resolve_execution->count + 1, sizeof *order);
+        check_memory(&own, order != NULL);
+        if (ok(&own)) {
+            for (size_t i = 0; i < resolve_execution->count; i++)
+                order[i] = (numbered){resolve_execution->nodes[i].id, i};
+            st_sort(order, resolve_execution->count, sizeof *order, by_id);
+            for (size_t i = 1; i < resolve_execution->count && ok(&own); i++)
+                if (order[i].id == order[i - 1].id)
+                    ST_NOTE(&own, ST_ERR_NAME, (st_place){.file = own.text->file},
+                            "byte %zu: two nodes have the id %llu",
+                            resolve_execution->nodes[order[i].place].offset,
+                            (unsigned long long)order[i].id);
+            for (size_t i = 0; i < resolve_execution->count && ok(&own); i++) {
+                /* Turns what a node waits for from ids into places. */
+                st_execution_node *node = &resolve_execution->nodes[i];
+                st_execution *node_execution = own.execution;
+                size_t kept = 0;
+                for (size_t j = 0; j < node->dep_count && ok(&own); j++) {
+                    const numbered wanted = {.id = node_execution->deps[node->dep_first + j]};
+                    const numbered *found =
+                        bsearch(&wanted, order, node_execution->count, sizeof wanted, by_id);
+                    if (found != NULL)
+                        node_execution->deps[node->dep_first + kept++] = found->place;
+                    else if (own.partial)
+                        node_execution->dangling++;
+                    else
+                        ST_NOTE(
+                            &own, ST_ERR_NAME, (st_place){.file = own.text->file},
+                            "byte %zu: node %llu waits for node %llu, which the file lacks" ST_HINT
+                            "ignore such dependencies with --partial",
+                            node->offset, (unsigned long long)node->id,
+                            (unsigned long long)wanted.id);
+                }
+                node->dep_count = kept;
+            }
+            if (ok(&own) && resolve_execution->dangling > 0)
+                st_report(own.errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
+                          (st_place){.file = own.text->file},
+                          "ignored %zu dependencies on nodes that the file lacks",
+                          resolve_execution->dangling);
+        }
+    }
     return own.status;
 }

@@ -95,21 +95,6 @@ static st_status read_chakra(const finder *own, st_bytes *bytes, const char *pat
     return status;
 }
 
-/* Groups of the folder in which a file lies. */
-static st_status give_groups(finder *own, const char *path, st_execution *made)
-{
-    const char *slash = strrchr(path, '/');
-    int length = slash != NULL ? (int)(slash - path) + 1 : 0;
-    const char *file = st_arena_printf(own->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
-    st_status status = file != NULL ? ST_OK : st_out_of_memory(own->errors);
-    if (status == ST_OK && (own->groups_path == NULL || strcmp(own->groups_path, file) != 0))
-        status = st_execution_groups_read(file, own->arena, &own->groups, own->errors);
-    own->groups_path = file;
-    if (status == ST_OK)
-        st_execution_groups_give(&own->groups, made);
-    return status;
-}
-
 static st_status read_file(finder *own, const char *path, bool partial, st_execution *made)
 {
     st_bytes *bytes = NULL;
@@ -121,8 +106,20 @@ static st_status read_file(finder *own, const char *path, bool partial, st_execu
             status = st_pytorch_execution(&operators, own->arena, made, own->errors);
     } else if (status == ST_OK) {
         status = read_chakra(own, bytes, path, partial, made);
-        if (status == ST_OK)
-            status = give_groups(own, path, made);
+        if (status == ST_OK) {
+            /* Groups of the folder in which a file lies. */
+            const char *slash = strrchr(path, '/');
+            int length = slash != NULL ? (int)(slash - path) + 1 : 0;
+            const char *file =
+                st_arena_printf(own->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
+            status = file != NULL ? ST_OK : st_out_of_memory(own->errors);
+            if (status == ST_OK &&
+                (own->groups_path == NULL || strcmp(own->groups_path, file) != 0))
+                status = st_execution_groups_read(file, own->arena, &own->groups, own->errors);
+            own->groups_path = file;
+            if (status == ST_OK)
+                st_execution_groups_give(&own->groups, made);
+        }
     }
     st_bytes_close(bytes);
     /* The number before the ending, behind a dot, a line or "rank". */

@@ -107,22 +107,6 @@ static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
     return true;
 }
 
-/* What is called begins later, so that its number is larger. */
-static void find_work(st_pytorch *all)
-{
-    for (size_t i = all->count; i-- > 0;) {
-        st_pytorch_operator *one = &all->items[i];
-        one->is_work = !one->has_work_below && (one->collective != NULL || may_work(all, one));
-        if (!one->is_work && !one->has_work_below)
-            continue;
-        const st_pytorch_operator *end = all->items + i;
-        size_t low = 0;
-        ST_BISECT(low, i, all->items[middle].id < one->parent);
-        if (all->items + low < end && all->items[low].id == one->parent)
-            all->items[low].has_work_below = true;
-    }
-}
-
 /* ---- what waits for what ---- */
 
 /* Who touched a storage last, or had a number last. */
@@ -351,7 +335,19 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
     if (m.waiters == NULL || !make_map(arena, operators->tensor_count, &m.storages) ||
         !make_map(arena, collectives, &m.numbers))
         return st_out_of_memory(errors);
-    find_work(operators);
+    /* What is called begins later, so that its number is larger. */
+    for (size_t i = operators->count; i-- > 0;) {
+        st_pytorch_operator *one = &operators->items[i];
+        one->is_work =
+            !one->has_work_below && (one->collective != NULL || may_work(operators, one));
+        if (!one->is_work && !one->has_work_below)
+            continue;
+        const st_pytorch_operator *end = operators->items + i;
+        size_t low = 0;
+        ST_BISECT(low, i, operators->items[middle].id < one->parent);
+        if (operators->items + low < end && operators->items[low].id == one->parent)
+            operators->items[low].has_work_below = true;
+    }
     for (size_t i = 0; i < operators->count; i++)
         if (operators->items[i].is_work && operators->items[i].collective == NULL &&
             check_shapes(&m, &operators->items[i], errors) != ST_OK)

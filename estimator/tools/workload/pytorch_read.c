@@ -239,26 +239,6 @@ static bool read_types(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-/* Since 1.0.2: {"values": [...], "shapes": [...], "types": [...]}. */
-static bool read_io(reader *r, bool is_output)
-{
-    st_scan_span key;
-    bool started = false;
-    if (st_scan_peek(&r->scan) != '{')
-        return read_arguments(r, is_output);
-    if (!st_scan_enter(&r->scan, '{'))
-        return false;
-    while (st_scan_key(&r->scan, &started, &key)) {
-        bool ok = is(r, key, "values")                ? read_arguments(r, is_output)
-                  : is(r, key, "shapes")              ? read_shapes(r, is_output)
-                  : is(r, key, "types") && !is_output ? read_types(r)
-                                                      : st_scan_skip(&r->scan);
-        if (!ok)
-            return false;
-    }
-    return st_scan_ok(&r->scan);
-}
-
 /* ---- nodes ---- */
 
 static bool take_text(reader *r, const char **into)
@@ -333,8 +313,25 @@ static bool read_member(reader *r, st_scan_span key)
         return take_text(r, &one->name);
     if (is(r, key, "parent") || is(r, key, "ctrl_deps"))
         return read_id(r, &one->parent);
-    if (is(r, key, "inputs") || is(r, key, "outputs"))
-        return read_io(r, is(r, key, "outputs"));
+    if (is(r, key, "inputs") || is(r, key, "outputs")) {
+        /* Since 1.0.2: {"values": [...], "shapes": [...], "types": [...]}. */
+        const bool is_output = is(r, key, "outputs");
+        st_scan_span io_key;
+        bool io_started = false;
+        if (st_scan_peek(&r->scan) != '{')
+            return read_arguments(r, is_output);
+        if (!st_scan_enter(&r->scan, '{'))
+            return false;
+        while (st_scan_key(&r->scan, &io_started, &io_key)) {
+            bool ok = is(r, io_key, "values")                ? read_arguments(r, is_output)
+                      : is(r, io_key, "shapes")              ? read_shapes(r, is_output)
+                      : is(r, io_key, "types") && !is_output ? read_types(r)
+                                                             : st_scan_skip(&r->scan);
+            if (!ok)
+                return false;
+        }
+        return st_scan_ok(&r->scan);
+    }
     if (is(r, key, "input_shapes") || is(r, key, "output_shapes"))
         return read_shapes(r, is(r, key, "output_shapes"));
     if (is(r, key, "input_types"))

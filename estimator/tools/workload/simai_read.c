@@ -176,35 +176,6 @@ static void read_row(reader *own, st_simai_row *row)
         refuse(own, &rest, "12 fields");
 }
 
-static void read_rows(reader *own, st_simai *simai)
-{
-    uint64_t count = 0;
-    word missing = {.text = "", .place = {own->file, own->line + 1, 1}};
-    if (next_line(own))
-        count = read_number(own, 1, INT32_MAX, "how many rows follow");
-    else
-        refuse(own, &missing, "how many rows follow");
-    word rest = next_word(own);
-    if (rest.length > 0)
-        refuse(own, &rest, "how many rows follow, and nothing else");
-    while (own->status == ST_OK && next_line(own)) {
-        st_simai_row row = {0};
-        word first = next_word(own);
-        own->at = first.text;
-        if (simai->count == count)
-            refuse(own, &first, "as many rows as the second line says");
-        else
-            read_row(own, &row);
-        if (!ST_APPEND(own->arena, simai->rows, simai->count, row))
-            own->status = st_out_of_memory(own->errors);
-    }
-    if (own->status == ST_OK && simai->count < count)
-        own->status =
-            st_fail(own->errors, ST_ERR_VALUE, (st_place){own->file, own->line, 0},
-                    "rows are missing" ST_FOUND "%zu" ST_EXPECTED "%llu, by the second line",
-                    simai->count, (unsigned long long)count);
-}
-
 st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *simai,
                         st_errors *errors)
 {
@@ -237,7 +208,32 @@ st_status st_simai_read(const st_source *source, st_arena *arena, st_simai *sima
     } else {
         refuse(&own, &missing, ST_SIMAI_POLICY);
     }
-    if (own.status == ST_OK)
-        read_rows(&own, simai);
+    if (own.status == ST_OK) {
+        uint64_t count = 0;
+        word row_missing = {.text = "", .place = {own.file, own.line + 1, 1}};
+        if (next_line(&own))
+            count = read_number(&own, 1, INT32_MAX, "how many rows follow");
+        else
+            refuse(&own, &row_missing, "how many rows follow");
+        word rest = next_word(&own);
+        if (rest.length > 0)
+            refuse(&own, &rest, "how many rows follow, and nothing else");
+        while (own.status == ST_OK && next_line(&own)) {
+            st_simai_row row = {0};
+            word first = next_word(&own);
+            own.at = first.text;
+            if (simai->count == count)
+                refuse(&own, &first, "as many rows as the second line says");
+            else
+                read_row(&own, &row);
+            if (!ST_APPEND(own.arena, simai->rows, simai->count, row))
+                own.status = st_out_of_memory(own.errors);
+        }
+        if (own.status == ST_OK && simai->count < count)
+            own.status =
+                st_fail(own.errors, ST_ERR_VALUE, (st_place){own.file, own.line, 0},
+                        "rows are missing" ST_FOUND "%zu" ST_EXPECTED "%llu, by the second line",
+                        simai->count, (unsigned long long)count);
+    }
     return own.status == ST_OK && st_arena_failed(arena) ? st_out_of_memory(errors) : own.status;
 }

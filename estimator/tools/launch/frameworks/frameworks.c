@@ -257,30 +257,6 @@ static bool comes_from_file(const exporter *own, const st_key *key, const st_job
            own->draft.values[st_key_index(key)].text == NULL;
 }
 
-static void compare_key(exporter *own, const st_key *key)
-{
-    key_values values = values_of(own, key);
-    bool is_model = strncmp(key->path, ST_KEY_MODEL ".", 6) == 0;
-    bool is_given =
-        values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
-    bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
-    if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_KEY_REFINE) == 0 ||
-        comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
-        return;
-    if (is_shape || runs_the_same(own, &values) || fw_is_carried(own->framework, key->path)) {
-        carry(own, key->path, values.wanted->text);
-        return;
-    }
-    const char *wanted =
-        st_arena_printf(own->arena, "%s=%s", key->path,
-                        fw_text_of(&own->draft, key, values.wanted->number, values.wanted->text));
-    const char *nearest =
-        values.has_back ? st_arena_printf(own->arena, "%s=%s", key->path, values.back_text) : "";
-    (void)fw_refuse(own->errors, own->framework, st_or_none(wanted),
-                    fw_reason(own->framework, key->path), nearest != NULL ? nearest : "");
-    st_note(&own->status, ST_ERR_VALUE);
-}
-
 /* Files that the search path has fill sections of the job again; `sets` are those that do so far.
  */
 static void carry_files(exporter *own)
@@ -320,7 +296,29 @@ static void compare_all(exporter *own)
                 !comes_from_file(own, key, wanted))
                 carry(own, key->path, wanted->text);
         } else {
-            compare_key(own, &keys[i]);
+            const st_key *key = &keys[i];
+            key_values values = values_of(own, key);
+            bool is_model = strncmp(key->path, ST_KEY_MODEL ".", 6) == 0;
+            bool is_given =
+                values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
+            bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
+            if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_KEY_REFINE) == 0 ||
+                comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
+                continue;
+            if (is_shape || runs_the_same(own, &values) ||
+                fw_is_carried(own->framework, key->path)) {
+                carry(own, key->path, values.wanted->text);
+                continue;
+            }
+            const char *wanted = st_arena_printf(
+                own->arena, "%s=%s", key->path,
+                fw_text_of(&own->draft, key, values.wanted->number, values.wanted->text));
+            const char *nearest =
+                values.has_back ? st_arena_printf(own->arena, "%s=%s", key->path, values.back_text)
+                                : "";
+            (void)fw_refuse(own->errors, own->framework, st_or_none(wanted),
+                            fw_reason(own->framework, key->path), nearest != NULL ? nearest : "");
+            st_note(&own->status, ST_ERR_VALUE);
         }
     size_t carry_count = 0;
     size_t constant_count = 0;
@@ -372,27 +370,6 @@ static const char *shown(exporter *own, const char *carried)
     return st_draft_text(&own->draft, "%.*s", (int)length, carried);
 }
 
-/* Lists the values without an option. */
-static void warn(exporter *own)
-{
-    st_buffer list = {0};
-    for (size_t i = 0; i < own->carried_count; i++) {
-        const char *name = shown(own, own->carried[i]);
-        bool is_new = true;
-        for (size_t j = 0; j < i; j++)
-            is_new = is_new && strcmp(name, shown(own, own->carried[j])) != 0;
-        if (is_new)
-            st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", name);
-    }
-    if (!list.failed && list.length > 0)
-        (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
-                        "%s has no options for these; the file carries them separately: %s",
-                        fw_title(own->framework), list.data);
-    (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
-                    "data, tokenizer, learning rate and checkpoints are left out");
-    st_buffer_free(&list);
-}
-
 static st_status export_job(exporter *own, st_buffer *file)
 {
     st_import_request request = {.paths = own->paths, .file = "export", .text = "", .length = 0};
@@ -437,7 +414,23 @@ static st_status export_job(exporter *own, st_buffer *file)
                            .carried_count = own->carried_count,
                            .ranks = fw_ranks_of(own->job)};
     fw_write(&parts, &own->settings, file);
-    warn(own);
+    /* Lists the values without an option. */
+    st_buffer list = {0};
+    for (size_t i = 0; i < own->carried_count; i++) {
+        const char *name = shown(own, own->carried[i]);
+        bool is_new = true;
+        for (size_t j = 0; j < i; j++)
+            is_new = is_new && strcmp(name, shown(own, own->carried[j])) != 0;
+        if (is_new)
+            st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", name);
+    }
+    if (!list.failed && list.length > 0)
+        (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                        "%s has no options for these; the file carries them separately: %s",
+                        fw_title(own->framework), list.data);
+    (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                    "data, tokenizer, learning rate and checkpoints are left out");
+    st_buffer_free(&list);
     return file->failed ? st_out_of_memory(own->errors) : ST_OK;
 }
 

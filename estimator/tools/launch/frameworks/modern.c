@@ -34,23 +34,6 @@ static void put_recipe(const st_job *job, megatron_run *arguments)
     fw_set_count(arguments, "num_layers_at_end_in_bf16", ends);
 }
 
-static void put_graphs(const st_job *job, megatron_run *arguments)
-{
-    if (fw_is(job, ST_KEY_GRAPHS, "layer"))
-        megatron_set(arguments, "cuda_graph_impl", "local", 0);
-    else if (fw_is(job, ST_KEY_GRAPHS, "full"))
-        megatron_set(arguments, "cuda_graph_impl", "full_iteration", 0);
-    if (!fw_is(job, ST_KEY_GRAPHS, "scoped"))
-        return;
-    bool experts = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0;
-    bool mamba = st_job_number(job, ST_KEY_MODEL_MAMBA_HEADS) > 0;
-    megatron_set(arguments, "cuda_graph_impl", "transformer_engine", 0);
-    megatron_set(arguments, "cuda_graph_scope",
-                 st_draft_text(arguments->draft, "attn%s%s", mamba ? " mamba" : "",
-                               experts ? " moe_router moe_preprocess" : ""),
-                 0);
-}
-
 void fw_put_modern(const st_job *job, megatron_run *arguments)
 {
     put_recipe(job, arguments);
@@ -73,7 +56,19 @@ void fw_put_modern(const st_job *job, megatron_run *arguments)
                                  megatron_modules[i].word);
     if (list[0] != '\0' && fw_is(job, ST_KEY_RECOMPUTE, "selective"))
         megatron_set(arguments, "recompute_modules", list, 0);
-    put_graphs(job, arguments);
+    if (fw_is(job, ST_KEY_GRAPHS, "layer"))
+        megatron_set(arguments, "cuda_graph_impl", "local", 0);
+    else if (fw_is(job, ST_KEY_GRAPHS, "full"))
+        megatron_set(arguments, "cuda_graph_impl", "full_iteration", 0);
+    if (fw_is(job, ST_KEY_GRAPHS, "scoped")) {
+        bool experts = st_job_number(job, ST_KEY_MODEL_EXPERTS) > 0;
+        bool mamba = st_job_number(job, ST_KEY_MODEL_MAMBA_HEADS) > 0;
+        megatron_set(arguments, "cuda_graph_impl", "transformer_engine", 0);
+        megatron_set(arguments, "cuda_graph_scope",
+                     st_draft_text(arguments->draft, "attn%s%s", mamba ? " mamba" : "",
+                                   experts ? " moe_router moe_preprocess" : ""),
+                     0);
+    }
     const uint64_t shard = (uint64_t)st_job_number(job, ST_KEY_PARALLEL_SHARD);
     const uint64_t dp =
         (uint64_t)(st_job_number(job, ST_KEY_PARALLEL_DP) * st_job_number(job, ST_KEY_PARALLEL_CP));

@@ -194,33 +194,6 @@ static st_json *parse_json(const st_import_request *request, st_arena *arena, st
     return NULL;
 }
 
-static void read_json(megatron_run *settings)
-{
-    st_draft *draft = settings->draft;
-    megatron_run words = {.draft = draft};
-    const st_json *tree = parse_json(draft->request, draft->arena, draft->errors);
-    const st_json *launch = member(member(tree, "_steptime"), "launch");
-    if (tree == NULL) {
-        st_note(&draft->status, ST_ERR_VALUE);
-        return;
-    }
-    for (const st_json *node = tree->first; node != NULL; node = node->next) {
-        if (strcmp(node->name, "_steptime") == 0)
-            continue;
-        if (node->kind == ST_JSON_MAP)
-            flatten_json(settings, node, st_draft_text(draft, "%.200s.", node->name));
-        else if (node->text != NULL)
-            megatron_set(settings, node->name,
-                         node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text, node->line);
-    }
-    if (launch == NULL || launch->kind != ST_JSON_STRING)
-        return;
-    megatron_read_words(&words, launch->text, strlen(launch->text));
-    for (size_t i = 0; i < words.count; i++)
-        megatron_set(settings, st_draft_text(draft, "launch.%s", words.arguments[i].name),
-                     words.arguments[i].value, launch->line);
-}
-
 void fw_read(st_framework framework, megatron_run *settings)
 {
     if (framework == ST_MEGATRON) {
@@ -241,7 +214,30 @@ void fw_read(st_framework framework, megatron_run *settings)
     } else if (framework == ST_TORCHTITAN) {
         read_toml(settings);
     } else {
-        read_json(settings);
+        st_draft *draft = settings->draft;
+        megatron_run words = {.draft = draft};
+        const st_json *tree = parse_json(draft->request, draft->arena, draft->errors);
+        const st_json *launch = member(member(tree, "_steptime"), "launch");
+        if (tree == NULL) {
+            st_note(&draft->status, ST_ERR_VALUE);
+            return;
+        }
+        for (const st_json *node = tree->first; node != NULL; node = node->next) {
+            if (strcmp(node->name, "_steptime") == 0)
+                continue;
+            if (node->kind == ST_JSON_MAP)
+                flatten_json(settings, node, st_draft_text(draft, "%.200s.", node->name));
+            else if (node->text != NULL)
+                megatron_set(settings, node->name,
+                             node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text,
+                             node->line);
+        }
+        if (launch == NULL || launch->kind != ST_JSON_STRING)
+            return;
+        megatron_read_words(&words, launch->text, strlen(launch->text));
+        for (size_t i = 0; i < words.count; i++)
+            megatron_set(settings, st_draft_text(draft, "launch.%s", words.arguments[i].name),
+                         words.arguments[i].value, launch->line);
     }
 }
 

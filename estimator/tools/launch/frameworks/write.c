@@ -163,47 +163,6 @@ static void write_texts(const char *const *texts, size_t count, st_buffer *buffe
     st_buffer_text(buffer, count > 0 ? "\n    ]" : "]");
 }
 
-static void write_json(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "{\n");
-    for (size_t i = 0; i < settings->count; i++) {
-        const char *name = settings->arguments[i].name;
-        size_t section = section_of(name);
-        if (is_launch(name) || !is_first(settings, i)) {
-            if (section > 0 || is_launch(name))
-                continue;
-        }
-        if (section == 0) {
-            st_buffer_printf(buffer, "  \"%s\": ", name);
-            write_scalar(settings->arguments[i].value, buffer);
-        } else {
-            st_buffer_printf(buffer, "  \"%.*s\": {", (int)section, name);
-            write_members(settings, i, AS_JSON, buffer);
-            st_buffer_text(buffer, "}");
-        }
-        st_buffer_text(buffer, ",\n");
-    }
-    st_buffer_quoted(buffer, "  \"_steptime\": {\n    \"about\": ", file->title,
-                     ",\n    \"notes\": ");
-    write_texts(file->notes, file->note_count, buffer);
-    st_buffer_text(buffer, ",\n    \"launch\": ");
-    st_buffer line = {0};
-    st_buffer_text(&line, "deepspeed");
-    if (file->ranks.per_node > 0)
-        st_buffer_printf(&line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64,
-                         file->ranks.per_node, file->ranks.nodes);
-    st_buffer_text(&line, " pretrain_gpt.py --deepspeed --deepspeed_config FILE");
-    for (size_t i = 0; i < settings->count; i++)
-        if (is_launch(settings->arguments[i].name) && !is_launcher(settings->arguments[i].name + 7))
-            write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
-    if (line.data != NULL)
-        st_buffer_json_string(buffer, line.data);
-    st_buffer_end(&line, &buffer->failed);
-    st_buffer_text(buffer, ",\n    \"carried\": ");
-    write_texts(file->carried, file->carried_count, buffer);
-    st_buffer_text(buffer, "\n  }\n}\n");
-}
-
 void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
 {
     if (file->framework == ST_MEGATRON) {
@@ -211,7 +170,44 @@ void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buff
         return;
     }
     if (file->framework == ST_DEEPSPEED) {
-        write_json(file, settings, buffer);
+        st_buffer_text(buffer, "{\n");
+        for (size_t i = 0; i < settings->count; i++) {
+            const char *name = settings->arguments[i].name;
+            size_t section = section_of(name);
+            if (is_launch(name) || !is_first(settings, i)) {
+                if (section > 0 || is_launch(name))
+                    continue;
+            }
+            if (section == 0) {
+                st_buffer_printf(buffer, "  \"%s\": ", name);
+                write_scalar(settings->arguments[i].value, buffer);
+            } else {
+                st_buffer_printf(buffer, "  \"%.*s\": {", (int)section, name);
+                write_members(settings, i, AS_JSON, buffer);
+                st_buffer_text(buffer, "}");
+            }
+            st_buffer_text(buffer, ",\n");
+        }
+        st_buffer_quoted(buffer, "  \"_steptime\": {\n    \"about\": ", file->title,
+                         ",\n    \"notes\": ");
+        write_texts(file->notes, file->note_count, buffer);
+        st_buffer_text(buffer, ",\n    \"launch\": ");
+        st_buffer line = {0};
+        st_buffer_text(&line, "deepspeed");
+        if (file->ranks.per_node > 0)
+            st_buffer_printf(&line, " --num_gpus %" PRIu64 " --num_nodes %" PRIu64,
+                             file->ranks.per_node, file->ranks.nodes);
+        st_buffer_text(&line, " pretrain_gpt.py --deepspeed --deepspeed_config FILE");
+        for (size_t i = 0; i < settings->count; i++)
+            if (is_launch(settings->arguments[i].name) &&
+                !is_launcher(settings->arguments[i].name + 7))
+                write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
+        if (line.data != NULL)
+            st_buffer_json_string(buffer, line.data);
+        st_buffer_end(&line, &buffer->failed);
+        st_buffer_text(buffer, ",\n    \"carried\": ");
+        write_texts(file->carried, file->carried_count, buffer);
+        st_buffer_text(buffer, "\n  }\n}\n");
         return;
     }
     write_head(file, buffer);

@@ -498,26 +498,6 @@ static const char *family_of_class(const char *class)
     return best;
 }
 
-static void refuse_nameless(hf_reader *reader)
-{
-    st_errors *errors = reader->draft->errors;
-    const char *diffusers = text_of(reader->top, "_class_name");
-    const char *class = class_of(reader);
-    st_place place = hf_place(reader, NULL);
-    const char *family = class != NULL ? family_of_class(class) : NULL;
-    st_status status = diffusers != NULL
-                           ? st_fail(errors, ST_ERR_NAME, place,
-                                     "a file of diffusers (%.60s), not a language model" ST_EXPECTED
-                                     "a field 'model_type'",
-                                     diffusers)
-                           : st_fail(errors, ST_ERR_NAME, place,
-                                     "the file does not name its architecture%s%.60s%s" ST_EXPECTED
-                                     "a field 'model_type'" ST_HINT "name it, as in --assume %s",
-                                     class != NULL ? ", only its class '" : "", st_or_none(class),
-                                     class != NULL ? "'" : "", family != NULL ? family : "llama");
-    st_note(&reader->draft->status, status);
-}
-
 bool hf_find_family(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -552,7 +532,24 @@ bool hf_find_family(hf_reader *reader)
             return false;
     }
     if (reader->name == NULL || reader->name[0] == '\0') {
-        refuse_nameless(reader);
+        st_errors *errors = reader->draft->errors;
+        const char *diffusers = text_of(reader->top, "_class_name");
+        const char *nameless_class = class_of(reader);
+        st_place place = hf_place(reader, NULL);
+        const char *family = nameless_class != NULL ? family_of_class(nameless_class) : NULL;
+        st_status status =
+            diffusers != NULL
+                ? st_fail(errors, ST_ERR_NAME, place,
+                          "a file of diffusers (%.60s), not a language model" ST_EXPECTED
+                          "a field 'model_type'",
+                          diffusers)
+                : st_fail(errors, ST_ERR_NAME, place,
+                          "the file does not name its architecture%s%.60s%s" ST_EXPECTED
+                          "a field 'model_type'" ST_HINT "name it, as in --assume %s",
+                          nameless_class != NULL ? ", only its class '" : "",
+                          st_or_none(nameless_class), nameless_class != NULL ? "'" : "",
+                          family != NULL ? family : "llama");
+        st_note(&reader->draft->status, status);
         return false;
     }
     reader->family = hf_family_find(reader->name);

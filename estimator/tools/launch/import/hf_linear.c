@@ -63,27 +63,6 @@ static hf_reader inner_of(hf_reader *reader, st_json *nothing)
     return inner;
 }
 
-/* MiniMax: 1 for softmax attention, 0 for lightning attention. */
-static void mark_types(hf_reader *reader, const st_json *list, char *mixers, size_t count)
-{
-    size_t i = 0;
-    hf_check_length(reader, list, count);
-    for (const st_json *node = list->first; node != NULL && i < count; node = node->next) {
-        uint64_t softmax = 0;
-        if (!hf_entry(reader, list, node, &softmax))
-            return;
-        if (softmax == 0 && !hf_has_linear(reader)) {
-            st_note(&reader->draft->status,
-                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                            "%s has layers that are not modelled (lightning attention)" ST_FOUND
-                            "0" ST_EXPECTED "1, softmax attention, in each",
-                            list->name));
-            return;
-        }
-        mixers[i++] = softmax == 0 ? 'g' : 'd';
-    }
-}
-
 bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
 {
     st_json nothing;
@@ -93,7 +72,23 @@ bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
     bool divided =
         hf_find(&inner, "full_attn_layers") != NULL || hf_find(&inner, "kda_layers") != NULL;
     if (types != NULL && types->kind == ST_JSON_LIST) {
-        mark_types(reader, types, mixers, count);
+        /* MiniMax: 1 for softmax attention. */
+        size_t i = 0;
+        hf_check_length(reader, types, count);
+        for (const st_json *node = types->first; node != NULL && i < count; node = node->next) {
+            uint64_t softmax = 0;
+            if (!hf_entry(reader, types, node, &softmax))
+                break;
+            if (softmax == 0 && !hf_has_linear(reader)) {
+                st_note(&reader->draft->status,
+                        st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                                "%s has layers that are not modelled (lightning attention)" ST_FOUND
+                                "0" ST_EXPECTED "1, softmax attention, in each",
+                                types->name));
+                break;
+            }
+            mixers[i++] = softmax == 0 ? 'g' : 'd';
+        }
         return true;
     }
     if (full == NULL && !divided)

@@ -147,8 +147,21 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
     write_paragraph(&next, buffer);
 }
 
-static void write_values(const st_draft *draft, st_buffer *buffer)
+st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
 {
+    if (draft->status != ST_OK)
+        return draft->status;
+    st_comment_write(title, buffer);
+    for (size_t i = 0; i < draft->note_count; i++) {
+        st_buffer_text(buffer, "#\n");
+        st_comment_write(draft->notes[i], buffer);
+    }
+    write_missing(draft, buffer);
+    for (size_t i = 0; i < draft->file_count; i++) {
+        size_t length = strcspn(draft->files[i], "=");
+        st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
+        st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
+    }
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     draft_writer writer = {.draft = draft, .buffer = buffer};
@@ -174,32 +187,14 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
             }
             st_buffer_text(buffer, "\n");
         }
-    if (has_value_below(draft, ST_KEY_CLUSTER) || (draft->cluster == NULL && draft->gpu == NULL))
-        return;
-    st_buffer_text(buffer, draft->gpu == NULL ? "cluster: " : "cluster:\n");
-    if (draft->cluster != NULL) {
-        st_buffer_text(buffer, draft->gpu == NULL ? "" : "  base: ");
-        st_buffer_quoted(buffer, "", draft->cluster, "\n");
+    if (!has_value_below(draft, ST_KEY_CLUSTER) && (draft->cluster != NULL || draft->gpu != NULL)) {
+        st_buffer_text(buffer, draft->gpu == NULL ? "cluster: " : "cluster:\n");
+        if (draft->cluster != NULL) {
+            st_buffer_text(buffer, draft->gpu == NULL ? "" : "  base: ");
+            st_buffer_quoted(buffer, "", draft->cluster, "\n");
+        }
+        write_gpu(draft, buffer);
     }
-    write_gpu(draft, buffer);
-}
-
-st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
-{
-    if (draft->status != ST_OK)
-        return draft->status;
-    st_comment_write(title, buffer);
-    for (size_t i = 0; i < draft->note_count; i++) {
-        st_buffer_text(buffer, "#\n");
-        st_comment_write(draft->notes[i], buffer);
-    }
-    write_missing(draft, buffer);
-    for (size_t i = 0; i < draft->file_count; i++) {
-        size_t length = strcspn(draft->files[i], "=");
-        st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
-        st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
-    }
-    write_values(draft, buffer);
     if (draft->constant_count > 0)
         st_buffer_text(buffer, ST_KEY_CONSTANTS ":\n");
     for (size_t i = 0; i < draft->constant_count; i++) {

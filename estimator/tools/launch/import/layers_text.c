@@ -320,33 +320,6 @@ static bool read_layer(layers_reader *own, const word *kind)
 
 /* ---- other lines ---- */
 
-static bool begin_group(layers_reader *own, const word *at)
-{
-    word found = rest_of_line(own);
-    double times = 0;
-    if (own->depth == MAX_DEPTH)
-        return refuse(own, at, "groups are nested too deep" ST_EXPECTED "at most %d levels",
-                      MAX_DEPTH);
-    st_status status = st_number_parse(found.text, found.length, found.place, &times, own->errors);
-    own->failed = own->failed || status != ST_OK;
-    if (status != ST_OK)
-        return false;
-    if (times < 1 || times > 1e5 || times != floor(times))
-        return refuse(own, &found,
-                      "a group cannot be repeated %.*s times" ST_EXPECTED
-                      "a whole number from 1 to 100000",
-                      found.length < 40 ? (int)found.length : 40, found.text);
-    indent(own);
-    st_buffer_printf(&own->list, "- repeat: %.0f\n", times);
-    indent(own);
-    st_buffer_printf(&own->list, "  list:\n");
-    own->outer[own->depth] = own->layers;
-    own->groups[own->depth] = at->place;
-    own->depth++;
-    own->layers = 0;
-    return true;
-}
-
 static bool set_text(layers_reader *own, const word *key, const char **text)
 {
     word found = rest_of_line(own);
@@ -381,8 +354,32 @@ static bool read_line(layers_reader *own)
             return good;
         return refuse(own, &first, "unit must be sample or token" ST_FOUND "'%.40s'", own->unit);
     }
-    if (is_word(&first, "repeat"))
-        return begin_group(own, &first);
+    if (is_word(&first, "repeat")) {
+        word found = rest_of_line(own);
+        double times = 0;
+        if (own->depth == MAX_DEPTH)
+            return refuse(own, &first, "groups are nested too deep" ST_EXPECTED "at most %d levels",
+                          MAX_DEPTH);
+        st_status status =
+            st_number_parse(found.text, found.length, found.place, &times, own->errors);
+        own->failed = own->failed || status != ST_OK;
+        if (status != ST_OK)
+            return false;
+        if (times < 1 || times > 1e5 || times != floor(times))
+            return refuse(own, &found,
+                          "a group cannot be repeated %.*s times" ST_EXPECTED
+                          "a whole number from 1 to 100000",
+                          found.length < 40 ? (int)found.length : 40, found.text);
+        indent(own);
+        st_buffer_printf(&own->list, "- repeat: %.0f\n", times);
+        indent(own);
+        st_buffer_printf(&own->list, "  list:\n");
+        own->outer[own->depth] = own->layers;
+        own->groups[own->depth] = first.place;
+        own->depth++;
+        own->layers = 0;
+        return true;
+    }
     if (is_word(&first, "end")) {
         word rest = rest_of_line(own);
         if (own->depth == 0)

@@ -212,17 +212,6 @@ static const char *expand(shell_reader *reader, const char *word)
     return value != NULL ? value : word;
 }
 
-/* What NAME=VALUE and NAME=(VALUE give; NULL where the word is none of these. */
-static const char *assigned(const char *word)
-{
-    size_t length = 0;
-    while (st_is_name(word[length]))
-        length++;
-    if (length == 0 || word[length] != '=' || (word[0] >= '0' && word[0] <= '9'))
-        return NULL;
-    return word + length + 1 + (word[length + 1] == '(' ? 1 : 0);
-}
-
 static void set_variable(shell_reader *reader, const char *word, const char *text)
 {
     const char *value = expand(reader, text);
@@ -287,7 +276,16 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
         return;
     *reader = (shell_reader){.run = run, .text = text, .length = length, .line = 1};
     while (run->draft->status == ST_OK && read_word(reader)) {
-        const char *value = assigned(reader->word);
+        /* What NAME=VALUE and NAME=(VALUE give. */
+        const char *value = NULL;
+        const char *assigned_word = reader->word;
+        size_t assigned_length = 0;
+        while (st_is_name(assigned_word[assigned_length]))
+            assigned_length++;
+        if (assigned_length != 0 && assigned_word[assigned_length] == '=' &&
+            (assigned_word[0] < '0' || assigned_word[0] > '9'))
+            value = assigned_word + assigned_length + 1 +
+                    (assigned_word[assigned_length + 1] == '(' ? 1 : 0);
         const char *word = value != NULL ? value : reader->word;
         /* Closes an array: "1e-4)" is the value 1e-4, "([0]*3+[1]*58)" is as it is. */
         char *closing_word = reader->word;

@@ -186,24 +186,6 @@ static void put_types(megatron_run *run)
 
 /* ---- recomputation, graphs, offload, optimizer ---- */
 
-static void put_modules(megatron_run *run)
-{
-    const char *text = megatron_text(run, "recompute_modules");
-    if (strcmp(megatron_text(run, "recompute_granularity"), "selective") != 0)
-        return;
-    for (size_t length; (length = next_word(&text)) > 0; text += length) {
-        const char *word = st_draft_text(run->draft, "%.*s", (int)length, text);
-        const char *key = VALUE_OF(megatron_modules, word);
-        if (key != NULL)
-            st_draft_put_bool(run->draft, key, true, "recompute_modules");
-        else
-            st_draft_note(run->draft,
-                          "Left out: recomputation in the module %.40s "
-                          "(recompute_modules).",
-                          word);
-    }
-}
-
 /* Megatron's own graphs hold a layer, those of Transformer Engine the modules that are named. */
 static void put_graphs(megatron_run *run)
 {
@@ -250,7 +232,21 @@ void megatron_put_modern(megatron_run *run)
                       text);
     put_shards(run);
     put_types(run);
-    put_modules(run);
+    const char *module_text = megatron_text(run, "recompute_modules");
+    if (strcmp(megatron_text(run, "recompute_granularity"), "selective") == 0) {
+        for (size_t module_length; (module_length = next_word(&module_text)) > 0;
+             module_text += module_length) {
+            const char *word = st_draft_text(run->draft, "%.*s", (int)module_length, module_text);
+            const char *key = VALUE_OF(megatron_modules, word);
+            if (key != NULL)
+                st_draft_put_bool(run->draft, key, true, "recompute_modules");
+            else
+                st_draft_note(run->draft,
+                              "Left out: recomputation in the module %.40s "
+                              "(recompute_modules).",
+                              word);
+        }
+    }
     put_graphs(run);
     const megatron_argument *share = megatron_get(run, "optimizer_offload_fraction");
     if (megatron_is_true(run, "optimizer_cpu_offload", false))

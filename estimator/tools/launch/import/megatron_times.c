@@ -38,29 +38,6 @@ static size_t skip(const megatron_line *line, size_t at, char c)
     return at;
 }
 
-/*
- * "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48 letters and more
- * leave no room for dots: "  NAME  VALUE".
- */
-static void read_dump_line(megatron_run *run, const megatron_line *line)
-{
-    size_t dots = find_dots(line);
-    size_t end = dots < line->length ? dots : find_blanks(line);
-    size_t value = dots < line->length ? skip(line, dots + 1, '.') : end;
-    size_t start = end;
-    while (start > 0 && st_is_name(line->text[start - 1]))
-        start--;
-    value = skip(line, value, ' ');
-    size_t length = line->length;
-    while (length > value && line->text[length - 1] == ' ')
-        length--;
-    if (start == end || value >= length)
-        return;
-    megatron_set(run, st_draft_text(run->draft, "%.*s", (int)(end - start), line->text + start),
-                 st_draft_text(run->draft, "%.*s", (int)(length - value), line->text + value),
-                 line->number);
-}
-
 /* The number behind some words of the line; 0 when there is none. */
 static double number_after(const megatron_line *line, const char *words)
 {
@@ -111,7 +88,24 @@ void megatron_read_log(megatron_run *run)
             run->dumps++;
             in_dump = true;
         } else if (in_dump) {
-            read_dump_line(run, &line);
+            /* "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48
+             * letters and more leave no room for dots: "  NAME  VALUE". */
+            size_t dots = find_dots(&line);
+            size_t end = dots < line.length ? dots : find_blanks(&line);
+            size_t value = dots < line.length ? skip(&line, dots + 1, '.') : end;
+            size_t start = end;
+            while (start > 0 && st_is_name(line.text[start - 1]))
+                start--;
+            value = skip(&line, value, ' ');
+            size_t length = line.length;
+            while (length > value && line.text[length - 1] == ' ')
+                length--;
+            if (start == end || value >= length)
+                continue;
+            megatron_set(
+                run, st_draft_text(run->draft, "%.*s", (int)(end - start), line.text + start),
+                st_draft_text(run->draft, "%.*s", (int)(length - value), line.text + value),
+                line.number);
         } else if (megatron_find(&line, "padded vocab (size:") != NULL) {
             double size = number_after(&line, "padded vocab (size:");
             run->vocabulary = size >= 1 && size <= 1e9 ? (uint64_t)size : 0;

@@ -64,24 +64,6 @@ static bool read_rank(const rank_list *list, const char *text, size_t length, si
     return value < list->world;
 }
 
-/* "8" or "8-15" */
-static st_status add_word(rank_list *list, const char *word)
-{
-    size_t from = 0;
-    size_t until = 0;
-    size_t length = strcspn(word, "-");
-    bool range = word[length] == '-';
-    bool ok = read_rank(list, word, length, &from);
-    const char *end = range ? word + length + 1 : word;
-    ok = ok && read_rank(list, end, strlen(end), &until) && until >= from;
-    if (ok)
-        return add_range(list, from, until);
-    return cli_wrong_use(
-        list->run, st_errors_text(list->run->errors, "invalid ranks '%s' for --ranks", word),
-        st_errors_text(list->run->errors, "ranks are 0 to %zu, or a range such as 0-%zu",
-                       list->world - 1, list->world - 1));
-}
-
 static st_status list_ranks(rank_list *list, const cli_texts *words, const st_workload *workload)
 {
     st_status status = ST_OK;
@@ -89,7 +71,23 @@ static st_status list_ranks(rank_list *list, const cli_texts *words, const st_wo
         return add_range(list, 0, list->world - 1);
     for (size_t i = 0; i < words->count && status == ST_OK; i++) {
         if (strcmp(words->items[i], "stages") != 0) {
-            status = add_word(list, words->items[i]);
+            const char *word = words->items[i];
+            size_t from = 0;
+            size_t until = 0;
+            size_t length = strcspn(word, "-");
+            bool range = word[length] == '-';
+            bool ok = read_rank(list, word, length, &from);
+            const char *end = range ? word + length + 1 : word;
+            ok = ok && read_rank(list, end, strlen(end), &until) && until >= from;
+            if (ok)
+                status = add_range(list, from, until);
+            else
+                status = cli_wrong_use(
+                    list->run,
+                    st_errors_text(list->run->errors, "invalid ranks '%s' for --ranks", word),
+                    st_errors_text(list->run->errors,
+                                   "ranks are 0 to %zu, or a range such as 0-%zu", list->world - 1,
+                                   list->world - 1));
             continue;
         }
         for (size_t stage = 0; stage < workload->stage_count && status == ST_OK; stage++) {
