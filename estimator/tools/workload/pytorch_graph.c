@@ -12,72 +12,19 @@
 #include "base/memory.h"
 #include "base/chars.h"
 #include "base/text.h"
+#include "base/word_sets.h"
 
 #include <string.h>
 
 /* Operators of ATen that only make another view of a tensor, allocate, or ask. */
-static const char *const without_kernel[] = {
-    "view",
-    "_unsafe_view",
-    "reshape",
-    "_reshape_alias",
-    "view_as",
-    "as_strided",
-    "t",
-    "transpose",
-    "permute",
-    "expand",
-    "expand_as",
-    "slice",
-    "select",
-    "narrow",
-    "split",
-    "split_with_sizes",
-    "chunk",
-    "unsqueeze",
-    "squeeze",
-    "detach",
-    "detach_",
-    "alias",
-    "empty",
-    "empty_like",
-    "empty_strided",
-    "resize_",
-    "set_",
-    "lift_fresh",
-    "contiguous",
-    "to",
-    "unbind",
-    "flatten",
-    "unflatten",
-    "movedim",
-    "diagonal",
-    "dropout",
-    "record_stream",
-    "result_type",
-    "broadcast_tensors",
-    "type_as",
-    "requires_grad_",
-    "is_nonzero",
-    "numpy_T",
-    "mT",
-    "item",
-    "new_empty",
-    "new_empty_strided",
-    "conj",
-    "resolve_conj",
-    "resolve_neg",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unfold",
-    "swapaxes",
-    "ravel",
-    "_version",
-    "size",
-    "stride",
-    "sym_size",
-    "zeros_like",
-};
+static const char without_kernel[] =
+    "view _unsafe_view reshape _reshape_alias view_as as_strided t transpose permute expand "
+    "expand_as slice select narrow split split_with_sizes chunk unsqueeze squeeze detach detach_ "
+    "alias empty empty_like empty_strided resize_ set_ lift_fresh contiguous to unbind flatten "
+    "unflatten movedim diagonal dropout record_stream result_type broadcast_tensors type_as "
+    "requires_grad_ is_nonzero numpy_T mT item new_empty new_empty_strided conj resolve_conj "
+    "resolve_neg unsafe_chunk unsafe_split unfold swapaxes ravel _version size stride sym_size "
+    "zeros_like";
 
 /* Prefixes of the names that wrap operators. */
 static const char *const around[] = {"autograd::engine::", "torch::autograd::", "nccl:", "c10d::",
@@ -101,10 +48,7 @@ static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
     for (size_t i = 0; i < ST_COUNT(around); i++)
         if (st_begins(one->name, around[i]))
             return false;
-    for (size_t i = 0; st_begins(one->name, aten) && i < ST_COUNT(without_kernel); i++)
-        if (strcmp(one->name + sizeof aten - 1, without_kernel[i]) == 0)
-            return false;
-    return true;
+    return !st_begins(one->name, aten) || !st_has_word(without_kernel, one->name + sizeof aten - 1);
 }
 
 /* ---- what waits for what ---- */

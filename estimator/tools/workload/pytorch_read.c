@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 #include "base/memory.h"
+#include "base/word_sets.h"
 #include "trace/event_draft.h"
 #include "trace/scan.h"
 
@@ -56,36 +57,11 @@ static bool read_number(reader *r, int64_t *number)
 
 /* ---- arguments ---- */
 
-static bool is_collective(const reader *r, st_scan_span text)
-{
-    static const char *const names[] = {"allreduce",
-                                        "all_reduce",
-                                        "allgather",
-                                        "_allgather_base",
-                                        "all_gather",
-                                        "reduce_scatter",
-                                        "_reduce_scatter_base",
-                                        "broadcast",
-                                        "reduce",
-                                        "all_to_all",
-                                        "all_to_allv",
-                                        "alltoall",
-                                        "alltoall_base",
-                                        "gather",
-                                        "scatter",
-                                        "barrier",
-                                        "wait",
-                                        "send",
-                                        "recv",
-                                        "allreduce_coalesced",
-                                        "allgather_into_tensor_coalesced",
-                                        "all_reduce_coalesced",
-                                        "reduce_scatter_tensor_coalesced"};
-    for (size_t i = 0; i < ST_COUNT(names); i++)
-        if (is(r, text, names[i]))
-            return true;
-    return false;
-}
+static const char collectives[] =
+    "allreduce all_reduce allgather _allgather_base all_gather reduce_scatter "
+    "_reduce_scatter_base broadcast reduce all_to_all all_to_allv alltoall alltoall_base gather "
+    "scatter barrier wait send recv allreduce_coalesced allgather_into_tensor_coalesced "
+    "all_reduce_coalesced reduce_scatter_tensor_coalesced";
 
 /* "[id, storage, offset, elements, bytes of one, device]" */
 static bool add_tensor(reader *r, const int64_t *numbers, st_scan_span device, bool is_output)
@@ -120,7 +96,8 @@ static bool read_value(reader *r, bool is_output, int depth, int64_t *number, st
     if (c == '"') {
         if (!st_scan_string(&r->scan, text))
             return false;
-        if (depth == 0 && !is_output && one->collective == NULL && is_collective(r, *text))
+        if (depth == 0 && !is_output && one->collective == NULL &&
+            st_has_word_of(collectives, st_scan_text(&r->scan, *text), text->length))
             one->collective = keep(r, *text);
         return !r->failed;
     }

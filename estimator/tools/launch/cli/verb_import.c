@@ -29,7 +29,7 @@ static const cli_option hf_rows[] = {
     CLI_END,
 };
 
-static const cli_option megatron_rows[] = {
+static const cli_option framework_rows[] = {
     ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
 };
 
@@ -72,8 +72,12 @@ static const cli_example megatron_examples[] = {
     {NULL, NULL},
 };
 
-static int run_import(cli_run *run, int framework)
+static int run_import(cli_run *run)
 {
+    const char *source_name = run->verb->name + strlen("import ");
+    st_framework framework = (st_framework)0;
+    while (framework < ST_FRAMEWORKS && strcmp(st_framework_name(framework), source_name) != 0)
+        framework++;
     st_source source = {0};
     st_status status = cli_paths(run);
     if (status == ST_OK) {
@@ -105,41 +109,19 @@ static int run_import(cli_run *run, int framework)
                                                           .sets = run->common.sets.items,
                                                           .set_count = run->common.sets.count};
     if (status == ST_OK)
-        status = framework < ST_FRAMEWORKS ? st_framework_import((st_framework)framework, &request,
-                                                                 &run->result, run->errors)
-                                           : st_import_hf(&request, &run->result, run->errors);
+        status = framework < ST_FRAMEWORKS
+                     ? st_framework_import(framework, &request, &run->result, run->errors)
+                     : st_import_hf(&request, &run->result, run->errors);
     return cli_exit_code(run, status);
 }
 
-static int run_hf(cli_run *run)
-{
-    return run_import(run, ST_FRAMEWORKS);
-}
-
-static int run_megatron(cli_run *run)
-{
-    return run_import(run, ST_MEGATRON);
-}
-
-static int run_bridge(cli_run *run)
-{
-    return run_import(run, ST_MEGATRON_BRIDGE);
-}
-
-static int run_torchtitan(cli_run *run)
-{
-    return run_import(run, ST_TORCHTITAN);
-}
-
-static int run_deepspeed(cli_run *run)
-{
-    return run_import(run, ST_DEEPSPEED);
-}
+#define IMPORT(rows)                                                                               \
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE}, .options = rows,                                      \
+    .options_bytes = sizeof(import_options), .run = run_import
 
 const cli_verb cli_verb_import_hf = {
     .name = "import hf",
     .arguments = "FILE",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for the model of a Hugging Face config.json",
     .doc = "Reads the shape of a decoder-only language model, including the one inside a "
            "multimodal model, and writes a job file in which each value names its field. Such a "
@@ -147,15 +129,12 @@ const cli_verb cli_verb_import_hf = {
            "later. FILE may be - for standard input. Fetch a file from the Hub with 'curl -LO "
            "https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
     .examples = hf_examples,
-    .options = hf_rows,
-    .options_bytes = sizeof(import_options),
-    .run = run_hf,
+    IMPORT(hf_rows),
 };
 
 const cli_verb cli_verb_import_megatron = {
     .name = "import megatron",
     .arguments = "LOG|SCRIPT|ARGUMENT...",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for a run of Megatron-LM",
     .doc = "Reads the dump of arguments and the iteration times of a log, or the options of a "
            "command line or script, and writes a job file in which each value names its argument. "
@@ -163,49 +142,38 @@ const cli_verb cli_verb_import_megatron = {
            "measured.step_time. Arguments without effect on an estimate and unknown arguments are "
            "listed separately. FILE may be - for standard input.",
     .examples = megatron_examples,
-    .options = megatron_rows,
-    .options_bytes = sizeof(import_options),
-    .run = run_megatron,
+    IMPORT(framework_rows),
 };
 
 const cli_verb cli_verb_import_bridge = {
     .name = "import megatron-bridge",
     .arguments = "FILE",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for overrides of a Megatron-Bridge recipe",
     .doc = "Reads sections such as model, train and ddp. Missing values get the defaults of "
            "Megatron, not of a recipe: override them with --set. The file does not contain the "
            "number of ranks. FILE may be - for standard input.",
     .examples = bridge_examples,
-    .options = megatron_rows,
-    .options_bytes = sizeof(import_options),
-    .run = run_bridge,
+    IMPORT(framework_rows),
 };
 
 const cli_verb cli_verb_import_torchtitan = {
     .name = "import torchtitan",
     .arguments = "FILE",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for a configuration of torchtitan",
     .doc = "Reads plan, batch, precision and recomputation. The shape of the model is Python code "
            "that a flavor names: an exported file has it in comments; for other files give it with "
            "--set. FILE may be - for standard input.",
     .examples = torchtitan_examples,
-    .options = megatron_rows,
-    .options_bytes = sizeof(import_options),
-    .run = run_torchtitan,
+    IMPORT(framework_rows),
 };
 
 const cli_verb cli_verb_import_deepspeed = {
     .name = "import deepspeed",
     .arguments = "FILE",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "write a job file for a configuration of DeepSpeed",
     .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
            "arguments of Megatron-DeepSpeed: an exported file has them under _steptime; for other "
            "files give them with --set. FILE may be - for standard input.",
     .examples = deepspeed_examples,
-    .options = megatron_rows,
-    .options_bytes = sizeof(import_options),
-    .run = run_deepspeed,
+    IMPORT(framework_rows),
 };

@@ -2,7 +2,7 @@
 /* Values of a job as settings, and tables that lead from one to the other; see settings.h. */
 #include "launch/frameworks/settings.h"
 
-#include "launch/import/name_sets.h"
+#include "base/word_sets.h"
 #include "steptime/tool/value_text.h"
 #include "steptime/quantity.h"
 

@@ -5,7 +5,7 @@
  * architecture that is not listed.
  */
 #include "launch/import/hf.h"
-#include "launch/import/name_sets.h"
+#include "base/word_sets.h"
 #include "steptime/keys.h"
 
 enum {
@@ -152,14 +152,12 @@ static const hf_family families[] = {
     {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
 };
 
-typedef struct class_default {
+/* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
+static const struct {
     const char *family;
     const char *name;
     uint64_t value;
-} class_default;
-
-/* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
-static const class_default defaults[] = {
+} defaults[] = {
     {"jamba", ST_KEY_MODEL_MAMBA_STATE, 16}, {"jamba", ST_KEY_MODEL_EXPERTS, 16},
     {"jamba", ST_KEY_MODEL_TOP_K, 2},        {"jamba", "attn_layer_period", 8},
     {"jamba", "attn_layer_offset", 4},       {"jamba", "expert_layer_period", 2},
@@ -169,26 +167,16 @@ static const class_default defaults[] = {
 };
 
 /* Defaults of the classes whose files inside of others leave them out. */
-static const class_default inner_defaults[] = {
-    {"gemma3_text", ST_KEY_MODEL_LAYERS, 26},
-    {"gemma3_text", ST_KEY_MODEL_HIDDEN, 2304},
-    {"gemma3_text", ST_KEY_MODEL_HEADS, 8},
-    {"gemma3_text", ST_KEY_MODEL_KV_HEADS, 4},
-    {"gemma3_text", ST_KEY_MODEL_HEAD_DIM, 256},
-    {"gemma3_text", ST_KEY_MODEL_FFN, 9216},
-    {"gemma3_text", ST_KEY_MODEL_VOCABULARY, 262208},
-    {"gemma3_text", ST_KEY_MODEL_WINDOW, 4096},
-    {"llama", ST_KEY_MODEL_LAYERS, 32},
-    {"llama", ST_KEY_MODEL_HIDDEN, 4096},
-    {"llama", ST_KEY_MODEL_HEADS, 32},
-    {"llama", ST_KEY_MODEL_FFN, 11008},
-    {"llama", ST_KEY_MODEL_VOCABULARY, 32000},
-    {"mistral", ST_KEY_MODEL_LAYERS, 32},
-    {"mistral", ST_KEY_MODEL_HIDDEN, 4096},
-    {"mistral", ST_KEY_MODEL_HEADS, 32},
-    {"mistral", ST_KEY_MODEL_KV_HEADS, 8},
-    {"mistral", ST_KEY_MODEL_FFN, 14336},
-    {"mistral", ST_KEY_MODEL_VOCABULARY, 32000},
+static const char *const inner_keys[] = {
+    ST_KEY_MODEL_LAYERS,   ST_KEY_MODEL_HIDDEN, ST_KEY_MODEL_HEADS,      ST_KEY_MODEL_KV_HEADS,
+    ST_KEY_MODEL_HEAD_DIM, ST_KEY_MODEL_FFN,    ST_KEY_MODEL_VOCABULARY, ST_KEY_MODEL_WINDOW};
+static const struct {
+    const char *family;
+    uint64_t values[ST_COUNT(inner_keys)];
+} inner_defaults[] = {
+    {"gemma3_text", {26, 2304, 8, 4, 256, 9216, 262208, 4096}},
+    {"llama", {32, 4096, 32, 0, 0, 11008, 32000, 0}},
+    {"mistral", {32, 4096, 32, 8, 0, 14336, 32000, 0}},
 };
 
 enum { FAMILIES = ST_COUNT(families) };
@@ -239,22 +227,17 @@ const hf_family *hf_family_find(const char *name)
     return i < FAMILIES ? &families[i] : NULL;
 }
 
-static uint64_t find_default(const class_default *table, size_t count, const char *family,
-                             const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(table[i].family, family) == 0 && strcmp(table[i].name, name) == 0)
-            return table[i].value;
-    return 0;
-}
-
 uint64_t hf_class_default(const hf_reader *reader, const char *name)
 {
     const char *family = reader->family->name;
-    uint64_t value = find_default(defaults, ST_COUNT(defaults), family, name);
-    if (value == 0 && reader->config != reader->top)
-        value = find_default(inner_defaults, ST_COUNT(inner_defaults), family, name);
-    return value;
+    for (size_t i = 0; i < ST_COUNT(defaults); i++)
+        if (strcmp(defaults[i].family, family) == 0 && strcmp(defaults[i].name, name) == 0)
+            return defaults[i].value;
+    for (size_t i = 0; reader->config != reader->top && i < ST_COUNT(inner_defaults); i++)
+        for (size_t j = 0; j < ST_COUNT(inner_keys); j++)
+            if (strcmp(inner_defaults[i].family, family) == 0 && strcmp(inner_keys[j], name) == 0)
+                return inner_defaults[i].values[j];
+    return 0;
 }
 
 const char *st_import_hf_architecture(size_t index)

@@ -4,7 +4,7 @@
  * another name or the opposite meaning, and those without effect on an estimate.
  */
 #include "launch/import/megatron.h"
-#include "launch/import/name_sets.h"
+#include "base/word_sets.h"
 
 static const megatron_option options[] = {
     {"DDP_bucket_size", "ddp_bucket_size", NULL},
