@@ -184,7 +184,7 @@ functions:
 cells:
   T: {unit: us, is: 'all_reduce(V, n)'}
 END
-expect 0 "cell 'T' keeps its formula for 'all_reduce': provider 'bad-nan' refuses" \
+expect 0 "cell 'T' keeps its formula for 'all_reduce': provider 'bad-nan' fails" \
     estimate ./job.yaml --path tree
 
 chmod o+w tree/plugins/bad-good

@@ -195,7 +195,7 @@ static const struct {
     {HEAD "levels: [" LEVEL "]\ntorus: {}\n", "wrong number of shapes: found 2"},
     {HEAD "levels: {}\n", "missing 'levels': expected a list"},
     {HEAD "torus: []\n", "missing 'torus': expected a map"},
-    {HEAD "level: []\n", "unknown key 'level'; did you mean 'levels'?"},
+    {HEAD "level: []\n", "unknown key 'level' in a topology; did you mean 'levels'?"},
     {HEAD "reduces: maybe\nlevels: [" LEVEL "]\n", "'reduces' must be true or false"},
     {HEAD "levels: []\n", "wrong number of levels: found 0, expected from 1 to 8"},
     {HEAD "levels: [4]\n", "a level must be a map"},

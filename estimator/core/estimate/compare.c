@@ -32,18 +32,18 @@ typedef struct st_side {
 } st_side;
 
 /* Adds a row that has name and meaning. */
-static void compare_sides(st_comparison *comparison, st_compared row, st_side own, st_side other,
+static void compare_sides(st_comparison *comparison, st_compared row, st_side side, st_side other,
                           bool from_a, bool all)
 {
-    bool both = other.type != NULL && own.type->kind == other.type->kind &&
-                (own.type->kind != ST_TYPE_NUMBER ||
-                 st_dimension_equal(own.type->unit.dimension, other.type->unit.dimension));
+    bool both = other.type != NULL && side.type->kind == other.type->kind &&
+                (side.type->kind != ST_TYPE_NUMBER ||
+                 st_dimension_equal(side.type->unit.dimension, other.type->unit.dimension));
     double others = both ? other.value : 0;
-    row.type = own.type;
+    row.type = side.type;
     row.in_a = from_a || both;
     row.in_b = !from_a || both;
-    row.a = from_a ? own.value : others;
-    row.b = from_a ? others : own.value;
+    row.a = from_a ? side.value : others;
+    row.b = from_a ? others : side.value;
     if ((both && !from_a) || (both && !all && same_value(&row, other.type)))
         return; /* reported from A's side, or nothing to report */
     for (size_t i = 0; i < comparison->count; i++) {

@@ -79,32 +79,33 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
     st_read_keys(reader, root, "a table of errors", known, ST_COUNT(known), 1);
     const st_yaml_node *list = st_read_list(reader, root, "errors", BANDS_MAX);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
-        st_error_band own;
+        st_error_band candidate;
         const st_yaml_node *node = list->items[i];
         static const char *const band_known[] = {"gpu",    "precision",   "model", "rows",
                                                  "median", "nine_of_ten", "bias",  "fitted",
                                                  "stack",  "sources"};
-        own = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
+        candidate = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
         if (st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' must be a map")) {
             st_read_keys(reader, node, "an entry of 'errors'", band_known, ST_COUNT(band_known), 7);
-            own.kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
-                                       .precision = st_read_text(reader, node, "precision", ""),
-                                       .model = st_read_text(reader, node, "model", ""),
-                                       .stack = st_read_text(reader, node, "stack", "")};
-            own.rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
-            own.fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
-            own.median = read_number(reader, node, "median", 1e3);
-            own.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
-            own.bias = read_number(reader, node, "bias", 1e3);
-            own.sources = st_read_text(reader, node, "sources", "");
+            candidate.kind =
+                (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
+                                .precision = st_read_text(reader, node, "precision", ""),
+                                .model = st_read_text(reader, node, "model", ""),
+                                .stack = st_read_text(reader, node, "stack", "")};
+            candidate.rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
+            candidate.fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
+            candidate.median = read_number(reader, node, "median", 1e3);
+            candidate.nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
+            candidate.bias = read_number(reader, node, "bias", 1e3);
+            candidate.sources = st_read_text(reader, node, "sources", "");
         }
         if (reader->status != ST_OK)
             continue;
-        bool is_own = st_error_kind_equal(&own.kind, &asked);
-        bool is_kin = own.kind.stack[0] == '\0' && equal_but_stack(&own.kind, &asked);
-        own.has_table = true;
+        bool is_own = st_error_kind_equal(&candidate.kind, &asked);
+        bool is_kin = candidate.kind.stack[0] == '\0' && equal_but_stack(&candidate.kind, &asked);
+        candidate.has_table = true;
         if (is_own || (is_kin && band->rows == 0))
-            *band = own;
+            *band = candidate;
     }
 }
 

@@ -438,19 +438,19 @@ static st_status open_with(const st_paths *paths, const st_request *request,
                            st_errors *errors)
 {
     const char **sets = st_arena_alloc(arena, request->set_count + SETS, sizeof *sets);
-    st_request own = *request;
+    st_request changed = *request;
     st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
     if (sets == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < request->set_count; i++)
         sets[i] = request->sets[i];
     for (size_t i = 0; i < SETS; i++)
-        sets[own.set_count++] = more[i];
-    own.sets = sets;
+        sets[changed.set_count++] = more[i];
+    changed.sets = sets;
     st_errors_enter(errors, &quiet);
-    st_status status = st_estimate_open(paths, &own, arena, estimate, errors);
+    st_status status = st_estimate_open(paths, &changed, arena, estimate, errors);
     if (status == ST_OK)
-        status = st_estimate_gather(paths, &own, arena, estimate, errors);
+        status = st_estimate_gather(paths, &changed, arena, estimate, errors);
     st_errors_leave(errors, &quiet);
     return status;
 }

@@ -244,20 +244,20 @@ static st_status load_topology(const st_paths *paths, const st_job_value *name, 
                                fabric **shared, st_errors *errors)
 {
     st_source source = {0};
-    fabric *own = calloc(1, sizeof *own);
-    if (own == NULL)
+    fabric *loaded = calloc(1, sizeof *loaded);
+    if (loaded == NULL)
         return st_out_of_memory(errors);
-    own->arena = st_arena_create();
-    (void)pthread_mutex_init(&own->lock, NULL);
-    if (own->arena == NULL || !st_arena_defer(arena, release, own)) {
-        release(own);
+    loaded->arena = st_arena_create();
+    (void)pthread_mutex_init(&loaded->lock, NULL);
+    if (loaded->arena == NULL || !st_arena_defer(arena, release, loaded)) {
+        release(loaded);
         return st_out_of_memory(errors);
     }
     st_status status =
         st_paths_read(paths, ST_FOLDER_TOPOLOGIES, name->text, name->place, arena, &source, errors);
     if (status == ST_OK)
-        status = st_topology_read(&source, arena, &own->topology, errors);
-    *shared = own;
+        status = st_topology_read(&source, arena, &loaded->topology, errors);
+    *shared = loaded;
     return status;
 }
 

@@ -199,11 +199,11 @@ static double value_of_stage(const void *layers, const double *arguments, int wh
                                                          : 0;
     if (!(stage >= 0 && stage < pipeline.stages))
         return (double)NAN;
-    const st_layer_stage *own = &stages[(size_t)stage];
-    return which == STAGE_PARAMETERS  ? own->parameters
-           : which == STAGE_KEPT      ? own->kept * tokens
-           : which == STAGE_IN_FLIGHT ? own->in_flight
-                                      : own->share;
+    const st_layer_stage *chosen = &stages[(size_t)stage];
+    return which == STAGE_PARAMETERS  ? chosen->parameters
+           : which == STAGE_KEPT      ? chosen->kept * tokens
+           : which == STAGE_IN_FLIGHT ? chosen->in_flight
+                                      : chosen->share;
 }
 
 /* Units of the arguments of run_buckets: a time for each of ST_BUCKET_SIZES. */

@@ -139,9 +139,9 @@ void st_messages_result(const st_messages *messages, st_result *result)
     for (size_t i = 0; i < messages->count; i++) {
         const st_message_size *size = &messages->sizes[i];
         int class = ilogb(size->bytes);
-        size_class *own = &classes[class < 0 ? 0 : class < CLASSES ? class : CLASSES - 1];
-        own->count += size->count;
-        own->bytes += (double)size->count * size->bytes;
+        size_class *bucket = &classes[class < 0 ? 0 : class < CLASSES ? class : CLASSES - 1];
+        bucket->count += size->count;
+        bucket->bytes += (double)size->count * size->bytes;
         all += size->count;
     }
     char texts[2][ST_QUANTITY_TEXT];
@@ -164,28 +164,29 @@ void st_messages_result(const st_messages *messages, st_result *result)
     st_bars *bars = st_say_bars(root, (double)NAN);
     for (int class = 0; class < CLASSES; class ++)
         if (classes[class].count > 0) {
-            const size_class *own = &classes[class];
+            const size_class *bucket = &classes[class];
             char class_texts[3][ST_QUANTITY_TEXT];
             char label[2 * ST_QUANTITY_TEXT];
             char share[16];
             char number[24];
-            double part = (double)own->count / (double)all;
+            double part = (double)bucket->count / (double)all;
             st_node *node = st_put_line_map(list, NULL);
             st_put_number(node, "from_bytes", ldexp(1, class));
             st_put_number(node, "below_bytes", ldexp(1, class + 1));
-            st_put_count(node, "messages", own->count);
-            st_put_number(node, "bytes", own->bytes);
+            st_put_count(node, "messages", bucket->count);
+            st_put_number(node, "bytes", bucket->bytes);
             st_put_number(node, "share", part);
             (void)snprintf(label, sizeof label, "%s to %s",
                            st_quantity_text(ldexp(1, class), "MiB", class_texts[0]),
                            st_quantity_text(ldexp(1, class + 1), "MiB", class_texts[1]));
-            (void)snprintf(number, sizeof number, "%llu", (unsigned long long)own->count);
+            (void)snprintf(number, sizeof number, "%llu", (unsigned long long)bucket->count);
             (void)snprintf(share, sizeof share, "%.1f %%", 100 * part);
-            st_bars_add(bars, &(st_bar){.label = label,
-                                        .number = number,
-                                        .share = share,
-                                        .note = st_quantity_text(own->bytes, "MiB", class_texts[2]),
-                                        .full = part});
+            st_bars_add(bars,
+                        &(st_bar){.label = label,
+                                  .number = number,
+                                  .share = share,
+                                  .note = st_quantity_text(bucket->bytes, "MiB", class_texts[2]),
+                                  .full = part});
         }
     st_result_csv(result, "messages", "kind,messages,size_bytes,bytes");
 }

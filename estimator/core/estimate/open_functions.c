@@ -35,22 +35,22 @@ st_status st_open_evaluate(void *context, size_t rows, const double *const *argu
 st_status st_open_provider(const st_open_function *function, const void *over, st_arena *arena,
                            st_provider *provider, st_errors *errors)
 {
-    st_open_self *self = st_arena_alloc(arena, 1, sizeof(*self));
+    st_open_self *state = st_arena_alloc(arena, 1, sizeof(*state));
     st_unit *units = st_arena_alloc(arena, ST_OPEN_ARGUMENTS, sizeof(*units));
-    if (self == NULL || units == NULL)
+    if (state == NULL || units == NULL)
         return st_out_of_memory(errors);
-    *self = (st_open_self){.function = function, .over = over};
+    *state = (st_open_self){.function = function, .over = over};
     *provider = (st_provider){.name = function->name,
                               .argument_units = units,
                               .evaluate = st_open_evaluate,
-                              .self = self};
+                              .self = state};
     st_status status = st_unit_parse(function->unit, strlen(function->unit), (st_place){0},
                                      &provider->unit, errors);
     for (size_t i = 0; function->units[i] != NULL && status == ST_OK; i++) {
         status = st_unit_parse(function->units[i], strlen(function->units[i]), (st_place){0},
                                &units[i], errors);
-        self->argument_count = i + 1;
+        state->argument_count = i + 1;
     }
-    provider->argument_count = self->argument_count;
+    provider->argument_count = state->argument_count;
     return status;
 }

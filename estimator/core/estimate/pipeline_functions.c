@@ -109,9 +109,9 @@ static st_pipeline_walk *walk_of(const st_schedule_shape *shape, st_known *known
         return st_pipeline_walk_make(shape, arena);
     st_pipeline_walk *walk = NULL;
     for (size_t i = 0; i < known->walk_count; i++) {
-        const st_schedule_shape *own = &known->walks[i].shape;
-        if (own->kind == shape->kind && own->stages == shape->stages &&
-            own->chunks == shape->chunks && own->micros == shape->micros) {
+        const st_schedule_shape *entry = &known->walks[i].shape;
+        if (entry->kind == shape->kind && entry->stages == shape->stages &&
+            entry->chunks == shape->chunks && entry->micros == shape->micros) {
             walk = known->walks[i].walk;
             break;
         }

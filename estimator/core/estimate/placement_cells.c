@@ -144,16 +144,16 @@ enum { ENTRIES = ST_COUNT(entries) };
 
 static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
 {
-    const cell_self *self = context;
+    const cell_self *cell = context;
     double sizes[SIZES] = {1, 1, 1, 1, 1, 1, 1};
     for (size_t row = 0; row < rows; row++) {
         bool good = true;
-        for (size_t i = 0; i < self->given->count; i++) {
+        for (size_t i = 0; i < cell->given->count; i++) {
             double size = columns[i][row];
-            sizes[self->given->sizes[i]] = size;
+            sizes[cell->given->sizes[i]] = size;
             good = good && isfinite(size) && size > 0;
         }
-        values[row] = good ? self->entry->value(self->order, sizes) : (double)NAN;
+        values[row] = good ? cell->entry->value(cell->order, sizes) : (double)NAN;
     }
     return ST_OK;
 }

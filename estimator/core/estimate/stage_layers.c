@@ -274,17 +274,17 @@ typedef struct chunk_turns {
 } chunk_turns;
 
 /* The chunk of the next pass. */
-static size_t take_turn(chunk_turns *own, const st_division *division)
+static size_t take_turn(chunk_turns *turns, const st_division *division)
 {
-    if (own->left < 1) {
-        bool begins = own->group < 1 || own->chunk + 1 == division->chunks;
-        own->chunk = begins ? 0 : own->chunk + 1;
-        own->group = begins ? fmin(own->micros, (double)division->stages) : own->group;
-        own->micros -= begins ? own->group : 0;
-        own->left = own->group;
+    if (turns->left < 1) {
+        bool begins = turns->group < 1 || turns->chunk + 1 == division->chunks;
+        turns->chunk = begins ? 0 : turns->chunk + 1;
+        turns->group = begins ? fmin(turns->micros, (double)division->stages) : turns->group;
+        turns->micros -= begins ? turns->group : 0;
+        turns->left = turns->group;
     }
-    own->left--;
-    return own->chunk;
+    turns->left--;
+    return turns->chunk;
 }
 
 /* arguments: stage, those of a division, micro-batches, what a layer of each kind keeps, what all
@@ -416,10 +416,10 @@ static st_status explain(void *context, const double *const *columns, st_arena *
         /* A balanced layout leaves no virtual stage empty. `columns`: of a division. */
         const double *const *balanced_columns = columns + provider->entry->stages;
         double division[ST_DIVISION_ARGUMENTS];
-        st_division own;
+        st_division entry;
         for (size_t i = 0; i < ST_DIVISION_ARGUMENTS; i++)
             division[i] = balanced_columns[i][0];
-        if (st_division_read(provider->plan, division, &own))
+        if (st_division_read(provider->plan, division, &entry))
             return ST_OK;
         double most =
             st_balance_most_chunks(division[3], st_balance_depths(division[9]), division[0]);
@@ -912,11 +912,11 @@ const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *d
         return NULL;
     uint64_t hash = (uint64_t)code * UINT64_C(0x9E3779B97F4A7C15) + places + plan->number * 31;
     known_layout *slot = &known[(hash ^ hash >> 32) % KNOWN];
-    const st_division *own = &slot->division;
-    if (slot->number == plan->number && slot->code == code && own->stages == division->stages &&
-        own->chunks == division->chunks && own->folded == division->folded &&
-        own->layers == division->layers && own->leading == division->leading &&
-        own->every == division->every)
+    const st_division *entry = &slot->division;
+    if (slot->number == plan->number && slot->code == code && entry->stages == division->stages &&
+        entry->chunks == division->chunks && entry->folded == division->folded &&
+        entry->layers == division->layers && entry->leading == division->leading &&
+        entry->every == division->every)
         return &slot->layout;
     st_layout_stage *stages = calloc(places, sizeof *stages);
     if (stages == NULL || !cut(plan, division, code, stages)) {

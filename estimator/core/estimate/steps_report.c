@@ -38,8 +38,8 @@ static st_status price_group(steps_run *report, const st_transfers *transfers, f
     const st_steps_group *at = &group->group;
     uint32_t inside = at->per_node < at->ranks ? at->per_node : at->ranks;
     uint32_t given = (uint32_t)report->request->gpus_per_node;
-    uint32_t told = report->topology != NULL ? report->topology->node_gpus : 0;
-    uint32_t gpus = given > 0 ? given : told > 0 ? told : inside;
+    uint32_t of_node = report->topology != NULL ? report->topology->node_gpus : 0;
+    uint32_t gpus = given > 0 ? given : of_node > 0 ? of_node : inside;
     const st_site site = {at->ranks, at->per_node, gpus, gpus};
     for (size_t i = 0; i < SIZES; i++)
         group->times_s[i] = (double)NAN;
@@ -59,10 +59,10 @@ static st_status price_group(steps_run *report, const st_transfers *transfers, f
 /* What is asked for, else as many as a node of the topology has, else all. */
 static uint32_t per_node_of(const steps_run *report, uint32_t ranks)
 {
-    uint32_t told = report->topology != NULL ? report->topology->node_gpus : 0;
-    return report->request->per_node > 0 ? (uint32_t)report->request->per_node
-           : told > 0 && told < ranks    ? told
-                                         : ranks;
+    uint32_t of_node = report->topology != NULL ? report->topology->node_gpus : 0;
+    return report->request->per_node > 0    ? (uint32_t)report->request->per_node
+           : of_node > 0 && of_node < ranks ? of_node
+                                            : ranks;
 }
 
 static st_status follow(steps_run *report, uint32_t ranks)

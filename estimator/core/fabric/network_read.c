@@ -3,7 +3,7 @@
 #include "fabric/network.h"
 
 #include "base/memory.h"
-#include "base/yaml.h"
+#include "base/yaml_read.h"
 #include "steptime/quantity.h"
 
 #include <math.h>
@@ -44,19 +44,12 @@ static const st_yaml_node *need(network_reader *reader, const st_yaml_node *map,
     return node;
 }
 
-static void check_keys(network_reader *reader, const st_yaml_node *map, const char *const *known)
+static void check_keys(network_reader *reader, const st_yaml_node *map, const char *what,
+                       const char *const *known, size_t count)
 {
-    size_t count = 0;
-    while (known[count] != NULL)
-        count++;
-    for (size_t i = 0; i < map->count; i++) {
-        bool found = false;
-        for (size_t k = 0; k < count; k++)
-            found = found || strcmp(map->keys[i], known[k]) == 0;
-        if (!found)
-            fail(reader, map->key_places[i], "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
-                 st_errors_nearest(reader->errors, map->keys[i], known, count));
-    }
+    st_yaml_reader keys = {.errors = reader->errors};
+    st_read_keys(&keys, map, what, known, count, 0);
+    reader->good = reader->good && keys.status == ST_OK;
 }
 
 static double quantity(network_reader *reader, const st_yaml_node *map, const char *key,
@@ -232,15 +225,15 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *node = list->items[i];
         level *current = &levels[i];
-        static const char *const keys[] = {"name",  "holds",   "bandwidth", "oversubscription",
-                                           "rails", "latency", NULL};
+        static const char *const keys[] = {"name",  "holds",  "bandwidth", "oversubscription",
+                                           "rails", "latency"};
         *current = (level){.holds = 1, .place = node->place};
         if (node->kind != ST_YAML_MAP) {
             fail(reader, node->place,
                  "a level must be a map" ST_EXPECTED
                  "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
         } else {
-            check_keys(reader, node, keys);
+            check_keys(reader, node, "a level", keys, ST_COUNT(keys));
             current->holds = count_of(reader, node, "holds");
             current->latency = latency_of(reader, node);
             current->rails =
@@ -281,10 +274,10 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
 
 static void read_torus(network_reader *reader, const st_yaml_node *map)
 {
-    static const char *const keys[] = {"size", "bandwidth", "latency", NULL};
+    static const char *const keys[] = {"size", "bandwidth", "latency"};
     st_topology *topology = reader->topology;
     size_t size[MAX_AXES];
-    check_keys(reader, map, keys);
+    check_keys(reader, map, "a torus", keys, ST_COUNT(keys));
     const st_yaml_node *list = need(reader, map, "size", ST_YAML_LIST);
     st_link link = {.rate_bytes_per_s = rate_of(reader, map, "bandwidth"),
                     .latency_s = latency_of(reader, map)};
@@ -324,11 +317,11 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
  */
 static void read_dragonfly(network_reader *reader, const st_yaml_node *map)
 {
-    static const char *const keys[] = {"groups",          "routers", "ranks",
-                                       "rank_bandwidth",  "latency", "router_bandwidth",
-                                       "group_bandwidth", NULL};
+    static const char *const keys[] = {"groups",         "routers", "ranks",
+                                       "rank_bandwidth", "latency", "router_bandwidth",
+                                       "group_bandwidth"};
     st_topology *topology = reader->topology;
-    check_keys(reader, map, keys);
+    check_keys(reader, map, "a dragonfly", keys, ST_COUNT(keys));
     size_t groups = count_of(reader, map, "groups");
     size_t routers = count_of(reader, map, "routers");
     size_t ranks = count_of(reader, map, "ranks");
@@ -393,7 +386,7 @@ static bool read_vertex(network_reader *reader, const st_yaml_node *map, const c
 
 static void read_links(network_reader *reader, const st_yaml_node *root, const st_yaml_node *list)
 {
-    static const char *const keys[] = {"from", "to", "bandwidth", "latency", NULL};
+    static const char *const keys[] = {"from", "to", "bandwidth", "latency"};
     st_topology *topology = reader->topology;
     topology->ranks = count_of(reader, root, "ranks");
     size_t switches =
@@ -408,7 +401,7 @@ static void read_links(network_reader *reader, const st_yaml_node *root, const s
                  "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
             continue;
         }
-        check_keys(reader, node, keys);
+        check_keys(reader, node, "a link", keys, ST_COUNT(keys));
         link.rate_bytes_per_s = rate_of(reader, node, "bandwidth");
         link.latency_s = latency_of(reader, node);
         if (read_vertex(reader, node, "from", switches, &link.from) &&
@@ -538,24 +531,24 @@ static void read_head(network_reader *reader, const st_yaml_node *root)
 st_status st_topology_read(const st_source *source, st_arena *arena, const st_topology **topology,
                            st_errors *errors)
 {
-    static const char *const keys[] = {"topology", "doc",    "source",   "start",
-                                       "reduces",  "levels", "torus",    "dragonfly",
-                                       "links",    "ranks",  "switches", NULL};
+    static const char *const keys[] = {"topology", "doc",    "source",  "start",
+                                       "reduces",  "levels", "torus",   "dragonfly",
+                                       "links",    "ranks",  "switches"};
     const st_yaml_node *root = NULL;
     st_status status = st_yaml_read(source, arena, &root, errors);
-    st_topology *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_topology *read = st_arena_alloc(arena, 1, sizeof *read);
     if (status != ST_OK)
         return status;
-    if (own == NULL)
+    if (read == NULL)
         return st_out_of_memory(errors);
     network_reader reader = {
-        .topology = own, .arena = arena, .errors = errors, .file = source->file, .good = true};
+        .topology = read, .arena = arena, .errors = errors, .file = source->file, .good = true};
     if (root->kind != ST_YAML_MAP) {
         fail(&reader, root->place,
              "a topology must be a map" ST_EXPECTED "a map with 'topology', 'start' and a shape");
         return ST_ERR_VALUE;
     }
-    check_keys(&reader, root, keys);
+    check_keys(&reader, root, "a topology", keys, ST_COUNT(keys));
     read_head(&reader, root);
     read_shape(&reader, root);
     if (reader.good)
@@ -564,6 +557,6 @@ st_status st_topology_read(const st_source *source, st_arena *arena, const st_to
         check_reach(&reader, root->place);
     if (!reader.good)
         return ST_ERR_VALUE;
-    *topology = own;
+    *topology = read;
     return ST_OK;
 }

@@ -494,11 +494,11 @@ static void read_statement(steps_reader *reader)
 st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps **steps,
                         st_errors *errors)
 {
-    st_steps *own = st_arena_alloc(arena, 1, sizeof *own);
-    if (own == NULL)
+    st_steps *read = st_arena_alloc(arena, 1, sizeof *read);
+    if (read == NULL)
         return st_out_of_memory(errors);
-    own->file = source->file;
-    steps_reader reader = {.steps = own,
+    read->file = source->file;
+    steps_reader reader = {.steps = read,
                            .arena = arena,
                            .errors = errors,
                            .names = {"r", "n", "g", "m"},
@@ -534,16 +534,16 @@ st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps
     reader.line = reader.at = "";
     reader.number += reader.number == 0 ? 1 : 0; /* of an empty file the first line lacks, too */
     if (reader.good && reader.open_count > 0) {
-        reader.number = own->statements[reader.open[reader.open_count - 1]].line;
+        reader.number = read->statements[reader.open[reader.open_count - 1]].line;
         fail(&reader, "a loop or condition has no 'end'");
-    } else if (reader.good && (own->line == 0 || own->chunks.count == 0)) {
+    } else if (reader.good && (read->line == 0 || read->chunks.count == 0)) {
         fail(&reader,
              "the table has no '%s' line" ST_EXPECTED "'collective all_reduce', 'chunks n'",
-             own->line == 0 ? "collective" : "chunks");
+             read->line == 0 ? "collective" : "chunks");
     }
     if (!reader.good)
         return ST_ERR_SYNTAX;
-    *steps = own;
+    *steps = read;
     return ST_OK;
 }
 

@@ -121,10 +121,10 @@ st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider
                              const double *const *columns, double *values)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
-    st_plugin_instance *own = instance->host.context;
+    st_plugin_instance *writable = instance->host.context;
     if (instance->remote != NULL)
         return evaluate_apart(instance, provider, rows, columns, values);
-    unsigned calls = atomic_fetch_add_explicit(&own->calls, 1, memory_order_relaxed);
+    unsigned calls = atomic_fetch_add_explicit(&writable->calls, 1, memory_order_relaxed);
     uint64_t before = sum_of_all(shown, rows, columns);
     st_guard guard;
     st_guard_begin(&guard, instance->module->who, shown->name, (calls & (calls - 1)) == 0);
@@ -237,15 +237,15 @@ static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane,
             st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
         lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
         /* What was said since the last call, if anything. */
-        st_plugin_instance *own = instance->host.context;
-        (void)pthread_mutex_lock(&own->lock);
-        if (own->has_error || own->warnings.length > 0) {
-            st_ipc_write(text, own->has_error ? own->error : NULL);
-            st_ipc_write(text, own->warnings.data);
+        st_plugin_instance *writable = instance->host.context;
+        (void)pthread_mutex_lock(&writable->lock);
+        if (writable->has_error || writable->warnings.length > 0) {
+            st_ipc_write(text, writable->has_error ? writable->error : NULL);
+            st_ipc_write(text, writable->warnings.data);
         }
-        st_buffer_free(&own->warnings);
-        own->warnings = (st_buffer){0};
-        (void)pthread_mutex_unlock(&own->lock);
+        st_buffer_free(&writable->warnings);
+        writable->warnings = (st_buffer){0};
+        (void)pthread_mutex_unlock(&writable->lock);
         return;
     }
     st_provider_account account;

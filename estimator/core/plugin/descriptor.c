@@ -30,8 +30,13 @@ st_status st_module_fail(const st_plugin_module *module, st_status status, st_pl
     return st_fail(errors, status, place, "plugin %s cannot be used: %s", module->file, message);
 }
 
-static void fault(describing *reader, const char *message)
+ST_PRINTF(2, 3) static void fault(describing *reader, const char *format, ...)
 {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
     st_status status = st_module_fail(reader->module, ST_ERR_PROVIDER, reader->place,
                                       st_errors_text(reader->errors, "%s%s%s", reader->where,
                                                      reader->where[0] == '\0' ? "" : " ", message),
@@ -106,7 +111,7 @@ static const char *copy_text(describing *reader, const char *what, const char *t
 {
     if (text == NULL || text[0] == '\0') {
         if (needed)
-            fault(reader, st_errors_text(reader->errors, "has no %s", what));
+            fault(reader, "has no %s", what);
         return "";
     }
     size_t length = strnlen(text, ST_PLUGIN_MAX_TEXT + 1);
@@ -118,10 +123,10 @@ static const char *copy_text(describing *reader, const char *what, const char *t
         i += size;
     }
     if (!good) {
-        fault(reader, st_errors_text(reader->errors,
-                                     "has a %s that is not a line of UTF-8 of at most %d "
-                                     "bytes",
-                                     what, ST_PLUGIN_MAX_TEXT));
+        fault(reader,
+              "has a %s that is not a line of UTF-8 of at most %d "
+              "bytes",
+              what, ST_PLUGIN_MAX_TEXT);
         return "";
     }
     const char *copy = st_arena_copy(reader->arena, text, length);
@@ -136,14 +141,13 @@ static bool copy_struct(describing *reader, const char *what, const void *raw, v
 {
     uint32_t size_bytes = 0;
     if (raw == NULL) {
-        fault(reader, st_errors_text(reader->errors, "has a %s that is NULL", what));
+        fault(reader, "has a %s that is NULL", what);
         return false;
     }
     memcpy(&size_bytes, raw, sizeof(size_bytes));
     if (size_bytes < least_bytes) {
-        fault(reader,
-              st_errors_text(reader->errors, "has a %s of %u bytes; at least %zu are required",
-                             what, size_bytes, least_bytes));
+        fault(reader, "has a %s of %u bytes; at least %zu are required", what, size_bytes,
+              least_bytes);
         return false;
     }
     memset(copy, 0, copy_bytes);
@@ -157,7 +161,7 @@ static st_unit copy_unit(describing *reader, const char *text)
     if (text[0] == '\0')
         return unit;
     if (st_unit_parse(text, strlen(text), (st_place){0}, &unit, NULL) != ST_OK)
-        fault(reader, st_errors_text(reader->errors, "has an unknown unit '%.60s'", text));
+        fault(reader, "has an unknown unit '%.60s'", text);
     return unit;
 }
 
@@ -197,8 +201,7 @@ static void copy_option(describing *reader, const st_plugin_option *raw, st_modu
         return;
     shown->name = copy_text(reader, "name of an option", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
-        fault(reader, st_errors_text(reader->errors, "has an option with an invalid name, '%.60s'",
-                                     shown->name));
+        fault(reader, "has an option with an invalid name, '%.60s'", shown->name);
         return;
     }
     reader->where = st_errors_text(reader->errors, "option '%s'", shown->name);
@@ -212,7 +215,7 @@ static void copy_option(describing *reader, const st_plugin_option *raw, st_modu
     option->unit = copy_unit(reader, shown->unit);
     bool usable = shown->kind <= ST_PLUGIN_TEXT;
     if (!usable)
-        fault(reader, st_errors_text(reader->errors, "has an unknown kind, %u", shown->kind));
+        fault(reader, "has an unknown kind, %u", shown->kind);
     if (usable && shown->kind == ST_PLUGIN_NUMBER && !(shown->minimum <= shown->maximum)) {
         fault(reader, "has an empty range: its minimum exceeds its maximum");
         usable = false;
@@ -227,9 +230,8 @@ static void copy_option(describing *reader, const st_plugin_option *raw, st_modu
             if (st_module_parse(option, option->shown.default_text, (st_place){0},
                                 &option->default_number, errors) != ST_OK) {
                 const st_error *first = st_errors_at(errors, 0);
-                fault(reader, st_errors_text(reader->errors, "has an invalid default '%.60s': %s",
-                                             option->shown.default_text,
-                                             first != NULL ? first->message : "out of memory"));
+                fault(reader, "has an invalid default '%.60s': %s", option->shown.default_text,
+                      first != NULL ? first->message : "out of memory");
             }
             st_errors_destroy(errors);
         }
@@ -244,8 +246,7 @@ static void copy_arguments(describing *reader, st_module_provider *provider)
     st_plugin_provider *shown = &provider->shown;
     size_t count = shown->argument_count;
     if (count > 64 || (count > 0 && shown->arguments == NULL)) {
-        fault(reader,
-              st_errors_text(reader->errors, "has %zu arguments; at most 64 are supported", count));
+        fault(reader, "has %zu arguments; at most 64 are supported", count);
         return;
     }
     const st_plugin_argument **pointers =
@@ -266,16 +267,13 @@ static void copy_arguments(describing *reader, st_module_provider *provider)
             argument->unit = copy_text(reader, "unit", argument->unit, false);
             argument->doc = copy_text(reader, "line of documentation", argument->doc, false);
             if (!is_cell(argument->name) && !is_key(argument->name))
-                fault(reader, st_errors_text(reader->errors,
-                                             "has an argument with an invalid name, '%.60s'",
-                                             argument->name));
+                fault(reader, "has an argument with an invalid name, '%.60s'", argument->name);
             *unit = copy_unit(reader, argument->unit);
         }
         pointers[i] = &provider->arguments[i];
         for (size_t j = 0; j < i && reader->status == ST_OK; j++) {
             if (strcmp(pointers[i]->name, pointers[j]->name) == 0)
-                fault(reader,
-                      st_errors_text(reader->errors, "has argument '%s' twice", pointers[i]->name));
+                fault(reader, "has argument '%s' twice", pointers[i]->name);
         }
     }
     shown->arguments = pointers;
@@ -286,7 +284,7 @@ static void copy_arguments(describing *reader, st_module_provider *provider)
 static void check_twice(describing *reader, const char *what, const char *name, const char *other)
 {
     if (reader->status == ST_OK && strcmp(name, other) == 0)
-        fault(reader, st_errors_text(reader->errors, "has %s '%s' twice", what, name));
+        fault(reader, "has %s '%s' twice", what, name);
 }
 
 static void copy_providers(describing *reader)
@@ -309,9 +307,7 @@ static void copy_providers(describing *reader)
             provider_shown->name =
                 copy_text(reader, "name of a provider", provider_shown->name, true);
             if (!is_cell(provider_shown->name)) {
-                fault(reader,
-                      st_errors_text(reader->errors, "has a provider with an invalid name, '%.60s'",
-                                     provider_shown->name));
+                fault(reader, "has a provider with an invalid name, '%.60s'", provider_shown->name);
             } else {
                 reader->where =
                     st_errors_text(reader->errors, "provider '%s'", provider_shown->name);
@@ -351,9 +347,7 @@ static void copy_schedules(describing *reader)
             schedule_shown->name =
                 copy_text(reader, "name of a schedule", schedule_shown->name, true);
             if (!st_plugin_is_name(schedule_shown->name)) {
-                fault(reader,
-                      st_errors_text(reader->errors, "has a schedule with an invalid name, '%.60s'",
-                                     schedule_shown->name));
+                fault(reader, "has a schedule with an invalid name, '%.60s'", schedule_shown->name);
             } else {
                 reader->where =
                     st_errors_text(reader->errors, "schedule '%s'", schedule_shown->name);
@@ -386,23 +380,22 @@ static void copy_facts(describing *reader)
     shown->licence = copy_text(reader, "licence", shown->licence, true);
     shown->summary = copy_text(reader, "summary", shown->summary, true);
     if (reader->status == ST_OK && !st_plugin_is_id(shown->id))
-        fault(reader, st_errors_text(reader->errors, "has an invalid id, '%.60s'", shown->id));
+        fault(reader, "has an invalid id, '%.60s'", shown->id);
     if (reader->status == ST_OK && !is_version(shown->version))
-        fault(reader,
-              st_errors_text(reader->errors, "has an invalid version, '%.60s'", shown->version));
+        fault(reader, "has an invalid version, '%.60s'", shown->version);
     if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
         (shown->option_count > 0 && shown->options == NULL))
-        fault(reader, st_errors_text(reader->errors, "has %zu options; at most %d are supported",
-                                     shown->option_count, ST_PLUGIN_MAX_OPTIONS));
+        fault(reader, "has %zu options; at most %d are supported", shown->option_count,
+              ST_PLUGIN_MAX_OPTIONS);
     if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS ||
         shown->provider_count + shown->schedule_count == 0 ||
         (shown->provider_count > 0 && shown->providers == NULL))
-        fault(reader, st_errors_text(reader->errors, "has %zu providers; 1 to %d are supported",
-                                     shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
+        fault(reader, "has %zu providers; 1 to %d are supported", shown->provider_count,
+              ST_PLUGIN_MAX_PROVIDERS);
     if (shown->schedule_count > ST_PLUGIN_MAX_SCHEDULES ||
         (shown->schedule_count > 0 && shown->schedules == NULL))
-        fault(reader, st_errors_text(reader->errors, "has %zu schedules; at most %d are supported",
-                                     shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
+        fault(reader, "has %zu schedules; at most %d are supported", shown->schedule_count,
+              ST_PLUGIN_MAX_SCHEDULES);
 }
 
 st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
@@ -419,16 +412,12 @@ st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_
     memcpy(head, raw, sizeof(head));
     size_t least = FIRST_SIZE(st_plugin, close);
     if (head[0] < sizeof(head))
-        fault(&reader,
-              st_errors_text(reader.errors, "its descriptor claims a size of %u bytes", head[0]));
+        fault(&reader, "its descriptor claims a size of %u bytes", head[0]);
     else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
-        fault(&reader,
-              st_errors_text(reader.errors, "it uses plugin ABI %u; this steptime supports 1%s",
-                             head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
+        fault(&reader, "it uses plugin ABI %u; this steptime supports 1%s", head[1],
+              ST_PLUGIN_ABI > 1 ? " and later ones" : "");
     else if (head[0] < least)
-        fault(&reader, st_errors_text(reader.errors,
-                                      "its descriptor has %u bytes; at least %zu are required",
-                                      head[0], least));
+        fault(&reader, "its descriptor has %u bytes; at least %zu are required", head[0], least);
     if (reader.status != ST_OK || !copy_struct(&reader, "descriptor", raw, &module->shown,
                                                sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
         return reader.status;

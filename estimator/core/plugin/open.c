@@ -182,36 +182,37 @@ static void host_release(void *context, void *memory)
 
 void st_instance_clear_error(const st_plugin_instance *instance)
 {
-    st_plugin_instance *own = instance->host.context;
-    (void)pthread_mutex_lock(&own->lock);
-    own->has_error = false;
-    own->error[0] = '\0';
-    (void)pthread_mutex_unlock(&own->lock);
+    st_plugin_instance *writable = instance->host.context;
+    (void)pthread_mutex_lock(&writable->lock);
+    writable->has_error = false;
+    writable->error[0] = '\0';
+    (void)pthread_mutex_unlock(&writable->lock);
 }
 
 const char *st_instance_error(const st_plugin_instance *instance, st_arena *arena)
 {
-    st_plugin_instance *own = instance->host.context;
-    (void)pthread_mutex_lock(&own->lock);
-    const char *text = own->has_error ? st_arena_copy(arena, own->error, strlen(own->error)) : NULL;
-    (void)pthread_mutex_unlock(&own->lock);
+    st_plugin_instance *writable = instance->host.context;
+    (void)pthread_mutex_lock(&writable->lock);
+    const char *text =
+        writable->has_error ? st_arena_copy(arena, writable->error, strlen(writable->error)) : NULL;
+    (void)pthread_mutex_unlock(&writable->lock);
     return text;
 }
 
 void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place, st_errors *errors)
 {
-    st_plugin_instance *own = instance->host.context;
-    (void)pthread_mutex_lock(&own->lock);
-    const char *rest = own->warnings.data == NULL ? "" : own->warnings.data;
+    st_plugin_instance *writable = instance->host.context;
+    (void)pthread_mutex_lock(&writable->lock);
+    const char *rest = writable->warnings.data == NULL ? "" : writable->warnings.data;
     while (*rest != '\0') {
         size_t length = strcspn(rest, "\n");
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place, "plugin '%s': %.*s",
-                  own->module->shown.id, (int)length, rest);
+                  writable->module->shown.id, (int)length, rest);
         rest += length + (rest[length] == '\n' ? 1 : 0);
     }
-    st_buffer_free(&own->warnings);
-    own->warnings = (st_buffer){0};
-    (void)pthread_mutex_unlock(&own->lock);
+    st_buffer_free(&writable->warnings);
+    writable->warnings = (st_buffer){0};
+    (void)pthread_mutex_unlock(&writable->lock);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */

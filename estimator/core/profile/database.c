@@ -192,8 +192,7 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
             "the database has schema %d, and this steptime supports schemas up to %d" ST_HINT
             "use a newer steptime",
             *schema, ST_PROFILES_SCHEMA);
-    /* Pages, indexes and rows make sense: what was cut off or written over is told before it is
-     * used. */
+    /* Checks pages, indexes and rows, so that damage is reported before data is used. */
     sqlite3_stmt *statement = NULL;
     bool good = false;
     int code =
@@ -310,9 +309,9 @@ st_status st_profiles_open(const char *file, st_profiles_access access, st_profi
                            st_errors *errors)
 {
     st_arena *arena = st_arena_create();
-    st_profiles *own = calloc(1, sizeof *own);
+    st_profiles *opened = calloc(1, sizeof *opened);
     st_status status = ST_ERR_MEMORY;
-    if (arena == NULL || own == NULL)
+    if (arena == NULL || opened == NULL)
         goto cleanup;
     if (file == NULL)
         file = st_profiles_path(arena);
@@ -322,18 +321,18 @@ st_status st_profiles_open(const char *file, st_profiles_access access, st_profi
                          "set XDG_DATA_HOME or HOME, or use --db FILE");
         goto cleanup;
     }
-    own->file = malloc(strlen(file) + 1);
-    own->access = access;
-    if (own->file == NULL)
+    opened->file = malloc(strlen(file) + 1);
+    opened->access = access;
+    if (opened->file == NULL)
         goto cleanup;
-    memcpy(own->file, file, strlen(file) + 1);
-    status = open_database(own, errors);
+    memcpy(opened->file, file, strlen(file) + 1);
+    status = open_database(opened, errors);
     if (status == ST_OK) {
-        *profiles = own;
-        own = NULL;
+        *profiles = opened;
+        opened = NULL;
     }
 cleanup:
-    st_profiles_close(own);
+    st_profiles_close(opened);
     st_arena_destroy(arena);
     return status;
 }
@@ -349,29 +348,24 @@ static bool lock(const st_profiles *profiles)
            file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) == SQLITE_OK;
 }
 
-/* Nobody has put anything into it. */
-static bool is_empty(st_profiles *profiles)
-{
-    int tables = 0;
-    int entries = 0;
-    return query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, NULL) == ST_OK &&
-           (tables == 0 ||
-            (query(profiles, "SELECT count(*) FROM profile", &entries, NULL) == ST_OK &&
-             entries == 0));
-}
-
 void st_profiles_close(st_profiles *profiles)
 {
     if (profiles == NULL)
         return;
     if (profiles->is_new && !profiles->is_used) {
-        /* A file that was made here for nothing goes, and folders made for it. What others have put
-         * into it meanwhile stays, and those that wait for the lock see that it has gone
-         * (check_place). */
+        /* Removes an unused file that was created here, and its folders. A file that others have
+         * used stays; those that wait for the lock see that it was removed (check_place). */
         st_signals_hold(&profiles->before);
         if (profiles->database != NULL &&
             sqlite3_exec(profiles->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
-            if (is_empty(profiles) && lock(profiles))
+            int tables = 0;
+            int entries = 0;
+            bool is_empty =
+                query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, NULL) == ST_OK &&
+                (tables == 0 ||
+                 (query(profiles, "SELECT count(*) FROM profile", &entries, NULL) == ST_OK &&
+                  entries == 0));
+            if (is_empty && lock(profiles))
                 (void)unlink(profiles->file);
             (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
         }
@@ -957,15 +951,15 @@ st_status st_profile_settings(const char *file, const st_profile_filter *filter,
                               st_profile_found *found, st_errors *errors)
 {
     st_profiles *profiles = NULL;
-    st_profile_found own = {.entry = NULL};
+    st_profile_found chosen = {.entry = NULL};
     st_status status = st_profiles_open(file, ST_PROFILES_READ, &profiles, errors);
     if (status != ST_OK)
         return status;
-    status = choose(profiles, filter, arena, &own.entry, errors);
-    if (status == ST_OK && own.entry != NULL)
-        status = st_profile_options(own.entry, arena, &own.options, &own.count, errors);
+    status = choose(profiles, filter, arena, &chosen.entry, errors);
+    if (status == ST_OK && chosen.entry != NULL)
+        status = st_profile_options(chosen.entry, arena, &chosen.options, &chosen.count, errors);
     if (status == ST_OK)
-        *found = own;
+        *found = chosen;
     st_profiles_close(profiles);
     return status;
 }

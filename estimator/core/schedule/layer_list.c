@@ -3,13 +3,11 @@
 #include "schedule/layer_list.h"
 
 #include "base/memory.h"
-#include "base/yaml.h"
+#include "base/yaml_read.h"
 
 #include <string.h>
 
 enum { MAX_TENSORS = 100000, MAX_DEPTH = 8 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef struct st_layers_reader {
     st_layers *layers;
@@ -29,22 +27,12 @@ static ST_PRINTF(3, 4) bool fault(st_layers_reader *reader, st_place place, cons
     return false;
 }
 
-static bool check_keys(st_layers_reader *reader, const st_yaml_node *map, const char *const *known,
-                       size_t count)
+static bool check_keys(st_layers_reader *reader, const st_yaml_node *map, const char *what,
+                       const char *const *known, size_t count)
 {
-    bool good = true;
-    for (size_t i = 0; i < map->count; i++) {
-        bool found = false;
-        for (size_t j = 0; j < count; j++)
-            found = found || strcmp(map->keys[i], known[j]) == 0;
-        if (!found) {
-            st_fail(reader->errors, ST_ERR_NAME, map->key_places[i],
-                    "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
-                    st_errors_nearest(reader->errors, map->keys[i], known, count));
-            good = false;
-        }
-    }
-    return good;
+    st_yaml_reader keys = {.errors = reader->errors};
+    st_read_keys(&keys, map, what, known, count, 0);
+    return keys.status == ST_OK;
 }
 
 /* A number of at least `least`; false (reported) where there is none. */
@@ -100,11 +88,11 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
     const st_yaml_node *list = st_yaml_get(map, "parameters");
     st_tensor layer = {0};
     st_layers *layers = reader->layers;
-    if (!check_keys(reader, map, keys, COUNT(keys)))
+    if (!check_keys(reader, map, "a layer", keys, ST_COUNT(keys)))
         return false;
     static const char *const names[] = {"flop", "kept", "output"};
     double *const values[] = {&layer.forward_flop, &layer.kept, &layer.output};
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
         const st_yaml_node *node = st_yaml_get(map, names[i]);
         if (node != NULL && !read_number(reader, node, 0, values[i]))
             return false;
@@ -169,7 +157,7 @@ static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int 
     if (depth == MAX_DEPTH)
         return fault(reader, group->place,
                      "groups are nested too deeply" ST_EXPECTED "at most 8 levels");
-    if (!check_keys(reader, group, keys, COUNT(keys)) ||
+    if (!check_keys(reader, group, "a group", keys, ST_COUNT(keys)) ||
         !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat))
         return false;
     for (int64_t k = 0; k < (int64_t)repeat && good && !reader->full; k++)
@@ -239,7 +227,7 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
                     "a map with 'layers', 'unit' and 'list'");
         return ST_ERR_VALUE;
     }
-    bool good = check_keys(&reader, root, keys, COUNT(keys));
+    bool good = check_keys(&reader, root, "a layer list", keys, ST_COUNT(keys));
     good = read_unit(&reader, root) && good;
     good = read_list(&reader, st_yaml_get(root, "list"), 0) && good;
     good = good && close_list(&reader, root);

@@ -5,7 +5,7 @@
  * Qi et al. 2024 (section 3.1) search with a heuristic that prefers backward passes, then forward
  * ones as far as memory allows, and fills gaps with weights' gradients, under a few choices on a
  * grid: how many forward passes come first, whether forward passes take turns with backward ones,
- * and whether a gap that is too small for weights' gradients is filled all the same where the stage
+ * and whether a gap that is too small for weights' gradients is filled anyway where the stage
  * has been idle the longest. So does this: a simulation of all stages in the order of time, run
  * once per choice, and keeps the one with the least busy span.
  */

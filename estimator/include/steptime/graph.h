@@ -195,7 +195,7 @@ ST_API st_status st_replay_run(st_replay *replay, st_errors *errors) ST_NODISCAR
  * Asked whenever that set changes, for tasks that keep a device busy; others always run at 1.
  */
 typedef struct st_rate_rule {
-    double (*rate)(void *self, const st_graph *graph, st_task_id task, const st_task_id *beside,
+    double (*rate)(void *self, const st_graph *graph, st_task_id task, const st_task_id *others,
                    size_t count);
     void *self;
 } st_rate_rule;

@@ -23,8 +23,7 @@ enum { MEMORY_LIMIT_MIB = 4096, TURNS = 40, MAX_CHECKS = 32 };
 typedef struct trial {
     const st_paths *paths;
     const char *name;
-    st_finding_kind (*check)(struct trial *own, st_buffer *text);
-    bool of_providers;
+    size_t check;   /* its index in the table */
     unsigned walls; /* around the child that checked (namespaces.h); 0 where it crashed */
     st_arena *arena;
     st_errors *errors;
@@ -36,11 +35,6 @@ static st_finding_kind fail(st_buffer *text, const trial *test, size_t provider,
 {
     st_buffer_printf(text, "%s: %s", test->module->providers[provider].shown.name, what);
     return ST_FINDING_FAIL;
-}
-
-static bool is_collective(const st_module_provider *provider)
-{
-    return (provider->shown.flags & ST_PLUGIN_COLLECTIVE) != 0;
 }
 
 static bool refused(double value)
@@ -147,102 +141,81 @@ static st_finding_kind check_options(trial *test, st_buffer *text)
     return kind;
 }
 
-static st_finding_kind check_values(trial *test, st_buffer *text)
+/* ---- checks of one provider, on its rows ---- */
+
+static st_finding_kind check_finite(const trial *test, size_t provider, const block *all,
+                                    st_buffer *text)
 {
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        size_t given = 0;
-        if (!run_block(test, i, true, &all))
-            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
-        for (size_t row = 0; row < all.rows.count; row++) {
-            given += refused(all.values[row]) ? 0 : 1;
-            if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(test, i, "returns a negative or infinite value", &all, row, text);
+    for (size_t row = 0; row < all->rows.count; row++)
+        if (all->values[row] < 0 || isinf(all->values[row]))
+            return fail_at(test, provider, "returns a negative or infinite value", all, row, text);
+    return ST_FINDING_PASS;
+}
+
+static st_finding_kind check_values(const trial *test, size_t provider, const block *all,
+                                    st_buffer *text)
+{
+    size_t given = 0;
+    for (size_t row = 0; row < all->rows.count; row++)
+        given += refused(all->values[row]) ? 0 : 1;
+    return given > 0 ? check_finite(test, provider, all, text)
+                     : fail(text, test, provider, "refuses every ordinary row");
+}
+
+static st_finding_kind check_optional(const trial *test, size_t provider, const block *all,
+                                      st_buffer *text)
+{
+    const st_module_provider *shown = &test->module->providers[provider];
+    bool optional = false;
+    for (size_t j = 0; j < shown->shown.argument_count; j++)
+        optional = optional || (shown->arguments[j].flags & ST_PLUGIN_OPTIONAL) != 0;
+    st_finding_kind kind = check_finite(test, provider, all, text);
+    return kind == ST_FINDING_PASS && !optional ? ST_FINDING_SKIP : kind;
+}
+
+static st_finding_kind check_one_rank(const trial *test, size_t provider, const block *all,
+                                      st_buffer *text)
+{
+    if (all->rows.ranks == SIZE_MAX)
+        return ST_FINDING_SKIP;
+    for (size_t row = 0; row < ST_KIT_SIZES; row++)
+        if (!refused(all->values[row]) && all->values[row] != 0)
+            return fail_at(test, provider, "returns a nonzero time for one rank", all, row, text);
+    return ST_FINDING_PASS;
+}
+
+static st_finding_kind check_monotone(const trial *test, size_t provider, const block *all,
+                                      st_buffer *text)
+{
+    if (all->rows.size == SIZE_MAX)
+        return ST_FINDING_SKIP;
+    for (size_t row = 1; row < all->rows.count; row++) {
+        if (row % ST_KIT_SIZES == 0 || refused(all->values[row - 1]))
+            continue;
+        if (all->values[row] < all->values[row - 1] * (1 - 1e-12)) {
+            (void)fail_at(test, provider, "more bytes take less time", all, row - 1, text);
+            st_buffer_text(text, "; ");
+            return add_row(test, provider, all, row, text);
         }
-        if (given == 0)
-            return fail(text, test, i, "refuses every ordinary row");
     }
     return ST_FINDING_PASS;
 }
 
-static st_finding_kind check_optional(trial *test, st_buffer *text)
+/* Every rank has to receive what it lacks of the message, at no more than the bandwidth. */
+static st_finding_kind check_bandwidth(const trial *test, size_t provider, const block *all,
+                                       st_buffer *text)
 {
-    st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        const st_module_provider *provider = &test->module->providers[i];
-        block all;
-        for (size_t j = 0; j < provider->shown.argument_count; j++) {
-            bool optional = (provider->arguments[j].flags & ST_PLUGIN_OPTIONAL) != 0;
-            kind = optional ? ST_FINDING_PASS : kind;
-        }
-        if (!run_block(test, i, false, &all))
-            return fail(text, test, i, "evaluate fails without the optional arguments");
-        for (size_t row = 0; row < all.rows.count; row++) {
-            if (all.values[row] < 0 || isinf(all.values[row]))
-                return fail_at(test, i, "returns a negative or infinite value", &all, row, text);
-        }
+    if (all->rows.size == SIZE_MAX || all->rows.bandwidth == SIZE_MAX ||
+        all->rows.ranks == SIZE_MAX)
+        return ST_FINDING_SKIP;
+    for (size_t row = ST_KIT_SIZES; row < all->rows.count; row++) {
+        double ranks = all->rows.values[all->rows.ranks][row];
+        double bytes = all->rows.values[all->rows.size][row] * (ranks - 1) / ranks;
+        double most = all->rows.values[all->rows.bandwidth][row] * all->values[row];
+        if (!refused(all->values[row]) && bytes > most * 1.001)
+            return fail_at(test, provider, "exceeds the given bandwidth", all, row, text);
     }
-    return kind;
-}
-
-static st_finding_kind check_one_rank(trial *test, st_buffer *text)
-{
-    st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
-            all.rows.ranks == SIZE_MAX)
-            continue;
-        kind = ST_FINDING_PASS;
-        for (size_t row = 0; row < ST_KIT_SIZES; row++)
-            if (!refused(all.values[row]) && all.values[row] != 0)
-                return fail_at(test, i, "returns a nonzero time for one rank", &all, row, text);
-    }
-    return kind;
-}
-
-static st_finding_kind check_monotone(trial *test, st_buffer *text)
-{
-    st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
-            all.rows.size == SIZE_MAX)
-            continue;
-        kind = ST_FINDING_PASS;
-        for (size_t row = 1; row < all.rows.count; row++) {
-            if (row % ST_KIT_SIZES == 0 || refused(all.values[row - 1]))
-                continue;
-            if (all.values[row] < all.values[row - 1] * (1 - 1e-12)) {
-                (void)fail_at(test, i, "more bytes take less time", &all, row - 1, text);
-                st_buffer_text(text, "; ");
-                return add_row(test, i, &all, row, text);
-            }
-        }
-    }
-    return kind;
-}
-
-/* Every rank has to take in what it lacks of the message, at no more than the bandwidth. */
-static st_finding_kind check_bandwidth(trial *test, st_buffer *text)
-{
-    st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (!is_collective(&test->module->providers[i]) || !run_block(test, i, true, &all) ||
-            all.rows.size == SIZE_MAX || all.rows.bandwidth == SIZE_MAX ||
-            all.rows.ranks == SIZE_MAX)
-            continue;
-        kind = ST_FINDING_PASS;
-        for (size_t row = ST_KIT_SIZES; row < all.rows.count; row++) {
-            double ranks = all.rows.values[all.rows.ranks][row];
-            double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
-            double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
-            if (!refused(all.values[row]) && bytes > most * 1.001)
-                return fail_at(test, i, "exceeds the given bandwidth", &all, row, text);
-        }
-    }
-    return kind;
+    return ST_FINDING_PASS;
 }
 
 static bool same_bits(double a, double b)
@@ -260,18 +233,13 @@ static double run_row(const trial *test, size_t provider, const st_kit_rows *row
                                                                                      : (double)NAN;
 }
 
-static st_finding_kind check_block(trial *test, st_buffer *text)
+static st_finding_kind check_block(const trial *test, size_t provider, const block *all,
+                                   st_buffer *text)
 {
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (!run_block(test, i, true, &all))
-            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
-        for (size_t row = 0; row < all.rows.count; row++) {
-            if (!same_bits(run_row(test, i, &all.rows, row), all.values[row]))
-                return fail_at(test, i, "a single row differs from the same row in a block", &all,
-                               row, text);
-        }
-    }
+    for (size_t row = 0; row < all->rows.count; row++)
+        if (!same_bits(run_row(test, provider, &all->rows, row), all->values[row]))
+            return fail_at(test, provider, "a single row differs from the same row in a block", all,
+                           row, text);
     return ST_FINDING_PASS;
 }
 
@@ -291,31 +259,26 @@ static const char *fault_of_account(const st_provider_account *account, double v
                                                            : NULL;
 }
 
-static st_finding_kind check_explain(trial *test, st_buffer *text)
+static st_finding_kind check_explain(const trial *test, size_t provider, const block *all,
+                                     st_buffer *text)
 {
-    st_finding_kind kind = ST_FINDING_SKIP;
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (test->module->providers[i].shown.explain == NULL || !run_block(test, i, true, &all))
-            continue;
-        kind = ST_FINDING_PASS;
-        for (size_t row = 0; row < all.rows.count; row++) {
-            const double *columns[64];
-            st_provider_account account;
-            for (size_t j = 0; j < all.rows.columns; j++)
-                columns[j] = all.rows.given[j] == NULL ? NULL : all.rows.given[j] + row;
-            st_status status = st_plugin_explain(test->instance, i, columns, test->arena, &account);
-            const char *fault =
-                status == ST_OK ? fault_of_account(&account, all.values[row]) : "no memory";
-            if (fault != NULL)
-                return fail_at(test, i, fault, &all, row, text);
-        }
+    for (size_t row = 0; row < all->rows.count; row++) {
+        const double *columns[64];
+        st_provider_account account;
+        for (size_t j = 0; j < all->rows.columns; j++)
+            columns[j] = all->rows.given[j] == NULL ? NULL : all->rows.given[j] + row;
+        st_status status =
+            st_plugin_explain(test->instance, provider, columns, test->arena, &account);
+        const char *fault =
+            status == ST_OK ? fault_of_account(&account, all->values[row]) : "no memory";
+        if (fault != NULL)
+            return fail_at(test, provider, fault, all, row, text);
     }
-    return kind;
+    return ST_FINDING_PASS;
 }
 
 typedef struct racer {
-    const trial *own;
+    const trial *test;
     size_t provider;
     const block *expected;
     double values[ST_KIT_ROWS];
@@ -328,7 +291,7 @@ static void *race(void *context)
     const block *all = thread->expected;
     for (size_t turn = 0; turn < TURNS && !thread->differs; turn++) {
         thread->differs =
-            st_plugin_evaluate(thread->own->instance, thread->provider, all->rows.count,
+            st_plugin_evaluate(thread->test->instance, thread->provider, all->rows.count,
                                all->rows.given, thread->values) != ST_OK;
         for (size_t row = 0; row < all->rows.count && !thread->differs; row++)
             thread->differs = !same_bits(thread->values[row], all->values[row]);
@@ -336,53 +299,47 @@ static void *race(void *context)
     return NULL;
 }
 
-static st_finding_kind check_threads(trial *test, st_buffer *text)
+static st_finding_kind check_threads(const trial *test, size_t provider, const block *all,
+                                     st_buffer *text)
 {
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        pthread_t threads[2];
-        if (!run_block(test, i, true, &all))
-            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
-        racer racers[2] = {{.own = test, .provider = i, .expected = &all},
-                           {.own = test, .provider = i, .expected = &all}};
-        size_t started = 0;
-        while (started < 2 && pthread_create(&threads[started], NULL, race, &racers[started]) == 0)
-            started++;
-        for (size_t j = 0; j < started; j++)
-            (void)pthread_join(threads[j], NULL);
-        if (racers[0].differs || racers[1].differs)
-            return fail(text, test, i, "two threads get different values");
+    pthread_t threads[2];
+    racer racers[2] = {{.test = test, .provider = provider, .expected = all},
+                       {.test = test, .provider = provider, .expected = all}};
+    size_t started = 0;
+    while (started < 2 && pthread_create(&threads[started], NULL, race, &racers[started]) == 0)
+        started++;
+    for (size_t j = 0; j < started; j++)
+        (void)pthread_join(threads[j], NULL);
+    return racers[0].differs || racers[1].differs
+               ? fail(text, test, provider, "two threads get different values")
+               : ST_FINDING_PASS;
+}
+
+/* Values that no cluster has: refused or, if the model extends that far, finite. */
+static st_finding_kind check_odd(const trial *test, size_t provider, const block *all,
+                                 st_buffer *text)
+{
+    static const double odd[] = {
+        (double)NAN, (double)INFINITY, -(double)INFINITY, -1, 0, 1e300, 0.5, 4.6e18, -0.0};
+    size_t cases = all->rows.columns * ST_COUNT(odd);
+    for (size_t k = 0; k < cases; k++) {
+        double *column = all->rows.values[k % all->rows.columns];
+        size_t row = all->rows.count / 2;
+        double kept = column[row];
+        column[row] = odd[k / all->rows.columns];
+        double value = run_row(test, provider, &all->rows, row);
+        column[row] = kept;
+        if (value < 0 || isinf(value))
+            return fail(text, test, provider,
+                        st_errors_text(
+                            test->errors, "returns %g where '%s' is %g", value,
+                            test->module->providers[provider].arguments[k % all->rows.columns].name,
+                            odd[k / all->rows.columns]));
     }
     return ST_FINDING_PASS;
 }
 
-/* Values that no cluster has: refused or, where the model stretches so far, finite. */
-static st_finding_kind check_odd(trial *test, st_buffer *text)
-{
-    static const double odd[] = {
-        (double)NAN, (double)INFINITY, -(double)INFINITY, -1, 0, 1e300, 0.5, 4.6e18, -0.0};
-    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
-        block all;
-        if (!run_block(test, i, true, &all))
-            return fail(text, test, i, "evaluate fails on a block of ordinary rows");
-        size_t cases = all.rows.columns * (ST_COUNT(odd));
-        for (size_t k = 0; k < cases; k++) {
-            double *column = all.rows.values[k % all.rows.columns];
-            size_t row = all.rows.count / 2;
-            double kept = column[row];
-            column[row] = odd[k / all.rows.columns];
-            double value = run_row(test, i, &all.rows, row);
-            column[row] = kept;
-            if (value < 0 || isinf(value))
-                return fail(
-                    text, test, i,
-                    st_errors_text(test->errors, "returns %g where '%s' is %g", value,
-                                   test->module->providers[i].arguments[k % all.rows.columns].name,
-                                   odd[k / all.rows.columns]));
-        }
-    }
-    return ST_FINDING_PASS;
-}
+/* ---- checks of the process ---- */
 
 static size_t count_files(void)
 {
@@ -436,30 +393,62 @@ static st_finding_kind check_schedules(trial *test, st_buffer *text)
     return st_kit_schedules(test->instance, test->errors, text);
 }
 
+/* The providers whose rows a check needs. Without one of them, or where a collective or explained
+ * provider fails to evaluate, which other checks report, the check is skipped. */
+typedef enum check_scope { ALL, WITHOUT_OPTIONAL, COLLECTIVES, EXPLAINED } check_scope;
+
 static const struct {
     const char *name;
-    st_finding_kind (*check)(trial *own, st_buffer *text);
-    bool of_providers; /* of a plugin that has some */
+    st_finding_kind (*check)(trial *test, st_buffer *text); /* NULL: of every provider */
+    st_finding_kind (*check_rows)(const trial *test, size_t provider, const block *all,
+                                  st_buffer *text);
+    check_scope scope;
 } checks[] = {
-    {"loads and opens with its defaults", check_open, false},
-    {"options at their limits open or fail with a reason", check_options, false},
-    {"values are finite and not negative", check_values, true},
-    {"optional arguments can be omitted", check_optional, true},
-    {"one rank takes no time", check_one_rank, true},
-    {"more bytes take no less time", check_monotone, true},
-    {"no transfer exceeds the bandwidth", check_bandwidth, true},
-    {"a block equals its rows bit for bit", check_block, true},
-    {"explanations add up, refusals have reasons", check_explain, true},
-    {"two threads get the same values", check_threads, true},
-    {"extreme arguments are refused or give finite values", check_odd, true},
-    {"the process state is unchanged", check_process, false},
-    {"schedules run every pass once without deadlock", check_schedules, false},
-    {"all files are closed", check_files, false},
+    {"loads and opens with its defaults", check_open, NULL, ALL},
+    {"options at their limits open or fail with a reason", check_options, NULL, ALL},
+    {"values are finite and not negative", NULL, check_values, ALL},
+    {"optional arguments can be omitted", NULL, check_optional, WITHOUT_OPTIONAL},
+    {"one rank takes no time", NULL, check_one_rank, COLLECTIVES},
+    {"more bytes take no less time", NULL, check_monotone, COLLECTIVES},
+    {"no transfer exceeds the bandwidth", NULL, check_bandwidth, COLLECTIVES},
+    {"a block equals its rows bit for bit", NULL, check_block, ALL},
+    {"explanations add up, refusals have reasons", NULL, check_explain, EXPLAINED},
+    {"two threads get the same values", NULL, check_threads, ALL},
+    {"extreme arguments are refused or give finite values", NULL, check_odd, ALL},
+    {"the process state is unchanged", check_process, NULL, ALL},
+    {"schedules run every pass once without deadlock", check_schedules, NULL, ALL},
+    {"all files are closed", check_files, NULL, ALL},
 };
 
 enum { CHECKS = ST_COUNT(checks) };
 
 /* ---- in the child ---------------------------------------------------------------------------- */
+
+static st_finding_kind check_providers(const trial *test, st_buffer *text)
+{
+    const check_scope scope = checks[test->check].scope;
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < test->module->shown.provider_count; i++) {
+        const st_plugin_provider *shown = &test->module->providers[i].shown;
+        bool applies = scope == COLLECTIVES ? (shown->flags & ST_PLUGIN_COLLECTIVE) != 0
+                                            : scope != EXPLAINED || shown->explain != NULL;
+        block all;
+        if (!applies)
+            continue;
+        if (!run_block(test, i, scope != WITHOUT_OPTIONAL, &all)) {
+            if (scope == COLLECTIVES || scope == EXPLAINED)
+                continue;
+            return fail(text, test, i,
+                        scope == WITHOUT_OPTIONAL ? "evaluate fails without the optional arguments"
+                                                  : "evaluate fails on a block of ordinary rows");
+        }
+        st_finding_kind found = checks[test->check].check_rows(test, i, &all, text);
+        if (found == ST_FINDING_FAIL)
+            return found;
+        kind = found == ST_FINDING_PASS ? found : kind;
+    }
+    return kind;
+}
 
 static st_finding_kind prepare_and_check(trial *test, st_buffer *text)
 {
@@ -480,8 +469,8 @@ static st_finding_kind prepare_and_check(trial *test, st_buffer *text)
         st_buffer_text(text, "no memory");
         return ST_FINDING_FAIL;
     }
-    bool applies = !test->of_providers || test->module->shown.provider_count > 0;
-    st_finding_kind kind = applies ? test->check(test, text) : ST_FINDING_SKIP;
+    st_finding_kind kind = checks[test->check].check != NULL ? checks[test->check].check(test, text)
+                                                             : check_providers(test, text);
     st_plugin_close(test->instance);
     return kind;
 }
@@ -535,10 +524,7 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
     unsigned walls = 0;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
-        trial test = {.paths = paths,
-                      .name = name,
-                      .check = checks[i].check,
-                      .of_providers = checks[i].of_providers};
+        trial test = {.paths = paths, .name = name, .check = i};
         list[i].check = checks[i].name;
         status = run_check(&test, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;

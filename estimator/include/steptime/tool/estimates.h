@@ -33,7 +33,7 @@ st_estimate *st_estimate_new(st_arena *arena);
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors) ST_NODISCARD;
-/* The same without providers: for many plans of one job, of which some would suit no provider. */
+/* The same without providers: for many plans of one job, some of which no provider supports. */
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors) ST_NODISCARD;
 
@@ -74,7 +74,7 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
 
 /*
  * Computes what was chosen. ST_ERR_CHECK and ST_ERR_MATH are reported in full; failing checks of
- * level warning and limit are added at their severity, and the values stand.
+ * level warning and limit are added at their severity; the values are kept.
  */
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors) ST_NODISCARD;
 

@@ -19,7 +19,7 @@ st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus,
                        st_errors *errors) ST_NODISCARD;
 
 /*
- * The file of that very name, else the one name whose words all stand in `text`, in any order and
+ * The file with exactly that name, else the name whose words all occur in `text`, in any order and
  * case: "A100-80GB-SXM" is a100-sxm-80gb, "H100-80GB-SXM" is h100-sxm. Of several the one with the
  * most words; NULL where none fits, two fit equally well, or `text` has further words than a form
  * factor and a size of memory, which is then in *memory_gb (0: none is reported; may be NULL).
@@ -38,7 +38,7 @@ const char *st_gpus_of_device(const st_gpus *gpus, const char *device);
  */
 bool st_gpus_same(const st_gpus *gpus, const char *a, const char *b);
 
-/* Reports that there is no such GPU, with the nearest name. */
+/* Reports an unknown GPU, with the nearest name. */
 st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors);
 
 #endif

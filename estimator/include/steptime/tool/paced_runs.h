@@ -17,7 +17,7 @@ typedef struct st_paced {
     double *failures; /* per row the least that its checks say, infinity where all hold;
                        * NULL: not wanted, in this and all runs of the same layout */
     /* Per row: 1 + the number, in the program's options, of a provider without a fallback that
-     * refuses what it is asked there, 0 where none does. NULL: nobody asks. */
+     * refuses the row, 0 where none does. NULL: not wanted. */
     uint32_t *refused;
     /* What the rows are a part of: what depends on some of its lists alone is computed once for
      * each of their combinations. NULL: unknown, and where `refused` is wanted it counts for

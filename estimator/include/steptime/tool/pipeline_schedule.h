@@ -32,7 +32,7 @@ typedef enum st_pass {
 /* What a pass of a chunk consists of, in this order. */
 typedef enum st_part {
     ST_PART_WORK,
-    ST_PART_SLOWDOWN, /* computation that runs slower beside hidden communication */
+    ST_PART_SLOWDOWN, /* computation slowed down by hidden communication */
     ST_PART_LAUNCH,   /* waiting for the host */
     ST_PART_TP,       /* exposed communication */
     ST_PART_CP,
@@ -103,8 +103,8 @@ typedef struct st_schedule_groups {
 /* Data parallelism and the end of a step, the same on every stage. */
 typedef struct st_schedule_ends {
     int64_t gather_exposed; /* weights, before the first pass */
-    int64_t gather_hidden;  /* the rest of it, beside the first pass */
-    int64_t reduce_hidden;  /* gradients, beside the last backward pass */
+    int64_t gather_hidden;  /* the rest of it, during the first pass */
+    int64_t reduce_hidden;  /* gradients, during the last backward pass */
     int64_t reduce_exposed; /* the rest of it, after the last pass */
     int64_t data_per_micro; /* exposed after every backward pass of a chunk */
     int64_t tied;           /* gradient of the embedding, between first and last stage */
@@ -114,8 +114,8 @@ typedef struct st_schedule_ends {
 
 /*
  * Consecutive layers of a pass whose weights are gathered and whose gradients are reduced together:
- * a unit of FSDP, or the layers that fill a bucket of gradients. Hidden times run on a stream of
- * their own beside the passes, exposed ones stop them.
+ * a unit of FSDP, or the layers that fill a bucket of gradients. Hidden times run on a separate
+ * stream during the passes, exposed ones stop the passes.
  */
 typedef struct st_schedule_piece {
     double until; /* share of the pass at which it ends; grows, 1 for the last one */
@@ -160,13 +160,13 @@ typedef struct st_schedule_plan {
     st_schedule_groups groups;
     /* Of each stage, with its ranks, where stages differ; NULL: as above. */
     const st_schedule_groups *own_groups;
-    bool every_rank; /* else one rank a stage, which stands for all that do the same */
+    bool every_rank; /* else one rank represents its pipeline stage */
 } st_schedule_plan;
 
 /*
  * Appends the tasks of a step to a graph that takes them; call st_graph_seal afterwards. `order` is
- * from st_schedule_order_make, or one's own: an order that waits on itself is found when the graph
- * is sealed, one with passes that are missing, doubled or out of place is refused here with
+ * from st_schedule_order_make, or user-defined: an order that waits on itself is found when the
+ * graph is sealed, one with passes that are missing, doubled or out of place is refused here with
  * ST_ERR_VALUE.
  */
 st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,

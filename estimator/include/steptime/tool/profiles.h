@@ -4,11 +4,11 @@
  * jobs and plugins can use it again.
  *
  * A profile is one or more entries. An entry belongs to a plugin and a kind ("options": values for
- * the plugin's own options; "times": measured times of the cell that stands as collective, a text
- * for the plugin's option of that name; other kinds are the plugin's to define), says for which
- * cluster, fabric, version of NCCL, collective, ranks and nodes it holds, carries a payload, and
- * says where that comes from. Entries are told apart by all of these; a second one with the same
- * key replaces the first.
+ * the plugin's own options; "times": measured times of the cell named as collective, a text
+ * for the plugin's option of that name; plugins define other kinds). It names the cluster, fabric,
+ * version of NCCL, collective, ranks and nodes for which it is valid, and has a payload and its
+ * provenance. All but the last two are its key; a second entry with the same key replaces the
+ * first.
  *
  * The database is one SQLite file: $XDG_DATA_HOME/steptime/profiles.db, or
  * ~/.local/share/steptime/profiles.db where that variable is not set. Every change is one
@@ -23,7 +23,7 @@
 #include "steptime/paths.h"
 
 enum {
-    /* of a payload: a model of slowdowns that thousands of kernels taught takes some of them */
+    /* of a payload: a model of slowdowns from thousands of kernels takes several of them */
     ST_PROFILE_MAX_BYTES = 16 * 1024 * 1024,
     ST_PROFILE_MAX_ENTRIES = 100000, /* that one call reads */
     ST_PROFILE_SCHEMA = 1,           /* of exports */
@@ -34,7 +34,7 @@ enum {
 #define ST_PROFILE_TIMES   "times" /* a text for the plugin's option of that name */
 #define ST_PROFILE_MODEL   "model" /* the same */
 
-/* The texts by which entries are told apart, and all of them. */
+/* The number of texts in the key of an entry, and of all its texts. */
 enum { ST_PROFILE_KEYS = 7, ST_PROFILE_TEXTS };
 
 /* An entry. Texts are never NULL; "" and 0: any, or not known. */
@@ -90,22 +90,22 @@ typedef struct st_profile_text {
 
 typedef enum st_profiles_access {
     ST_PROFILES_READ,
-    ST_PROFILES_WRITE /* makes the file, and its folder, where there is none; takes both back where
+    ST_PROFILES_WRITE /* creates a missing file and folder; removes both again if
                          nothing was stored */
 } st_profiles_access;
 
 typedef struct st_profiles st_profiles;
 
-/* The library was built with SQLite; where not, opening fails and says so. */
+/* Whether the library was built with SQLite; otherwise opening fails. */
 bool st_profiles_available(void);
 
 /* The user's database; NULL where neither XDG_DATA_HOME nor HOME is set, or out of memory. */
 const char *st_profiles_path(st_arena *arena);
 
 /*
- * Opens a database. `file` is copied, NULL: the user's. Refused: a file that is no database of
- * profiles or of a newer schema, to read one that is not there, to write one that is read-only.
- * Older schemas are brought up to date by the first one that writes. Not safe for two threads.
+ * Opens a database. `file` is copied, NULL: the user's. Refuses other files, newer
+ * schemas, reading a missing file and writing a read-only one. The first writer migrates older
+ * schemas. Not safe for two threads.
  */
 st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
                            st_errors *errors) ST_NODISCARD;
@@ -117,7 +117,7 @@ void st_profiles_close(st_profiles *profiles); /* NULL is fine */
 st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
                           bool replace, st_errors *errors) ST_NODISCARD;
 
-/* Finds entries, sorted by name, plugin, collective, nodes and ranks; none is no error. */
+/* Finds entries, sorted by name, plugin, collective, nodes and ranks; none is not an error. */
 st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
                            const st_profile **entries, size_t *count,
                            st_errors *errors) ST_NODISCARD;
@@ -126,7 +126,7 @@ st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filte
 st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
                              st_errors *errors) ST_NODISCARD;
 
-/* Adds the error that there is no such profile, with the nearest name. */
+/* Reports an unknown profile, with the nearest name. */
 st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
 
 /* The options that an entry of kind "options" or "times" gives. */
@@ -141,16 +141,16 @@ void st_profile_write_options(const st_profile_option *options, size_t count, st
  * The options that a profile has for a plugin: of the entries of that plugin, those that hold for
  * the collective (or for any), and of these the one whose nodes and then ranks are nearest.
  * `filter->name` and `filter->plugin` must be given; NULL as collective takes what there is, which
- * must then be of one collective. ST_ERR_NAME where there is none, told with what the profile has
- * instead.
+ * must then be of one collective. ST_ERR_NAME where there is none, with the collectives that the
+ * profile has.
  */
 st_status st_profile_settings(const char *file, const st_profile_filter *filter, st_arena *arena,
                               st_profile_found *found, st_errors *errors) ST_NODISCARD;
 
 /*
  * What a profile has of a plugin for a collective, or where `filter->collective` is NULL for all:
- * one for each group of ranks and nodes; of several the first counts, which is warned about. None
- * is no error, but a profile that does not exist, or has nothing for the plugin, is.
+ * one for each group of ranks and nodes; of several, the first one with a warning. None is not
+ * an error, but a profile that does not exist or has nothing for the plugin is one.
  */
 st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
                          st_profile_found **found, size_t *count, st_errors *errors) ST_NODISCARD;
@@ -162,18 +162,18 @@ size_t st_profile_nearest(const st_profile_found *found, size_t count,
 /* Entries as a JSON text that st_profiles_read reads back. */
 void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
 
-/* The entries of such a text; refused: one that stands there twice, options that are none. */
+/* The entries of such a text; refuses duplicates and invalid options. */
 st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const st_profile **entries,
                            size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* ---- whether an entry was measured on the machine that it is used for: machine.c ---- */
 
-/* Members of the provenance by which an entry says it; rates are quantities. */
+/* Members of the provenance that describe the machine; rates are quantities. */
 #define ST_PROFILE_GPU   "gpu"
 #define ST_PROFILE_LINKS "link_bandwidth"
 #define ST_PROFILE_NICS  "nic_bandwidth"
 
-/* What collectives run on, as far as somebody says it. */
+/* What collectives run on, as far as known. */
 typedef struct st_profile_machine {
     const char *whose; /* "the job" */
     const char *gpu;   /* by any name; NULL or "": not known */
@@ -190,8 +190,8 @@ double st_nccl_version_code(const char *version);
 
 /*
  * Warns of each of GPU, NCCL, links of one node and NICs of several that the entry and the machine
- * both say and that differ, with both values; what `errors` has in the same words already is not
- * told again.
+ * both say and that differ, with both values; skips messages that `errors` already
+ * has.
  */
 st_status st_profile_check_machine(const st_paths *paths, const st_profile *entry,
                                    const st_profile_machine *machine, st_place place,

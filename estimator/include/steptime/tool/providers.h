@@ -36,7 +36,7 @@ typedef struct st_provider {
     const st_unit *argument_units;
     size_t argument_count;
     st_unit unit;
-    bool fallback; /* the formula stands in where a row is refused; else the row has no value */
+    bool fallback; /* the formula is used for a refused row; else the row has no value */
     /* arguments[i] and values hold `rows` doubles; values that are refused are set to NaN. */
     st_status (*evaluate)(void *self, size_t rows, const double *const *arguments, double *values);
     /* What is behind the value of one row; may be NULL. `account` is all zero before. */

@@ -26,7 +26,7 @@ typedef struct st_placement {
     bool experts_unfolded; /* ranks with the same experts are those that reduce gradients */
 } st_placement;
 
-/* Where a rank stands in its group along an axis. */
+/* The position of a rank in its group along an axis. */
 size_t st_placement_position(const st_placement *placement, st_group axis, size_t rank);
 
 /* Sizes of all groups from tp to pp; gpus_per_node at least 1. */

@@ -27,7 +27,7 @@ st_status st_value_parse_bool(const char *name, const st_value_text *value, doub
 st_status st_value_parse_quantity(const char *name, const st_value_text *value, const st_unit *unit,
                                   double *number, st_errors *errors) ST_NODISCARD;
 
-/* The value of an input that is no key's: a constant, or a name of the sheet's enumeration. */
+/* The value of an input that has no key: a constant, or a name of the sheet's enumeration. */
 st_status st_value_parse_typed(const char *name, const st_type *type, const st_value_text *value,
                                double *number, st_errors *errors) ST_NODISCARD;
 
