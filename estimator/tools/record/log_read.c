@@ -49,31 +49,24 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
         if (!ST_APPEND(arena, found, found_count, folder))
             return st_out_of_memory(errors);
     } else {
-        st_status status;
-        const char ***folder_paths = &found;
-        size_t *folder_count = &found_count;
         DIR *stream = st_open_folder(folder);
-        if (stream == NULL) {
-            status = st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
-                             "cannot read the run: %s", strerror(errno));
-        } else {
-            for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-                size_t length = strlen(entry->d_name);
-                size_t suffix = strlen(ST_LOG_SUFFIX);
-                if (length <= suffix ||
-                    strcmp(entry->d_name + length - suffix, ST_LOG_SUFFIX) != 0 ||
-                    *folder_count == MOST_LOGS)
-                    continue;
-                const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
-                if (!ST_APPEND(arena, *folder_paths, *folder_count, path))
-                    break;
-            }
-            closedir(stream);
-            st_sort(*folder_paths, *folder_count, sizeof **folder_paths, st_order_texts);
-            status = st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
+        if (stream == NULL)
+            return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the run: %s",
+                           strerror(errno));
+        for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+            size_t length = strlen(entry->d_name);
+            size_t suffix = strlen(ST_LOG_SUFFIX);
+            if (length <= suffix || strcmp(entry->d_name + length - suffix, ST_LOG_SUFFIX) != 0 ||
+                found_count == MOST_LOGS)
+                continue;
+            const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
+            if (!ST_APPEND(arena, found, found_count, path))
+                break;
         }
-        if (status != ST_OK)
-            return status;
+        closedir(stream);
+        st_sort(found, found_count, sizeof *found, st_order_texts);
+        if (st_arena_failed(arena))
+            return st_out_of_memory(errors);
     }
     if (found_count == 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = folder},

@@ -78,20 +78,6 @@ static void want(search *s, uint32_t rank)
     s->wanted[s->wanted_count++] = (int32_t)rank;
 }
 
-static void take_comm(search *s, const st_log_record *record, int32_t rank, int32_t index)
-{
-    const st_log_comm *comm = &record->comm;
-    member made = {.rank = rank,
-                   .index = index,
-                   .place = comm->rank,
-                   .ranks = comm->ranks,
-                   .comm = comm->comm,
-                   .parent = comm->parent,
-                   .splits = comm->splits};
-    if (made.ranks > 1 && index < MOST_COMMS)
-        (void)ST_APPEND(s->arena, s->members, s->member_count, made);
-}
-
 static int32_t read_log(search *s, const char *path)
 {
     st_log *log = NULL;
@@ -102,11 +88,21 @@ static int32_t read_log(search *s, const char *path)
         return -1;
     int32_t rank = st_log_header_of(log)->rank;
     bool ours = rank >= 0 && (uint32_t)rank < s->dedup->world;
-    while (ours && st_log_read(log, &record, &more, NULL) == ST_OK && more)
-        if (record.kind == ST_LOG_COMM)
-            take_comm(s, &record, rank, comms++);
-        else if (record.kind == ST_LOG_END)
+    while (ours && st_log_read(log, &record, &more, NULL) == ST_OK && more) {
+        if (record.kind == ST_LOG_END)
             s->hash[rank] += st_log_work(record.end.work_hash);
+        if (record.kind != ST_LOG_COMM)
+            continue;
+        member made = {.rank = rank,
+                       .index = comms++,
+                       .place = record.comm.rank,
+                       .ranks = record.comm.ranks,
+                       .comm = record.comm.comm,
+                       .parent = record.comm.parent,
+                       .splits = record.comm.splits};
+        if (made.ranks > 1 && made.index < MOST_COMMS)
+            (void)ST_APPEND(s->arena, s->members, s->member_count, made);
+    }
     if (ours && !st_log_is_whole(log))
         s->bad[rank] = true;
     st_log_destroy(log);
@@ -444,28 +440,21 @@ static st_status search_grid(search *s)
     bool surprise = true;
     while (surprise && goes_on(s, status)) {
         size_t before = s->base_count;
-        bool few = true;
-        st_status grid_status = find_axes(s);
-        if (grid_status == ST_OK)
-            grid_status = walk_axes(s);
-        if (goes_on(s, grid_status)) {
-            /* Runs a rank of each combination; false: there are too many of them. */
+        status = find_axes(s);
+        if (status == ST_OK)
+            status = walk_axes(s);
+        if (goes_on(s, status)) {
+            /* A rank of each combination, or all ranks where there are too many of these. */
             size_t count = 0;
-            few = true;
-            for (uint32_t i = 0; i < s->dedup->world && few; i++) {
-                if (corner_of(s, i) != i)
-                    continue;
-                few = ++count <= MOST_CORNERS;
-                want(s, i);
-            }
-            if (few)
-                grid_status = run_wanted(s);
-            else
-                grid_status = run_rest(s);
+            for (uint32_t i = 0; i < world && count <= MOST_CORNERS; i++)
+                if (corner_of(s, i) == i) {
+                    count++;
+                    want(s, i);
+                }
+            status = count <= MOST_CORNERS ? run_wanted(s) : run_rest(s);
         }
-        if (goes_on(s, grid_status))
-            grid_status = prove(s, &surprise);
-        status = grid_status;
+        if (goes_on(s, status))
+            status = prove(s, &surprise);
         if (surprise && s->base_count == before) /* no grid: the ranks have another order */
             return goes_on(s, status) ? run_rest(s) : status;
     }
@@ -493,16 +482,11 @@ st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, s
     if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     st_status status = world <= FEW ? run_rest(s) : search_grid(s);
-    if (status == ST_OK) {
-        st_rank_dedup *result = s->dedup;
-        for (uint32_t i = 0; i < result->world; i++) {
-            result->run += s->ran[i];
-            uint32_t corner = s->axis_count > 0 && !result->is_complete ? corner_of(s, i) : i;
-            if (s->ran[i])
-                result->as[i] = (int32_t)i;
-            else
-                result->as[i] = s->ran[corner] ? (int32_t)corner : -1;
-        }
+    for (uint32_t i = 0; i < world && status == ST_OK; i++) {
+        bool gridded = s->axis_count > 0 && !dedup->is_complete && !s->ran[i];
+        uint32_t corner = gridded ? corner_of(s, i) : i;
+        dedup->run += s->ran[i];
+        dedup->as[i] = s->ran[corner] ? (int32_t)corner : -1;
     }
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "record/log.h"
+#include "trace/reports.h"
 
 #include <string.h>
 
@@ -106,12 +107,11 @@ static void add_record(reader *own, const st_log_record *record)
     case ST_LOG_MISUSE:
         count_item(own, &outcome->misuses, &outcome->misuse_count, record);
         break;
-    case ST_LOG_END: {
+    case ST_LOG_END:
         outcome->unsupported += record->end.unsupported;
         outcome->calls += record->end.calls;
         process_of(own)->hash += st_log_work(record->end.work_hash);
         break;
-    }
     default:
         break;
     }
@@ -152,11 +152,9 @@ st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcom
             outcome->calls += calls; /* whole ones tell at their ends */
         st_log_destroy(log);
     }
-    uint64_t unique_count = 0;
     st_sort(outcome->each, outcome->each_count, sizeof *outcome->each, order_hashes);
     for (size_t i = 0; i < outcome->each_count; i++)
-        unique_count += i == 0 || outcome->each[i].hash != outcome->each[i - 1].hash;
-    outcome->unique = unique_count;
+        outcome->unique += i == 0 || outcome->each[i].hash != outcome->each[i - 1].hash;
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }
 
@@ -191,10 +189,7 @@ static void put_oom(st_node *root, const st_run_outcome *outcome)
         return;
     }
     st_node *oom = st_put_map(root, "out_of_memory");
-    if (outcome->oom_rank < 0)
-        st_put_null(oom, "rank");
-    else
-        st_put_count(oom, "rank", (uint64_t)outcome->oom_rank);
+    st_put_known(oom, "rank", outcome->oom_rank);
     st_put_count(oom, "request_bytes", outcome->oom_bytes);
     st_put_count(oom, "live_bytes", outcome->oom_live_bytes);
     st_node *blocks = st_put_list(oom, "largest_blocks");
@@ -265,10 +260,7 @@ void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends
         if (ends[i].exit_code == 0 && ends[i].signal == 0 && !ends[i].over_time)
             continue;
         st_node *end = st_put_line_map(list, NULL);
-        if (ends[i].rank < 0)
-            st_put_null(end, "rank");
-        else
-            st_put_count(end, "rank", (uint64_t)ends[i].rank);
+        st_put_known(end, "rank", ends[i].rank);
         if (ends[i].signal != 0)
             st_put_null(end, "exit_code");
         else

@@ -152,35 +152,29 @@ static void poll_all(st_fleet *fleet)
         running *process = &fleet->processes[i];
         if (process->pid == 0)
             continue;
-        bool has_ended = true;
-        st_launch_end *ended_end = &fleet->ends[i];
+        st_launch_end *end = &fleet->ends[i];
         int state = 0;
         pid_t got = waitpid(process->pid, &state, WNOHANG);
-        if (got == 0 || (got < 0 && errno == EINTR)) {
-            has_ended = false;
-        } else {
+        if (got != 0 && !(got < 0 && errno == EINTR)) {
             /* What it left behind in its group goes with it. */
             (void)kill(-process->pid, SIGKILL);
-            ended_end->exit_code = got > 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-            ended_end->signal = got > 0 && WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+            end->exit_code = got > 0 && WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+            end->signal = got > 0 && WIFSIGNALED(state) ? WTERMSIG(state) : 0;
             process->pid = 0;
-        }
-        if (has_ended) {
             fleet->alive--;
-        } else {
-            /* Ends a process group that is over its time: first politely. */
-            st_launch_end *end = &fleet->ends[i];
-            double over_s = seconds() - process->start_s - fleet->request.limit_s;
-            if (fleet->request.limit_s <= 0 || over_s <= 0)
-                continue;
-            end->over_time = true;
-            end->waited = process->still_ns != 0;
-            if (!process->was_asked)
-                (void)kill(-process->pid, SIGTERM);
-            else if (over_s * 1000 > GRACE_MS)
-                (void)kill(-process->pid, SIGKILL);
-            process->was_asked = true;
+            continue;
         }
+        /* Ends a process group that is over its time: first politely. */
+        double over_s = seconds() - process->start_s - fleet->request.limit_s;
+        if (fleet->request.limit_s <= 0 || over_s <= 0)
+            continue;
+        end->over_time = true;
+        end->waited = process->still_ns != 0;
+        if (!process->was_asked)
+            (void)kill(-process->pid, SIGTERM);
+        else if (over_s * 1000 > GRACE_MS)
+            (void)kill(-process->pid, SIGKILL);
+        process->was_asked = true;
     }
 }
 
@@ -259,31 +253,25 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
     for (size_t i = 0; i < fleet->end_count && rank >= 0; i++)
         if (fleet->ends[i].rank == rank)
             fleet->ends[i] = (st_launch_end){.rank = rank};
-    running process = {0};
     st_launch_end end = {.rank = rank};
-    st_status status = ST_OK;
     pid_t pid = fork();
-    if (pid < 0) {
-        status = st_fail(errors, ST_ERR_IO, (st_place){.file = fleet->request.path},
-                         "cannot start the program: %s", strerror(errno));
-    } else {
-        if (pid == 0) {
-            (void)setpgid(0, 0);
-            (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-            (void)signal(SIGPIPE, SIG_DFL);
-            put_environment(&fleet->request, rank);
-            /* The array is execv's to read; its type is older than const. */
-            char **command;
-            const char *const *given = fleet->request.command;
-            memcpy(&command, &given, sizeof command);
-            (void)execv(fleet->request.path, command);
-            _exit(CANNOT_RUN);
-        }
-        (void)setpgid(pid, pid);
-        process = (running){.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
+    if (pid < 0)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = fleet->request.path},
+                       "cannot start the program: %s", strerror(errno));
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        (void)signal(SIGPIPE, SIG_DFL);
+        put_environment(&fleet->request, rank);
+        /* The array is execv's to read; its type is older than const. */
+        char **command;
+        const char *const *given = fleet->request.command;
+        memcpy(&command, &given, sizeof command);
+        (void)execv(fleet->request.path, command);
+        _exit(CANNOT_RUN);
     }
-    if (status != ST_OK)
-        return status;
+    (void)setpgid(pid, pid);
+    running process = {.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
     bool kept = ST_APPEND(fleet->arena, fleet->ends, fleet->end_count, end) &&
                 ST_APPEND(fleet->arena, fleet->processes, fleet->count, process);
     if (!kept) {

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "record/cli/planned_ranks.h"
+#include "record/cli/quantity_option.h"
 #include "steptime/keys.h"
 #include "steptime/tool/gpus.h"
 #include "record/start_program.h"
@@ -14,6 +15,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,35 +102,11 @@ static void warn(cli_run *run, const char *message)
         &(st_error){.status = ST_ERR_VALUE, .severity = ST_SEVERITY_WARNING, .message = message});
 }
 
-static st_status read_size(cli_run *run, const char *option, const char *text, double *bytes)
+static st_status read_size(cli_run *run, const char *name, const char *text, double *bytes)
 {
-    st_unit unit;
-    st_place place = {.file = option};
-    st_status status = st_unit_parse("GiB", 3, place, &unit, run->errors);
-    if (status == ST_OK)
-        status = st_quantity_parse(text, strlen(text), &unit, place, bytes, run->errors);
-    if (status == ST_OK && (*bytes < 0 || *bytes > 1e15))
-        status = st_fail(run->errors, ST_ERR_VALUE, place,
-                         "the size is out of range" ST_FOUND "%s" ST_EXPECTED "up to 1 PB", text);
-    return status;
-}
-
-static st_status read_limit(cli_run *run, const char *text, double *limit_s)
-{
-    st_unit unit;
-    st_place place = {.file = "--limit"};
-    *limit_s = 0;
-    if (text == NULL)
-        return ST_OK;
-    st_status status = st_unit_parse("s", 1, place, &unit, run->errors);
-    if (status == ST_OK)
-        status = st_quantity_parse(text, strlen(text), &unit, place, limit_s, run->errors);
-    if (status == ST_OK && (*limit_s <= 0 || *limit_s > MOST_LIMIT_S))
-        status = st_fail(run->errors, ST_ERR_VALUE, place,
-                         "the time is out of range" ST_FOUND "%s" ST_EXPECTED
-                         "above zero, at most a week",
-                         text);
-    return status;
+    const quantity_option size = {
+        .name = name, .unit = "GiB", .most = 1e15, .expected = "up to 1 PB"};
+    return quantity_option_read(run, &size, text, bytes);
 }
 
 /* ---- the device ---- */
@@ -167,8 +145,7 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
     if (status != ST_OK)
         return status;
     double memory = number_of(job, ST_KEY_CLUSTER_GPU_MEMORY);
-    if (options->memory != NULL)
-        status = read_size(run, "--memory", options->memory, &memory);
+    status = read_size(run, "--memory", options->memory, &memory);
     if (status == ST_OK)
         status = read_size(run, "--context", options->context, &context);
     if (status == ST_OK)
@@ -278,9 +255,9 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
         return status;
     if (options->plan != NULL) {
         cli_planned_ranks planned;
-        st_status planned_status = cli_planned_ranks_of(run, options->plan, &planned);
-        if (planned_status != ST_OK)
-            return planned_status;
+        status = cli_planned_ranks_of(run, options->plan, &planned);
+        if (status != ST_OK)
+            return status;
         *world = planned.world;
         *ranks = (rank_list){.items = planned.ranks, .count = planned.count, .as = planned.as};
         return ST_OK;
@@ -298,18 +275,17 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
     ranks->count = options->selective.count > 0 ? 0 : (size_t)options->ranks;
     for (size_t i = 0; i < ranks->count; i++)
         ranks->items[i] = (int32_t)i;
-    const uint64_t rank_world = *world;
     for (size_t i = 0; i < options->selective.count; i++) {
         const char *text = options->selective.items[i];
         double number = 0;
         st_place place = {.file = "--selective"};
-        st_status rank_status = st_number_parse(text, strlen(text), place, &number, run->errors);
-        if (rank_status != ST_OK)
-            return rank_status;
-        if (number < 0 || number >= (double)rank_world || number > (double)(int32_t)number)
+        status = st_number_parse(text, strlen(text), place, &number, run->errors);
+        if (status != ST_OK)
+            return status;
+        if (number < 0 || number >= (double)*world || number > (double)(int32_t)number)
             return st_fail(run->errors, ST_ERR_VALUE, place,
                            "rank is out of range" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
-                           (unsigned long long)rank_world - 1);
+                           (unsigned long long)*world - 1);
         ranks->items[ranks->count++] = (int32_t)number;
     }
     return ST_OK;
@@ -479,7 +455,12 @@ static st_status prepare(cli_run *run, st_launch_request *request)
     static const char *const policies[] = {"shadow", "zero", "full"};
     request->policy = options->profile ? "real" : policies[options->policy];
     request->devices = (uint32_t)options->devices;
-    st_status status = read_limit(run, options->limit, &request->limit_s);
+    static const quantity_option limit = {.name = "--limit",
+                                          .unit = "s",
+                                          .least = DBL_MIN,
+                                          .most = MOST_LIMIT_S,
+                                          .expected = "above zero, at most a week"};
+    st_status status = quantity_option_read(run, &limit, options->limit, &request->limit_s);
     if (status == ST_OK && options->cupti != NULL && !options->profile)
         status = cli_wrong_use(run, "--cupti requires --profile", "add --profile");
     if (status == ST_OK)

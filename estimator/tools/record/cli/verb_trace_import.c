@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace import */
 #include "record/cli/verbs.h"
+
+#include "record/cli/quantity_option.h"
 #include "record/price/imported.h"
 
 #include <errno.h>
@@ -54,27 +56,6 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_status read_gap(cli_run *run, const char *text, int64_t *gap_ns)
-{
-    st_unit second;
-    double gap_s = 0;
-    st_place place = {.file = "--gap"};
-    *gap_ns = -1;
-    if (text == NULL)
-        return ST_OK;
-    st_status status = st_unit_parse("s", 1, place, &second, run->errors);
-    if (status == ST_OK)
-        status = st_quantity_parse(text, strlen(text), &second, place, &gap_s, run->errors);
-    if (status != ST_OK)
-        return status;
-    if (gap_s < 0 || gap_s > 10)
-        return st_fail(run->errors, ST_ERR_VALUE, place,
-                       "time between calls is out of range" ST_FOUND "%s" ST_EXPECTED "0 s to 10 s",
-                       text);
-    *gap_ns = (int64_t)(gap_s * 1e9 + 0.5);
-    return ST_OK;
-}
-
 static st_status write_one(cli_run *run, const st_imported *imported, uint64_t rank,
                            const char *file)
 {
@@ -106,21 +87,24 @@ static int run_import(cli_run *run)
 {
     const import_options *options = run->options;
     st_imported *imported = NULL;
-    const import_options *make_options = run->options;
     st_import_request request = {
         .folder = run->arguments[0],
-        .run = {.each = make_options->each, .world = make_options->world},
-        .prices = {.gpu = make_options->gpu,
-                   .cluster = make_options->cluster,
-                   .rules = make_options->rules,
-                   .times = make_options->times,
+        .run = {.each = options->each, .world = options->world},
+        .prices = {.gpu = options->gpu,
+                   .cluster = options->cluster,
+                   .rules = options->rules,
+                   .times = options->times,
                    .sets = run->common.sets.items,
                    .set_count = run->common.sets.count,
                    .refine = run->common.refine.items,
                    .refine_count = run->common.refine.count},
-        .costs = make_options->costs,
+        .costs = options->costs,
     };
-    st_status status = read_gap(run, make_options->gap, &request.gap_ns);
+    static const quantity_option gap = {
+        .name = "--gap", .unit = "s", .most = 10, .expected = "0 s to 10 s"};
+    double gap_s = -1;
+    st_status status = quantity_option_read(run, &gap, options->gap, &gap_s);
+    request.gap_ns = gap_s >= 0 ? (int64_t)(gap_s * 1e9 + 0.5) : -1;
     if (status == ST_OK)
         status = cli_paths(run);
     if (status == ST_OK)

@@ -5,22 +5,11 @@
 #include "record/library/products.h"
 #include "record/library/transfers.h"
 
-enum {
-    BLAS_NOT_INITIALIZED = 1,
-    BLAS_ALLOC_FAILED = 3,
-    BLAS_INVALID_VALUE = 7,
-    BLAS_MAPPING_ERROR = 11
-};
+enum { BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7, BLAS_MAPPING_ERROR = 11 };
 
 static st_object_kind kind_of(const st_call *call)
 {
     return call->entry->library == ST_CUDNN ? ST_OBJECT_CUDNN : ST_OBJECT_BLAS;
-}
-
-static uint64_t bad_handle(st_call *call)
-{
-    return st_misuse(call, call->entry->library == ST_CUDNN ? 2000 : BLAS_NOT_INITIALIZED,
-                     "invalid cuBLAS or cuDNN handle");
 }
 
 uint64_t st_do_handle_create(st_call *call)
@@ -32,21 +21,12 @@ uint64_t st_do_handle_create(st_call *call)
     return ST_PUT(call, 0, uint64_t, object->handle);
 }
 
-uint64_t st_do_handle_destroy(st_call *call)
-{
-    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
-    if (object == NULL)
-        return bad_handle(call);
-    st_object_drop(object);
-    return 0;
-}
-
 /* What a handle has: its stream (constant 0), math mode (1), pointer mode (2). */
 uint64_t st_do_handle_set(st_call *call)
 {
-    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
+    st_object *object = st_object_taken(call, 0, kind_of(call));
     if (object == NULL)
-        return bad_handle(call);
+        return call->draft.status;
     uint64_t value = st_word(call, 1);
     if (call->entry->constant == 0 && st_stream_of(value) == NULL)
         return st_misuse(call, BLAS_INVALID_VALUE, "invalid stream handle");
@@ -61,9 +41,9 @@ uint64_t st_do_handle_set(st_call *call)
 
 uint64_t st_do_handle_get(st_call *call)
 {
-    const st_object *object = st_object_of(st_word(call, 0), kind_of(call));
+    const st_object *object = st_object_taken(call, 0, kind_of(call));
     if (object == NULL)
-        return bad_handle(call);
+        return call->draft.status;
     if (call->entry->constant == 0)
         return ST_PUT(call, 1, uint64_t, object->blas.stream);
     return ST_PUT(call, 1, uint32_t,
@@ -73,9 +53,9 @@ uint64_t st_do_handle_get(st_call *call)
 /* The handle that a call begins with, and the stream that is set for it; 0 or an error. */
 static uint64_t find_stream(st_call *call, const st_object **handle, st_object **stream)
 {
-    *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
+    *handle = st_object_taken(call, 0, ST_OBJECT_BLAS);
     if (*handle == NULL)
-        return bad_handle(call);
+        return call->draft.status;
     *stream = st_stream_of((*handle)->blas.stream);
     return *stream != NULL ? 0 : st_misuse(call, BLAS_INVALID_VALUE, "destroyed stream");
 }

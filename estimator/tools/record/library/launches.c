@@ -96,9 +96,9 @@ typedef struct launched {
 
 static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 {
-    st_object *stream = st_stream_of(wanted->stream);
+    st_object *stream = st_stream_taken(call, wanted->stream);
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
+        return call->draft.status;
     uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
     const uint32_t *grid = wanted->grid;
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0 || grid[0] > INT32_MAX ||
@@ -208,7 +208,7 @@ static uint64_t buffer_of(const uint64_t *extra)
 /* cuLaunchKernel(function, grid x y z, block x y z, shared bytes, stream, arguments, extra) */
 uint64_t st_do_launch_driver(st_call *call)
 {
-    const st_object *function = st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION);
+    const st_object *function = st_object_taken(call, 0, ST_OBJECT_FUNCTION);
     launch wanted = {.shared_bytes = st_word(call, 7) & UINT32_MAX,
                      .stream = st_word(call, 8),
                      .arguments = {.list = st_word(call, 9)}};
@@ -219,7 +219,7 @@ uint64_t st_do_launch_driver(st_call *call)
         wanted.block[i] = (uint32_t)st_word(call, 4 + i);
     }
     if (function == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid function handle");
+        return call->draft.status;
     return enqueue_loaded(call, function, &wanted);
 }
 
@@ -278,9 +278,9 @@ uint64_t st_do_module_load(st_call *call)
 
 uint64_t st_do_module_unload(st_call *call)
 {
-    st_object *module = st_object_of(st_word(call, 0), ST_OBJECT_MODULE);
+    st_object *module = st_object_taken(call, 0, ST_OBJECT_MODULE);
     if (module == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid module handle");
+        return call->draft.status;
     free(module->module.image);
     st_object_drop(module);
     return 0;

@@ -109,11 +109,6 @@ uint64_t st_do_comm_init_all(st_call *call)
     return 0;
 }
 
-static uint64_t bad_comm(st_call *call)
-{
-    return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid communicator");
-}
-
 /* Leaves what this rank wants of a split for the others, and reads what they left. Where all ranks
  * run, it waits for them, as NCCL does. */
 static st_split_member *meet_split(const st_object *parent, const st_split_member *own,
@@ -145,10 +140,10 @@ static st_split_member *meet_split(const st_object *parent, const st_split_membe
 /* ncclCommSplit(comm, color, key, comm *, configuration) */
 uint64_t st_do_comm_split(st_call *call)
 {
-    st_object *parent = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    st_object *parent = st_object_taken(call, 0, ST_OBJECT_COMM);
     st_split_member own = {.color = st_int(call, 1), .key = st_int(call, 2)};
     if (parent == NULL)
-        return bad_comm(call);
+        return call->draft.status;
     uint64_t parent_id = parent->comm.id;
     uint32_t splits = parent->comm.splits++;
     own.rank = parent->comm.rank;
@@ -176,9 +171,9 @@ uint64_t st_do_comm_split(st_call *call)
 
 uint64_t st_do_comm_destroy(st_call *call)
 {
-    st_object *comm = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    st_object *comm = st_object_taken(call, 0, ST_OBJECT_COMM);
     if (comm == NULL)
-        return bad_comm(call);
+        return call->draft.status;
     st_memory_discharge(comm->device, st_now.comm_bytes);
     st_object_drop(comm);
     return 0;
@@ -187,22 +182,17 @@ uint64_t st_do_comm_destroy(st_call *call)
 /* ncclCommCount (constant 0), ncclCommUserRank (1), ncclCommCuDevice (2) */
 uint64_t st_do_comm_get(st_call *call)
 {
-    const st_object *comm = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    const st_object *comm = st_object_taken(call, 0, ST_OBJECT_COMM);
     if (comm == NULL)
-        return bad_comm(call);
+        return call->draft.status;
     const int32_t values[] = {comm->comm.ranks, comm->comm.rank, (int32_t)comm->device};
     return ST_PUT(call, 1, int32_t, values[call->entry->constant]);
 }
 
-uint64_t st_do_comm_check(st_call *call)
-{
-    return st_object_of(st_word(call, 0), ST_OBJECT_COMM) == NULL ? bad_comm(call) : 0;
-}
-
 uint64_t st_do_comm_state(st_call *call)
 {
-    if (st_object_of(st_word(call, 0), ST_OBJECT_COMM) == NULL)
-        return bad_comm(call);
+    if (st_object_taken(call, 0, ST_OBJECT_COMM) == NULL)
+        return call->draft.status;
     return ST_PUT(call, 1, uint32_t, 0);
 }
 
@@ -236,11 +226,11 @@ static uint8_t type_of(uint64_t type)
  * is a st_log_operation. */
 uint64_t st_do_collective(st_call *call)
 {
-    st_object *comm = st_object_of(st_role(call, 'c', 0), ST_OBJECT_COMM);
+    st_object *comm = st_object_taken(call, call->entry->place['c' - 'a'] - 1U, ST_OBJECT_COMM);
     st_object *stream = st_stream_of(st_role(call, 's', 0));
     uint32_t type = (uint32_t)st_role(call, 'y', ST_LOG_TYPE_UNKNOWN);
     if (comm == NULL)
-        return bad_comm(call);
+        return call->draft.status;
     if (stream == NULL)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "invalid stream handle");
     if (type_of(type) == ST_LOG_TYPE_UNKNOWN)

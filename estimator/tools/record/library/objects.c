@@ -3,6 +3,7 @@
 #include "record/library/objects.h"
 
 #include "base/lists.h"
+#include "record/library/handlers.h"
 
 #include <stdlib.h>
 
@@ -50,6 +51,38 @@ st_object *st_object_of(uint64_t handle, st_object_kind kind)
     return object->handle == handle ? object : NULL;
 }
 
+st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind)
+{
+    enum { BLAS_NOT_INITIALIZED = 1, CUDNN_BAD_PARAM = 2000, NCCL_INVALID_ARGUMENT = 4 };
+    static const struct {
+        uint16_t error;
+        const char *what;
+    } misuses[ST_OBJECT_KINDS] = {
+        [ST_OBJECT_EVENT] = {ST_CUDA_INVALID_HANDLE, "invalid event handle"},
+        [ST_OBJECT_STREAM] = {ST_CUDA_INVALID_HANDLE, "invalid stream handle"},
+        [ST_OBJECT_GRAPH] = {ST_CUDA_INVALID_HANDLE, "invalid graph handle"},
+        [ST_OBJECT_EXECUTABLE] = {ST_CUDA_INVALID_HANDLE, "invalid graph handle"},
+        [ST_OBJECT_MODULE] = {ST_CUDA_INVALID_HANDLE, "invalid module handle"},
+        [ST_OBJECT_FUNCTION] = {ST_CUDA_INVALID_HANDLE, "invalid function handle"},
+        [ST_OBJECT_PHYSICAL] = {ST_CUDA_INVALID_VALUE, "invalid memory handle"},
+        [ST_OBJECT_BLAS] = {BLAS_NOT_INITIALIZED, "invalid cuBLAS or cuDNN handle"},
+        [ST_OBJECT_CUDNN] = {CUDNN_BAD_PARAM, "invalid cuBLAS or cuDNN handle"},
+        [ST_OBJECT_COMM] = {NCCL_INVALID_ARGUMENT, "invalid communicator"},
+    };
+    st_object *found = st_object_of(st_word(call, index), kind);
+    if (found == NULL && call->draft.kind != ST_LOG_MISUSE)
+        (void)st_misuse(call, misuses[kind].error, misuses[kind].what);
+    return found;
+}
+
+st_object *st_stream_taken(st_call *call, uint64_t handle)
+{
+    st_object *found = st_stream_of(handle);
+    if (found == NULL && call->draft.kind != ST_LOG_MISUSE)
+        (void)st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
+    return found;
+}
+
 void st_object_drop(st_object *object)
 {
     uint32_t place = (uint32_t)object->handle;
@@ -64,4 +97,21 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
     for (uint32_t place = 0; place < used; place++)
         if (at(place)->handle >> 48 == ((uint64_t)TAG << 8 | (uint64_t)kind))
             visit(at(place), context);
+}
+
+/* Destroys a handle of the st_object_kind that is the constant. */
+uint64_t st_do_object_drop(st_call *call)
+{
+    st_object *object = st_object_taken(call, 0, (st_object_kind)call->entry->constant);
+    if (object == NULL)
+        return call->draft.status;
+    st_object_drop(object);
+    return 0;
+}
+
+/* Whether such a handle is valid. */
+uint64_t st_do_object_check(st_call *call)
+{
+    const st_object *object = st_object_taken(call, 0, (st_object_kind)call->entry->constant);
+    return object == NULL ? call->draft.status : 0;
 }

@@ -81,6 +81,8 @@ typedef struct st_object {
 st_object *st_object_make(st_object_kind kind);
 /* NULL where the handle is none of this kind that is alive. */
 st_object *st_object_of(uint64_t handle, st_object_kind kind);
+/* That of the index-th argument; NULL makes the call a misuse, whose error is draft.status. */
+st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind);
 void st_object_drop(st_object *object);
 /* Calls for each that is alive. */
 void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *context),
@@ -91,6 +93,8 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
  * (2); NULL for a bad handle.
  */
 st_object *st_stream_of(uint64_t handle);
+/* The same of a call; NULL makes the call a misuse, whose error is draft.status. */
+st_object *st_stream_taken(st_call *call, uint64_t handle);
 
 /* What a call enqueues becomes a node where its stream is captured. */
 static inline void st_enqueue(st_call *call, st_object *stream)

@@ -12,16 +12,6 @@ st_object *st_stream_of(uint64_t handle)
     return handle == 0 || handle == 2 ? &per_thread : st_object_of(handle, ST_OBJECT_STREAM);
 }
 
-static uint64_t bad_stream(st_call *call)
-{
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
-}
-
-static uint64_t bad_event(st_call *call)
-{
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid event handle");
-}
-
 uint64_t st_do_stream_create(st_call *call)
 {
     st_object *stream = st_object_make(ST_OBJECT_STREAM);
@@ -39,9 +29,9 @@ uint64_t st_do_stream_create(st_call *call)
 
 uint64_t st_do_stream_destroy(st_call *call)
 {
-    st_object *stream = st_object_of(st_word(call, 0), ST_OBJECT_STREAM);
+    st_object *stream = st_object_taken(call, 0, ST_OBJECT_STREAM);
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     call->draft.kind = ST_LOG_STREAM_DESTROY;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     st_object_drop(stream);
@@ -50,9 +40,9 @@ uint64_t st_do_stream_destroy(st_call *call)
 
 uint64_t st_do_stream_sync(st_call *call)
 {
-    st_object *stream = st_stream_of(st_word(call, 0));
+    st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     if (stream->stream.capture != 0) {
         stream->stream.invalid = true;
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "wait for a stream under capture");
@@ -64,15 +54,15 @@ uint64_t st_do_stream_sync(st_call *call)
 
 uint64_t st_do_stream_query(st_call *call)
 {
-    return st_stream_of(st_word(call, 0)) == NULL ? bad_stream(call) : 0;
+    return st_stream_taken(call, st_word(call, 0)) == NULL ? call->draft.status : 0;
 }
 
 /* Writes what is asked of a stream: its priority, its flags, its device. */
 uint64_t st_do_stream_get(st_call *call)
 {
-    const st_object *stream = st_stream_of(st_word(call, 0));
+    const st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     const uint32_t values[] = {(uint32_t)stream->stream.priority, stream->stream.flags,
                                stream->number == 0 ? call->thread->device : stream->device};
     return ST_PUT(call, 1, uint32_t, values[call->entry->constant]);
@@ -86,9 +76,9 @@ typedef struct host_call {
 /* cudaLaunchHostFunc(stream, function, data) */
 uint64_t st_do_host_function(st_call *call)
 {
-    const st_object *stream = st_stream_of(st_word(call, 0));
+    const st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     call->draft.kind = ST_LOG_HOST_FUNCTION;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     if (stream->stream.capture != 0) {
@@ -119,15 +109,6 @@ uint64_t st_do_event_create(st_call *call)
     return ST_PUT(call, 0, uint64_t, event->handle);
 }
 
-uint64_t st_do_event_destroy(st_call *call)
-{
-    st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
-    if (event == NULL)
-        return bad_event(call);
-    st_object_drop(event);
-    return 0;
-}
-
 static void draft_event(st_call *call, st_log_kind kind, const st_object *event, uint32_t stream)
 {
     call->draft.kind = (uint16_t)kind;
@@ -139,12 +120,10 @@ static void draft_event(st_call *call, st_log_kind kind, const st_object *event,
 
 uint64_t st_do_event_record(st_call *call)
 {
-    st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
-    const st_object *stream = st_stream_of(st_word(call, 1));
-    if (event == NULL)
-        return bad_event(call);
-    if (stream == NULL)
-        return bad_stream(call);
+    st_object *event = st_object_taken(call, 0, ST_OBJECT_EVENT);
+    const st_object *stream = st_stream_taken(call, st_word(call, 1));
+    if (event == NULL || stream == NULL)
+        return call->draft.status;
     event->event.stream = stream->number;
     event->event.sequence++;
     event->event.capture = stream->stream.capture;
@@ -157,12 +136,10 @@ uint64_t st_do_event_record(st_call *call)
 
 uint64_t st_do_stream_wait(st_call *call)
 {
-    st_object *stream = st_stream_of(st_word(call, 0));
-    const st_object *event = st_object_of(st_word(call, 1), ST_OBJECT_EVENT);
-    if (stream == NULL)
-        return bad_stream(call);
-    if (event == NULL)
-        return bad_event(call);
+    st_object *stream = st_stream_taken(call, st_word(call, 0));
+    const st_object *event = st_object_taken(call, 1, ST_OBJECT_EVENT);
+    if (stream == NULL || event == NULL)
+        return call->draft.status;
     draft_event(call, ST_LOG_EVENT_WAIT, event, stream->number);
     if (event->event.capture != 0) /* a stream that waits for a captured one is captured too */
         stream->stream.capture = event->event.capture;
@@ -173,25 +150,20 @@ uint64_t st_do_stream_wait(st_call *call)
 
 uint64_t st_do_event_sync(st_call *call)
 {
-    const st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
+    const st_object *event = st_object_taken(call, 0, ST_OBJECT_EVENT);
     if (event == NULL)
-        return bad_event(call);
+        return call->draft.status;
     draft_event(call, ST_LOG_EVENT_SYNC, event, ST_LOG_NO_STREAM);
     return 0;
-}
-
-uint64_t st_do_event_query(st_call *call)
-{
-    return st_object_of(st_word(call, 0), ST_OBJECT_EVENT) == NULL ? bad_event(call) : 0;
 }
 
 /* What the host took between the two calls: the device takes no time here. */
 uint64_t st_do_event_elapsed(st_call *call)
 {
-    const st_object *start = st_object_of(st_word(call, 1), ST_OBJECT_EVENT);
-    const st_object *end = st_object_of(st_word(call, 2), ST_OBJECT_EVENT);
+    const st_object *start = st_object_taken(call, 1, ST_OBJECT_EVENT);
+    const st_object *end = st_object_taken(call, 2, ST_OBJECT_EVENT);
     if (start == NULL || end == NULL)
-        return bad_event(call);
+        return call->draft.status;
     if (start->event.sequence == 0 || end->event.sequence == 0)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "event was never recorded");
     if (start->event.untimed || end->event.untimed)
@@ -204,9 +176,9 @@ uint64_t st_do_event_elapsed(st_call *call)
 
 uint64_t st_do_capture_begin(st_call *call)
 {
-    st_object *stream = st_stream_of(st_word(call, 0));
+    st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     if (stream->number == 0)
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "capture of the default stream");
     if (stream->stream.capture != 0)
@@ -247,9 +219,9 @@ static void leave_event(st_object *event, void *context)
 
 uint64_t st_do_capture_end(st_call *call)
 {
-    st_object *stream = st_stream_of(st_word(call, 0));
+    st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     if (stream->stream.capture == 0)
         return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "capture ends without a start");
     if (!stream->stream.origin)
@@ -284,18 +256,18 @@ static uint32_t capture_state(const st_object *stream)
 
 uint64_t st_do_is_capturing(st_call *call)
 {
-    const st_object *stream = st_stream_of(st_word(call, 0));
+    const st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     return ST_PUT(call, 1, uint32_t, capture_state(stream));
 }
 
 /* (stream, status *, id *, ...): further results are left alone unless nothing is captured */
 uint64_t st_do_capture_info(st_call *call)
 {
-    const st_object *stream = st_stream_of(st_word(call, 0));
+    const st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return bad_stream(call);
+        return call->draft.status;
     if (st_word(call, 2) != 0)
         (void)ST_PUT(call, 2, uint64_t, stream->stream.capture);
     return ST_PUT(call, 1, uint32_t, capture_state(stream));
@@ -316,11 +288,6 @@ uint64_t st_do_graph_create(st_call *call)
 {
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
     return graph == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, graph->handle);
-}
-
-static uint64_t bad_graph(st_call *call)
-{
-    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid graph handle");
 }
 
 static void draft_executable(st_call *call, st_log_kind kind, const st_object *executable,
@@ -345,9 +312,9 @@ static void give_graph(st_call *call, st_object *executable, const st_object *gr
 
 uint64_t st_do_graph_instantiate(st_call *call)
 {
-    const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
+    const st_object *graph = st_object_taken(call, 1, ST_OBJECT_GRAPH);
     if (graph == NULL)
-        return bad_graph(call);
+        return call->draft.status;
     st_object *executable = st_object_make(ST_OBJECT_EXECUTABLE); /* moves no other one */
     if (executable == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -357,12 +324,10 @@ uint64_t st_do_graph_instantiate(st_call *call)
 
 uint64_t st_do_graph_launch(st_call *call)
 {
-    const st_object *executable = st_object_of(st_word(call, 0), ST_OBJECT_EXECUTABLE);
-    st_object *stream = st_stream_of(st_word(call, 1));
-    if (executable == NULL)
-        return bad_graph(call);
-    if (stream == NULL)
-        return bad_stream(call);
+    const st_object *executable = st_object_taken(call, 0, ST_OBJECT_EXECUTABLE);
+    st_object *stream = st_stream_taken(call, st_word(call, 1));
+    if (executable == NULL || stream == NULL)
+        return call->draft.status;
     draft_executable(call, ST_LOG_GRAPH_LAUNCH, executable, stream->number);
     st_enqueue(call, stream);
     st_mix(ST_LOG_GRAPH_LAUNCH);
@@ -373,29 +338,19 @@ uint64_t st_do_graph_launch(st_call *call)
 /* cudaGraphExecUpdate(executable, graph, result info *): the newer graph is what it launches now */
 uint64_t st_do_graph_update(st_call *call)
 {
-    st_object *executable = st_object_of(st_word(call, 0), ST_OBJECT_EXECUTABLE);
-    const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
+    st_object *executable = st_object_taken(call, 0, ST_OBJECT_EXECUTABLE);
+    const st_object *graph = st_object_taken(call, 1, ST_OBJECT_GRAPH);
     if (executable == NULL || graph == NULL)
-        return bad_graph(call);
+        return call->draft.status;
     give_graph(call, executable, graph);
     return st_word(call, 2) != 0 ? ST_PUT(call, 2, uint32_t, 0) : 0;
-}
-
-uint64_t st_do_graph_destroy(st_call *call)
-{
-    st_object_kind kind = call->entry->constant == 0 ? ST_OBJECT_GRAPH : ST_OBJECT_EXECUTABLE;
-    st_object *graph = st_object_of(st_word(call, 0), kind);
-    if (graph == NULL)
-        return bad_graph(call);
-    st_object_drop(graph);
-    return 0;
 }
 
 /* cudaGraphGetNodes(graph, nodes *, count *): the count alone */
 uint64_t st_do_graph_nodes(st_call *call)
 {
-    const st_object *graph = st_object_of(st_word(call, 0), ST_OBJECT_GRAPH);
+    const st_object *graph = st_object_taken(call, 0, ST_OBJECT_GRAPH);
     if (graph == NULL)
-        return bad_graph(call);
+        return call->draft.status;
     return ST_PUT(call, 2, uint64_t, graph->graph.nodes);
 }

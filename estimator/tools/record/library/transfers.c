@@ -174,9 +174,9 @@ static bool fits(uint64_t to, uint64_t from, uint64_t direction)
 
 uint64_t st_copy_run(st_call *call, const st_copy *copy)
 {
-    st_object *stream = st_stream_of(copy->stream);
+    st_object *stream = st_stream_taken(call, copy->stream);
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
+        return call->draft.status;
     if (copy->bytes == 0 || copy->rows == 0)
         return 0;
     if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
@@ -216,9 +216,9 @@ uint64_t st_do_set(st_call *call)
     uint64_t width = (uint64_t)call->entry->constant;
     uint64_t count = st_role(call, 'z', 0);
     uint64_t rows = st_role(call, 'h', 1);
-    st_object *stream = st_stream_of(st_role(call, 's', 0));
+    st_object *stream = st_stream_taken(call, st_role(call, 's', 0));
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
+        return call->draft.status;
     if (count == 0 || rows == 0)
         return 0;
     if (!on_device(to))
@@ -245,9 +245,9 @@ uint64_t st_do_stream_write(st_call *call)
 {
     uint64_t to = st_word(call, 1);
     uint64_t width = (uint64_t)call->entry->constant;
-    st_object *stream = st_stream_of(st_word(call, 0));
+    st_object *stream = st_stream_taken(call, st_word(call, 0));
     if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "invalid stream handle");
+        return call->draft.status;
     if (st_memory_find(to) == NULL)
         return bad_pointer(call);
     call->draft.kind = ST_LOG_SET;
@@ -321,9 +321,9 @@ uint64_t st_do_physical(st_call *call)
 
 uint64_t st_do_physical_release(st_call *call)
 {
-    st_object *object = st_object_of(st_word(call, 0), ST_OBJECT_PHYSICAL);
+    st_object *object = st_object_taken(call, 0, ST_OBJECT_PHYSICAL);
     if (object == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid memory handle");
+        return call->draft.status;
     st_memory_discharge(object->device, object->physical.bytes);
     draft_block(call, ST_LOG_FREE,
                 &(st_block){.start = object->handle,
@@ -337,9 +337,9 @@ uint64_t st_do_physical_release(st_call *call)
 /* cuMemExportToShareableHandle(into *, memory, type, flags): a descriptor (type 1), or 64 bytes */
 uint64_t st_do_share_memory(st_call *call)
 {
-    const st_object *object = st_object_of(st_word(call, 1), ST_OBJECT_PHYSICAL);
+    const st_object *object = st_object_taken(call, 1, ST_OBJECT_PHYSICAL);
     if (object == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_VALUE, "invalid memory handle");
+        return call->draft.status;
     if (st_int(call, 2) == 1)
         return ST_PUT(call, 0, int32_t, open("/dev/null", O_RDONLY | O_CLOEXEC));
     const uint64_t name[8] = {object->handle, object->physical.bytes};

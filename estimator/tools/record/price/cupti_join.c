@@ -77,17 +77,6 @@ ST_COMPARE(order_launched, launched,
            ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task->times.correlation)
                ST_RISING(task->order));
 
-/* A kernel with the sizes and the type of its product; its time is its own. */
-static st_status take_sizes(const joiner *j, st_worker_call *task, const st_worker_call *part)
-{
-    st_task_shape shape = j->run->shapes[task->shape];
-    const st_task_shape *of = &j->run->shapes[part->shape];
-    shape.form = of->form;
-    shape.type = of->type;
-    memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
-    return st_run_shape(j->run, &shape, &task->shape);
-}
-
 /* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
 static st_status give_products(const joiner *j, st_errors *errors)
 {
@@ -107,10 +96,18 @@ static st_status give_products(const joiner *j, st_errors *errors)
                                       j->parts[part]};
     }
     st_sort(all, count, sizeof *all, order_launched);
-    for (size_t i = 0; i < count; i++)
-        if ((i == 0 || all[i].product != all[i - 1].product) &&
-            take_sizes(j, all[i].task, all[i].part) != ST_OK)
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && all[i].product == all[i - 1].product)
+            continue;
+        /* The sizes and the type of the product; the time is the kernel's own. */
+        st_task_shape shape = j->run->shapes[all[i].task->shape];
+        const st_task_shape *of = &j->run->shapes[all[i].part->shape];
+        shape.form = of->form;
+        shape.type = of->type;
+        memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
+        if (st_run_shape(j->run, &shape, &all[i].task->shape) != ST_OK)
             return st_out_of_memory(errors);
+    }
     return ST_OK;
 }
 
@@ -175,18 +172,15 @@ st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *
     if (status == ST_OK && j.part_count > 0)
         status = give_products(&j, errors);
     if (status == ST_OK && j.measured_count > 0) {
-        st_status all_status = ST_OK;
-        for (size_t i = 0; i < j.worker->call_count && all_status == ST_OK; i++) {
+        for (size_t i = 0; i < j.worker->call_count && status == ST_OK; i++) {
             const st_worker_call *call = &j.worker->calls[i];
             if (!call->measured)
-                all_status = append(&j, call, errors);
+                status = append(&j, call, errors);
             else if (!is_task(call)) /* parts are gone with that */
-                all_status =
-                    join_call(&j, call, thread_of(j.run, threads, call->times.thread), errors);
+                status = join_call(&j, call, thread_of(j.run, threads, call->times.thread), errors);
         }
         for (size_t i = 0; i < j.joined_count; i++)
             j.joined[i].order = (uint32_t)i;
-        status = all_status;
     }
     if (status != ST_OK || j.measured_count == 0)
         return status;

@@ -48,62 +48,8 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
     return status;
 }
 
-static st_status price_shapes(st_arena *arena, st_imported *own, st_errors *errors)
+static void warn_of_gaps(const st_imported *own, st_errors *errors)
 {
-    st_status status = ST_OK;
-    own->shape_prices = st_arena_alloc(arena, own->run->shape_count + 1, sizeof *own->shape_prices);
-    if (own->shape_prices == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < own->run->shape_count; i++)
-        st_note(&status, st_prices_of_task(own->prices, &own->run->shapes[i], &own->shape_prices[i],
-                                           errors));
-    return status;
-}
-
-static st_status count_workers(st_arena *arena, st_imported *own, st_errors *errors)
-{
-    st_status status = ST_OK;
-    own->workers = st_arena_alloc(arena, own->run->worker_count + 1, sizeof *own->workers);
-    if (own->workers == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < own->run->worker_count && status == ST_OK; i++) {
-        status = st_imported_count(own, i, arena, errors);
-        if (status == ST_OK)
-            status = st_imported_find_steps(own, i, arena, errors);
-    }
-    for (size_t i = 0; i < own->groups->instance_count; i++)
-        own->unpriced += own->groups->instances[i].price.unknown;
-    return status;
-}
-
-st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
-                           st_imported **imported, st_errors *errors)
-{
-    st_imported *own = st_arena_alloc(arena, 1, sizeof *own);
-    if (own == NULL)
-        return st_out_of_memory(errors);
-    st_status status = read_run(request, arena, own, errors);
-    if (status == ST_OK)
-        status = open_prices(paths, request, arena, own, errors);
-    if (status == ST_OK)
-        status = price_shapes(arena, own, errors);
-    if (status == ST_OK)
-        status = st_groups_make(own->run, own->prices, arena, &own->groups, errors);
-    if (status == ST_OK) {
-        st_walk_options options = {.gap_ns = request->gap_ns};
-        st_status run_status = ST_OK;
-        if (request->costs != NULL)
-            run_status = st_call_costs_read(request->costs, arena, &options.costs,
-                                            &options.cost_count, errors);
-        if (run_status == ST_OK)
-            run_status =
-                st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
-        status = run_status;
-    }
-    if (status == ST_OK)
-        status = count_workers(arena, own, errors);
-    if (status != ST_OK)
-        return status;
     st_place place = {.file = own->run->folder};
     uint64_t unsupported = 0;
     for (size_t i = 0; i < own->run->worker_count; i++)
@@ -132,6 +78,45 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
                   "%zu communicators have unread ranks; their stride is inferred from the ranks "
                   "that were read",
                   own->groups->inferred);
+}
+
+st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
+                           st_imported **imported, st_errors *errors)
+{
+    st_imported *own = st_arena_alloc(arena, 1, sizeof *own);
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    st_status status = read_run(request, arena, own, errors);
+    if (status == ST_OK)
+        status = open_prices(paths, request, arena, own, errors);
+    if (status != ST_OK)
+        return status;
+    st_walk_options options = {.gap_ns = request->gap_ns};
+    own->shape_prices = st_arena_alloc(arena, own->run->shape_count + 1, sizeof *own->shape_prices);
+    own->workers = st_arena_alloc(arena, own->run->worker_count + 1, sizeof *own->workers);
+    if (own->shape_prices == NULL || own->workers == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < own->run->shape_count; i++)
+        st_note(&status, st_prices_of_task(own->prices, &own->run->shapes[i], &own->shape_prices[i],
+                                           errors));
+    if (status == ST_OK)
+        status = st_groups_make(own->run, own->prices, arena, &own->groups, errors);
+    if (status == ST_OK && request->costs != NULL)
+        status =
+            st_call_costs_read(request->costs, arena, &options.costs, &options.cost_count, errors);
+    if (status == ST_OK)
+        status =
+            st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
+    for (size_t i = 0; i < own->run->worker_count && status == ST_OK; i++) {
+        status = st_imported_count(own, i, arena, errors);
+        if (status == ST_OK)
+            status = st_imported_find_steps(own, i, arena, errors);
+    }
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < own->groups->instance_count; i++)
+        own->unpriced += own->groups->instances[i].price.unknown;
+    warn_of_gaps(own, errors);
     *imported = own;
     return ST_OK;
 }

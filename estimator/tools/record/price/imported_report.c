@@ -4,25 +4,10 @@
 
 #include "trace/reports.h"
 
-static const char *const collective_names[ST_LOG_OPERATIONS] = {
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
-    "send",       "receive",        "all_to_all", "gather",    "scatter"};
-
-typedef struct summed {
-    int64_t busy_ns;
-    int64_t unknown_ns;
-    uint64_t tasks;
-    uint64_t unknown;
-    uint64_t bounded;
-    int64_t bounded_ns;
-    uint64_t refined;
-    int64_t refined_ns;
-    int64_t step_ns; /* of the slowest worker */
-} summed;
-
-static summed sum_up(const st_imported *imported)
+/* The sums over all workers, with the step of the slowest one. */
+static st_imported_worker sum_up(const st_imported *imported)
 {
-    summed sum = {0};
+    st_imported_worker sum = {0};
     for (size_t i = 0; i < imported->run->worker_count; i++) {
         const st_imported_worker *own = &imported->workers[i];
         sum.busy_ns += own->busy_ns;
@@ -36,6 +21,20 @@ static summed sum_up(const st_imported *imported)
         sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
     }
     return sum;
+}
+
+/* The step of a worker, or of the slowest one; null where no steps repeat. */
+static void put_step(st_node *node, bool found, int64_t step_ns)
+{
+    if (found)
+        st_put_ns(node, "step_ns", step_ns);
+    else
+        st_put_null(node, "step_ns");
+}
+
+static double percent(int64_t part_ns, int64_t whole_ns)
+{
+    return whole_ns > 0 ? 100 * (double)part_ns / (double)whole_ns : 0;
 }
 
 static void put_operations(const st_imported_worker *counts, st_node *node)
@@ -60,11 +59,11 @@ static void put_operations(const st_imported_worker *counts, st_node *node)
         if (own->count == 0)
             continue;
         st_node *row = st_put_line_map(collectives, NULL);
-        st_put_text(row, "operation", collective_names[i]);
+        st_put_text(row, "operation", st_operations[i].name);
         st_put_count(row, "count", own->count);
         st_put_ns(row, "time_ns", own->time_ns);
         st_put_number(row, "bytes", own->bytes);
-        st_put_text(row, ".name", collective_names[i]);
+        st_put_text(row, ".name", st_operations[i].name);
         st_put_ms(row, ".time", own->time_ns);
         st_put_share(row, ".share", own->time_ns, counts->busy_ns);
     }
@@ -90,16 +89,13 @@ static void put_numbers(const st_worker *worker, const st_imported_worker *count
     st_put_count(node, "refined", counts->refined);
     st_put_ns(node, "refined_ns", counts->refined_ns);
     st_put_count(node, "steps", counts->steps);
-    if (counts->steps > 0)
-        st_put_ns(node, "step_ns", counts->step_ns);
-    else
-        st_put_null(node, "step_ns");
+    put_step(node, counts->steps > 0, counts->step_ns);
     st_put_count(node, "peak_bytes", counts->peak_bytes);
     st_put_ns(node, "peak_at_ns", counts->peak_ns);
     st_put_count(node, "out_of_memory", worker->out_of_memory);
 }
 
-static void say_head(const st_imported *imported, const summed *sum, st_node *root)
+static void say_head(const st_imported *imported, const st_imported_worker *sum, st_node *root)
 {
     enum { LABEL = 10 };
     const st_run *run = imported->run;
@@ -110,17 +106,16 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
            (unsigned long long)run->assumed);
     st_say(root, "%llu of %llu GPU tasks are unknown, %.1f %% of their time\n",
            (unsigned long long)sum->unknown, (unsigned long long)sum->tasks,
-           sum->busy_ns > 0 ? 100 * (double)sum->unknown_ns / (double)sum->busy_ns : 0);
+           percent(sum->unknown_ns, sum->busy_ns));
     const char *plugins = st_prices_plugins(imported->prices);
     if (plugins != NULL)
         st_say(root, "%llu of %llu GPU tasks are priced by %s, %.1f %% of their time\n",
                (unsigned long long)sum->refined, (unsigned long long)sum->tasks, plugins,
-               sum->busy_ns > 0 ? 100 * (double)sum->refined_ns / (double)sum->busy_ns : 0);
+               percent(sum->refined_ns, sum->busy_ns));
     if (sum->bounded > 0)
         st_say(root,
                "%llu more, %.1f %% of the time, are upper bounds because their sizes are unknown\n",
-               (unsigned long long)sum->bounded,
-               sum->busy_ns > 0 ? 100 * (double)sum->bounded_ns / (double)sum->busy_ns : 0);
+               (unsigned long long)sum->bounded, percent(sum->bounded_ns, sum->busy_ns));
     if (sum->step_ns > 0)
         st_say(root, "step: %.3f ms\n", (double)sum->step_ns / 1e6);
 }
@@ -128,7 +123,7 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
 {
     const st_run *run = imported->run;
-    summed sum = sum_up(imported);
+    st_imported_worker sum = sum_up(imported);
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "run", run->folder);
     st_put_text(root, "program", run->workers[0].header.program);
@@ -145,10 +140,7 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_put_count(root, "refined", sum.refined);
     st_put_ns(root, "refined_ns", sum.refined_ns);
     st_put_ns(root, "busy_ns", sum.busy_ns);
-    if (sum.step_ns > 0)
-        st_put_ns(root, "step_ns", sum.step_ns);
-    else
-        st_put_null(root, "step_ns");
+    put_step(root, sum.step_ns > 0, sum.step_ns);
     st_put_count(root, "unmatched", imported->walk->unmatched);
     say_head(imported, &sum, root);
     st_node *list = st_put_list(root, "workers");

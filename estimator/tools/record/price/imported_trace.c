@@ -76,71 +76,25 @@ static void write_memory(trace_writer *w, size_t index)
                      (unsigned long long)memory->live_bytes);
 }
 
-static bool changes_memory(const st_log_record *record)
-{
-    return (record->kind == ST_LOG_MALLOC || record->kind == ST_LOG_FREE) && record->status == 0 &&
-           record->memory.charged_bytes > 0 && record->memory.memory != ST_LOG_PINNED;
-}
-
 /* ---- collectives ---- */
-
-static const char *collective_word(uint32_t operation)
-{
-    static const char *const words[ST_LOG_OPERATIONS] = {
-        [ST_LOG_ALL_REDUCE] = "allreduce",
-        [ST_LOG_REDUCE_SCATTER] = "_reduce_scatter_base",
-        [ST_LOG_ALL_GATHER] = "_allgather_base",
-        [ST_LOG_BROADCAST] = "broadcast",
-        [ST_LOG_REDUCE] = "reduce",
-        [ST_LOG_SEND] = "send",
-        [ST_LOG_RECEIVE] = "recv",
-        [ST_LOG_ALL_TO_ALL] = "all_to_all",
-        [ST_LOG_GATHER] = "gather",
-        [ST_LOG_SCATTER] = "scatter",
-    };
-    return operation < ST_LOG_OPERATIONS ? words[operation] : "";
-}
-
-static const char *kernel_word(uint32_t operation)
-{
-    static const char *const words[ST_LOG_OPERATIONS] = {
-        [ST_LOG_ALL_REDUCE] = "AllReduce", [ST_LOG_REDUCE_SCATTER] = "ReduceScatter",
-        [ST_LOG_ALL_GATHER] = "AllGather", [ST_LOG_BROADCAST] = "Broadcast",
-        [ST_LOG_REDUCE] = "Reduce",        [ST_LOG_SEND] = "SendRecv",
-        [ST_LOG_RECEIVE] = "SendRecv",     [ST_LOG_ALL_TO_ALL] = "AlltoAll",
-        [ST_LOG_GATHER] = "Gather",        [ST_LOG_SCATTER] = "Scatter",
-    };
-    return operation < ST_LOG_OPERATIONS ? words[operation] : "";
-}
 
 static const char *torch_type(uint32_t type)
 {
-    switch (type) {
-    case ST_LOG_FP32:
-        return "Float";
-    case ST_LOG_FP64:
-        return "Double";
-    case ST_LOG_FP16:
-        return "Half";
-    case ST_LOG_BF16:
-        return "BFloat16";
-    case ST_LOG_INT8:
-        return "Char";
-    case ST_LOG_UINT8:
-        return "Byte";
-    case ST_LOG_INT32:
-    case ST_LOG_UINT32:
-        return "Int";
-    case ST_LOG_INT64:
-    case ST_LOG_UINT64:
-        return "Long";
-    case ST_LOG_FP8_E4M3:
-        return "Float8_e4m3fn";
-    case ST_LOG_FP8_E5M2:
-        return "Float8_e5m2";
-    default:
-        return "Unknown";
-    }
+    static const char *const names[] = {
+        [ST_LOG_FP32] = "Float",
+        [ST_LOG_FP64] = "Double",
+        [ST_LOG_FP16] = "Half",
+        [ST_LOG_BF16] = "BFloat16",
+        [ST_LOG_INT8] = "Char",
+        [ST_LOG_UINT8] = "Byte",
+        [ST_LOG_INT32] = "Int",
+        [ST_LOG_UINT32] = "Int",
+        [ST_LOG_INT64] = "Long",
+        [ST_LOG_UINT64] = "Long",
+        [ST_LOG_FP8_E4M3] = "Float8_e4m3fn",
+        [ST_LOG_FP8_E5M2] = "Float8_e5m2",
+    };
+    return type < ST_COUNT(names) && names[type] != NULL ? names[type] : "Unknown";
 }
 
 static void write_collective(trace_writer *w, const st_walk_task *task)
@@ -163,7 +117,7 @@ static void write_collective(trace_writer *w, const st_walk_task *task)
     st_buffer_printf(w->out,
                      ",\"Collective name\":\"%s\",\"dtype\":\"%s\",\"In msg nelems\":%llu,"
                      "\"Out msg nelems\":%llu,\"Group size\":%llu,\"Seq\":%lu",
-                     collective_word(collective->operation), torch_type(collective->type),
+                     st_operations[collective->operation].torch, torch_type(collective->type),
                      (unsigned long long)in_elements, (unsigned long long)out_elements,
                      (unsigned long long)ranks, (unsigned long)meet->instance);
     if (group == NULL)
@@ -188,6 +142,8 @@ static const char *task_name(const trace_writer *w, const st_worker_call *call,
     static const char *const copies[] = {"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
                                          "Memcpy PtoP"};
     const st_log_record *record = &call->record;
+    const st_task_shape *shape =
+        call->shape != ST_NO_INDEX ? &w->imported->run->shapes[call->shape] : NULL;
     *category = "kernel";
     switch ((st_log_kind)record->kind) {
     case ST_LOG_COPY:
@@ -197,19 +153,18 @@ static const char *task_name(const trace_writer *w, const st_worker_call *call,
         *category = "gpu_memset";
         return "Memset (Device)";
     case ST_LOG_COLLECTIVE:
-        (void)snprintf(text, size, "ncclDevKernel_%s", kernel_word(record->collective.operation));
+        (void)snprintf(text, size, "ncclDevKernel_%s",
+                       st_operations[record->collective.operation].kernel);
         return text;
     case ST_LOG_CUDNN:
-        (void)snprintf(text, size, "%s_%s",
-                       w->imported->run->shapes[call->shape].form == ST_FORM_KERNEL ? "cudnn"
-                                                                                    : "flash",
-                       st_task_form_name(w->imported->run->shapes[call->shape].form));
+        (void)snprintf(text, size, "%s_%s", shape->form == ST_FORM_KERNEL ? "cudnn" : "flash",
+                       st_task_form_name(shape->form));
         return text;
     case ST_LOG_GEMM:
         (void)snprintf(text, size, "%s gemm", name_of(w, call->name));
         return text;
     default:
-        return w->imported->run->shapes[call->shape].name;
+        return shape->name;
     }
 }
 
@@ -304,7 +259,9 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
                     w.own->end_ns[i]);
         put_place(&w, w.worker->header.pid, w.worker->header.tid + (int64_t)call->thread);
         st_buffer_printf(w.out, "\"correlation\":%zu}}", i + 1);
-        if (changes_memory(record))
+        bool allocates = record->kind == ST_LOG_MALLOC || record->kind == ST_LOG_FREE;
+        if (allocates && record->status == 0 && record->memory.charged_bytes > 0 &&
+            record->memory.memory != ST_LOG_PINNED)
             write_memory(&w, i);
     }
     for (size_t i = 0; i < w.own->task_count; i++) {

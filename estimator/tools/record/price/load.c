@@ -82,11 +82,6 @@ ST_COMPARE(order_files, log_file,
            ST_RISING(header.rank) ST_RISING(header.pid) ST_RISING(header.start_monotonic_ns)
                ST_RISING(header.thread));
 
-static bool same_process(const st_log_header *a, const st_log_header *b)
-{
-    return a->pid == b->pid && a->start_monotonic_ns == b->start_monotonic_ns && a->rank == b->rank;
-}
-
 /* ---- records ---- */
 
 static st_status intern(st_run *run, const char *text, uint32_t *name)
@@ -118,15 +113,11 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     return st_run_shape(l->run, &shape, &call->shape);
 }
 
-typedef struct call_list {
-    st_memory_ranges *ranges;
-} call_list;
-
 static st_status take_record(loader *l, const st_log *log, st_worker_call *call, st_worker *worker,
-                             call_list *list)
+                             st_memory_ranges *ranges)
 {
     const st_log_record *record = &call->record;
-    if (!st_memory_ranges_add(list->ranges, record))
+    if (!st_memory_ranges_add(ranges, record))
         return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
@@ -173,7 +164,7 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
 }
 
 static st_status read_thread(loader *l, const log_file *file, uint32_t thread, st_worker *worker,
-                             call_list *list)
+                             st_memory_ranges *ranges)
 {
     st_log *log = NULL;
     bool more = true;
@@ -183,7 +174,7 @@ static st_status read_thread(loader *l, const log_file *file, uint32_t thread, s
         status = st_log_read(log, &call.record, &more, l->errors);
         if (status != ST_OK || !more)
             break;
-        status = take_record(l, log, &call, worker, list);
+        status = take_record(l, log, &call, worker, ranges);
         if (status == ST_ERR_LIMIT)
             (void)st_fail(l->errors, status, (st_place){.file = file->path},
                           "the logs of a process are too long" ST_EXPECTED "at most %d calls",
@@ -202,8 +193,8 @@ ST_COMPARE(order_calls, st_worker_call,
 static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
-    call_list list = {.ranges = st_memory_ranges_create(l->run->arena)};
-    st_status status = list.ranges != NULL ? ST_OK : st_out_of_memory(l->errors);
+    st_memory_ranges *ranges = st_memory_ranges_create(l->run->arena);
+    st_status status = ranges != NULL ? ST_OK : st_out_of_memory(l->errors);
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
                           .hash = own->hash,
@@ -211,35 +202,30 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
                           .rank_count = 1,
                           .whole = true};
     for (size_t i = 0; i < own->count && status == ST_OK; i++)
-        status = read_thread(l, first + i, (uint32_t)i, worker, &list);
+        status = read_thread(l, first + i, (uint32_t)i, worker, ranges);
     if (status != ST_OK)
         return status;
     /* The shapes of launches, whose calls are in the order of the logs still. */
     size_t launch = 0;
-    st_status launche_status = ST_OK;
-    st_memory_ranges_settle(list.ranges);
-    for (size_t i = 0; i < worker->call_count && launche_status == ST_OK; i++) {
+    st_memory_ranges_settle(ranges);
+    for (size_t i = 0; i < worker->call_count; i++) {
         st_worker_call *call = &worker->calls[i];
         st_task_shape shape;
         if (call->record.kind != ST_LOG_LAUNCH ||
             !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
             continue;
-        shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(list.ranges, launch++, &shape.at_most);
+        shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(ranges, launch++, &shape.at_most);
         shape.measured = call->record.call == 0;
-        launche_status = st_run_shape(l->run, &shape, &call->shape);
+        if (st_run_shape(l->run, &shape, &call->shape) != ST_OK)
+            return st_out_of_memory(l->errors);
     }
-    status = launche_status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
-    if (status == ST_OK) {
-        st_measured_threads threads = {.count = own->count, .capacity = own->count};
-        threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
-        if (threads.numbers == NULL) {
-            status = st_out_of_memory(l->errors);
-        } else {
-            for (size_t i = 0; i < own->count; i++)
-                threads.numbers[i] = l->files[own->first + i].header.tid;
-            status = st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
-        }
-    }
+    st_measured_threads threads = {.count = own->count, .capacity = own->count};
+    threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
+    if (threads.numbers == NULL)
+        return st_out_of_memory(l->errors);
+    for (size_t i = 0; i < own->count; i++)
+        threads.numbers[i] = l->files[own->first + i].header.tid;
+    status = st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
     if (status != ST_OK)
         return status;
     /* Calls of several threads in order of time; of one they are. */
@@ -488,14 +474,17 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         st_sort(l.files, l.file_count, sizeof *l.files, order_files);
         for (size_t i = 0; i < l.file_count; i++) {
             process *last = i > 0 ? &l.processes[l.process_count - 1] : NULL;
-            if (i > 0 && same_process(&l.files[last->first].header, &l.files[i].header)) {
+            const st_log_header *header = &l.files[i].header;
+            const st_log_header *before = i > 0 ? &l.files[last->first].header : header;
+            if (i > 0 && before->pid == header->pid && before->rank == header->rank &&
+                before->start_monotonic_ns == header->start_monotonic_ns) {
                 last->count++;
                 if (last->hash != 0)
                     last->hash = l.files[i].hash != 0 ? last->hash + l.files[i].hash : 0;
                 continue;
             }
-            l.processes[l.process_count++] = (process){
-                .first = i, .count = 1, .rank = l.files[i].header.rank, .hash = l.files[i].hash};
+            l.processes[l.process_count++] =
+                (process){.first = i, .count = 1, .rank = header->rank, .hash = l.files[i].hash};
         }
         of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
         status = of != NULL ? read_workers(&l, of) : st_out_of_memory(errors);

@@ -7,31 +7,24 @@
 
 #include <string.h>
 
-static const char *operation_name(uint32_t operation)
-{
-    static const char *const names[ST_LOG_OPERATIONS] = {
-        [ST_LOG_ALL_REDUCE] = "all_reduce", [ST_LOG_REDUCE_SCATTER] = "reduce_scatter",
-        [ST_LOG_ALL_GATHER] = "all_gather", [ST_LOG_BROADCAST] = "broadcast",
-        [ST_LOG_REDUCE] = "broadcast",      [ST_LOG_SEND] = "send_recv",
-        [ST_LOG_RECEIVE] = "send_recv",     [ST_LOG_ALL_TO_ALL] = "all_to_all",
-        [ST_LOG_GATHER] = "all_gather",     [ST_LOG_SCATTER] = "broadcast",
-    };
-    return operation < ST_LOG_OPERATIONS ? names[operation] : NULL;
-}
+const st_operation_words st_operations[ST_LOG_OPERATIONS] = {
+    [ST_LOG_ALL_REDUCE] = {"all_reduce", "all_reduce", "allreduce", "AllReduce", false},
+    [ST_LOG_REDUCE_SCATTER] = {"reduce_scatter", "reduce_scatter", "_reduce_scatter_base",
+                               "ReduceScatter", true},
+    [ST_LOG_ALL_GATHER] = {"all_gather", "all_gather", "_allgather_base", "AllGather", true},
+    [ST_LOG_BROADCAST] = {"broadcast", "broadcast", "broadcast", "Broadcast", false},
+    [ST_LOG_REDUCE] = {"reduce", "broadcast", "reduce", "Reduce", false},
+    [ST_LOG_SEND] = {"send", "send_recv", "send", "SendRecv", false},
+    [ST_LOG_RECEIVE] = {"receive", "send_recv", "recv", "SendRecv", false},
+    [ST_LOG_ALL_TO_ALL] = {"all_to_all", "all_to_all", "all_to_all", "AlltoAll", true},
+    [ST_LOG_GATHER] = {"gather", "all_gather", "gather", "Gather", true},
+    [ST_LOG_SCATTER] = {"scatter", "broadcast", "scatter", "Scatter", true},
+};
 
 double st_collective_message(const st_log_collective *collective, int64_t ranks)
 {
     double bytes = (double)st_log_collective_bytes(collective);
-    switch (collective->operation) {
-    case ST_LOG_REDUCE_SCATTER:
-    case ST_LOG_ALL_GATHER:
-    case ST_LOG_ALL_TO_ALL:
-    case ST_LOG_GATHER:
-    case ST_LOG_SCATTER:
-        return bytes * (double)ranks;
-    default:
-        return bytes;
-    }
+    return st_operations[collective->operation].all_ranks ? bytes * (double)ranks : bytes;
 }
 
 /* ---- communicators ---- */
@@ -206,52 +199,35 @@ static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
     size_t i = 0;
     while (i < g->pair_count && g->pairs[i].key != key)
         i++;
-    if (i == g->pair_count) {
-        if (!ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = key}))
-            return st_out_of_memory(g->errors);
-    }
+    if (i == g->pair_count &&
+        !ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = key}))
+        return st_out_of_memory(g->errors);
     *count = g->pairs[i].count++;
     return ST_OK;
 }
 
-/* A send and its receive, both of which were recorded. */
+/*
+ * The key of a message and how many come to it. Where sender and receiver were both recorded, their
+ * ranks identify it. Where a worker represents several ranks of a pipeline, its sender and how far
+ * it goes do: the receiver waits for the sender, or for its representative, and the sender for
+ * nobody. A worker that receives from its own like waits for nobody either.
+ */
 static st_status key_of_pair(st_groups *g, const st_communicator *group,
                              const st_log_collective *collective, uint64_t *key, uint32_t *expected)
 {
     uint32_t count = 0;
     bool sends = collective->operation == ST_LOG_SEND;
-    uint64_t own = (uint64_t)group->rank;
-    uint64_t other = (uint64_t)collective->peer;
-    *key = st_hash_number(st_hash_number(*key, sends ? own : other), sends ? other : own);
-    *expected = own == other ? 1 : 2;
-    if (own == other)
+    uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
+    uint64_t other =
+        group->exact ? (uint64_t)collective->peer : worker_at(g, group, collective->peer);
+    uint64_t far = (uint64_t)(collective->peer - group->rank);
+    uint64_t target = group->exact ? (sends ? other : own) : (sends ? far : -far);
+    *key = st_hash_number(st_hash_number(*key, sends ? own : other), target);
+    if (own == other && (group->exact || !sends))
         *key = st_hash_number(*key, collective->operation);
-    st_status status = count_pair(g, st_hash_number(*key, collective->operation), &count);
-    *key = st_hash_number(*key, count);
-    return status;
-}
-
-/*
- * Where a worker stands for several ranks of a pipeline, a message is told by who sends it and how
- * far it goes: the receiver waits for the sender, or for the one that stands for it, and the sender
- * for nobody. A worker that receives from its own like waits for nobody either.
- */
-static st_status key_of_folded_pair(st_groups *g, const st_communicator *group,
-                                    const st_log_collective *collective, uint64_t *key,
-                                    uint32_t *expected)
-{
-    uint32_t count = 0;
-    bool sends = collective->operation == ST_LOG_SEND;
-    uint32_t other = worker_at(g, group, collective->peer);
-    int64_t far = collective->peer - group->rank;
-    bool alone = !sends && other == group->worker;
-    *key = st_hash_number(st_hash_number(*key, sends ? group->worker : other),
-                          (uint64_t)(sends ? far : -far));
-    if (alone)
-        *key = st_hash_number(*key, collective->operation);
-    *expected = 1;
-    st_status status = count_pair(
-        g, st_hash_number(st_hash_number(*key, group->worker), collective->operation), &count);
+    *expected = group->exact && own != other ? 2 : 1;
+    uint64_t counted = group->exact ? *key : st_hash_number(*key, group->worker);
+    st_status status = count_pair(g, st_hash_number(counted, collective->operation), &count);
     *key = st_hash_number(*key, count);
     return status;
 }
@@ -263,21 +239,6 @@ bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log
            worker_at(groups, group, record->collective.peer) != worker;
 }
 
-/* The instance of a key; *is_new where it was added. */
-static st_status find_instance(st_groups *g, uint64_t key, uint32_t *instance, bool *is_new)
-{
-    ST_INDEX_FIND(&g->index, key, *instance, g->instances[*instance].key == key);
-    *is_new = *instance == ST_INDEX_NONE;
-    if (!*is_new)
-        return ST_OK;
-    *instance = (uint32_t)g->instance_count;
-    st_instance_of made = {.key = key};
-    if (!ST_APPEND(g->arena, g->instances, g->instance_count, made) ||
-        !st_index_add(&g->index, g->arena, key, *instance))
-        return st_out_of_memory(g->errors);
-    return ST_OK;
-}
-
 st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
                          uint32_t *instance)
 {
@@ -285,7 +246,6 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
     st_communicator *group = st_groups_find(groups, worker, record);
     uint64_t key = 0;
     uint32_t expected = 1;
-    bool is_new = false;
     if (collective->operation >= ST_LOG_OPERATIONS)
         return st_fail(groups->errors, ST_ERR_SYNTAX,
                        (st_place){.file = groups->run->workers[worker].file},
@@ -304,19 +264,24 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
         key = st_hash_number(st_hash_number(key, collective->operation), count);
     } else {
         key = st_hash_number(key, UINT64_C(1) << 40);
-        status = group->exact ? key_of_pair(groups, group, collective, &key, &expected)
-                              : key_of_folded_pair(groups, group, collective, &key, &expected);
+        status = key_of_pair(groups, group, collective, &key, &expected);
     }
-    if (status == ST_OK)
-        status = find_instance(groups, key, instance, &is_new);
-    if (status != ST_OK || !is_new)
+    if (status != ST_OK)
         return status;
+    ST_INDEX_FIND(&groups->index, key, *instance, groups->instances[*instance].key == key);
+    if (*instance != ST_INDEX_NONE)
+        return ST_OK;
+    *instance = (uint32_t)groups->instance_count;
+    if (!ST_APPEND(groups->arena, groups->instances, groups->instance_count,
+                   (st_instance_of){.key = key}) ||
+        !st_index_add(&groups->index, groups->arena, key, *instance))
+        return st_out_of_memory(groups->errors);
     st_instance_of *made = &groups->instances[*instance];
     made->expected = expected;
     bool pair = is_pair(collective->operation);
     int64_t apart = collective->peer - group->rank;
     apart = apart < 0 ? -apart : apart;
-    st_trace_transfer transfer = {.collective = operation_name(collective->operation),
+    st_trace_transfer transfer = {.collective = st_operations[collective->operation].collective,
                                   .size_bytes = st_collective_message(collective, group->ranks),
                                   .ranks = pair ? 2 : (double)group->ranks,
                                   .stride = (double)group->stride,

@@ -12,6 +12,17 @@
 
 #include "record/price/workers.h"
 
+/* What an operation of NCCL is called. */
+typedef struct st_operation_words {
+    const char *name;       /* in results */
+    const char *collective; /* of providers */
+    const char *torch;      /* in traces of PyTorch */
+    const char *kernel;     /* "ncclDevKernel_..." */
+    bool all_ranks;         /* its message is that of one rank times all ranks */
+} st_operation_words;
+
+extern const st_operation_words st_operations[ST_LOG_OPERATIONS];
+
 /* A communicator of a worker. */
 typedef struct st_communicator {
     uint32_t worker;

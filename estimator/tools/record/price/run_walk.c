@@ -28,19 +28,17 @@ static bool is_copy_that_waits(const st_log_record *record)
            record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
 }
 
-/* Calls that wait for the GPU cost what they wait. */
-static bool is_wait(const st_log_record *record)
-{
-    return record->kind == ST_LOG_STREAM_SYNC || record->kind == ST_LOG_EVENT_SYNC ||
-           record->kind == ST_LOG_DEVICE_SYNC || record->kind == ST_LOG_FREE ||
-           is_copy_that_waits(record);
-}
-
 static int64_t cost_of(walker *w, const st_worker_call *call)
 {
     uint32_t name = call->name;
-    if (call->measured && w->options->cost_count == 0)
-        return is_wait(&call->record) ? 0 : (int64_t)call->record.length_ns;
+    if (call->measured && w->options->cost_count == 0) {
+        /* Calls that wait for the GPU cost what they wait. */
+        uint16_t kind = call->record.kind;
+        bool waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
+                     kind == ST_LOG_DEVICE_SYNC || kind == ST_LOG_FREE ||
+                     is_copy_that_waits(&call->record);
+        return waits ? 0 : (int64_t)call->record.length_ns;
+    }
     if (w->costs[name] >= 0)
         return w->costs[name];
     const char *text = w->walk->run->names->texts[name];
@@ -217,19 +215,16 @@ static st_status walk_all(walker *w, st_stream_replay *replays)
         for (size_t i = 0; i < w->walk->run->worker_count && status == ST_OK; i++) {
             /* As far as it goes without others; *any: it went at all. */
             st_stream_replay *replay = &replays[i];
-            st_status worker_status = ST_OK;
             bool went = true;
-            while (worker_status == ST_OK && went &&
-                   replay->next < replay->own->worker->call_count) {
-                worker_status = walk_call(w, replay, &went);
-                if (worker_status == ST_OK && !went) {
+            while (status == ST_OK && went && replay->next < replay->own->worker->call_count) {
+                status = walk_call(w, replay, &went);
+                if (status == ST_OK && !went) {
                     went = st_stream_replay_resolve(replay);
                     any = any || went;
                 } else {
                     any = true;
                 }
             }
-            status = worker_status;
             any = st_stream_replay_resolve(&replays[i]) || any;
         }
         if (status == ST_OK && !any && !give_up_waiting(w->walk))

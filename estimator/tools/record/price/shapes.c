@@ -10,52 +10,17 @@ enum { COMPUTE_TF32 = 77, ATTENTION_FORWARD = 2, ATTENTION_BACKWARD = 5 };
 
 static const char *type_name(uint32_t type)
 {
-    switch (type) {
-    case ST_LOG_FP32:
-        return "fp32";
-    case ST_LOG_FP64:
-        return "fp64";
-    case ST_LOG_FP16:
-        return "fp16";
-    case ST_LOG_BF16:
-        return "bf16";
-    case ST_LOG_INT8:
-        return "int8";
-    case ST_LOG_UINT8:
-        return "uint8";
-    case ST_LOG_INT32:
-        return "int32";
-    case ST_LOG_UINT32:
-        return "uint32";
-    case ST_LOG_INT64:
-        return "int64";
-    case ST_LOG_UINT64:
-        return "uint64";
-    case ST_LOG_FP8_E4M3:
-    case ST_LOG_FP8_E5M2:
-        return "fp8";
-    case ST_LOG_FP4_E2M1:
-        return "fp4";
-    default:
-        return NULL;
-    }
+    static const char *const names[] = {
+        [ST_LOG_FP32] = "fp32",     [ST_LOG_FP64] = "fp64",     [ST_LOG_FP16] = "fp16",
+        [ST_LOG_BF16] = "bf16",     [ST_LOG_INT8] = "int8",     [ST_LOG_UINT8] = "uint8",
+        [ST_LOG_INT32] = "int32",   [ST_LOG_UINT32] = "uint32", [ST_LOG_INT64] = "int64",
+        [ST_LOG_UINT64] = "uint64", [ST_LOG_FP8_E4M3] = "fp8",  [ST_LOG_FP8_E5M2] = "fp8",
+        [ST_LOG_FP4_E2M1] = "fp4",
+    };
+    return type < ST_COUNT(names) ? names[type] : NULL;
 }
 
-/* Columns of cuBLAS are the rows of those who call it: as many as there are tokens, as in tables.
- */
-static void shape_gemm(const st_log_gemm *gemm, st_task_shape *shape)
-{
-    shape->form = ST_FORM_PRODUCT;
-    shape->sizes[ST_SIZE_M] = gemm->n;
-    shape->sizes[ST_SIZE_N] = gemm->m;
-    shape->sizes[ST_SIZE_K] = gemm->k;
-    shape->sizes[ST_SIZE_PRODUCTS] = gemm->batch;
-    shape->type = type_name(gemm->type_a);
-    if (gemm->type_a == ST_LOG_FP32 && gemm->compute == COMPUTE_TF32)
-        shape->type = "tf32";
-}
-
-/* Fused attention is told by the number of its products, all others by bytes of their tensors. */
+/* The number of products identifies fused attention; other graphs are sized by their tensors. */
 static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
 {
     bool forward = cudnn->matmuls == ATTENTION_FORWARD;
@@ -81,16 +46,6 @@ static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
     shape->sizes[ST_SIZE_BYTES] = (double)cudnn->kib * 1024;
 }
 
-static void shape_copy(const st_log_record *record, st_task_shape *shape)
-{
-    bool inside = record->copy.direction == ST_LOG_DEVICE_TO_DEVICE;
-    shape->sizes[ST_SIZE_BYTES] = (double)record->copy.bytes;
-    if (record->kind == ST_LOG_SET)
-        shape->form = ST_FORM_FILL;
-    else
-        shape->form = inside ? ST_FORM_COPY : ST_FORM_HOST_COPY;
-}
-
 bool st_task_shape_of(const st_log_record *record, const char *name, st_task_shape *shape)
 {
     *shape = (st_task_shape){.form = ST_FORM_KERNEL, .name = name};
@@ -98,8 +53,15 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
     case ST_LOG_LAUNCH:
         shape->sizes[ST_SIZE_BYTES] = (double)record->launch.pointer_kib * 1024;
         return true;
-    case ST_LOG_GEMM:
-        shape_gemm(&record->gemm, shape);
+    case ST_LOG_GEMM: /* cuBLAS is column-major: its columns are the caller's rows, the tokens */
+        shape->form = ST_FORM_PRODUCT;
+        shape->sizes[ST_SIZE_M] = record->gemm.n;
+        shape->sizes[ST_SIZE_N] = record->gemm.m;
+        shape->sizes[ST_SIZE_K] = record->gemm.k;
+        shape->sizes[ST_SIZE_PRODUCTS] = record->gemm.batch;
+        shape->type = type_name(record->gemm.type_a);
+        if (record->gemm.type_a == ST_LOG_FP32 && record->gemm.compute == COMPUTE_TF32)
+            shape->type = "tf32";
         return true;
     case ST_LOG_BLAS:
         shape->type = type_name(record->gemm.type_a);
@@ -111,10 +73,13 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
         shape_cudnn(&record->cudnn, shape);
         return true;
     case ST_LOG_COPY:
-        shape_copy(record, shape);
+        shape->sizes[ST_SIZE_BYTES] = (double)record->copy.bytes;
+        shape->form =
+            record->copy.direction == ST_LOG_DEVICE_TO_DEVICE ? ST_FORM_COPY : ST_FORM_HOST_COPY;
         return record->copy.direction != ST_LOG_HOST_TO_HOST;
     case ST_LOG_SET:
-        shape_copy(record, shape);
+        shape->sizes[ST_SIZE_BYTES] = (double)record->copy.bytes;
+        shape->form = ST_FORM_FILL;
         return true;
     default:
         return false;
@@ -148,12 +113,6 @@ const uint32_t *st_record_stream(const st_log_record *record)
 
 /* ---- each once ---- */
 
-static uint64_t hash_of(const st_task_shape *shape)
-{
-    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, shape->sizes, sizeof shape->sizes);
-    return st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form);
-}
-
 static bool same_shape(const st_task_shape *a, const st_task_shape *b)
 {
     return a->form == b->form && a->at_most == b->at_most && a->measured == b->measured &&
@@ -163,7 +122,8 @@ static bool same_shape(const st_task_shape *a, const st_task_shape *b)
 
 st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
 {
-    const uint64_t hash = hash_of(shape);
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, shape->sizes, sizeof shape->sizes);
+    hash = st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form);
     ST_INDEX_FIND(&run->shape_index, hash, *index, same_shape(&run->shapes[*index], shape));
     if (*index != ST_INDEX_NONE)
         return ST_OK;

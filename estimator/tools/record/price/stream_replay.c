@@ -70,15 +70,14 @@ static st_status add_task(st_stream_replay *replay, const st_walk_task *task)
     made.start_ns = made.end_ns = -1;
     made.wait = lane->wait;
     /* The legacy default stream and the blocking ones of a device wait for each other. */
-    const st_walk_worker *default_own = replay->own;
     st_status status = ST_OK;
-    for (size_t i = 0; i < default_own->lane_count && status == ST_OK && lane->blocking; i++) {
-        const st_walk_lane *other = &default_own->lanes[i];
+    for (size_t i = 0; i < own->lane_count && status == ST_OK && lane->blocking; i++) {
+        const st_walk_lane *other = &own->lanes[i];
         bool meets = other != lane && other->device == lane->device && other->blocking &&
                      (lane->stream == 0) != (other->stream == 0);
         bool matters =
             meets && other->tail != ST_NO_INDEX &&
-            (other->head != ST_NO_INDEX || default_own->tasks[other->tail].end_ns > lane->ready_ns);
+            (other->head != ST_NO_INDEX || own->tasks[other->tail].end_ns > lane->ready_ns);
         if (matters)
             status = add_wait(replay, &made.wait, other->tail, ST_NO_INDEX);
     }
@@ -137,10 +136,9 @@ static st_status launch_collective(st_stream_replay *replay, st_walk_task *task)
     const st_log_collective *collective = &own->worker->calls[task->what].record.collective;
     /* The task of the group that is open, in this stream. */
     uint32_t open = ST_NO_INDEX;
-    const st_walk_worker *task_own = replay->own;
     if (collective->group != 0 && collective->group == replay->open_group) {
-        for (size_t i = replay->group_first; i < task_own->task_count; i++)
-            if (task_own->tasks[i].lane == task->lane && task_own->tasks[i].meet != ST_NO_INDEX) {
+        for (size_t i = replay->group_first; i < own->task_count; i++)
+            if (own->tasks[i].lane == task->lane && own->tasks[i].meet != ST_NO_INDEX) {
                 open = (uint32_t)i;
                 break;
             }
@@ -242,20 +240,15 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
                          .lane = lane,
                          .meet = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
-    case ST_LOG_EVENT_RECORD: {
-        const st_log_record *event_record = &replay->own->worker->calls[what].record;
-        st_replay_event *event = event_at(replay, event_record->event.event);
+    case ST_LOG_EVENT_RECORD:
+    case ST_LOG_EVENT_WAIT: {
+        st_replay_event *event = event_at(replay, record->event.event);
         if (event == NULL)
             return no_room(replay);
+        if (record->kind == ST_LOG_EVENT_WAIT)
+            return add_wait(replay, &replay->own->lanes[lane].wait, event->task, event->record);
         *event = (st_replay_event){.task = replay->own->lanes[lane].tail, .record = what};
         return ST_OK;
-    }
-    case ST_LOG_EVENT_WAIT: {
-        const st_log_record *event_record = &replay->own->worker->calls[what].record;
-        st_replay_event *event = event_at(replay, event_record->event.event);
-        if (event == NULL)
-            return no_room(replay);
-        return add_wait(replay, &replay->own->lanes[lane].wait, event->task, event->record);
     }
     case ST_LOG_STREAM_CREATE:
         replay->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
@@ -350,12 +343,9 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
         task->end_ns = task->start_ns + task->duration_ns;
     bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
     if (arrives) {
-        const st_walk_worker *arrive_own = replay->own;
-        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = arrive_own->meets[i].next) {
-            st_instance_of *instance =
-                &replay->walk->groups->instances[arrive_own->meets[i].instance];
-            const st_log_record *record =
-                &arrive_own->worker->calls[arrive_own->meets[i].what].record;
+        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
+            st_instance_of *instance = &replay->walk->groups->instances[own->meets[i].instance];
+            const st_log_record *record = &own->worker->calls[own->meets[i].what].record;
             if (st_groups_only_waits(replay->walk->groups, replay->index, record))
                 continue;
             instance->arrived++;
