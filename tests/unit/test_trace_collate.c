@@ -405,8 +405,10 @@ static void ranks_that_meet_nobody_are_told(void **state)
     add_rank(own, none, COUNT(none), 0);
     assert_int_equal(make_graph(own, &graph), ST_OK);
     assert_int_equal(st_errors_size(own->errors), 2);
-    assert_contains(st_errors_at(own->errors, 0)->message, "none of its 2 collectives occurs in another file");
-    assert_contains(st_errors_at(own->errors, 1)->message, "none of its 1 collectives occurs in another file");
+    assert_contains(st_errors_at(own->errors, 0)->message,
+                    "none of its 2 collectives occurs in another file");
+    assert_contains(st_errors_at(own->errors, 1)->message,
+                    "none of its 1 collectives occurs in another file");
     st_trace_graph_destroy(graph);
 }
 

@@ -166,7 +166,7 @@ static void test_steps_refused(void **state)
     st_errors_clear(*state);
 }
 
-static void test_beside(void **state)
+static void test_transfer_slowdown(void **state)
 {
     /* The second kind never runs alone, the last one never beside; 3 % beside computation is alone.
      */
@@ -174,26 +174,26 @@ static void test_beside(void **state)
         {0, 100000, 0},      {0, 100000, 3000},   {0, 136000, 136000}, {0, 118000, 68000},
         {1, 238500, 238500}, {2, 272000, 272000}, {2, 200000, 0},      {3, 50000, 0}};
     (void)state;
-    st_beside beside;
-    st_view_beside(times, ST_COUNT(times), &beside);
-    assert_int_equal(beside.alone, 3);
-    assert_int_equal(beside.beside, 3);
-    assert_true(fabs(beside.slowdown - 1.36) < 1e-9);
-    assert_true(beside.error_frac < 1e-9);
-    assert_true(fabs(beside.error_none_frac - (2 * 36 / 136.0 + 18 / 118.0) / 3) < 1e-9);
+    st_transfer_slowdown found;
+    st_transfer_slowdown_find(times, ST_COUNT(times), &found);
+    assert_int_equal(found.alone, 3);
+    assert_int_equal(found.overlapped, 3);
+    assert_true(fabs(found.slowdown - 1.36) < 1e-9);
+    assert_true(found.error_frac < 1e-9);
+    assert_true(fabs(found.error_none_frac - (2 * 36 / 136.0 + 18 / 118.0) / 3) < 1e-9);
     /* One that takes longer is told by the others alone. */
     const st_transfer_time odd[] = {times[0], times[2], {0, 170000, 170000}};
-    st_view_beside(odd, ST_COUNT(odd), &beside);
-    assert_true(fabs(beside.slowdown - 1.53) < 1e-9);
-    assert_true(fabs(beside.error_frac - (34 / 136.0 + 34 / 170.0) / 2) < 1e-9);
+    st_transfer_slowdown_find(odd, ST_COUNT(odd), &found);
+    assert_true(fabs(found.slowdown - 1.53) < 1e-9);
+    assert_true(fabs(found.error_frac - (34 / 136.0 + 34 / 170.0) / 2) < 1e-9);
     /* One whose rest is longer than those alone counts, too: of 20 and -2 us of work in 41 us. */
     const st_transfer_time quick[] = {times[0], {0, 107200, 27200}, {0, 115800, 13800}};
-    st_view_beside(quick, ST_COUNT(quick), &beside);
-    assert_int_equal(beside.beside, 2);
-    assert_true(fabs(beside.slowdown - 41.0 / 18) < 1e-9);
-    st_view_beside(times, 3, &beside);
-    assert_int_equal(beside.beside, 1);
-    assert_true(isnan(beside.slowdown));
+    st_transfer_slowdown_find(quick, ST_COUNT(quick), &found);
+    assert_int_equal(found.overlapped, 2);
+    assert_true(fabs(found.slowdown - 41.0 / 18) < 1e-9);
+    st_transfer_slowdown_find(times, 3, &found);
+    assert_int_equal(found.overlapped, 1);
+    assert_true(isnan(found.slowdown));
 }
 
 /* A row for each stream, in the colours of its classes. */
@@ -541,7 +541,7 @@ TEST_GROUP(trace_views)
         cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
-        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_transfer_slowdown),
         cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),

@@ -2,7 +2,7 @@
 /*
  * From traces to one task graph.
  *
- * The host is cut where something waits for it or it waits for something: between the cuts stands
+ * The host is cut where something waits for it or it waits for something: between the cuts is
  * one task with all that the thread did. Every launch has a task of its own, on lanes that hardly
  * ever queue, for the lag between a call and its kernel.
  */
@@ -17,9 +17,9 @@
 /* Fewer collectives that contradict each other may be mismatched at the ends of the recording. */
 enum { LEAST_CONTRADICTED = 4 };
 
-/* A delay that is no surprise, and none of a graph's. */
+/* An expected delay, and none of a graph's. */
 static const int64_t NOT_RECORDED = INT64_MAX - 1;
-/* No launch into an empty stream takes longer: docs/traces.md tells the lags of GPUs. */
+/* No launch into an empty stream takes longer: docs/traces.md lists the lags of GPUs. */
 static const int64_t MOST_LAG_NS = 100000;
 
 /* --- times
@@ -171,7 +171,7 @@ static bool is_of_graph(const st_rank_build *r, uint32_t task)
            strstr(trace->names[trace->events[call].name], "GraphLaunch") != NULL;
 }
 
-/* What of a delay is no surprise: the time of a graph's nodes, and the usual gap in a queue. */
+/* The expected part of a delay: the time of a graph's nodes, and the usual gap in a queue. */
 static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t before, int64_t ready_ns,
                            int64_t stream_end_ns)
 {

@@ -66,7 +66,7 @@ static bool is_same_wait(const st_dependency *a, const st_dependency *b)
     return a->kind == b->kind && a->after == b->after && a->from_ns == b->from_ns;
 }
 
-/* The tasks that the host waits for at one time stand one behind the other. */
+/* The tasks that the host waits for at one time are adjacent. */
 static void cut_at_syncs(thread_builder *t)
 {
     const st_dependencies *found = &t->r->dependencies;

@@ -134,7 +134,7 @@ static st_status refill(st_bytes *bytes, st_errors *errors)
     return ST_OK;
 }
 
-/* The first two bytes tell; they may come one by one out of a pipe. */
+/* The first two bytes decide; they may come one by one out of a pipe. */
 static st_status probe(st_bytes *bytes, st_errors *errors)
 {
     size_t have = 0;

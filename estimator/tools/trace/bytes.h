@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a trace's text comes from: a file or memory, plain or gzip, told apart by its first bytes.
+/* Where a trace's text comes from: a file or memory, plain or gzip, as its first bytes show.
  */
 #ifndef STEPTIME_TRACE_BYTES_H
 #define STEPTIME_TRACE_BYTES_H
@@ -18,7 +18,7 @@ void st_bytes_close(st_bytes *bytes); /* NULL is fine */
 
 /*
  * Reads at least one byte unless the text is over: then *got is 0. Gzip that ends too soon is the
- * end of the text, and st_bytes_cut tells so.
+ * end of the text, and st_bytes_cut is true.
  */
 st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
                         st_errors *errors) ST_NODISCARD;

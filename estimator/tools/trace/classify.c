@@ -115,7 +115,7 @@ static const pattern patterns[] = {
     {"triton_red", ST_TRACE_ELEMENTWISE},
     {"triton_per", ST_TRACE_ELEMENTWISE},
     {"fused", ST_TRACE_ELEMENTWISE},
-    {"triton_", ST_TRACE_ELEMENTWISE}, /* of Inductor before 2023, when names told no more */
+    {"triton_", ST_TRACE_ELEMENTWISE}, /* of Inductor before 2023, whose names say no more */
 };
 
 const char *st_trace_class_name(st_trace_class class_)

@@ -83,7 +83,8 @@ static st_status add_rank(collator *c, uint32_t rank)
         int64_t sequence =
             event->detail == ST_TRACE_NONE ? -1 : trace->collectives[event->detail].sequence;
         member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
-        if (member.exact) { /* with sequence numbers the kernels of a group are told by kind, too */
+        if (member.exact) { /* with sequence numbers the kernels of a group are distinguished by
+                               kind, too */
             member.place = (uint32_t)sequence;
             member.key =
                 st_hash_next_text(member.key,
@@ -107,7 +108,7 @@ typedef struct run {
     size_t count;
 } run;
 
-/* The members without communicator of a rank; they stand in the order of launch. */
+/* The members without communicator of a rank, in the order of launch. */
 static run plain_members(const collator *c, uint32_t rank)
 {
     const st_instance_member *members = c->made->members;
@@ -167,7 +168,7 @@ static int64_t end_of(const collator *c, const st_instance_member *member)
     return st_trace_end_ns(event_of(c, member)) + st_trace_base_ns(c->orders[member->rank].trace);
 }
 
-/* The members of a rank in a group, in their order; they stand one behind the other. */
+/* The members of a rank in a group, in their order, one after the other. */
 static run group_members(const collator *c, size_t first)
 {
     const st_instance_member *members = c->made->members;
@@ -253,7 +254,7 @@ typedef struct lane {
     uint32_t group; /* index of the lane that is the first of its group */
 } lane;
 
-/* A group is told by ends that fit far better than those of any other lane. */
+/* A group shows by ends that fit far better than those of any other lane. */
 enum { LEAST_MEETINGS = 4, MOST_LANES = 128, CLEARLY = 4, LEAST_NS = 5000 };
 
 static uint32_t track_of(const collator *c, const st_instance_member *member)
@@ -261,8 +262,8 @@ static uint32_t track_of(const collator *c, const st_instance_member *member)
     return event_of(c, member)->track;
 }
 
-/* Sorts members, which stand by rank and launch, by rank and stream; 0: too many lanes, or one that
- * is too short to tell anything. */
+/* Sorts members, which are in order of rank and launch, by rank and stream; 0: too many lanes, or
+ * one that is too short to decide. */
 static size_t find_lanes(const collator *c, lane *lanes, st_instance_member *sorted)
 {
     uint32_t tracks[MOST_LANES];

@@ -3,9 +3,9 @@
  * Collectives that ranks meet in, and the clocks of ranks.
  *
  * Kernels of one collective are found by communicator and sequence number, by communicator and
- * order, or, without metadata, by order alone, in groups that their ends tell. All end together,
- * for none can be done before the last has come: their ends align the clocks, and what a kernel
- * lasts from the arrival of the last rank is the transfer; the rest is waiting.
+ * order, or, without metadata, by order alone, in groups inferred from their ends. All end
+ * together, for none can be done before the last has come: their ends align the clocks, and what a
+ * kernel lasts from the arrival of the last rank is the transfer; the rest is waiting.
  */
 #ifndef STEPTIME_TRACE_COLLATE_H
 #define STEPTIME_TRACE_COLLATE_H

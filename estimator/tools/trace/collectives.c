@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Providers of plugins called for one message, with keys of a job for what they read beside it. */
+/* Providers of plugins called for one message, with keys of a job for what else they read. */
 #include "trace/collectives.h"
 
 #include "base/memory.h"

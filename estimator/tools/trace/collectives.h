@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of collectives from plugins where there is no sheet: what a provider reads is the message,
+ * Times of collectives from plugins without a sheet: what a provider reads is the message,
  * the group, and keys of a job.
  */
 #ifndef STEPTIME_TRACE_COLLECTIVES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See depend.h. The profiler's records of waiting (cuda_sync) are believed. Without them a call
- * that makes a stream wait tells neither which stream nor for what; then it is read as frameworks
+ * that makes a stream wait states neither which stream nor for what; then it is read as frameworks
  * write it: wait, then launch on the stream that waits; and what it waits for is what the thread
  * launched before it recorded the event, or the last launch on another stream.
  */
@@ -44,7 +44,7 @@ typedef struct finder {
     uint32_t streams[MOST_STREAMS]; /* tracks that ran something */
     size_t stream_count;
     int64_t return_ns; /* from a task's end to the return of the call that waits for it */
-    bool *is_told;     /* by event: a call that waits for all, and all that it may wait for */
+    bool *is_known;    /* by event: a call that waits for all, and all that it may wait for */
 } finder;
 
 static void add(finder *f, uint32_t before, uint32_t after)
@@ -214,7 +214,7 @@ static void add_wait(finder *f, const host_wait *wait, uint32_t task)
                                    .kind = ST_DEPEND_SYNC,
                                    .from_ns = wait->from_ns,
                                    .to_ns = wait->to_ns,
-                                   .is_own = f->is_told[wait->event]},
+                                   .is_own = f->is_known[wait->event]},
                   f->found);
 }
 
@@ -232,7 +232,7 @@ static void add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact
     add_wait(f, wait, task);
 }
 
-/* The next task of the stream is of the same launch, a CUDA graph: no event stands between. */
+/* The next task of the stream is of the same launch, a CUDA graph: no event is between them. */
 static bool is_inside_launch(const st_order *order, uint32_t track, uint32_t place)
 {
     const st_trace_event *events = order->trace->events;
@@ -242,7 +242,7 @@ static bool is_inside_launch(const st_order *order, uint32_t track, uint32_t pla
 }
 
 /*
- * The last task of a stream behind which an event can stand, that was launched before `before_ns`
+ * The last task of a stream behind which an event can be, that was launched before `before_ns`
  * and ended by `ends_by_ns`, ST_TRACE_NONE without one.
  */
 static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before_ns,
@@ -296,7 +296,7 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
 /*
  * An event that was over though the thread's last task was not is one of those that take turns: a
  * step waits for the end of the step before. The last task when the thread last waited for an event
- * tells which one; the call has waited for something else only where it lasted.
+ * states which one; the call has waited for something else only where it lasted.
  */
 static bool takes_turns(const finder *f, const thread_state *thread, const host_wait *wait,
                         uint32_t *task)
@@ -490,15 +490,15 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
      * recorded: once that is over they only do their own work, as mapping memory, loading a
      * library, or what the profiler does when it stops. Of CUDA graphs nodes may be missing. */
     bool open = false;
-    f.is_told = st_arena_alloc(f.arena, f.trace->event_count + 1, sizeof *f.is_told);
-    for (uint32_t i = 0; f.is_told != NULL && i < f.trace->event_count; i++) {
+    f.is_known = st_arena_alloc(f.arena, f.trace->event_count + 1, sizeof *f.is_known);
+    for (uint32_t i = 0; f.is_known != NULL && i < f.trace->event_count; i++) {
         open = open || leaves_out(&f, i);
         if (f.trace->events[i].kind != ST_TRACE_CALL || !is_known(&f.trace->events[i]))
             continue;
-        f.is_told[i] = !open;
+        f.is_known[i] = !open;
         open = false;
     }
-    if (f.is_told == NULL)
+    if (f.is_known == NULL)
         return ST_ERR_MEMORY;
     for (uint32_t t = 0; t < f.trace->track_count; t++) {
         const st_lists *calls = &f.order->thread_calls;

@@ -33,7 +33,7 @@ typedef struct st_dependencies {
 
 st_status st_depend_find(const st_order *order, st_arena *arena,
                          st_dependencies *dependencies) ST_NODISCARD;
-/* Pauses of threads; called by st_depend_find. What the arena refuses is told by the arena. */
+/* Pauses of threads; called by st_depend_find. A failure of the arena is noted in the arena. */
 void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies);
 /* Pauses of streams that nothing found so far explains; called by st_depend_find. False when out of
  * memory. */

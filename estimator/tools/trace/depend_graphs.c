@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks that one call launches, as those of a CUDA graph. Between them the host has no say, and the
- * profiler tells nothing of the graph's edges: a task is taken to follow what of its graph ended
+ * profiler records no edges of the graph: a task is taken to follow what of its graph ended
  * last before it began, on whichever stream that was. Tasks that ran at the same time stay free.
  */
 #include "trace/depend.h"
@@ -41,7 +41,7 @@ static void see_launch(launch *l, st_arena *arena, st_dependencies *found)
     for (uint32_t i = l->first; i < l->end && l->branch_count > 1; i++) {
         uint32_t task = l->order->call_tasks.items[i];
         /* What of the launch ended last before the task at `place` began, of its own stream if
-         * in doubt; only what stands before it, so that tasks of no length do not wait for each
+         * in doubt; only what precedes it, so that tasks of no length do not wait for each
          * other. */
         const st_trace_event *event = event_of(l, l->order->call_tasks.items[i]);
         uint32_t before = ST_TRACE_NONE;

@@ -225,7 +225,7 @@ static void *find_place(void *draft, const args_key *keys, size_t count, const c
     return NULL;
 }
 
-/* A list as it stands in the text; longer ones, as of all parameters of a model, are passed over.
+/* A list as the text has it; longer ones, as of all parameters of a model, are passed over.
  */
 static bool read_list(st_scan *scan, st_scan_span *text)
 {
@@ -327,7 +327,7 @@ static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
     return st_scan_skip(scan);
 }
 
-/* The same, and where the value stands. */
+/* The same, and where the value is. */
 static bool read_marked(st_scan *scan, st_draft *draft, st_scan_span key)
 {
     static const char *const names[ST_MARKED] = {"ts", "dur", "pid", "id"};

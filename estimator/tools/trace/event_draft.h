@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event as it stands in the file. */
+/* One event as the file has it. */
 #ifndef STEPTIME_TRACE_EVENT_DRAFT_H
 #define STEPTIME_TRACE_EVENT_DRAFT_H
 
@@ -33,7 +33,7 @@ typedef struct st_draft_details {
     int64_t device_type;
     int64_t device_id;
     st_scan_span stack;
-    st_scan_span shapes; /* "Input Dims" as it stands in the text, as below */
+    st_scan_span shapes; /* "Input Dims" as the text has it, as below */
     st_scan_span types;  /* "Input type" */
 } st_draft_details;
 

@@ -75,7 +75,7 @@ static bool has_column(nsys *own, const char *table, const char *name)
     return has && ok(own);
 }
 
-/* -1 where there is no value. */
+/* -1 for NULL. */
 static int64_t number(sqlite3_stmt *row, int column)
 {
     return sqlite3_column_type(row, column) == SQLITE_INTEGER ? sqlite3_column_int64(row, column)
@@ -287,7 +287,7 @@ static void read_table(nsys *own, const char *table, const char *sql, row_taker 
         query(own, sql, take);
 }
 
-/* What stands in place of a column that the table lacks. */
+/* What replaces a column that the table lacks. */
 static const char *column(nsys *own, const char *table, const char *name)
 {
     return has_column(own, table, name) ? name : "NULL";
@@ -391,7 +391,7 @@ st_status st_nsys_count(const char *path, size_t *count, st_errors *errors)
     return own.keep.status;
 }
 
-/* What the file tells of itself, as Kineto's does. */
+/* What the file states about itself, as Kineto's does. */
 static void finish(nsys *own)
 {
     static const struct {

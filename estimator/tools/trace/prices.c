@@ -54,7 +54,7 @@ struct st_prices {
     double *plain_outputs;
     st_named_time *measured; /* by globs of kernels */
     size_t measured_count;
-    st_trace_collective_model model; /* time NULL: there is no cluster */
+    st_trace_collective_model model; /* time NULL: no cluster is known */
     st_arena *arena;
 };
 

@@ -30,7 +30,7 @@ static const char *const convolutions[] = {
     "aten::cudnn_convolution_relu",
 };
 
-/* Fused attention, and whether heads stand before the tokens. */
+/* Fused attention, and whether heads precede the tokens. */
 typedef struct attention_name {
     const char *name;
     bool heads_first;

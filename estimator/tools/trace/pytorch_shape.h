@@ -22,7 +22,7 @@ typedef struct st_pytorch_operator {
     const char *type; /* of the first tensor: "bf16"; NULL: none of a number with a fraction */
     const char *collective; /* "allreduce", "wait", of what torch.distributed records, or NULL */
     const char *group;      /* name of its process group, or NULL */
-    int64_t group_size;     /* -1: not told, as below */
+    int64_t group_size;     /* -1: unknown, as below */
     int64_t group_stride;
     int64_t in_elements;
     int64_t first_number; /* of the arguments: a collective's own, which a wait for it has, too */

@@ -252,7 +252,7 @@ static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
         st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3), "at least 0");
 }
 
-/* What a range on a thread tells of, ST_FRAME_KINDS for others. */
+/* The kind of a range on a thread, ST_FRAME_KINDS for others. */
 static st_trace_frame_kind frame_kind(const reader *r, const st_draft *draft)
 {
     static const char module[] = "nn.Module: ";

@@ -15,7 +15,7 @@
 
 enum { RESULT = ST_PYTORCH_SHAPES - 1, MOST_TENSORS = 64 };
 
-/* A kernel beside what tells its price: equal ones are priced once. */
+/* A kernel and what determines its price: equal ones are priced once. */
 typedef struct asked {
     uint32_t operator_;
     uint32_t shapes;
@@ -42,7 +42,7 @@ typedef struct recorded {
     st_prices *after;
     double **ratios; /* by rank and event; 0: no shapes */
     pool pools[ST_TRACE_CLASSES];
-    size_t convolutions; /* whose result is told by none */
+    size_t convolutions; /* whose result is not recorded */
     st_arena *arena;
     st_errors *errors;
 } recorded;
@@ -59,8 +59,8 @@ typedef struct tensors {
     size_t at;      /* which is that one */
 } tensors;
 
-/* "[[8192, 4096], [], [[2, 3], [4]]]": a list of tensors, the last one here, is told by its
- * elements alone. */
+/* "[[8192, 4096], [], [[2, 3], [4]]]": a list of tensors, the last one here, has
+ * only its elements. */
 static void read_shapes(const char *text, st_pytorch_operator *one, tensors *found)
 {
     size_t depth = 0;
@@ -140,7 +140,7 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
                        "%s",
                        operator_.name, trace->names[one->shapes], expected);
     if (!is_bound_by_memory(class_)) {
-        /* What a recording does not tell of a convolution: its result, here as of a stride of 1. */
+        /* What a recording lacks of a convolution: its result, here as of a stride of 1. */
         bool is_guess = true;
         st_pytorch_operator *result_one = &operator_;
         bool is_forward = strstr(result_one->name, "conv") != NULL &&

@@ -4,7 +4,7 @@
  * one number of repetitions are taken together, the longest first, as long as they do not overlap.
  * Layers repeat within micro-batches and these within steps: of the numbers that cover nearly as
  * much time as the best one, the one with the shortest period is that of the layers. Copies may
- * stand anywhere between the kernels of layers; what was in flight when the recording began is of
+ * lie anywhere between the kernels of layers; what was in flight when the recording began is of
  * no step of it.
  */
 #include "trace/repeat.h"
@@ -258,7 +258,7 @@ bool st_repeats_are_layers(const st_repeats *repeats)
 {
     static const double least_frac = 0.5;
     bool is_clear = !repeats->is_nested && repeats->covered_frac >= least_frac;
-    return repeats->layers > 0 && (repeats->is_told || is_clear);
+    return repeats->layers > 0 && (repeats->is_given || is_clear);
 }
 
 const char *st_repeats_doubt(const st_repeats *repeats, st_errors *errors)
@@ -352,7 +352,7 @@ st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *aren
             for (size_t i = 0; i < best.count; i++)
                 repeats->items[repeats->count++] = f.runs[best.first + i];
             repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
-            repeats->is_told = f.wanted != 0;
+            repeats->is_given = f.wanted != 0;
             repeats->is_nested = f.is_nested;
             repeats->covered_frac = covered_frac(&f, repeats);
             qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);

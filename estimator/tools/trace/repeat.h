@@ -29,8 +29,8 @@ typedef struct st_repeats {
     size_t count;
     uint32_t layers;     /* 0: nothing repeats */
     double covered_frac; /* of the time of kernels that compute, what the repetitions take */
-    bool is_told;        /* their number was asked for */
-    bool is_nested;      /* other repetitions stand in each, as layers in micro-batches */
+    bool is_given;       /* their number was asked for */
+    bool is_nested;      /* each contains other repetitions, as micro-batches contain layers */
 } st_repeats;
 
 /*

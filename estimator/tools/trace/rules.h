@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recorded kernels do, told by rules of a file (configs/kernels): a rule names an operation,
+ * What recorded kernels do, by rules of a file (configs/kernels): a rule names an operation,
  * an operation the cells of a sheet that give its time and its arithmetic, and the keys of the job
  * that have to be known for it.
  */
@@ -26,7 +26,7 @@ typedef enum st_task_form {
 /* "kernel", "product", ... */
 const char *st_task_form_name(st_task_form form);
 
-/* The keys of a job that tell the size of a task. */
+/* The keys of a job that give the size of a task. */
 enum { ST_SIZE_KEYS = 11 };
 typedef enum st_size_key {
     ST_SIZE_M,
@@ -87,7 +87,7 @@ typedef struct st_rules {
     size_t precision_count;
 } st_rules;
 
-/* Reads rules by name or path. All errors of the file are told at once; lives in `arena`. */
+/* Reads rules by name or path. Reports all errors of the file at once; lives in `arena`. */
 st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena,
                         const st_rules **rules, st_errors *errors) ST_NODISCARD;
 

@@ -6,8 +6,8 @@
 #include "trace/trace.h"
 
 /*
- * Refuses ranks that record collectives of groups they are not in, and those of which most
- * collectives are other ones than the other ranks of their groups have in the same place. Another
+ * Refuses ranks that record collectives of groups they are not in, and those most of
+ * whose collectives differ from those of the other ranks of their groups in the same place. Another
  * GPU than that of the first file is an error, or with `partial` a warning.
  */
 st_status st_trace_check_job(st_trace *const *ranks, size_t count, bool partial,

@@ -76,17 +76,17 @@ static bool fail_found(st_scan *scan, const char *expected)
     return fail_as(scan, "this is not JSON", expected);
 }
 
-/* What stands here may be JSON, but not what belongs here. */
+/* This may be JSON, but not what belongs here. */
 static bool fail_kind(st_scan *scan, const char *expected)
 {
-    const char *text = scan->data + scan->at; /* zeros stand behind the window */
+    const char *text = scan->data + scan->at; /* zeros follow the window */
     bool is_value = (*text != '\0' && strchr("\"{[-0123456789", *text) != NULL) ||
                     strncmp(text, "true", 4) == 0 || strncmp(text, "false", 5) == 0 ||
                     strncmp(text, "null", 4) == 0;
     return fail_as(scan, is_value ? "a value of the wrong kind" : "this is not JSON", expected);
 }
 
-/* Reads on, where `next` stands at the window's end; false at the end of the text. */
+/* Reads on, where `next` is at the window's end; false at the end of the text. */
 static bool more(st_scan *scan, size_t *next)
 {
     size_t got = 0;
@@ -182,7 +182,7 @@ static inline char peek_inside(st_scan *scan)
     char c = st_scan_peek(scan);
     if (c != 0)
         return c;
-    /* Nothing stands where something must: the text is cut, or a zero is in it. */
+    /* Nothing is where something must be: the text is cut, or a zero is in it. */
     if (st_scan_ok(scan)) {
         if (scan->at < scan->used)
             (void)fail_found(scan, "a value");
@@ -269,7 +269,7 @@ static size_t plain_text(const char *data, size_t next)
     }
 }
 
-/* What follows a backslash; *next stands on it. */
+/* What follows a backslash; *next is on it. */
 static bool pass_escape(st_scan *scan, size_t *next)
 {
     size_t digits = 0;

@@ -33,7 +33,7 @@ typedef struct st_scan {
     size_t used;
     size_t at;
     size_t hold;   /* SIZE_MAX: none */
-    uint64_t base; /* where the window stands in the text */
+    uint64_t base; /* where the window is in the text */
     uint64_t line_start;
     int line;
     bool ended;
@@ -55,7 +55,7 @@ void st_scan_release(st_scan *scan);
 
 char st_scan_peek_far(st_scan *scan); /* behind blanks, and where the window ends */
 
-/* The next character that is no blank; 0 at the end of the text or after an error. */
+/* The next character that is not blank; 0 at the end of the text or after an error. */
 static inline char st_scan_peek(st_scan *scan)
 {
     size_t next = scan->at + (scan->data[scan->at] == ' '); /* most that is blank is one space */
@@ -76,7 +76,7 @@ bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_scan_span *text);
 bool st_scan_number(st_scan *scan, st_scan_span *text);
-/* Bytes of a number as JSON spells it, 0 for none; something that is no digit stands behind it. */
+/* Bytes of a number as JSON spells it, 0 for none; something other than a digit follows it. */
 size_t st_scan_number_length(const char *text);
 /* Any value, checked against the grammar. */
 bool st_scan_skip(st_scan *scan);
@@ -89,7 +89,7 @@ static inline const char *st_scan_text(const st_scan *scan, st_scan_span span)
     return scan->data + (span.start - scan->base);
 }
 
-/* Where the scanner stands. */
+/* Where the scanner is. */
 st_place st_scan_place(const st_scan *scan);
 /* Reports an error of the caller's own at this place. */
 st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...) ST_PRINTF(3, 4);

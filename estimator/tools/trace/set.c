@@ -22,7 +22,7 @@ static const int64_t MOST_APART_NS = INT64_C(60) * 1000000000;
 typedef struct found_file {
     const char *path;
     size_t part;    /* of a file that holds several ranks */
-    bool in_folder; /* found there: what is no trace is passed over */
+    bool in_folder; /* found there: files that are not traces are skipped */
     st_trace *trace;
     st_errors *errors;
     st_status status;

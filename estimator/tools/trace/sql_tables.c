@@ -239,11 +239,11 @@ static const column collective_columns[] = {
      "of the rank that arrives last: after the last but one", NULL},
 };
 
-#define SLOWDOWN(member) offsetof(st_beside, member)
+#define SLOWDOWN(member) offsetof(st_transfer_slowdown, member)
 static const column slowdown_columns[] = {
     {"alone", IS_SIZE, SLOWDOWN(alone), "", "transfers without computation", NULL},
-    {"overlapped", IS_SIZE, SLOWDOWN(beside), "", "transfers of the same kinds during computation",
-     NULL},
+    {"overlapped", IS_SIZE, SLOWDOWN(overlapped), "",
+     "transfers of the same kinds during computation", NULL},
     {"slowdown", IS_REAL, SLOWDOWN(slowdown), "", "factor by which computation slows them", NULL},
     {"error_frac", IS_REAL, SLOWDOWN(error_frac), "",
      "mean error of each, by the slowdown of the others", NULL},
@@ -370,7 +370,7 @@ static const void *slowdown_records(st_sql_tables *tables, size_t rank, size_t *
 {
     (void)rank;
     *count = 1;
-    return find_collectives(tables) ? &tables->collectives->beside : NULL;
+    return find_collectives(tables) ? &tables->collectives->slowdown : NULL;
 }
 
 static const void *idle_records(st_sql_tables *tables, size_t rank, size_t *count)

@@ -18,7 +18,7 @@ typedef uint32_t st_list_of(const void *context, uint32_t item);
 st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
                         const void *context, st_arena *arena) ST_NODISCARD;
 
-/* An event beside the time by which it is sorted. */
+/* An event and the time by which it is sorted. */
 typedef struct st_launch {
     int64_t launch_ns;
     uint32_t event;

@@ -34,7 +34,7 @@ typedef enum st_trace_kind {
     ST_TRACE_KINDS
 } st_trace_kind;
 
-/* What a GPU task is for, told by its name. */
+/* What a GPU task is for, by its name. */
 typedef enum st_trace_class {
     ST_TRACE_GEMM, /* and convolutions */
     ST_TRACE_ATTENTION,
@@ -103,7 +103,7 @@ typedef struct st_trace_wait {
     int64_t record_correlation; /* of the call that recorded the event; -1: unknown */
 } st_trace_wait;
 
-/* Ranges on a thread that tell where work comes from. */
+/* Ranges on a thread that show where work comes from. */
 typedef enum st_trace_frame_kind {
     ST_FRAME_OPERATOR, /* of the framework */
     ST_FRAME_ANNOTATION,
@@ -129,7 +129,7 @@ typedef struct st_trace_frame {
 typedef struct st_trace_allocation {
     int64_t at_ns;
     int64_t bytes;
-    int64_t address;         /* -1: not told, as below */
+    int64_t address;         /* -1: unknown, as below */
     int64_t allocated_bytes; /* in all, afterwards */
     int64_t reserved_bytes;
     int64_t device; /* of a GPU; -1: the host */
@@ -168,7 +168,7 @@ typedef struct st_trace {
     uint64_t file_events;     /* all of the file */
     uint64_t complete_events; /* those with a duration, phase X */
     bool is_array;            /* the file is a bare list of events */
-    bool has_decimals;        /* some times are no whole microseconds */
+    bool has_decimals;        /* some times are not whole microseconds */
     bool partial;             /* the file ended too soon, or events had to be left out */
     size_t parts;             /* ranks in a file of several, 0: it is one of one rank */
     uint64_t left_out;        /* events of a negative duration, or without one, name or time */
@@ -270,7 +270,7 @@ typedef struct st_trace_summary {
     size_t unlaunched;            /* GPU tasks without a call */
     size_t records;               /* calls that record an event */
     size_t waits;                 /* calls that make a stream wait for one */
-    size_t exact_waits;           /* records of the profiler that tell which event is waited for */
+    size_t exact_waits;           /* records of the profiler that name the event waited for */
     size_t collectives;           /* communication kernels */
     size_t described_collectives; /* those with the profiler's metadata */
     size_t overlaps; /* GPU tasks that begin before the one before on the stream ends */
@@ -387,7 +387,7 @@ typedef struct st_trace_graph {
 
 /*
  * Builds the graph of a set, which must live longer. A GPU task starts after its launch and the
- * lag, after what stands before it on its stream, and after what its stream waits for; what it
+ * lag, after the task before it on its stream, and after what its stream waits for; what it
  * began later than all of these in the recording is kept as a delay. A kernel of a collective of
  * several ranks ends as long after the arrival of the last rank as recorded.
  */
@@ -445,7 +445,7 @@ typedef struct st_trace_kernel_ratios {
     /* New over recorded time of a kernel, an event of one of the ranks; *taken is the class that
      * the ratio is of. NaN: unknown. */
     double (*ratio)(const void *context, size_t rank, size_t event, st_trace_class *taken);
-    const char *const *notes; /* what else is to be told */
+    const char *const *notes; /* further notes */
     size_t note_count;
 } st_trace_kernel_ratios;
 
@@ -489,7 +489,7 @@ typedef struct st_trace_change {
     size_t fused_count;
     const char *const *inserted; /* "PATTERN=238.5us": a further kernel behind each */
     size_t inserted_count;
-    bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
+    bool approximate; /* allow what a trace does not show: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
     const st_trace_kernel_ratios *ratios;   /* NULL: kernels run on the recorded GPU */
     /* From a job's sheet and plugins: model.hidden, model.ffn, model.heads and batch.micro, and
@@ -526,7 +526,7 @@ typedef struct st_trace_outcome {
 /*
  * Changes durations in the graph, replays it, and, for another pipeline, builds the schedule of
  * passes with the times that the replay gives. The graph keeps the changed durations. What cannot
- * be told from the trace is refused: ST_ERR_USAGE for keys, ST_ERR_VALUE for the trace.
+ * be known from the trace is refused: ST_ERR_USAGE for keys, ST_ERR_VALUE for the trace.
  */
 st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
                           st_trace_outcome *outcome, st_errors *errors) ST_NODISCARD;

@@ -24,7 +24,7 @@ typedef struct copier {
 
 /* ---- which event, and where ---- */
 
-/* The kept event that an event of the file is: those of one start stand in the order of the file.
+/* The kept event that an event of the file is: those of one start are in the order of the file.
  */
 static uint32_t event_of(copier *c, int64_t start_ns)
 {
@@ -65,7 +65,7 @@ static void next_event(copier *c)
     c->has_events = true;
 }
 
-/* The replacements of an event's values, by where these stand. */
+/* The replacements of an event's values, by their places. */
 typedef struct patch {
     st_scan_span at;
     char text[ST_MICROSECONDS_TEXT + 32];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings written anew with other times: every event of the file, its arguments and all that
- * stands around the events stay; times follow the tasks of a graph. A GPU task has its own times.
- * What else stands on a thread or stream moves with the tasks around it, so that ranges keep what
+ * is around the events stay; times follow the tasks of a graph. A GPU task has its own times.
+ * What else is on a thread or stream moves with the tasks around it, so that ranges keep what
  * they hold and arrows lead where they led. Times that do not change are copied as text.
  */
 #ifndef STEPTIME_TRACE_TRACE_EXPORT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The replay of traces beside their recording. */
+/* The replay of traces compared with their recording. */
 #include "trace/trace_replay.h"
 
 #include "base/number.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views of recordings: why a GPU is idle, how far the host is ahead of it, what kernels and
- * collectives of all ranks cost, and who is late. What a recording cannot tell is -1 or NaN, never
- * 0: a single rank of several does not know for whom it waited.
+ * Views of recordings: why a GPU is idle, how far the host is ahead of it, what
+ * collectives of all ranks cost, and who is late. What a recording does not show is -1 or NaN,
+ * never 0: a single rank of several does not know for whom it waited.
  */
 #ifndef STEPTIME_TRACE_VIEW_H
 #define STEPTIME_TRACE_VIEW_H
@@ -103,32 +103,33 @@ typedef struct st_collective {
                             behind the last but one */
     int64_t skew_ns;     /* of the last rank, from the first arrival; -1: it is not the last */
     int64_t mean_ns;     /* of the last rank: the mean transfer, and what of it ranks compute */
-    int64_t beside_ns;
+    int64_t overlap_ns;
 } st_collective;
 
 /* The transfer of a collective, from the arrival of the last rank on, mean of its ranks. */
 typedef struct st_transfer_time {
     size_t kind; /* of equal kind, message and group; in order */
     int64_t time_ns;
-    int64_t beside_ns; /* of it, while a rank computes */
+    int64_t overlap_ns; /* of it, while a rank computes */
 } st_transfer_time;
 
-/* Transfers beside computation, of which others of the same kind run alone. */
-typedef struct st_beside {
+/* Transfers during computation, and others of the same kinds that run alone. */
+typedef struct st_transfer_slowdown {
     size_t alone;
-    size_t beside;
+    size_t overlapped;
     double slowdown;        /* NaN: fewer than two of them, as the others */
     double error_frac;      /* of their times, each by the slowdown of the others */
     double error_none_frac; /* without a slowdown */
-} st_beside;
+} st_transfer_slowdown;
 
-void st_view_beside(const st_transfer_time *times, size_t count, st_beside *beside);
+void st_transfer_slowdown_find(const st_transfer_time *times, size_t count,
+                               st_transfer_slowdown *found);
 
 typedef struct st_collectives {
     st_collective **ranks; /* by rank: its kernels in their order */
     size_t *counts;
     size_t count; /* of all ranks */
-    st_beside beside;
+    st_transfer_slowdown slowdown;
 } st_collectives;
 
 /* Ranks are compared on clocks that are aligned where collectives end (collate.h). */

@@ -138,7 +138,7 @@ static st_status list_computation(viewer *v)
 }
 
 /* How long of a transfer, which takes the end of a kernel, its rank computes. */
-static int64_t beside_ns(const viewer *v, const st_instance_member *one, int64_t transfer_ns)
+static int64_t overlap_ns(const viewer *v, const st_instance_member *one, int64_t transfer_ns)
 {
     const st_busy_spans *computes = &v->computes[one->rank];
     int64_t end_ns = st_trace_end_ns(&v->orders->orders[one->rank].trace->events[one->event]);
@@ -179,7 +179,7 @@ static void see_instance(viewer *v, const st_instance *instance, int64_t number)
         own->waiting_ns = waiting_ns < own->duration_ns ? waiting_ns : own->duration_ns;
         own->transfer_ns = own->duration_ns - own->waiting_ns;
         transfer_ns += own->transfer_ns;
-        computing_ns += beside_ns(v, &members[i], own->transfer_ns);
+        computing_ns += overlap_ns(v, &members[i], own->transfer_ns);
         own->instance = number;
         own->late_ns = arrival_ns(v, &members[i]) - first_ns;
         own->ranks = own->ranks < 0 ? (int64_t)instance->count : own->ranks;
@@ -188,7 +188,7 @@ static void see_instance(viewer *v, const st_instance *instance, int64_t number)
     latest->skew_ns = last_ns - first_ns;
     latest->caused_ns = last_ns - second_ns;
     latest->mean_ns = transfer_ns / (int64_t)instance->count;
-    latest->beside_ns = computing_ns / (int64_t)instance->count;
+    latest->overlap_ns = computing_ns / (int64_t)instance->count;
 }
 
 /* ---- transfers during computation ---- */
@@ -216,9 +216,9 @@ static st_status compare_transfers(viewer *v)
         const st_collective *own = &all[i];
         kind += i > 0 && compare_kernels(own, own - 1) != 0;
         if (own->skew_ns >= 0 && own->mean_ns > 0 && !isnan(own->bytes))
-            times[count++] = (st_transfer_time){kind, own->mean_ns, own->beside_ns};
+            times[count++] = (st_transfer_time){kind, own->mean_ns, own->overlap_ns};
     }
-    st_view_beside(times, count, &v->found->beside);
+    st_transfer_slowdown_find(times, count, &v->found->slowdown);
     return ST_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two recordings beside each other: modules and kernels matched by their names, what grew, what
+ * Two recordings compared: modules and kernels matched by their names, what grew, what
  * shrank, what is new and what is gone. Times are of a rank and, where both recordings have steps,
  * of a step, so that recordings of different lengths compare; changes add up to that of all.
  */

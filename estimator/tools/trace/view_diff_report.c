@@ -75,7 +75,7 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
         st_say(root, "\n");
         return;
     }
-    /* The rows that there is no room for, and all together. */
+    /* The rows that are not shown, and the total. */
     const double rest_ns[] = {diff->total_ns[0] - shown_ns[0], diff->total_ns[1] - shown_ns[1]};
     st_node *rest = st_put_line_map(root, "others");
     st_put_format(rest, ".name", "%zu others", others);

@@ -23,7 +23,7 @@ typedef struct painter {
     double (*busy)[ST_TRACE_CLASSES]; /* by column: the share of it that a class runs */
 } painter;
 
-/* The class of which most runs, ST_TRACE_CLASSES where hardly anything does. */
+/* The class that runs most, ST_TRACE_CLASSES where hardly anything does. */
 static int class_of(const double busy[ST_TRACE_CLASSES])
 {
     int most = 0;
@@ -65,7 +65,7 @@ static double draw_rank(painter *p, size_t index, double y)
                        (long long)(trace->rank < 0 ? (int64_t)index : trace->rank),
                        (long long)trace->tracks[t].number);
         st_svg_box_write(p->svg, (st_svg_box){LEFT, y, WIDTH, ROW - 3}, "panel");
-        /* Equal columns beside each other are one box. */
+        /* Adjacent equal columns are one box. */
         int begin = 0;
         for (int column = 1; column <= WIDTH; column++) {
             int class_ = class_of(p->busy[begin]);

@@ -57,7 +57,7 @@ st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, 
 st_status st_view_tree_kernels(const st_trace_set *set, st_tree_by by, st_arena *arena,
                                st_tree *tree, st_errors *errors) ST_NODISCARD;
 
-/* What of a tree is shown: deeper or smaller parts are told as one line. */
+/* What of a tree is shown: deeper or smaller parts become one line. */
 typedef struct st_tree_limits {
     uint64_t depth;     /* 0: all */
     double least_share; /* of all time */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See visit.h: what stands around the events of a file. */
+/* See visit.h: what surrounds the events of a file. */
 #include "trace/visit.h"
 
 #include <string.h>

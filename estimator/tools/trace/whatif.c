@@ -5,7 +5,7 @@
  * More layers make the repeated part of the work, on the GPU and on the host, longer in proportion;
  * a wider model makes GEMMs, activations, parameters and what is sent grow as they depend on the
  * width; other group sizes change the transfers of their collectives as a ring does (Li et al.
- * 2024, eq. 2 to 5). Who waits for whom stays, and the replay tells what comes of it.
+ * 2024, eq. 2 to 5). Who waits for whom stays, and the replay shows the effect.
  */
 #include "trace/whatif.h"
 
@@ -59,7 +59,7 @@ static double ring_growth(const st_whatif *w, st_whatif_key key)
     return ring_share(w->values.set[key]) / ring_share(w->values.have[key]);
 }
 
-/* Which communicator a kernel belongs to, as far as it can be told. */
+/* The communicator of a kernel, as far as known. */
 static traffic traffic_of(const scaling *s, size_t event)
 {
     const st_trace_event *e = &s->trace->events[event];
@@ -88,7 +88,7 @@ typedef struct message_change {
     double bandwidth;
 } message_change;
 
-/* On a ring; the model's, where there is one and the trace tells the message. */
+/* On a ring; the model's, if there is one and the trace has the message. */
 static double communication_growth(scaling *s, size_t event)
 {
     st_whatif *w = s->w;
@@ -180,7 +180,7 @@ static double class_growth(scaling *s, size_t event)
 /* --- the graph
  * ------------------------------------------------------------------------------------ */
 
-/* A task is late as it was; its delay stands right before it. */
+/* A task is late as it was; its delay is right before it. */
 static void scale_rank(scaling *s)
 {
     for (size_t i = 0; i < s->trace->event_count && s->w->status == ST_OK; i++) {
@@ -243,7 +243,7 @@ static void scale_graph(st_whatif *w)
                                            : "the trace shows no data-parallel collective");
 }
 
-/* --- what can be told
+/* --- what a trace shows
  * ------------------------------------------------------------------------------ */
 
 static void demand_have(st_whatif *w, st_whatif_key key, double least)
@@ -386,16 +386,16 @@ static void find_layers(st_whatif *w)
          */
         const st_trace *trace = w->graph->set->ranks[i];
         st_repeats *found = &w->repeats[i];
-        st_repeats told;
+        st_repeats known;
         uint32_t layers = (uint32_t)st_whatif_job_layers(w);
         st_status status =
             st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
         if (status != ST_OK || st_repeats_are_layers(found) || layers == 0) {
             w->status = status;
         } else {
-            status = st_repeats_find(trace, layers, w->arena, &told);
-            if (status == ST_OK && told.layers > 0)
-                *found = told;
+            status = st_repeats_find(trace, layers, w->arena, &known);
+            if (status == ST_OK && known.layers > 0)
+                *found = known;
             w->status = status;
         }
     }

@@ -108,14 +108,14 @@ void st_whatif_refuse(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3);
 /* Makes a task last so long; refused where that is longer than 146 years. */
 void st_whatif_set_time(st_whatif *w, st_task_id task, double time_ns);
 void st_whatif_set_ns(st_whatif *w, st_task_id task, int64_t time_ns);
-/* What a GPU task was late, which stands right before it; ST_TASK_NONE: nothing. */
+/* The delay of a GPU task, right before it; ST_TASK_NONE: none. */
 st_task_id st_whatif_delay_of(const st_whatif *w, st_task_id task);
 
 /* Refuses where only one of two parallel sizes is known and groups of that size differ in their
  * ranks. */
 void st_whatif_check_groups(st_whatif *w);
 
-/* What the trace tells of a collective's message; false where it does not. */
+/* The message of a collective; false where the trace lacks it. */
 bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
                         st_trace_transfer *transfer);
 /* The model's time after over before; 0 where it has none or nothing changes. */
@@ -128,20 +128,20 @@ void st_whatif_relieve(st_whatif *w);
 /* Replays after the change, with the slowdown that holds then. */
 void st_whatif_replay(st_whatif *w);
 
-/* Layers that follow each other on a rank by the job; 0: it does not tell. */
+/* Layers that follow each other on a rank by the job; 0: unknown. */
 double st_whatif_job_layers(const st_whatif *w);
 /* Refuses a job that cannot be the recorded one, and warns where what is found differs from it, or
  * from the layers of --have. */
 void st_whatif_check_job(st_whatif *w);
 /* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
- * `alternate` asks for that; 0: these cannot be told apart. */
+ * `alternate` asks for that; 0: these cannot be distinguished. */
 size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
-/* Of a rank (an index) how many micro-batches each step has; refuses where that cannot be told. */
+/* Of a rank (an index) how many micro-batches each step has; refuses where that is unknown. */
 void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros);
 /* Another number of micro-batches, and no other pipeline. */
 bool st_whatif_adds_micros(const st_whatif *w);
 
-/* How much longer or shorter a GPU task is on the other GPU; 1 where it is no kernel that computes.
+/* How much longer or shorter a GPU task is on the other GPU; 1 unless it is a computing kernel.
  */
 double st_whatif_move(st_whatif *w, size_t rank, size_t index);
 /* Says what was assumed; refuses where no kernel has a ratio. */

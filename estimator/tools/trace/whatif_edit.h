@@ -16,7 +16,7 @@ st_status st_whatif_edits_parse(const st_trace_change *change, st_arena *arena,
                                 st_whatif_values *values, st_errors *errors) ST_NODISCARD;
 /*
  * Changes the GPU tasks of a rank (an index), whose times are those after all other changes;
- * `factors` is how much longer each event lasts because it stands for more layers or micro-batches.
+ * `factors` is how much longer each event lasts because it represents more layers or micro-batches.
  */
 void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_launches *launches);
 /* After all ranks: says what was changed; refuses what changed nothing. */

@@ -16,7 +16,7 @@ double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t
 /*
  * The host of a rank (an index): without the calls of kernels that are gone and what led to them,
  * with those of further kernels, with shorter calls that launch, and all of it faster. A thread's
- * tasks stand one behind the other in the graph, cut where calls begin.
+ * tasks follow each other in the graph, cut where calls begin.
  */
 void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches);
 

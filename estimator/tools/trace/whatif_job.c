@@ -26,7 +26,7 @@ double st_whatif_job_layers(const st_whatif *w)
     return fmod(layers, 1) == 0 ? layers : 0;
 }
 
-/* Micro-batches of a step; 0: the job does not tell. */
+/* Micro-batches of a step; 0: unknown. */
 static double micros_of(const st_whatif *w)
 {
     double given = w->values.have[ST_WHATIF_MICROS];
@@ -69,19 +69,19 @@ static void check_shards(st_whatif *w)
  * number is right. */
 static void check_layers(st_whatif *w)
 {
-    double told = w->values.have[ST_WHATIF_LAYERS];
-    double layers = told > 0 ? told : st_whatif_job_layers(w);
+    double given = w->values.have[ST_WHATIF_LAYERS];
+    double layers = given > 0 ? given : st_whatif_job_layers(w);
     st_repeats seen;
     if (layers <= 0)
         return;
     st_note(&w->status, st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen));
     bool are_layers = st_repeats_are_layers(&seen);
-    bool is_sure = are_layers && (told <= 0 || st_whatif_is_training(w));
+    bool is_sure = are_layers && (given <= 0 || st_whatif_is_training(w));
     bool found = !is_sure && (double)w->repeats[0].layers == layers;
     if (w->status != ST_OK || found || (double)seen.layers == layers ||
-        (seen.layers == 0 && told <= 0))
+        (seen.layers == 0 && given <= 0))
         return;
-    /* Of what repeats; what is told by hand is doubted where nothing repeats at all, too. */
+    /* Doubts about repetitions, and about given layers where nothing repeats. */
     const char *repeats;
     if (seen.layers == 0)
         repeats = "nothing in the trace repeats";
@@ -91,7 +91,7 @@ static void check_layers(st_whatif *w)
                 ? st_errors_text(w->errors, "kernels of the trace repeat %u times", seen.layers)
                 : st_errors_text(w->errors, "no kernels of the trace repeat so often: %s",
                                  st_repeats_doubt(&seen, w->errors));
-    if (told > 0)
+    if (given > 0)
         contradict(w, "--have",
                    st_errors_text(w->errors, "model.layers gives %.0f on a rank, but %s", layers,
                                   repeats));

@@ -12,7 +12,7 @@
 /* What of a unit is on one resource. */
 typedef struct group {
     uint32_t unit;
-    st_task_id anchor; /* the first of its unit on the resource: copies stand before it */
+    st_task_id anchor; /* the first of its unit on the resource: copies precede it */
     st_task_id first;  /* that is repeated */
     uint32_t count;
     st_task_id copies; /* the first one's number in the new graph */
@@ -26,7 +26,7 @@ typedef struct builder {
     size_t *first_unit; /* by rank, and behind the last one the end */
     uint32_t *unit;     /* by task: 1 + the unit in whose time it is; 0: none */
     uint32_t *group;    /* by task: 1 + its group; 0: it is not repeated */
-    uint32_t *anchored; /* by task: 1 + the group whose copies stand before it */
+    uint32_t *anchored; /* by task: 1 + the group whose copies precede it */
     uint32_t *place;    /* by task, in its group */
     st_task_id *next;   /* by task, in its group */
     bool *empty;        /* by task: its copies last no time */
@@ -63,7 +63,7 @@ static void mark_hosts(builder *b)
             }
 }
 
-/* A GPU task, what it is late, and the lag of its launch. */
+/* A GPU task, its delay, and the lag of its launch. */
 static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
 {
     st_task_id delay = st_whatif_delay_of(b->w, task);
@@ -114,7 +114,7 @@ static void average_group(builder *b, size_t index)
         strcmp(st_graph_task(b->old, one->first).category_name, "delay") == 0)
         return;
     while (first > 0 && b->was.resource[b->groups[first - 1].anchor] == resource)
-        first--; /* tasks of a thread, and so their groups, stand together */
+        first--; /* tasks of a thread, and so their groups, are adjacent */
     for (size_t i = first; i < b->group_count && b->was.resource[b->groups[i].anchor] == resource;
          i++) {
         const group *other = &b->groups[i];
@@ -134,8 +134,8 @@ static void average_group(builder *b, size_t index)
 }
 
 /*
- * Tasks of one unit stand one behind the other on a resource. What is not repeated counts, too:
- * copies stand before all of it.
+ * Tasks of one unit follow each other on a resource. What is not repeated counts, too:
+ * copies precede all of it.
  */
 static void make_groups(builder *b)
 {
@@ -285,7 +285,7 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
     add_edge(b, b->moved[from], b->moved[to], kind);
     if (copies > 0 && !inside) {
         add_edge(b, b->moved[from], copy_of(b, to, 0), kind);
-        /* What a unit waits for that stands right before it on a thread or stream, as what the
+        /* What a unit waits for right before it on a thread or stream, as what the
          * host does last before its first call, or a collective between layers, each copy waits
          * for in the copy before. */
         uint32_t follow_copies = copies_of(b, to);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers and micro-batches that a recorded step has more of: the tasks of a recorded one, on the
- * host and on the GPU, stand in the graph once more for each, right before it, and depend on each
+ * host and on the GPU, are in the graph once more for each, right before it, and depend on each
  * other as the recorded ones do.
  */
 #ifndef STEPTIME_TRACE_WHATIF_REPEAT_H
@@ -24,7 +24,7 @@ struct st_repeat_unit {
 
 /*
  * Finds what is repeated, in w->units; w->repeats_layers and w->repeats_micros say for which of the
- * keys, the others stretch. Refuses micro-batches that cannot be told apart.
+ * keys, the others stretch. Refuses micro-batches that cannot be distinguished.
  */
 void st_whatif_plan_repeats(st_whatif *w);
 

@@ -92,10 +92,10 @@ void st_whatif_relieve(st_whatif *w)
                 continue;
             st_task_time time = st_replay_task(w->replay, task);
             const st_busy_spans *list = &ranks[rank_of(graph, task)];
-            int64_t beside_ns = st_busy_spans_until(list, time.end_ns) -
-                                st_busy_spans_until(list, start_of(graph, task, time));
-            if (beside_ns > 0) {
-                double less_ns = (double)beside_ns * (1 - 1 / relieve_slowdown);
+            int64_t overlap_ns = st_busy_spans_until(list, time.end_ns) -
+                                 st_busy_spans_until(list, start_of(graph, task, time));
+            if (overlap_ns > 0) {
+                double less_ns = (double)overlap_ns * (1 - 1 / relieve_slowdown);
                 st_whatif_set_ns(
                     w, task, st_graph_task(graph, task).duration_ns - (int64_t)llround(less_ns));
                 relieved++;
@@ -108,8 +108,8 @@ void st_whatif_relieve(st_whatif *w)
     }
 }
 
-static double rate_beside(void *self, const st_graph *graph, st_task_id task,
-                          const st_task_id *beside, size_t count)
+static double rate_overlapped(void *self, const st_graph *graph, st_task_id task,
+                              const st_task_id *others, size_t count)
 {
     const st_whatif *w = self;
     st_work work = st_graph_work(graph, task);
@@ -118,7 +118,7 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
         const interference *kind = &interferences[k];
         bool slowed = false;
         for (size_t i = 0; i < count && work == kind->slowed; i++)
-            slowed = slowed || st_graph_work(graph, beside[i]) == kind->by;
+            slowed = slowed || st_graph_work(graph, others[i]) == kind->by;
         rate /= slowed ? w->values.set[kind->key] : 1;
     }
     return rate;
@@ -127,7 +127,7 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
 void st_whatif_replay(st_whatif *w)
 {
     bool slows = false;
-    st_rate_rule rule = {.rate = rate_beside, .self = w};
+    st_rate_rule rule = {.rate = rate_overlapped, .self = w};
     for (size_t k = 0; k < ST_COUNT(interferences); k++)
         slows = slows || w->values.set[interferences[k].key] > 1;
     st_note(&w->status, slows ? st_replay_run_rates(w->replay, &rule, w->errors)

@@ -107,7 +107,7 @@ const double *st_whatif_stretch(st_whatif *w, size_t rank)
         for (st_task_id task = 0; task < count && s.count > 0; task++) {
             if (!st_whatif_is_host_work(s.w, s.rank, task))
                 continue;
-            /* The part in whose time a host task ends; parts stand in the order of their launches.
+            /* The part in whose time a host task ends; parts are in the order of their launches.
              */
             const int64_t end_ns = st_replay_task(s.w->replay, task).end_ns;
             double factor = 1;

@@ -12,8 +12,8 @@
 /*
  * Finds what of a rank (an index) is stretched by model.layers and, unless the pipeline changes,
  * too, by batch.micro_batches, and stretches the host's part of it. Reads the replay as recorded
- * that ran last. Refuses micro-batches whose passes cannot be told apart. By event: how much longer
- * a GPU task lasts, and what it was late; 1 for most.
+ * that ran last. Refuses micro-batches whose passes cannot be distinguished. By event: how much
+ * longer a GPU task lasts, and what it was late; 1 for most.
  */
 const double *st_whatif_stretch(st_whatif *w, size_t rank);
 

@@ -388,7 +388,7 @@ static void keep_host_line(xplane *own, const plane *of, const line *on)
     each_event(own, of, on, keep_host);
 }
 
-/* The earliest of all lines: times are told from there. */
+/* The earliest of all lines: times count from there. */
 static void note_start(xplane *own, const plane *of, const line *on)
 {
     (void)of;

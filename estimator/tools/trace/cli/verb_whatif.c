@@ -383,7 +383,7 @@ static st_status take_ratios(whatif *own)
     return status;
 }
 
-/* A trace that does not tell its GPU passes. */
+/* A trace without the name of its GPU passes. */
 static st_status check_gpu(const whatif *own, const st_trace_set *set)
 {
     cli_run *run = own->run;
@@ -436,7 +436,7 @@ static const char *gpu_named(const cli_texts *texts)
     return name;
 }
 
-/* What the ranks were recorded on; --have tells it where they do not. */
+/* The recorded GPU; --have gives it where the trace does not. */
 static st_status find_recorded_gpu(const whatif *own, const char **found)
 {
     cli_run *run = own->run;
