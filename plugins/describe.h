@@ -7,7 +7,7 @@
  *         OPTION_FITTED("latency", "us", "4.5 us", 0, 1, "of a step", "SOURCE")};
  *
  * The host calls without a provider's name, so that each has a pair of functions of its own: CALLS
- * makes them of one pair for all, which is told whose row it is.
+ * makes them of one pair for all, which receives its row.
  */
 #ifndef STEPTIME_PLUGINS_DESCRIBE_H
 #define STEPTIME_PLUGINS_DESCRIBE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which GPU a job has. Sheets know a GPU by its rates, so that it is told by them: the dense peak
+ * Which GPU a job has. Sheets know a GPU by its rates, so that they identify it: the dense peak
  * of FP16, the memory bandwidth and, for the A800 and H800, the links, as configs/gpus has them
  * from data sheets. The order is that of stored models of slowdowns: add at the end.
  */
@@ -25,7 +25,7 @@ typedef struct gpu_rates {
     double link_gb_per_s; /* 0: any */
 } gpu_rates;
 
-/* One that differs by its links alone stands before the one that it is like. */
+/* One that differs only by its links precedes the one that it resembles. */
 static const gpu_rates gpu_table[] = {
     {0, 125, 900, 0},     {0, 112, 900, 0},    {2, 312, 2039, 200},   {1, 312, 1555, 0},
     {1, 312, 1935, 0},    {1, 312, 2039, 0},   {4, 989.4, 3350, 200}, {3, 989.4, 3350, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives of a group of ranks, as all plugins that time them offer them: the arguments that
- * come first, and the providers. A model has two functions for all of them, which are told which
+ * come first, and the providers. A model has two functions for all of them, which receive which
  * collective it is.
  */
 #ifndef STEPTIME_PLUGINS_GROUPS_H
@@ -12,12 +12,12 @@
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
 
 #define GROUP_RANKS ARGUMENT("ranks", "", "ranks of the group")
-#define GROUP_PAIR  OPTIONAL("ranks", "", "ranks that pass the message on, 2 without it")
+#define GROUP_PAIR  OPTIONAL("ranks", "", "ranks that forward the message; default 2")
 
 /* Seven arguments, of which the second is one of these. */
 #define GROUP_ARGUMENTS(ranks, bandwidth)                                                          \
     ARGUMENT("size", "B", "bytes of the message; of all ranks together in a gathering"), ranks,    \
-        OPTIONAL("per_node", "", "of these on a machine; without it as many as fit"),              \
+        OPTIONAL("per_node", "", "ranks of a machine; default: as many as fit"),                   \
         OPTIONAL("bandwidth", "GB/s", bandwidth),                                                  \
         OPTIONAL("cluster.gpus_per_node", "", "GPUs of a machine"),                                \
         OPTIONAL("cluster.gpu.link_bandwidth", "GB/s", "links of a GPU"),                          \
@@ -32,10 +32,10 @@ enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SE
 #define GROUP_PROVIDERS(how, list, source)                                                         \
     PROVIDER(how, "all_reduce", "us", all_reduce, list, "all-reduce of a buffer of every rank",    \
              source),                                                                              \
-        PROVIDER(how, "all_gather", "us", all_gather, list, "all-gather of so many bytes in all",  \
-                 source),                                                                          \
+        PROVIDER(how, "all_gather", "us", all_gather, list,                                        \
+                 "all-gather of this many bytes in total", source),                                \
         PROVIDER(how, "reduce_scatter", "us", reduce_scatter, list,                                \
-                 "reduce-scatter of so many bytes", source),                                       \
+                 "reduce-scatter of this many bytes", source),                                     \
         PROVIDER(how, "broadcast", "us", broadcast, list, "broadcast from one rank to all",        \
                  source),                                                                          \
         PROVIDER(how, "reduce", "us", reduce, list, "reduce of all ranks to one", source)

@@ -2,7 +2,7 @@
 /*
  * The four functions of sheets that the plugins for overlap provide. A plugin defines
  * SLOWDOWN_CITE, slowdown_values and slowdown_explain; then `providers` is what its descriptor
- * names. Rows come with the message's size and with the rates that tell the job's GPU.
+ * names. Rows come with the message's size and with the rates that identify the job's GPU.
  */
 #ifndef STEPTIME_PLUGINS_SLOWDOWNS_H
 #define STEPTIME_PLUGINS_SLOWDOWNS_H
@@ -30,17 +30,17 @@ CALLS(attention, SLOWDOWN_ATTENTION, slowdown_values, slowdown_explain)
 CALLS(elementwise, SLOWDOWN_ELEMENTWISE, slowdown_values, slowdown_explain)
 CALLS(step, SLOWDOWN_STEP, slowdown_values, slowdown_explain)
 
-/* ---- what a row is told ---- */
+/* ---- arguments of a row ---- */
 
 enum { COLUMN_SIZE, COLUMN_PEAK, COLUMN_MEMORY, COLUMN_LINKS, COLUMNS };
 
 static const st_plugin_argument *const arguments[COLUMNS] = {
     [COLUMN_SIZE] = OPTIONAL("size", "B", "bytes of the message"),
-    [COLUMN_PEAK] = OPTIONAL("cluster.gpu.peak_fp16", "TFLOP/s", "peak rate, which tells the GPU"),
+    [COLUMN_PEAK] = OPTIONAL("cluster.gpu.peak_fp16", "TFLOP/s", "peak rate; identifies the GPU"),
     [COLUMN_MEMORY] =
-        OPTIONAL("cluster.gpu.memory_bandwidth", "GB/s", "memory bandwidth, which tells it"),
+        OPTIONAL("cluster.gpu.memory_bandwidth", "GB/s", "memory bandwidth; identifies the GPU"),
     [COLUMN_LINKS] =
-        OPTIONAL("cluster.gpu.link_bandwidth", "GB/s", "links, which tell A800 and H800")};
+        OPTIONAL("cluster.gpu.link_bandwidth", "GB/s", "link bandwidth; identifies A800 and H800")};
 
 static int slowdown_gpu(const double *const *columns, size_t row)
 {
@@ -54,7 +54,7 @@ static int slowdown_gpu(const double *const *columns, size_t row)
 static void slowdown_tell(const st_plugin_sink *sink, double factor, const char *origin)
 {
     st_plugin_tell_part(sink, "undisturbed", "", 1, "the computation alone");
-    st_plugin_tell_part(sink, "disturbed", "", factor - 1, "what the concurrent message adds");
+    st_plugin_tell_part(sink, "disturbed", "", factor - 1, "added by the concurrent message");
     st_plugin_tell_text(sink, "origin", origin, "of the factor");
 }
 

@@ -65,10 +65,10 @@ static const char *read_row(const double *const *columns, size_t row, int collec
         *ranks = 2.0;
     }
     if (!(size >= 0.0 && size <= MOST_BYTES)) {
-        return "the size has to be from 0 to 2^63 bytes";
+        return "the size must be from 0 to 2^63 bytes";
     }
     if (!whole(*ranks)) {
-        return "the ranks have to be a whole number from 1 to 16777216";
+        return "the ranks must be a whole number from 1 to 16777216";
     }
     if (isnan(per_node)) {
         per_node = given(gpus) ? fmin(*ranks, gpus) : *ranks;
@@ -77,10 +77,10 @@ static const char *read_row(const double *const *columns, size_t row, int collec
         per_node = *ranks; /* room for more ranks than there are */
     }
     if (!whole(per_node) || fmod(*ranks, per_node) != 0.0) {
-        return "the ranks are no multiple of the ranks of a machine";
+        return "the ranks are not a multiple of the ranks of a machine";
     }
     *rate = rate_of(columns, row, *ranks, per_node);
-    return *ranks <= 1.0 || given(*rate) ? NULL : "the rate of the group is not known";
+    return *ranks <= 1.0 || given(*rate) ? NULL : "the rate of the group is unknown";
 }
 
 static double traffic(int collective, double ranks)
@@ -158,7 +158,7 @@ int st_lines_open(const st_plugin_host *host, void **instance)
 {
     lines *model = host->allocate(host->context, sizeof(*model));
     if (!model) {
-        return st_plugin_fail(host, "no memory");
+        return st_plugin_fail(host, "out of memory");
     }
     memset(model, 0, sizeof(*model));
     model->host = host;
@@ -178,7 +178,7 @@ void st_lines_close(void *instance)
 }
 
 #define SOURCE    "hockney1994; nccl-tests PERFORMANCE.md"
-#define BANDWIDTH "of the group; without it what the machine has"
+#define BANDWIDTH "of the group; default: the rate of the machine"
 
 static const st_plugin_argument *const arguments[] = {GROUP_ARGUMENTS(GROUP_RANKS, BANDWIDTH)};
 static const st_plugin_argument *const pair_arguments[] = {GROUP_ARGUMENTS(GROUP_PAIR, BANDWIDTH)};

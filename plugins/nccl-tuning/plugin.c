@@ -20,7 +20,6 @@ static int open_plugin(const st_plugin_host *host, void **instance)
     return failed;
 }
 
-DESCRIBE("nccl-tuning", "1.0.0",
-         "collectives as NCCL's own cost model predicts them, nothing fitted",
+DESCRIBE("nccl-tuning", "1.0.0", "collectives by NCCL's own cost model, nothing fitted",
          WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_plugin,
          .close = st_nccl_close);

@@ -38,24 +38,24 @@ static const double step_factors[] = {1.391, 1.481, 1.377, 1.435, 1.421};
 
 static const st_plugin_option *const options[OPTIONS] = {
     [GPU] = OPTION_CHOICE("gpu", "job a100 a800 rtx3090", "job",
-                          "the GPU whose published factors are taken; job: its own, the A100's "
-                          "where none are published",
+                          "the GPU whose published factors are used; job: its own, or the A100's "
+                          "if none are published",
                           "echo tables 2 and 3"),
     [CUDA] = OPTION_CHOICE("cuda", "11.8 12.1", "12.1",
-                           "the version of CUDA that they were measured with, for a800 and rtx3090",
+                           "the version of CUDA used to measure them, for a800 and rtx3090",
                            "echo table 3"),
     [NETWORK] =
         OPTION_CHOICE("network", "bert-large gpt2 vgg19 resnet152 mean", "mean",
                       "the network whose whole step gives slowdown_step, for a100", "echo table 2"),
-    [GEMM] = NUMBER_OPTION("gemm", "factor of GEMMs; 0 takes the published one"),
-    [ATTENTION] = NUMBER_OPTION("attention", "factor of attention; 0 takes that of products"),
+    [GEMM] = NUMBER_OPTION("gemm", "factor of GEMMs; 0: the published one"),
+    [ATTENTION] = NUMBER_OPTION("attention", "factor of attention; 0: that of products"),
     [ELEMENTWISE] =
-        NUMBER_OPTION("elementwise", "factor of memory-bound kernels; 0 takes the published one"),
-    [STEP] = NUMBER_OPTION("step", "factor of the kernels of a step; 0 takes the published one")};
+        NUMBER_OPTION("elementwise", "factor of memory-bound kernels; 0: the published one"),
+    [STEP] = NUMBER_OPTION("step", "factor of the kernels of a step; 0: the published one")};
 
 /* ---- providers ---- */
 
-/* The job's own GPU as far as it is published, which `published` tells. */
+/* The job's own GPU as far as it is published, which `published` says. */
 static overlap_gpu gpu_of_job(const double *const *columns, size_t row, int *published)
 {
     int found = slowdown_gpu(columns, row);

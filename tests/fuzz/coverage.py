@@ -53,7 +53,7 @@ READERS = {
     'layers_text': ['estimator/tools/launch/import/layers_text.c'],
     'manifest': ['estimator/core/plugin/kit/manifest.c'],
     'nccl_table': ['plugins/nccl-whitebox/fit/nccl_csv.c', 'plugins/nccl-whitebox/fit/nccl_json.c',
-                   'plugins/nccl-whitebox/fit/nccl_read.c', 'plugins/nccl-whitebox/fit/nccl_text.c'],
+                   'plugins/nccl-whitebox/fit/nccl_read.c', 'plugins/nccl-whitebox/fit/nccl_table.c'],
     'network': ['estimator/core/fabric/network_read.c'],
     'nsys': ['estimator/tools/trace/nsys.c'],
     'operator_shapes': ['plugins/operator-times/model/shapes.c', 'plugins/operator-times/model/table.c'],

@@ -273,10 +273,10 @@ static void impossible_fits_are_refused(void **state)
     make_samples(samples, 0.05);
     fixture *own = *state;
     expect_failure(own, table_of(own, samples, 1), both[0],
-                   "1 measured row cannot tell 2 constants");
+                   "1 measured row cannot determine 2 constants");
     for (size_t i = 0; i < ROWS; i++)
         samples[i] = samples[0];
-    expect_failure(own, table_of(own, samples, ROWS), both[0], "apart from the other constants");
+    expect_failure(own, table_of(own, samples, ROWS), both[0], "from the other constants");
 }
 
 static void wrong_requests_are_refused(void **state)

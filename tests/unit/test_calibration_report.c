@@ -295,8 +295,8 @@ static void keys_that_are_no_constants_have_advice(void **state)
     st_calibration *calibration = make_report(&made);
     made.varied[3].when.condition_count = 1;
     report(*state, calibration);
-    SAYS(*state, " cluster.nic_bandwidth is no constant: put it where the jobs have it, or give "
-                 "--set 'cluster.nic_bandwidth=0.375'\n");
+    SAYS(*state, " cluster.nic_bandwidth is not a constant; set it in the jobs, or give --set "
+                 "'cluster.nic_bandwidth=0.375'\n");
     assert_silent(*state, "model.width is no constant");
     assert_silent(*state, "constants.gemm is no constant");
 }

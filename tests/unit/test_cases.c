@@ -92,7 +92,7 @@ static void every_fault_of_a_file_is_told_at_once(void **state)
         ":8:13: error: 'values' must be a list",
         ":10:10: error: 'job' must be text",
         ":11:10: error: 'set' must be a list",
-        ":13:49: error: a tolerance below zero: found -0.5 %",
+        ":13:49: error: negative tolerance: found -0.5 %",
         ":14:51: error: unit has the wrong dimension",
         ":15:19: error: unknown key 'publish' in a value of a case; did you mean 'published'?",
         ":15:9: error: missing key 'published' in a value of a case",
@@ -332,7 +332,7 @@ static void several_sources_close_with_their_sum(void **state)
     sources[1].failed = 1;
     write_cases(own, sources, 2, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\nall sources: 2 values compared, 1 FAILED\n");
-    assert_contains(buffer.data, "\nbook: 1 value compared, none off by more than declared\n");
+    assert_contains(buffer.data, "\nbook: 1 value compared, none exceed tolerance\n");
     st_buffer_free(&buffer);
 }
 
@@ -352,7 +352,7 @@ static void misses_with_a_reason_are_told_apart(void **state)
               "      - {cell: T, published: 80 s, tolerance: 9999 %, missed: stale}\n",
               &source);
     assert_int_equal(source.compared, 4);
-    assert_int_equal(source.told, 2);
+    assert_int_equal(source.explained, 2);
     assert_int_equal(source.failed, 2);
     st_buffer text = {0};
     write_cases(own, &source, 1, ST_FORM_TEXT, &text);

@@ -190,15 +190,15 @@ static void constants_lie_between_their_bounds(void **state)
         const char *words; /* NULL: taken */
     } cases[] = {
         {"low: 2 ms, high: 2.001 ms", NULL},
-        {"low: 2 ms, high: 2 ms", "its bounds leave no room"},
-        {"low: 2 ms, high: 1.999 ms", "its bounds leave no room"},
+        {"low: 2 ms, high: 2 ms", "its bounds are equal or reversed"},
+        {"low: 2 ms, high: 1.999 ms", "its bounds are equal or reversed"},
         {"low: 0 ms, high: 2 ms", "its lower bound is not above 0"},
         {"low: 0.001 us, high: 2 ms", NULL},
-        {"low: 2 ms, high: 9 ms, prior: 2 ms, sd: 1", "its prior is outside its bounds"},
-        {"low: 2 ms, high: 9 ms, prior: 9 ms, sd: 1", "its prior is outside its bounds"},
+        {"low: 2 ms, high: 9 ms, prior: 2 ms, sd: 1", "its prior is out of bounds"},
+        {"low: 2 ms, high: 9 ms, prior: 9 ms, sd: 1", "its prior is out of bounds"},
         {"low: 2 ms, high: 9 ms, prior: 2.01 ms, sd: 1", NULL},
         {"low: 2 ms, high: 9 ms, prior: 8.99 ms, sd: 1", NULL},
-        {"low: 2 ms, high: 9 ms, sd: 1", "a prior needs its standard deviation 'sd'"},
+        {"low: 2 ms, high: 9 ms, sd: 1", "'prior' and its standard deviation 'sd'"},
         {"prior: 4 ms, sd: 0.5", NULL},
         {"prior: 4 ms, sd: 0.5, low: 3 ms", NULL},
     };
@@ -225,23 +225,22 @@ static void wrong_files_are_refused(void **state)
 {
     refuse(*state, "constants: []\n", "missing key 'tables'");
     refuse(*state, "tables: [{rows: x=3}]\nconstants: []\n",
-           "where the table lies is not told: expected either 'file'");
+           "missing location of the table: expected either 'file'");
     refuse(*state, TABLES "constants:\n  - {key: constants.wrok, prior: 4 ms, sd: 3}\n",
            "fit.yaml:4:5: error: no sheet reads 'constants.wrok'; did you mean 'constants.work'?");
     refuse(*state,
            TABLES "constants:\n  - {key: constants.work, prior: 4 ms, low: 1 ms, "
                   "high: 9 ms}\n",
-           "constants.work: a prior needs its standard deviation 'sd', and that a prior");
+           "constants.work: 'prior' and its standard deviation 'sd' require each other");
     refuse(*state, TABLES "constants:\n  - {key: constants.work, prior: 4 ms, sd: 1, low: 5 ms}\n",
-           "constants.work: its prior is outside its bounds");
+           "constants.work: its prior is out of bounds");
     refuse(*state, TABLES "constants:\n  - {key: constants.work, low: 5 ms}\n",
-           "constants.work: its bounds leave no room");
+           "constants.work: its bounds are equal or reversed");
     refuse(*state, TABLES "constants:\n  - {key: constants.work, high: 5 ms}\n",
            "constants.work: its lower bound is not above 0");
     refuse(*state, TABLES "constants:\n  - {key: constants.work, prior: 4 GB, sd: 1}\n", "4 GB");
     refuse(*state, TABLES "constants:\n" FIRST FIRST,
-           "'work on m1' is there twice; give each a "
-           "'name' of its own");
+           "duplicate 'work on m1'; give each its own 'name'");
     refuse(*state, TABLES "loss: cubic\nconstants:\n" FIRST,
            "'loss': found 'cubic', expected soft-l1 or square");
     refuse(*state, TABLES "noise: 0 %\nconstants:\n" FIRST, "'noise' is not above zero");

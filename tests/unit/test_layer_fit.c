@@ -285,7 +285,7 @@ static void what_another_plugin_has_is_not_replaced(void **state)
     assert_int_equal(st_profiles_put(profiles, &other, 1, false, own->errors), ST_OK);
     st_profiles_close(profiles);
     assert_int_equal(st_layer_fit_save(&fitted), ST_ERR_NAME);
-    assert_non_null(strstr(said(own), "profile 'layers' is one of plugin alpha-beta"));
+    assert_non_null(strstr(said(own), "profile 'layers' belongs to plugin alpha-beta"));
     const st_profile *found = entries_of(own, "layers", &count);
     assert_int_equal(count, 1);
     assert_string_equal(found->plugin, "alpha-beta");
@@ -319,14 +319,14 @@ static void fits_without_times_are_refused(void **state)
                                            .gpu = "a100-sxm-80gb",
                                            .tests = tests,
                                            .test_count = 1},
-                   "none of the times that are fitted");
+                   "none of the fitted times");
     write_text(own, "trace.json", "{}");
     const char *const traces[] = {below(own, "trace.json")};
     expect_refusal(own, &(st_layer_fit_request){.files = traces, .file_count = 1},
-                   "give the job that was traced with --job");
+                   "give the traced job with --job");
     const char *const folder[] = {own->folder};
     expect_refusal(own, &(st_layer_fit_request){.files = folder, .file_count = 1},
-                   "give the job that was traced with --job");
+                   "give the traced job with --job");
 }
 
 TEST_GROUP(layer_fit)

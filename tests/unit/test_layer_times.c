@@ -103,7 +103,7 @@ static void faults_of_a_table(void **state)
         {"tokens,forward_us\n1,2\n", "h100-sxm", "@/layers.csv:1:1: error: no column 'hidden'"},
         {"hiden,tokens,forward_us\n7,1,2\n", "h100-sxm", "did you mean 'hiden'?"},
         {"hidden,forward_us\n7,2\n", "h100-sxm", "no column 'tokens'; give tokens, or micro_batch"},
-        {"hidden,tokens\n7,2\n", "h100-sxm", "no column with a time; name one layer_us"},
+        {"hidden,tokens\n7,2\n", "h100-sxm", "missing time column; name one layer_us"},
         {"hidden,tokens,mlp_up_us\n7,2,3\n", "h100-sxm", "no column 'ffn'"},
         {"hidden,tokens,logits_us\n7,2,3\n", "h100-sxm", "no column 'vocab'"},
         {"hidden,tokens,optimizer_us\n7,2,3\n", "h100-sxm", "no column 'parameters'"},
@@ -123,7 +123,7 @@ static void faults_of_a_table(void **state)
         {"hidden,tokens,dtype,forward_us\n7,2,fp12,3\n", "h100-sxm", "fp32, bf16, fp16 or fp8"},
         {"hidden,tokens,forward_us\n", "h100-sxm", "the table has a header but no rows"},
         {"gpu,hidden,tokens,forward_us\nh100-sxm,7,2,3\na100-sxm-80gb,7,4,5\n", NULL,
-         "times of two GPUs, h100-sxm and a100-sxm-80gb; make a profile of each"},
+         "times of two GPUs, h100-sxm and a100-sxm-80gb; make a profile for each"},
         {"gpu,hidden,tokens,forward_us\na99,7,2,3\n", NULL, "no file for the GPU 'a99'"},
         {"", "h100-sxm", "@/layers.csv"},
     };

@@ -106,7 +106,7 @@ static void rows_without_a_value_are_left_out(void **state)
     expect_left_out(*state, &request,
                     "id,layers,global_batch,dp,split,target_iter_s\n"
                     "r1,23,96,4,extra,2.5\n",
-                    "the table's own 'split' is extra: for ratios only");
+                    "the table's own 'split' is extra: only for ratios");
 }
 
 static void reasons_are_counted(void **state)
@@ -175,7 +175,7 @@ static void wrong_files_are_refused(void **state)
     refuse_rows(*state, &request, HEAD "r1,23,96,4\n", "table.csv:2");
     refuse_rows(*state, &request, HEAD "r1,23,96,4,2.5,7\n", "table.csv:2");
     refuse_rows(*state, &request, "id,layers,global_batch,dp\nr1,23,96,4\n",
-                "no column holds what was measured: expected target_iter_s");
+                "no column with measurements: expected target_iter_s");
     refuse_rows(*state, &request, HEAD "\"r1,23,96,4,2.5\n", "quote");
     refuse_rows(*state, &request, HEAD "r\xff,23,96,4,2.5\n", "UTF-8");
     refuse_rows(*state, &request, "PAR1\0\1\2", "error:");

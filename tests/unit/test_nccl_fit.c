@@ -394,7 +394,7 @@ static void rows_that_are_all_refused(void **state)
     const st_plugin_given pat = {.name = "algorithm", .text = "pat"};
     add_table(&tables, 8, 1);
     assert_int_equal(run(*state, &tables, "nccl-whitebox", &pat, &fit), ST_ERR_PROVIDER);
-    assert_contains(said(*state), "some.log:13: error: plugin 'nccl-whitebox' refuses all rows");
+    assert_contains(said(*state), "some.log:13: error: plugin 'nccl-whitebox' rejects all rows");
 }
 
 static void a_correction_that_is_none(void **state)
@@ -404,7 +404,8 @@ static void a_correction_that_is_none(void **state)
     const st_plugin_given broken = {.name = "correction", .text = "8/3 1024=1.1"};
     add_table(&tables, 8, 1);
     assert_int_not_equal(run(*state, &tables, "nccl-whitebox", &broken, &fit), ST_OK);
-    assert_contains(said(*state), "expected whole ranks and machines that share them evenly");
+    assert_contains(said(*state),
+                    "expected whole numbers of ranks and of machines that divide them");
 }
 
 TEST_GROUP(nccl_fit)

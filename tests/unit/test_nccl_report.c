@@ -15,7 +15,7 @@ typedef struct made_fit {
     st_nccl_table tables[TABLES];
     const st_nccl_table *of[TABLES];
     st_nccl_point points[POINTS];
-    st_nccl_told told[TABLES];
+    st_nccl_group_rates group_rates[TABLES];
     st_nccl_varied varied[OPTIONS];
     double nominal_s[POINTS];
     double fitted_s[POINTS];
@@ -44,8 +44,9 @@ static void make_tables(made_fit *own)
                                      .version = "",
                                      .row_count = 2,
                                      .left_out = 3};
-    own->told[0] = (st_nccl_told){.links = {450e9, "the heading"}};
-    own->told[1] = (st_nccl_told){.links = {23.85e9, "a data sheet"}, .nics = {(double)NAN, NULL}};
+    own->group_rates[0] = (st_nccl_group_rates){.links = {450e9, "the heading"}};
+    own->group_rates[1] =
+        (st_nccl_group_rates){.links = {23.85e9, "a data sheet"}, .nics = {(double)NAN, NULL}};
 }
 
 static void make_points(made_fit *own)
@@ -96,7 +97,7 @@ static st_nccl_fit *make_fit(made_fit *own)
                                      .point_count = POINTS,
                                      .varied = own->varied,
                                      .varied_count = OPTIONS,
-                                     .told = own->told};
+                                     .group_rates = own->group_rates};
     return &own->fit;
 }
 
@@ -112,12 +113,13 @@ static void tables_are_told_with_their_machines(void **state)
     st_nccl_fit *fit = make_fit(&made);
     fit->refused = 2;
     report(*state, fit, 1, false);
-    SAYS(*state, "whitebox fitted to all_reduce\n",
-         "h100.txt:7 2 rows in place, 8 ranks on 1 node, H100, NCCL 2.22.3, links 450 GB/s (the "
-         "heading); 1 row left out\n",
-         "l40.txt:9 2 rows out of place, 8 ranks on 2 nodes of 18 trays that NVLink joins, links "
-         "23.85 GB/s (a data sheet), NICs of a node not known; over PCIe",
-         "3 rows left out\n", "the plugin refuses 2 rows");
+    SAYS(
+        *state, "whitebox fitted to all_reduce\n",
+        "h100.txt:7 2 rows in place, 8 ranks on 1 node, H100, NCCL 2.22.3, links 450 GB/s (the "
+        "heading); 1 row left out\n",
+        "l40.txt:9 2 rows out of place, 8 ranks on 2 nodes of 18 trays that NVLink connects, links "
+        "23.85 GB/s (a data sheet), NICs of a node unknown; over PCIe",
+        "3 rows left out\n", "the plugin rejects 2 rows");
     HAS(*state, "\"byte_per_s\": 450000000000", "\"byte_per_s\": null", "\"buffers\": \"in-place\"",
         "\"buffers\": \"out-of-place\"", "\"left_out\": 3", "\"refused\": 2");
 }
@@ -128,13 +130,14 @@ static void rates_are_told_where_they_count(void **state)
     made_fit made;
     st_nccl_fit *fit = make_fit(&made);
     made.tables[1].ranks = 4;
-    made.told[1].nics = (st_nccl_told_rate){(double)NAN, "the rows"};
+    made.group_rates[1].nics = (st_nccl_sourced_rate){(double)NAN, "the rows"};
     made.tables[0].ranks = made.tables[0].nodes;
     made.tables[0].left_out = 0;
     fit->wants_fit = false;
     fit->profile = "mine";
     report(*state, fit, 1, false);
-    SAYS(*state, "whitebox beside all_reduce, with profile mine", "NICs of a node of the rows");
+    SAYS(*state, "whitebox compared with all_reduce, with profile mine",
+         "NICs of a node of the rows");
     assert_silent(*state, "over PCIe");
     assert_silent(*state, "450 GB/s");
     assert_silent(*state, "1 row left out");
@@ -148,7 +151,7 @@ static void options_at_their_bounds_are_marked(void **state)
     made_fit made;
     report(*state, make_fit(&made), 1, false);
     SAYS(*state, "lat 6.5 5 23.9 %", "slow 2.0004 5 - at its lower bound",
-         "fast 8.9996 5 10.0 % at its upper bound", "odd 7.385 5 10.0 % further than expected");
+         "fast 8.9996 5 10.0 % at its upper bound", "odd 7.385 5 10.0 % farther than expected");
     fixture *own = *state;
     const char *lat = strstr(st_buffer_read(&own->text), "lat 6.5");
     assert_ptr_not_equal(strchr(lat, '\n'), strstr(lat, " at its"));
@@ -157,7 +160,7 @@ static void options_at_their_bounds_are_marked(void **state)
 }
 
 /* Of factors the logarithm counts: twice as much is 3.47 deviations of 0.2. A rate that nobody
- * knows is never further than expected, and a bound of 0 is none. */
+ * knows is never farther than expected, and a bound of 0 is none. */
 static void notes_follow_the_kind_of_an_option(void **state)
 {
     made_fit made;
@@ -168,7 +171,7 @@ static void notes_follow_the_kind_of_an_option(void **state)
     made.varied[1].low = 0;
     fit->values[1] = 0.0002;
     report(*state, fit, 1, false);
-    SAYS(*state, "lat 6.5 3.25 23.9 % further than expected", "odd 7.385 5 10.0 %\n");
+    SAYS(*state, "lat 6.5 3.25 23.9 % farther than expected", "odd 7.385 5 10.0 %\n");
     assert_silent(*state, "lower bound");
 }
 
@@ -223,12 +226,12 @@ static void shares_of_a_calibration_are_explained(void **state)
     fit->model.correction = "rest";
     report(*state, fit, 1, false);
     SAYS(*state, "rest by size, of 2 groups of ranks",
-         "groups of one node that were not measured are nominal below 1 MiB: with more, 3 numbers "
+         "unmeasured groups of one node are nominal below 1 MiB: with more, 3 numbers "
          "of ranks, left out one by one, gain +24 % of nominal's error, and a further one may lose "
          "5 %",
-         "groups of one node that were not measured take 35 % of it from 1 MiB: nominal is +50.0 % "
+         "unmeasured groups of one node take 35 % of it from 1 MiB: nominal is +50.0 % "
          "off on 1 number of ranks, and 25.0 % besides",
-         "groups of several nodes that were not measured take 60 % of it from 1 MiB");
+         "unmeasured groups of several nodes take 60 % of it from 1 MiB");
     HAS(*state, "\"used\": \"nominal\"", "\"used\": \"shrunk\"", "\"used\": \"calibrated\"",
         "\"reason\": \"prior\"", "\"mean_gain\": 0.2385");
     assert_silent(*state, "several nodes that were not measured take 100 %");

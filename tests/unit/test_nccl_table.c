@@ -311,7 +311,7 @@ static void one_of_several_collectives_is_chosen(void **state)
     assert_same_double(with->tables[0].rows[0].size_bytes, 2097152);
     end(with);
     expect_refused(text, any,
-                   "some.log:16: error: a table of all_gather behind one of all_reduce (line 9); "
+                   "some.log:16: error: a table of all_gather after one of all_reduce (line 9); "
                    "choose one with --collective");
     request.collective = "broadcast";
     expect_refused(text, request, "no table of broadcast: found all_reduce");
@@ -344,7 +344,7 @@ static void logs_that_end_inside_of_a_row_are_refused(void **state)
             table_case *with = read_as("some.log", copy, any);
             if (with->status != ST_ERR_SYNTAX)
                 fail_msg("read although it ends in '%s'", copy + strlen(copy) - 30);
-            assert_contains(said(with->errors), "some.log:12: error: the log ends inside of a row");
+            assert_contains(said(with->errors), "some.log:12: error: the log ends inside a row");
             end(with);
             free(copy);
         }
@@ -373,9 +373,8 @@ static void a_run_that_did_not_end_is_warned_about(void **state)
     (void)state;
     table_case *with = read_good(START ROW "slurmstepd: error: STEP 7.0 CANCELLED\n");
     assert_int_equal(with->tables[0].row_count, 1);
-    assert_contains(said(with->errors),
-                    "some.log:12: warning: the log goes on without the last words "
-                    "of nccl-tests: sizes may be missing");
+    assert_contains(said(with->errors), "some.log:12: warning: the log continues without the final "
+                                        "lines of nccl-tests; sizes may be missing");
     end(with);
     with = read_good(START ROW "# Avg bus bandwidth    : 21.9\nsrun: done\n");
     assert_int_equal(st_errors_size(with->errors), 0);
@@ -400,13 +399,13 @@ static void impossible_rows_are_refused(void **state)
 {
     (void)state;
     expect_refused(START "  1024  256  float  sum  -1  0.00  0.06  0.08  0  18.31  0.06  0.08  0\n",
-                   any, "some.log:11: error: the time out of place is not one: found 0 us");
+                   any, "some.log:11: error: invalid time out of place: found 0 us");
     expect_refused(START "  1024  256  float  sum  -1  18.25  0.06  0.08  0  0.00  0.06  0.08  0\n",
-                   any, "the time in place is not one");
+                   any, "invalid time in place");
     expect_refused(START "  4611686018427387904  256  float  sum  -1  18.25  0.06  0.08  0  18.31  "
                          "0.06  0.08  0\n",
                    any,
-                   "some.log:11: error: the size is more than any machine holds: found "
+                   "some.log:11: error: the size exceeds the memory of any machine: found "
                    "4.611686018427388e18 B, expected at most 2^50 B");
 }
 
@@ -414,9 +413,10 @@ static void impossible_machines_are_refused(void **state)
 {
     (void)state;
     st_nccl_request uneven = {.ranks = 16, .nodes = 3, .buffers = ST_NCCL_ANY};
-    expect_refused(START ROW, uneven,
-                   "the number of ranks is not a multiple of that per node: found 16 ranks on 3 "
-                   "nodes");
+    expect_refused(
+        START ROW, uneven,
+        "the number of ranks is not a multiple of the number of nodes: found 16 ranks on 3 "
+        "nodes");
     expect_refused("all_reduce_perf\n" HEADING("") ROW, any, "give --ranks and --nodes");
     expect_refused("all_reduce_perf\n# Using devices\n"
                    "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n" HEADING("") ROW,
@@ -469,8 +469,9 @@ static void csv_headings_have_places(void **state)
     assert_int_equal(with->status, ST_OK);
     assert_int_equal(with->tables[0].fabric_at.line, 6);
     assert_int_equal(with->tables[0].fabric_at.column, 17);
-    assert_non_null(strstr(said(with->errors), ":5: warning: the version of NCCL is none: found "
-                                               "'2.23x', expected one such as 2.27.3"));
+    assert_non_null(
+        strstr(said(with->errors),
+               ":5: warning: invalid version of NCCL '2.23x', expected one such as 2.27.3"));
     end(with);
 }
 
@@ -520,11 +521,10 @@ static void csv_of_several_clusters_is_several_tables(void **state)
     end(with);
     expect_refused("collective,ranks,nodes,size,time\nall_gather,16,2,1024,18.25\n"
                    "broadcast,16,2,1024,17.25\n",
-                   any,
-                   "some.log:3: error: a table of broadcast behind one of all_gather (line 1)");
+                   any, "some.log:3: error: a table of broadcast after one of all_gather (line 1)");
     expect_refused("collective,ranks,nodes,size,time\nall_gather,16,2,1024,18.25\n"
                    "all_gather,none,2,1024,17.25\n",
-                   any, "some.log:3: error: no number of ranks: found 'none'");
+                   any, "some.log:3: error: invalid number of ranks: found 'none'");
 }
 
 static void csv_that_may_be_cut_is_warned_about(void **state)
@@ -550,7 +550,7 @@ static void bad_csv_is_refused(void **state)
     expect_refused(CSV_START "size_bytes,count\n8,2\n", any,
                    "some.log:7:1: error: no column 'time_us'");
     expect_refused("# ranks: many\n# nodes: 0\n" CSV_HEADING, any,
-                   "some.log:1: error: no number of ranks: found 'many'");
+                   "some.log:1: error: invalid number of ranks: found 'many'");
     expect_refused("# collective: all_nothing\n" CSV_HEADING, any, "unknown collective");
 }
 
@@ -625,7 +625,7 @@ static void json_that_names_no_hosts_asks_for_nodes(void **state)
         "\"out_of_bounds\": {\"count\": 7, \"okay\": false}}\n";
     if (!st_json_available())
         skip();
-    expect_refused(text, any, "how many ranks on how many nodes; give --ranks and --nodes");
+    expect_refused(text, any, "the number of ranks and nodes; give --ranks and --nodes");
     table_case *with = read_as("some.json", text,
                                (st_nccl_request){.ranks = 2, .nodes = 2, .buffers = ST_NCCL_ANY});
     assert_int_equal(with->status, ST_OK);

@@ -10,7 +10,7 @@ enum { TABLES = 6, MOST = 16, MIB = 1 << 20 };
 typedef struct made_fit {
     st_nccl_table tables[TABLES];
     const st_nccl_table *of[TABLES];
-    st_nccl_told told[TABLES];
+    st_nccl_group_rates group_rates[TABLES];
     st_nccl_row rows[MOST];
     st_nccl_point points[MOST];
     double nominal_s[MOST];
@@ -26,11 +26,11 @@ static void begin(made_fit *own)
     for (size_t i = 0; i < TABLES; i++) {
         own->tables[i] = (st_nccl_table){.ranks = ranks[i], .nodes = i < 2 ? 1 : ranks[i] / 8};
         own->of[i] = &own->tables[i];
-        own->told[i].links.rate = own->told[i].nics.rate = NOT_A_NUMBER;
+        own->group_rates[i].links.rate = own->group_rates[i].nics.rate = NOT_A_NUMBER;
     }
     own->fit.tables = own->of;
     own->fit.model.points = own->points;
-    own->fit.model.told = own->told;
+    own->fit.model.group_rates = own->group_rates;
     own->fit.times_s[ST_NCCL_NOMINAL] = own->nominal_s;
 }
 
@@ -216,13 +216,13 @@ static void pairs_over_pcie_say_nothing(void **state)
     add_point(&made, 1, MIB, 4.1, 0.7);
     (void)st_nccl_choose_transfer(&made.fit, &(st_nccl_unseen){0}, inside, &transfer);
     assert_int_equal(transfer.groups, 1);
-    made.told[1].links.rate = 23.85e9;
+    made.group_rates[1].links.rate = 23.85e9;
     (void)st_nccl_choose_transfer(&made.fit, &(st_nccl_unseen){0}, inside, &transfer);
     assert_int_equal(transfer.groups, 0);
-    made.told[1].links.rate = 450e9;
+    made.group_rates[1].links.rate = 450e9;
     (void)st_nccl_choose_transfer(&made.fit, &(st_nccl_unseen){0}, inside, &transfer);
     assert_int_equal(transfer.groups, 1);
-    made.told[1].links.rate = 23.85e9;
+    made.group_rates[1].links.rate = 23.85e9;
     made.tables[1].ranks = 3;
     (void)st_nccl_choose_transfer(&made.fit, &(st_nccl_unseen){0}, inside, &transfer);
     assert_int_equal(transfer.groups, 1);

@@ -108,7 +108,7 @@ static void pairs_become_a_table(void **state)
         fail_msg("%s", said(own));
     assert_int_equal(tally.pairs, 1);
     assert_int_equal(tally.matched, PAIR_KERNELS);
-    assert_int_equal(tally.beside, 17);
+    assert_int_equal(tally.concurrent, 17);
     assert_int_equal(kernels.count, PAIR_KERNELS);
     assert_string_equal(kernels.file, asked.table);
     assert_true(kernels.rows[16].share == 1);
@@ -134,7 +134,7 @@ static void a_table_that_nobody_asked_for_is_named_after_its_pairs(void **state)
     assert_string_equal(kernels.file, "kernels of the pairs");
     assert_int_equal(kernels.count, 2 * PAIR_KERNELS);
     assert_int_equal(tally.pairs, 2);
-    assert_int_equal(tally.beside, 28);
+    assert_int_equal(tally.concurrent, 28);
 }
 
 /* Both faulty pairs are told, and nothing is written. */
@@ -275,7 +275,7 @@ static void a_name_has_one_model(void **state)
     assert_int_equal(save(own, "mine", NULL, "first"), ST_OK);
     assert_int_equal(save(own, "mine", NULL, "second"), ST_OK);
     assert_int_equal(save(own, "mine", "site-b", "third"), ST_ERR_NAME);
-    assert_contains(said(own), "profile 'mine' has another model, of cluster ''");
+    assert_contains(said(own), "profile 'mine' already has a model, of cluster ''");
     assert_int_equal(save(own, "other", "site-b", "fourth"), ST_OK);
     const st_profile *found = find(own, "mine", &count);
     assert_int_equal(count, 1);

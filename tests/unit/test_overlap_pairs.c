@@ -292,7 +292,7 @@ static void shares_and_slowdowns_are_those_of_the_definition(void **state)
     assert_int_equal(made.tally.matched, 3);
     assert_int_equal(made.tally.without, 1);
     assert_int_equal(made.tally.with, 1);
-    assert_int_equal(made.tally.beside, 2);
+    assert_int_equal(made.tally.concurrent, 2);
     options.unmatched_frac = 0.24;
     assert_int_equal(st_pairs_append(&left, &right, &options, own->arena, &made, own->errors),
                      ST_ERR_VALUE);
@@ -336,7 +336,7 @@ static void a_part_of_a_kernel_may_be_beside(void **state)
         size_t rows = cases[i].row != NULL ? 1 : 0;
         assert_int_equal(made.tally.rows, rows);
         assert_int_equal(made.tally.unusable, 1 - rows);
-        assert_int_equal(made.tally.beside, rows > 0 && cases[i].beside_ns > 0 ? 1 : 0);
+        assert_int_equal(made.tally.concurrent, rows > 0 && cases[i].beside_ns > 0 ? 1 : 0);
         if (rows > 0)
             assert_string_equal(made.table.data, cases[i].row);
         st_buffer_free(&made.table);

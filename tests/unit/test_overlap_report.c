@@ -92,7 +92,7 @@ static void make_pairs(made_report *own)
                                   .without = 11,
                                   .with = 8,
                                   .disturbed = 6,
-                                  .beside = 59,
+                                  .concurrent = 59,
                                   .unusable = 4};
     own->report.pairs = &own->pairs;
 }
@@ -122,7 +122,7 @@ static void kernels_and_the_recipe_are_told(void **state)
          "kernels.csv: 3 kernels, 7 of them faster alongside communication than alone, 5 at most "
          "0.95 times as long\n"
          "columns not used: Registers, Stream\n"
-         "features not known: DRAM throughput, gpu\n"
+         "unknown features: DRAM throughput, gpu\n"
          "recipe deep: one deep tree\n"
          "one slowdown for all kernels: 1.239\n");
     HAS(*state, "\"file\": \"kernels.csv\"", "\"kernels\": 3,", "\"faster_with_communication\": 7",
@@ -224,7 +224,7 @@ static void kernels_to_test_stand_beside_the_baselines(void **state)
          " none 53.2 %",
          " name median 54.2 %", " neighbours 55.2 %", "\n 19 kernels more than 1.2 times as long\n",
          " this model 51.7 %", " neighbours 55.7 %",
-         " 9 of 23 kernels lie outside of the trained range in some feature\n");
+         " 9 of 23 kernels are outside the trained range in some feature\n");
     assert_silent(*state, "23 kernels alongside");
     HAS(*state, "\"test\": {", "\"file\": \"others.csv\"", "\"outside_trained_range\": 9",
         "\"model\": {", "\"name_median\": {", "\"neighbours\": {", "\"within_5\": 0.557");

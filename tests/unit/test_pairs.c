@@ -255,7 +255,7 @@ static void sheets_without_layers_are_refused(void **state)
     assert_false(st_pairs_known(sets));
     assert_int_equal(st_pairs_of(sets, own->arena, &pairs, own->errors), ST_ERR_NAME);
     assert_non_null(strstr(said(own), "@/table.csv: error: cell step_time of sheet toy does not "
-                                      "tell the time of layers apart: expected the step time of "
+                                      "separate the time of layers: expected the step time of "
                                       "a sheet that fills site_factor and of step_terms steady "
                                       "and bubble, as megatron\n"));
 }

@@ -120,7 +120,7 @@ static void what_a_plugin_cannot_tell_is_refused(void **state)
                                 &seconds, own->errors),
                      ST_ERR_PROVIDER);
     assert_contains(said(own), "--refine: error: plugin 'alpha-beta' gives no time for all_reduce "
-                               "of 2385000 bytes over 4 ranks: the rate of the group is not known");
+                               "of 2385000 bytes over 4 ranks: the rate of the group is unknown");
 }
 
 /* ---- options ---- */

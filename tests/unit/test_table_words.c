@@ -140,9 +140,9 @@ static void wrong_words_of_a_source_are_refused(void **state)
     refuse_source(*state, LAB "words: {graps: {off: none}}\n", "unknown key 'graps'");
     refuse_source(*state, LAB "words: {graphs: {off: nonne}}\n", "found 'nonne'");
     refuse_source(*state, LAB "lists: {again: {mlp: recomputed.mpl}}\n",
-                  "'recomputed.mpl' is no key that is true or false: expected such a key, or none; "
+                  "'recomputed.mpl' is not a boolean key: expected such a key, or none; "
                   "did you mean 'recomputed.mlp'?");
-    refuse_source(*state, LAB "lists: {again: {mlp: graphs}}\n", "'graphs' is no key that is true");
+    refuse_source(*state, LAB "lists: {again: {mlp: graphs}}\n", "'graphs' is not a boolean key");
 #undef LAB
 }
 
@@ -202,7 +202,7 @@ static void bases_of_bases_are_refused(void **state)
                   st_arena_printf(own->arena,
                                   "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: %s\n",
                                   below(own, "validation/first/table.yaml")),
-                  "has a base of its own: expected a source without one");
+                  "has its own base: expected a source without a base");
 }
 
 /* ---- what was judged ---- */

@@ -202,13 +202,12 @@ static void ranks_that_differ_are_refused(void **state)
     st_trace_layers found;
     ranks[1].layers = 4;
     paths[1] = write_recording(own, "r1.json", &ranks[1]);
-    expect_refusal(own, find(own, paths, 2, 0, &found),
-                   "repeats 4 layers, and the one before it 5");
+    expect_refusal(own, find(own, paths, 2, 0, &found), "repeats 4 layers, the previous one 5");
     ranks[1].layers = 5;
     ranks[1].backward[0] = (kernel){.name = NULL};
     paths[1] = write_recording(own, "r1.json", &ranks[1]);
     expect_refusal(own, find(own, paths, 2, 0, &found), "this rank has other passes");
-    expect_refusal(own, find(own, paths, 2, 7, &found), "nothing repeats in this trace");
+    expect_refusal(own, find(own, paths, 2, 7, &found), "this trace has no repeated kernels");
 }
 
 /* ---- as the layers of a job ---- */
@@ -316,7 +315,7 @@ static void times_of_experts_have_their_shape(void **state)
     assert_int_equal(st_trace_layers_take(&layers, own->paths, below(own, "moe.yaml"), own->arena,
                                           sets, own->errors),
                      ST_OK);
-    assert_non_null(strstr(said(own), "the job has 5 layers, and kernels of the trace repeat 3 "
+    assert_non_null(strstr(said(own), "the job has 5 layers, but kernels of the trace repeat 3 "
                                       "times"));
     assert_int_equal(sets->count, 3);
     near_us(taken(sets, ST_TIMES_OF_BACKWARD_MOE)->times[0], 7500);

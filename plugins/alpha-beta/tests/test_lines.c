@@ -145,8 +145,8 @@ static void parts_and_refusals(void **state)
         {-1, 8, 8, 240e9, 8, 1, 1},  {1e19, 8, 8, 240e9, 8, 1, 1}, {1e6, 7.5, 7.5, 240e9, 8, 1, 1},
         {1e6, 0, 8, 240e9, 8, 1, 1}, {1e6, 12, 8, 240e9, 8, 1, 1}, {1e6, 8, 8, 0, 8, 0, 0},
     };
-    static const char *const reasons[] = {"from 0 to",    "from 0 to",   "whole number",
-                                          "whole number", "no multiple", "not known"};
+    static const char *const reasons[] = {"from 0 to",    "from 0 to",      "whole number",
+                                          "whole number", "not a multiple", "unknown"};
     test_host host;
     void *instance = open_lines(&host);
     double good[ST_LINES_COLUMNS] = {3e6, 8, 8, 240e9, 8, 1, 1};
@@ -170,7 +170,7 @@ static void parts_and_refusals(void **state)
     st_plugin_describe()->close(instance);
     host.held = -1;
     assert_int_equal(st_plugin_describe()->open(&host.host, &instance), ST_PLUGIN_FAILED);
-    assert_string_equal(host.error, "no memory");
+    assert_string_equal(host.error, "out of memory");
 }
 
 int main(void)

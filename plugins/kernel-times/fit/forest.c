@@ -24,7 +24,7 @@ typedef struct forest {
 static st_status fail(const forest *own)
 {
     return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
-                   "XGBoost writes its trees in a form that is not known");
+                   "XGBoost writes its trees in an unknown format");
 }
 
 /* The number behind `key`; false where the text has none. */
@@ -66,7 +66,7 @@ static bool read_line(const char *line, size_t *id, st_times_node *node)
     return true;
 }
 
-/* The lines of a tree, and where each of XGBoost's numbers stands. */
+/* The lines of a tree, and the place of each of XGBoost's numbers. */
 static st_status read_nodes(forest *own, const char *text, size_t *places)
 {
     size_t first = own->count;
@@ -155,9 +155,9 @@ static st_status fill(const st_times *times, size_t piece, const st_times_learne
         double target = log(row[times->shape_count + piece]);
         if (model->form != ST_TIMES_TREES)
             target -= (double)inputs[ST_TIMES_INPUT_LINE];
-        /* What the trees may look at. A piece with dimensions of its own is told by these: what
-         * the layer looks like around it would only tell one model's kernels from another's of
-         * the same shape. */
+        /* What the trees may look at. A piece with its own dimensions is identified by these: what
+         * the layer looks like around it would only distinguish one model's kernels from another's
+         * of the same shape. */
         double dimensions[3];
         if (st_times_dimensions(times->pieces[piece], &shape, dimensions)) {
             for (size_t j = 0; j < ST_TIMES_INPUT_ROWS; j++)

@@ -18,8 +18,8 @@ static st_status read_traces(st_layer_fit *own, const char *const *paths, size_t
     uint32_t layers = own->asked->layers;
     if (job == NULL)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "a trace does not tell the shape of its layers" ST_HINT
-                       "give the job that was traced with --job");
+                       "a trace does not contain the shape of its layers" ST_HINT
+                       "give the traced job with --job");
     st_status status = st_trace_set_read(paths, count, NULL, &set, own->errors);
     if (status == ST_OK)
         status = st_trace_layers_find(set, layers, own->arena, &own->layers, own->errors);
@@ -80,7 +80,7 @@ st_status st_layer_fit_read(st_layer_fit *own)
     if (status == ST_OK && own->asked->table_count > 0 && own->rows.used == 0)
         status =
             st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->asked->tables[0].file},
-                    "no layer time can be told from these rows: %zu left out, %zu with a pipeline, "
+                    "no layer time follows from these rows: %zu left out, %zu with a pipeline, "
                     "%zu with MoE layers, %zu faster than the ends of the model" ST_HINT
                     "layer times need measured steps with pp 1",
                     own->rows.left_out, own->rows.pipelined, own->rows.mixed, own->rows.shorter);

@@ -78,7 +78,7 @@ static bool has_set(const st_layer_fit *own, st_times_cell cell)
     return found;
 }
 
-/* What the profile had of other cells would otherwise stay beside what it gets. */
+/* Otherwise the profile would keep old entries of other cells. */
 static st_status remove_old(const st_layer_fit *own, st_profiles *profiles, const char *name)
 {
     const st_profile *found = NULL;
@@ -88,13 +88,13 @@ static st_status remove_old(const st_layer_fit *own, st_profiles *profiles, cons
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].plugin, plugin) != 0)
             return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = "--save"},
-                           "profile '%s' is one of plugin %s" ST_HINT "take another name", name,
+                           "profile '%s' belongs to plugin %s" ST_HINT "choose another name", name,
                            found[i].plugin);
     return status == ST_OK && count > 0 ? st_profiles_remove(profiles, name, &count, own->errors)
                                         : status;
 }
 
-/* Whether forward times have pieces, of which the products tell the weight gradients. */
+/* Whether forward times have pieces, whose products give the weight gradients. */
 static bool has_products(const st_time_set *set)
 {
     bool found = false;
@@ -144,7 +144,7 @@ st_status st_layer_fit_save(const st_layer_fit *own)
         return ST_OK;
     if (own->sets->count != 1)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
-                       "--output takes the times of one cell, and these are of several" ST_HINT
+                       "--output writes the times of one cell, but these belong to several" ST_HINT
                        "use --save");
     st_times_write(&own->models[0], own->sets, &buffer);
     st_status file_status = buffer.failed

@@ -175,7 +175,7 @@ static st_status test_file(st_layer_fit *own, const char *file)
     }
     return status == ST_OK && !found
                ? st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
-                         "this table has none of the times that are fitted, or other columns")
+                         "this table has none of the fitted times, or has other columns")
                : status;
 }
 

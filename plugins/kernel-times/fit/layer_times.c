@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of a trace, told apart by their kernels; see layer_times.h. */
+/* Layers of a trace, distinguished by their kernels; see layer_times.h. */
 #include "kernel-times/fit/layer_times.h"
 
 #include "base/memory.h"
@@ -53,8 +53,8 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
     st_sort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
     if (own->pattern_count == 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                       "nothing repeats in this trace, as layers would" ST_HINT
-                       "--layers N tells how many layers there are");
+                       "this trace has no repeated kernels, as layers would cause" ST_HINT
+                       "give the number of layers with --layers");
     /* what is far less than the other is none of the two passes */
     size_t count = own->pattern_count > 1 &&
                            own->patterns[1].computation_ns > own->patterns[0].computation_ns / 10
@@ -67,8 +67,8 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
     }
     if (own->result->ranks > 0 && count != own->result->pass_count)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                       "this rank has other passes than the one before it" ST_HINT
-                       "--layers N tells how many layers there are");
+                       "this rank has other passes than the previous one" ST_HINT
+                       "give the number of layers with --layers");
     own->result->pass_count = count;
     for (size_t i = 0; i < count; i++) {
         st_layer_runs *into = &own->result->passes[i];
@@ -90,7 +90,7 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         return st_out_of_memory(own->errors);
     if (repeats.layers > 0 && !st_repeats_are_layers(&repeats))
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                       "%s" ST_HINT "--layers N tells how many layers there are",
+                       "%s" ST_HINT "give the number of layers with --layers",
                        st_or_none(st_repeats_doubt(&repeats, own->errors)));
     for (size_t i = 0; i < repeats.count; i++) {
         const st_repeat *run = &repeats.items[i];
@@ -112,8 +112,8 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
     }
     if (own->result->layers != 0 && repeats.layers != own->result->layers)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                       "this rank repeats %u layers, and the one before it %u" ST_HINT
-                       "--layers N tells how many layers there are",
+                       "this rank repeats %u layers, the previous one %u" ST_HINT
+                       "give the number of layers with --layers",
                        repeats.layers, own->result->layers);
     st_status status = take_rank(own, trace, repeats.layers);
     if (status == ST_OK) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layer times in a trace: what repeats in the work of a rank, told apart by its kernels. Of a
+ * Layer times in a trace: what repeats in the work of a rank, distinguished by its kernels. Of a
  * training step the layers forward come first and those backward behind them; recomputation is part
  * of the backward runs.
  */
@@ -16,7 +16,7 @@ typedef enum st_layer_pass { ST_LAYER_FORWARD, ST_LAYER_BACKWARD, ST_LAYER_PASSE
 typedef struct st_layer_runs {
     size_t runs;
     double tasks;         /* of a layer; the rest is the mean over ranks, runs and layers */
-    double computation_s; /* kernels that are no communication, in sum */
+    double computation_s; /* kernels other than communication, in sum */
     double communication_s;
     double elapsed_s; /* from the first task to the end of the last */
 } st_layer_runs;

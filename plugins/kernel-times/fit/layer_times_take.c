@@ -63,15 +63,15 @@ static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
                           st_errors *errors)
 {
     char name[ST_TIMES_NAME];
-    st_time_sets told = {.count = 0};
+    st_time_sets named = {.count = 0};
     plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
-    if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
-        fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK])
+    if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &named, NULL) == ST_OK &&
+        fabs(named.peak - values[PEAK]) > 0.02 * values[PEAK])
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "the trace was recorded on %s, and the job runs on another GPU" ST_HINT
-                       "give the job of the trace with --job",
-                       told.gpu);
-    sets->gpu = told.gpu != NULL ? told.gpu : name[0] != '\0' ? layers->gpu : "the job's";
+                       "the trace was recorded on %s, but the job runs on another GPU" ST_HINT
+                       "give the traced job with --job",
+                       named.gpu);
+    sets->gpu = named.gpu != NULL ? named.gpu : name[0] != '\0' ? layers->gpu : "the job's";
     sets->peak = values[PEAK];
     sets->bandwidth = values[BANDWIDTH];
     return ST_OK;
@@ -110,7 +110,7 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     st_time_set *set = st_time_set_of(sets, time->cell, has, whole, 1);
     return set != NULL ? st_time_add(set, &sample, arena, errors)
                        : st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                                 "traces and tables do not go into one profile");
+                                 "a profile cannot hold both traces and tables");
 }
 
 st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *paths,
@@ -128,13 +128,13 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     bool moe = values[MOE_LAYERS] > 0;
     if (moe && values[MOE_LAYERS] < values[LAYERS])
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "the job has dense and MoE layers, and a trace does not tell which of them "
+                       "the job has dense and MoE layers, and a trace does not show which of them "
                        "repeat" ST_EXPECTED "layers of one kind");
     /* A stage of a pipeline, or a chunk of one, has a part of them. */
     if (fmod(values[LAYERS], layers->layers) != 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--job"},
-                  "the job has %.0f layers, and kernels of the trace repeat %u times: is it the "
-                  "recorded one?",
+                  "the job has %.0f layers, but kernels of the trace repeat %u times; is it the "
+                  "recorded job?",
                   values[LAYERS], layers->layers);
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;

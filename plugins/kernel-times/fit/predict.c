@@ -157,7 +157,7 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
         st_times_form form = only;
         if (only == ST_TIMES_FORMS && set->count >= LEAST_SAMPLES) {
             status = try_forms(&own, piece, folds, fold_count, models->held_out[piece]);
-            /* Trees within the range of what was measured are no worse than the roofline where
+            /* Trees within the range of what was measured are not worse than the roofline where
              * nothing held out lies in that range, and are taken then. Other ties and NaN go to
              * the roofline. */
             const st_error_summary *summaries = models->held_out[piece];

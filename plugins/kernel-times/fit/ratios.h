@@ -5,7 +5,7 @@
  *
  * Short kernels gain less on a larger GPU than long ones do. How much less is learnt from kernels
  * that were measured on both: the median ratio of each doubling of the duration, between two of
- * which it is interpolated. Nothing but the class and the duration is needed, which a trace tells
+ * which it is interpolated. Nothing but the class and the duration is needed, which a trace has
  * of every kernel.
  */
 #ifndef STEPTIME_CALIBRATE_LAYERS_RATIOS_H

@@ -122,7 +122,7 @@ st_status st_ratios_match(const st_time_sets *from, const st_time_sets *to, st_a
     return kernels->count > 0
                ? ST_OK
                : st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                         "no piece of a layer was measured on both GPUs" ST_EXPECTED
+                         "no piece of a layer is in the tables of both GPUs" ST_EXPECTED
                          "pieces (qkv, mlp_up, norm_1, ...) of the same sizes in both tables");
 }
 

@@ -30,7 +30,7 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
         return strcmp(sets->gpu, name) == 0
                    ? ST_OK
                    : st_fail(errors, ST_ERR_VALUE, place,
-                             "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
+                             "times of two GPUs, %s and %s" ST_HINT "make a profile for each",
                              sets->gpu, name);
     const char *set = st_arena_printf(arena, ST_KEY_CLUSTER_GPU "=%s", name);
     const char *kept = st_arena_copy(arena, name, strlen(name));

@@ -11,7 +11,7 @@
 #include "steptime/tool/roles.h"
 #include "steptime/paths.h"
 
-/* What tells shapes apart, as sheets are asked for it: initializers by feature. */
+/* What distinguishes shapes, as sheets name it: initializers by feature. */
 #define ST_TIME_SHAPE_ROLES                                                                        \
     [ST_TIMES_TOKENS] = {ST_ROLE_LAYER_SHAPE, 0}, [ST_TIMES_SEQUENCE] = {ST_ROLE_LAYER_SHAPE, 1},  \
     [ST_TIMES_HIDDEN] = {ST_ROLE_LAYER_SHAPE, 2}, [ST_TIMES_INNER] = {ST_ROLE_LAYER_SHAPE, 3},     \
@@ -35,7 +35,7 @@ typedef struct st_time_sample {
 /* Times of one cell on one GPU. */
 typedef struct st_time_set {
     st_times_cell cell;
-    bool has[ST_TIMES_FEATURES]; /* features that tell the shapes apart */
+    bool has[ST_TIMES_FEATURES]; /* features that distinguish shapes */
     st_times_piece pieces[ST_TIMES_PIECES];
     size_t piece_count;
     st_time_sample *samples;
@@ -50,7 +50,7 @@ typedef struct st_time_sets {
     size_t count;
     const char *groups[ST_TIME_GROUPS]; /* files, or models of a table */
     size_t group_count;
-    const char *gpu; /* its file's name; NULL: not told */
+    const char *gpu; /* its file's name; NULL: unknown */
     double peak;     /* FLOP/s */
     double bandwidth;
 } st_time_sets;
@@ -70,12 +70,12 @@ st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *
 void st_time_merge(st_time_set *set);
 
 /*
- * Reads a table of layer times into `sets`, in which tables before it may stand. Shapes: columns
+ * Reads a table of layer times into `sets`, which may hold earlier tables. Shapes: columns
  * tokens (or micro_batch, seq and cp), hidden, and where the table has them seq, ffn, heads,
  * kv_heads, tp, gated, cp, recompute, vocab, parameters, gpu, model. Times: layer, forward,
  * backward, wgrad, logits, optimizer, or the pieces of a layer, with _us, _ms or _s behind the
  * name; or the columns of Vidur's profiles (num_tokens, time_stats.mlp_up_proj.median, ...).
- * Refused, all errors at once: a missing column, a field that is no number, a time that is not
+ * Refused, all errors at once: a missing column, a field that is not a number, a time that is not
  * above 0, two GPUs.
  */
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,

@@ -76,7 +76,7 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
 
 /* ---- layers ---- */
 
-/* Counts the row; false where no layer time can be told from it. */
+/* Counts the row; false if no layer time follows from it. */
 static bool is_usable(const st_row *row, size_t index, double *const *values, st_step_rows *rows)
 {
     if (row->left_out != NULL || row->ran_out || !(row->measured > 0)) {
@@ -115,7 +115,7 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
         status == ST_OK ? st_time_set_of(sets, ST_TIMES_OF_LAYER, has, whole, 1) : NULL;
     if (status == ST_OK && set == NULL)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
-                       "steps and layers do not go into one profile");
+                       "a profile cannot hold both steps and layers");
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
         if (!is_usable(&measured->rows[row], row, values, rows))
             continue;
@@ -130,7 +130,7 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
         } else if (sets->peak != values[ST_STEP_PEAK][row] ||
                    sets->bandwidth != values[ST_STEP_BANDWIDTH][row]) {
             status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
-                             "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
+                             "times of two GPUs, %s and %s" ST_HINT "make a profile for each",
                              sets->gpu, name[0] != '\0' ? name : "another one");
         }
         /* The time of a row's layers. */

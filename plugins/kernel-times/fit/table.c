@@ -220,11 +220,12 @@ static void check_times(table_reader *own)
 {
     static const st_times_feature needed[] = {ST_TIMES_INNER, ST_TIMES_HEADS, ST_TIMES_TENSOR};
     if (own->found_count == 0)
-        note(own, st_fail(own->fields.errors, ST_ERR_NAME, st_csv_head_place(own->fields.csv, 0),
-                          "no column with a time" ST_HINT
-                          "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, "
-                          "optimizer_us or after a piece of a layer, such as mlp_up_us; _ms and _s "
-                          "are other units"));
+        note(
+            own,
+            st_fail(own->fields.errors, ST_ERR_NAME, st_csv_head_place(own->fields.csv, 0),
+                    "missing time column" ST_HINT
+                    "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, optimizer_us "
+                    "or after a piece of a layer, such as mlp_up_us; _ms and _s are other units"));
     for (size_t i = 0; has_pieces(own) && i < ST_COUNT(needed); i++)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
@@ -283,7 +284,7 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
         row.features[i] = UNKNOWN;
     if (!st_fields_read(&own->fields, index, &row))
         return;
-    /* Words as the numbers that they stand for: matrices, passes, bytes. */
+    /* Words as numbers: matrices, passes, bytes. */
     double *features = row.features;
     features[ST_TIMES_UP] += 1;
     features[ST_TIMES_PASSES] += 1;
@@ -332,7 +333,7 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     st_fields_warn_of_slips(&own.fields);
     for (size_t i = 0; i < own.found_count && own.fields.status == ST_OK; i++) {
         bool known[ST_TIMES_FEATURES];
-        /* Which features tell the shapes of a cell apart. */
+        /* Which features distinguish the shapes of a cell. */
         const table_set *set = &own.found[i];
         for (size_t j = 0; j < ST_TIMES_FEATURES; j++)
             known[j] = has(&own, j) || j == ST_TIMES_TOKENS;
@@ -347,7 +348,7 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
             st_time_set_of(sets, own.found[i].cell, known, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL)
             own.fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
-                                        "the table has other columns than the one before it");
+                                        "the table has other columns than the previous one");
     }
     bool good = own.fields.status == ST_OK;
     for (size_t row = 0; good && row < csv->row_count; row++)

@@ -14,8 +14,8 @@
                                           .unit = in,                                              \
                                           .doc = words}
 
-COLUMN(peak, "cluster.gpu.peak_fp16", "TFLOP/s", "peak rate, which tells the GPU");
-COLUMN(bandwidth, "cluster.gpu.memory_bandwidth", "GB/s", "memory bandwidth, which tells it");
+COLUMN(peak, "cluster.gpu.peak_fp16", "TFLOP/s", "peak rate; identifies the GPU");
+COLUMN(bandwidth, "cluster.gpu.memory_bandwidth", "GB/s", "memory bandwidth; identifies the GPU");
 COLUMN(tokens, "n", "", "tokens of a micro-batch on one rank");
 COLUMN(sequence, "s", "", "sequence length");
 COLUMN(hidden, "h", "", "hidden size");

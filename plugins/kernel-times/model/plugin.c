@@ -35,10 +35,9 @@ static const st_plugin_option *const options[OPTIONS] = {
         "file of times that 'steptime fit kernels -o FILE' has written, or its text", SOURCE),
     [SHAPES] = OPTION_CHOICE(
         "shapes", "any inside measured", "any",
-        "shapes that are answered: any, those inside of the measured range, only measured ones",
-        SOURCE),
+        "shapes to answer: any, those inside the measured range, or only measured ones", SOURCE),
     [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
-                                "times that were measured on another GPU than the job's", SOURCE),
+                                "times measured on another GPU than the job's", SOURCE),
     [BACKWARD] = OPTION_FITTED(
         "backward", "", "2", 0.1, 10,
         "backward over forward time where only forward passes were measured; prior: log sd 0.1",
@@ -68,20 +67,18 @@ static const char *refuse_shape(const layer_times *own, const cell_row *row,
         double value = row->shape.features[times->shape[i]];
         const char *name = st_times_feature_names[times->shape[i]];
         if (isnan(value)) {
-            (void)snprintf(reason, REASON, "the times need '%s', which the sheet does not have",
-                           name);
+            (void)snprintf(reason, REASON, "the times need '%s', which the sheet lacks", name);
             return reason;
         }
         if (answer->outside == times->shape[i]) {
             (void)snprintf(reason, REASON,
-                           "%s is %.10g, and times were measured from %.10g to "
-                           "%.10g",
-                           name, value, times->least[i], times->most[i]);
+                           "%s is %.10g, but times were measured from %.10g to %.10g", name, value,
+                           times->least[i], times->most[i]);
             return reason;
         }
     }
-    return isnan(answer->sum) ? "nothing was measured for this shape, and the times have no model"
-                              : "nothing was measured for this shape";
+    return isnan(answer->sum) ? "this shape was not measured, and the times have no model"
+                              : "this shape was not measured";
 }
 
 /* Whether a piece is part of what a cell is about. */
@@ -119,12 +116,11 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
     if (!own->other_gpu &&
         ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
          (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)))) {
-        (void)snprintf(
-            reason, REASON,
-            "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, and this GPU has "
-            "%.4g TFLOP/s and %.4g GB/s; option other_gpu=allow takes them",
-            own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9, row->peak / 1e12,
-            row->bandwidth / 1e9);
+        (void)snprintf(reason, REASON,
+                       "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, but this GPU "
+                       "has %.4g TFLOP/s and %.4g GB/s; option other_gpu=allow uses them",
+                       own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9,
+                       row->peak / 1e12, row->bandwidth / 1e9);
         return reason;
     }
     st_times_ask(&own->times, &row->shape, answer);
@@ -174,14 +170,13 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
     st_cell_read(cell, columns, 0, &row);
     const char *refusal = answer_row(own, cell, &row, &result, reason);
     if (refusal == NULL && !(result.value >= 0 && isfinite(result.value))) {
-        refusal = "the formula's own time is no finite one";
+        refusal = "the formula's own time is not finite";
     }
     if (refusal != NULL) {
         return st_plugin_fail(own->host, refusal);
     }
     if (!result.measured) {
-        st_plugin_tell_part(sink, "formula", "us", result.value,
-                            "nothing was measured for this cell");
+        st_plugin_tell_part(sink, "formula", "us", result.value, "this cell was not measured");
         return ST_PLUGIN_OK;
     }
     for (size_t i = 0; i < own->times.piece_count; i++) {
@@ -196,13 +191,13 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
     }
     if (result.rest > 0) {
         st_plugin_tell_part(sink, "formula", "us", result.rest,
-                            "what was not measured, as the sheet has it");
+                            "parts that were not measured, from the sheet");
     }
     static const char *const texts[] = {
         [ST_TIMES_MEASURED] = "measured",
-        [ST_TIMES_BETWEEN] = "between two measured numbers of tokens",
-        [ST_TIMES_PREDICTED] = "predicted, inside of the measured range",
-        [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
+        [ST_TIMES_BETWEEN] = "interpolated between two measured numbers of tokens",
+        [ST_TIMES_PREDICTED] = "predicted, inside the measured range",
+        [ST_TIMES_OUTSIDE] = "predicted, outside the measured range"};
     char text[160];
     st_times_origin origin = result.answer.origin;
     (void)snprintf(text, sizeof text, "%s%s%s", texts[origin],
@@ -248,7 +243,7 @@ static int open_times(const st_plugin_host *host, void **instance)
     const char *fault = own->has_times ? read_times(own, given, reason) : NULL;
     if (fault == NULL && own->has_times && !st_cell_is_known(own->times.value)) {
         st_times_free(&own->times);
-        fault = "the times are for a cell that this plugin does not know";
+        fault = "the times are for a cell unknown to this plugin";
     }
     if (fault != NULL) {
         host->error(host->context, fault);
@@ -257,8 +252,8 @@ static int open_times(const st_plugin_host *host, void **instance)
     }
     if (!own->has_times) {
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
-                  "no times are given, so that all values are the formulas' own; a profile of "
-                  "'steptime fit kernels' has some");
+                  "no times are given, so all values are those of the formulas; 'steptime fit "
+                  "kernels' makes profiles with times");
     }
     *instance = own;
     return ST_PLUGIN_OK;
@@ -271,6 +266,6 @@ static void close_times(void *instance)
     own->host->release(own->host->context, own);
 }
 
-DESCRIBE("kernel-times", "1.0.0", "layer times that were measured, or predicted from measured ones",
+DESCRIBE("kernel-times", "1.0.0", "layer times, measured or predicted from measurements",
          WITH_OPTIONS(options), WITH_PROVIDERS(st_cell_providers), .open = open_times,
          .close = close_times);

@@ -37,7 +37,7 @@ typedef enum st_times_cell {
 
 extern const char *const st_times_cell_names[ST_TIMES_CELLS];
 
-/* What tells one layer from another; a profile names them as the sheet megatron does. */
+/* What distinguishes layers; a profile names them as the sheet megatron does. */
 typedef enum st_times_feature {
     ST_TIMES_TOKENS, /* n */
     ST_TIMES_SEQUENCE,
@@ -52,10 +52,10 @@ typedef enum st_times_feature {
     ST_TIMES_SPLIT,  /* ranks over which norms are split */
     ST_TIMES_WIDTH,  /* bytes of a weight */
     ST_TIMES_VOCABULARY,
-    ST_TIMES_PARAMETERS,    /* that a rank updates */
-    ST_TIMES_CLOSED,        /* the sheet's own time for the whole, which tells no shapes apart */
-    ST_TIMES_EXPERTS,       /* of a MoE layer, as all below */
-    ST_TIMES_TOP,           /* experts that a token goes to */
+    ST_TIMES_PARAMETERS, /* that a rank updates */
+    ST_TIMES_CLOSED,     /* the sheet's own time for the whole, which does not distinguish shapes */
+    ST_TIMES_EXPERTS,    /* of a MoE layer, as all below */
+    ST_TIMES_TOP,        /* experts that a token goes to */
     ST_TIMES_EXPERT_INNER,  /* width of a routed expert */
     ST_TIMES_SHARED_INNER,  /* of the shared ones together; 0: none */
     ST_TIMES_EXPERT_RANKS,  /* expert-parallel size */
@@ -65,8 +65,9 @@ typedef enum st_times_feature {
 
 /* What a time is made of. */
 typedef enum st_times_piece {
-    ST_TIMES_WHOLE, /* not told apart; its work is the sheet's own time */
-    ST_TIMES_LAYER, /* not told apart; its work is counted from the shape, as that of all others */
+    ST_TIMES_WHOLE, /* not distinguished; its work is the sheet's own time */
+    ST_TIMES_LAYER, /* not distinguished; its work is counted from the shape, as that of all others
+                     */
     ST_TIMES_LOGITS,
     ST_TIMES_OPTIMIZER,
     ST_TIMES_NORM_1,
@@ -78,7 +79,7 @@ typedef enum st_times_piece {
     ST_TIMES_ACTIVATION,
     ST_TIMES_MLP_DOWN,
     ST_TIMES_ADD,
-    ST_TIMES_MOE, /* a MoE layer, not told apart */
+    ST_TIMES_MOE, /* a MoE layer, not distinguished */
     ST_TIMES_PIECES
 } st_times_piece;
 
@@ -206,7 +207,7 @@ void st_times_ask(const st_times *times, const st_times_shape *shape, st_times_a
 /* Only predicted, as if nothing of the shape were measured; `piece` is an index in `pieces`. */
 double st_times_predict(const st_times *times, size_t piece, const st_times_shape *shape);
 
-/* The shape of a row; what does not tell rows apart is not known. */
+/* The shape of a row; what does not distinguish rows is unknown. */
 void st_times_shape_of(const st_times *times, const double *row, st_times_shape *shape);
 
 /* Operations and memory traffic of a piece; of a whole the closed form and 0. */
@@ -224,8 +225,8 @@ double st_times_roofline_time(const st_times_roofline *line, double flop, double
 /* Finds the ranges of the rows. */
 void st_times_note_ranges(st_times *times);
 
-/* What trees are asked with: logarithms of the features that tell shapes apart, of the work, of the
- * roofline's time and of the piece's own dimensions. */
+/* What trees are asked with: logarithms of the features that distinguish shapes, of the work, of
+ * the roofline's time and of the piece's own dimensions. */
 void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *shape,
                      float inputs[ST_TIMES_INPUTS]);
 

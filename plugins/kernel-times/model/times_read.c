@@ -145,27 +145,27 @@ static const char *read_names(text_reader *own, const char *const *names, size_t
     while (next_word(own, word, sizeof word)) {
         size_t index = 0;
         if (*count == most || !find_name(names, most, word, &index))
-            return refuse(own, "a name that is not known");
+            return refuse(own, "unknown name");
         for (size_t i = 0; i < *count; i++)
             if (found[i] == index)
-                return refuse(own, "a name that stands there twice");
+                return refuse(own, "duplicate name");
         found[(*count)++] = index;
     }
-    return *count > 0 ? NULL : refuse(own, "no names");
+    return *count > 0 ? NULL : refuse(own, "missing names");
 }
 
-/* What tells shapes apart, and what their times are made of. */
+/* What distinguishes shapes, and the parts of their times. */
 static const char *read_lists(text_reader *own, st_times *times)
 {
     size_t found[ST_TIMES_FEATURES];
     const char *fault = NULL;
     if (!next_key(own, "shape"))
-        return refuse(own, "no 'shape' with names of cells");
+        return refuse(own, "missing 'shape' with names of cells");
     fault = read_names(own, st_times_feature_names, ST_TIMES_FEATURES, found, &times->shape_count);
     for (size_t i = 0; fault == NULL && i < times->shape_count; i++)
         times->shape[i] = (st_times_feature)found[i];
     if (fault == NULL && !next_key(own, "pieces"))
-        return refuse(own, "no 'pieces' with what a time is made of");
+        return refuse(own, "missing 'pieces' with the parts of a time");
     if (fault == NULL)
         fault = read_names(own, st_times_piece_names, ST_TIMES_PIECES, found, &times->piece_count);
     for (size_t i = 0; fault == NULL && i < times->piece_count; i++)
@@ -178,13 +178,13 @@ static const char *read_lists(text_reader *own, st_times *times)
 static const char *read_row(text_reader *own, st_times *times, double *row)
 {
     if (!next_line(own))
-        return refuse(own, "the text ends inside of the rows");
+        return refuse(own, "the text ends inside the rows");
     for (size_t i = 0; i < times->shape_count; i++)
         if (!next_number(own, 0, 1e15, &row[i]))
-            return refuse(own, "a feature of a shape is no number from 0 to 1e15");
+            return refuse(own, "a feature of a shape is not a number from 0 to 1e15");
     for (size_t i = 0; i < times->piece_count; i++)
         if (!next_number(own, 1e-12, 1e6, &row[times->shape_count + i]))
-            return refuse(own, "a time is no number of seconds above 0");
+            return refuse(own, "a time must be a number of seconds above 0");
     return NULL;
 }
 
@@ -194,10 +194,10 @@ static const char *read_rows(text_reader *own, st_times *times)
     const char *fault = NULL;
     if (!next_key(own, "rows") || !next_count(own, ST_TIMES_MAX_ROWS, &times->row_count) ||
         times->row_count == 0)
-        return refuse(own, "no 'rows' with their number, from 1 to 20000");
+        return refuse(own, "missing 'rows' with their number, from 1 to 20000");
     /* a row has at least two bytes for each number */
     if (times->row_count > (size_t)(own->end - own->at) / (2 * stride))
-        return refuse(own, "more rows are announced than the text has");
+        return refuse(own, "the text has fewer rows than announced");
     times->rows = calloc(times->row_count * stride, sizeof *times->rows);
     if (times->rows == NULL)
         return refuse(own, "out of memory");
@@ -217,7 +217,7 @@ static const char *read_node(text_reader *own, st_times_node *node, size_t index
     double value = 0;
     size_t feature = 0;
     if (!next_line(own) || !next_word(own, word, sizeof word))
-        return refuse(own, "the text ends inside of a tree");
+        return refuse(own, "the text ends inside a tree");
     if (strcmp(word, "=") == 0) {
         node->feature = -1;
         if (!next_number(own, -1e6, 1e6, &value))
@@ -261,7 +261,7 @@ static const char *read_trees(text_reader *own, st_times_model *model)
         size_t count = 0;
         if (!next_key(own, "tree") || !next_count(own, model->node_count - used, &count) ||
             count == 0)
-            return refuse(own, "no 'tree' with the number of its nodes");
+            return refuse(own, "missing 'tree' with the number of its nodes");
         model->starts[i] = used;
         for (size_t node = 0; node < count && fault == NULL; node++)
             fault = read_node(own, &model->nodes[used + node], node, count);
@@ -279,18 +279,18 @@ static const char *read_model(text_reader *own, st_times *times)
     size_t at = 0;
     if (!next_word(own, word, sizeof word) ||
         !find_name(st_times_piece_names, ST_TIMES_PIECES, word, &piece))
-        return refuse(own, "a model of a piece that is not known");
+        return refuse(own, "a model of an unknown piece");
     while (at < times->piece_count && times->pieces[at] != (st_times_piece)piece)
         at++;
     st_times_model *model = &times->models[at];
     if (at == times->piece_count || model->given)
-        return refuse(own, "a model of a piece that the times do not have, or a second one");
+        return refuse(own, "a model of a piece that the times lack, or a second one");
     if (!next_word(own, word, sizeof word) ||
         !find_name(st_times_form_names, ST_TIMES_FORMS, word, &form) ||
         !next_number(own, 0, 1e6, &model->roofline.floor) ||
         !next_number(own, 0, 1e6, &model->roofline.per_flop) ||
         !next_number(own, 0, 1e6, &model->roofline.per_byte))
-        return refuse(own, "a model needs its form and the three numbers of its roofline");
+        return refuse(own, "a model needs a form and the three numbers of its roofline");
     model->given = true;
     model->form = (st_times_form)form;
     return model->form == ST_TIMES_ROOFLINE ? NULL : read_trees(own, model);
@@ -304,7 +304,7 @@ static const char *read_models(text_reader *own, st_times *times)
         if (!next_line(own) || !next_word(own, word, sizeof word))
             return refuse(own, "the text ends without 'end'");
         if (strcmp(word, "end") == 0)
-            return own->at == own->end ? NULL : refuse(own, "text behind the end");
+            return own->at == own->end ? NULL : refuse(own, "text after 'end'");
         fault = strcmp(word, "model") == 0 ? read_model(own, times)
                                            : refuse(own, "neither 'model' nor 'end'");
     }
@@ -321,13 +321,14 @@ const char *st_times_read(st_times *times, const char *text, size_t length, char
     char word[ST_TIMES_NAME];
     if (!next_key(&own, "steptime-kernel-times") || !next_word(&own, word, sizeof word) ||
         strcmp(word, "1") != 0)
-        fault = refuse(&own, "no 'steptime-kernel-times 1', as 'steptime fit kernels' writes it");
+        fault =
+            refuse(&own, "missing 'steptime-kernel-times 1', which 'steptime fit kernels' writes");
     else if (!next_key(&own, "value") || !next_word(&own, times->value, sizeof times->value))
-        fault = refuse(&own, "no 'value' with the name of a cell");
+        fault = refuse(&own, "missing 'value' with the name of a cell");
     else if (!next_key(&own, "gpu") || !next_number(&own, 1, 1e30, &times->peak) ||
              !next_number(&own, 1, 1e30, &times->bandwidth) ||
              !next_word(&own, times->gpu, sizeof times->gpu))
-        fault = refuse(&own, "no 'gpu' with its peak rate, its bandwidth and its name");
+        fault = refuse(&own, "missing 'gpu' with its peak rate, its bandwidth and its name");
     if (fault == NULL)
         fault = read_lists(&own, times);
     if (fault == NULL)

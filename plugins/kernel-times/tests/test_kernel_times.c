@@ -118,32 +118,32 @@ static void faults_of_a_text(void **state)
         const char *says;
     } faults[] = {
         {"steptime-kernel-times 1", "steptime-kernel-times 2",
-         "line 1 of the times: no 'steptime-"},
-        {"value t_layer[dense]", "valeu t_layer[dense]", "line 2 of the times: no 'value'"},
-        {"gpu 312", "gpu x312", "line 3 of the times: no 'gpu'"},
-        {"gpu 312000000000000", "gpu 0.2", "no 'gpu'"},
-        {"shape n h t", "shape n g t", "line 4 of the times: a name that is not known"},
-        {"shape n h t", "shape n n t", "twice"},
-        {"shape n h t", "shape", "no names"},
-        {"pieces whole", "piece whole", "no 'pieces'"},
+         "line 1 of the times: missing 'steptime-"},
+        {"value t_layer[dense]", "valeu t_layer[dense]", "line 2 of the times: missing 'value'"},
+        {"gpu 312", "gpu x312", "line 3 of the times: missing 'gpu'"},
+        {"gpu 312000000000000", "gpu 0.2", "missing 'gpu'"},
+        {"shape n h t", "shape n g t", "line 4 of the times: unknown name"},
+        {"shape n h t", "shape n n t", "duplicate name"},
+        {"shape n h t", "shape", "missing names"},
+        {"pieces whole", "piece whole", "missing 'pieces'"},
         {"rows 4", "rows 0", "from 1 to 20000"},
         {"rows 4", "rows 2.5", "from 1 to 20000"},
         {"rows 4", "rows 20001", "from 1 to 20000"},
-        {"rows 4", "rows 999", "more rows are announced"},
+        {"rows 4", "rows 999", "fewer rows than announced"},
         {"rows 4", "rows 3", "neither 'model' nor 'end'"},
-        {"0.00731", "-0.00731", "line 7 of the times: a time is no number"},
-        {"0.00731", "nan", "a time is no number"},
-        {"0.00731", "1e400", "a time is no number"},
-        {"0.00731", "0x1p-7", "a time is no number"},
-        {"0.00731", "", "a time is no number"},
+        {"0.00731", "-0.00731", "line 7 of the times: a time must be a number"},
+        {"0.00731", "nan", "a time must be a number"},
+        {"0.00731", "1e400", "a time must be a number"},
+        {"0.00731", "0x1p-7", "a time must be a number"},
+        {"0.00731", "", "a time must be a number"},
         {"2048 5120", "-2048 5120", "a feature of a shape"},
-        {"model whole", "model hole", "a model of a piece that is not known"},
-        {"model whole", "model qkv", "that the times do not have"},
-        {"roofline", "ruefline", "needs its form"},
+        {"model whole", "model hole", "a model of an unknown piece"},
+        {"model whole", "model qkv", "that the times lack"},
+        {"roofline", "ruefline", "needs a form"},
         {"1.31", "-1.31", "three numbers of its roofline"},
-        {"end\n", "end\nmore\n", "text behind the end"},
+        {"end\n", "end\nmore\n", "text after 'end'"},
         {"end\n", NULL, "the text ends without 'end'"},
-        {"4096 5120 4", NULL, "the text ends inside of the rows"},
+        {"4096 5120 4", NULL, "the text ends inside the rows"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -377,7 +377,7 @@ static void the_plugin_answers_for_its_cell_only(void **state)
     layer_row(row, 4096, 8);
     double closed = 0.0101 * pow(1 + pow(0.0034 / 0.0101, 4), 0.25);
     assert_near(ask(instance, LAYER, row, &own), 0.00011 + 1.31 * closed, 1e-12);
-    assert_string_equal(own.origin, "predicted, outside of the measured range of t");
+    assert_string_equal(own.origin, "predicted, outside the measured range of t");
     /* of a forward pass nothing was measured: the formula's own terms */
     const double forward[] = {0.0021, 0.0004, 0.0003, 0.00002, 0.000013};
     memcpy(row + ST_CELL_COMMON, forward, sizeof forward);
@@ -406,18 +406,18 @@ static void shapes_may_be_refused(void **state)
     assert_true(ask(instance, LAYER, row, &own) > 0);
     layer_row(row, 32768, 2);
     assert_true(isnan(ask(instance, LAYER, row, &own)));
-    assert_string_equal(own.error, "n is 32768, and times were measured from 2048 to 16384");
+    assert_string_equal(own.error, "n is 32768, but times were measured from 2048 to 16384");
     close_with(&own, instance);
     start(&own, layers_text, 2, 0);
     instance = open_with(&own);
     layer_row(row, 8192, 2);
     assert_true(isnan(ask(instance, LAYER, row, &own)));
-    assert_string_equal(own.error, "nothing was measured for this shape");
+    assert_string_equal(own.error, "this shape was not measured");
     layer_row(row, 3072, 2);
     assert_near(ask(instance, LAYER, row, &own), 0.5 * (0.00731 + 0.01337), 1e-12);
     row[8] = UNKNOWN;
     assert_true(isnan(ask(instance, LAYER, row, &own)));
-    assert_string_equal(own.error, "the times need 't', which the sheet does not have");
+    assert_string_equal(own.error, "the times need 't', which the sheet lacks");
     close_with(&own, instance);
 }
 
@@ -524,7 +524,7 @@ static void what_cannot_be_opened_says_why(void **state)
     memcpy(strstr(text, "t_layer[dense]"), "t_lawyr", 7);
     start(&own, text, 0, 0);
     assert_int_equal(st_plugin_describe()->open(&own.host, &instance), ST_PLUGIN_FAILED);
-    assert_string_equal(own.error, "the times are for a cell that this plugin does not know");
+    assert_string_equal(own.error, "the times are for a cell unknown to this plugin");
     assert_int_equal(own.held, 0);
 }
 

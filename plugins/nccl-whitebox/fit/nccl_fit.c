@@ -126,41 +126,41 @@ static st_status run_beginning(fitter *own, size_t which, double factor, double 
 }
 
 /* Whether the time of a row that counts moves with a parameter at twice or half its value. */
-static st_status does_tell(fitter *own, size_t which, const double *base, bool *tells)
+static st_status is_informed(fitter *own, size_t which, const double *base, bool *informed)
 {
     static const double steps[] = {2, 0.5};
-    *tells = false;
+    *informed = false;
     for (int step = 0; step < 2; step++) {
         st_status status = run_beginning(own, which, steps[step], own->times_s);
         if (status != ST_OK)
             return status;
         for (size_t i = 0; i < own->fit->model.point_count; i++)
-            *tells = *tells || (own->counts[i] && own->times_s[i] != base[i]);
+            *informed = *informed || (own->counts[i] && own->times_s[i] != base[i]);
     }
     return ST_OK;
 }
 
-/* Which parameters the rows that count tell of. */
-static st_status find_told(fitter *own, bool *tells)
+/* Which parameters the counted rows depend on. */
+static st_status find_informed(fitter *own, bool *informed)
 {
     size_t points = own->fit->model.point_count;
     double *base = st_arena_alloc(own->arena, points + 1, sizeof *base);
     st_status status = base != NULL ? run_beginning(own, SIZE_MAX, 1, base) : ST_ERR_MEMORY;
     for (size_t i = 0; i < own->fit->model.varied_count && status == ST_OK; i++)
-        status = does_tell(own, i, base, &tells[i]);
+        status = is_informed(own, i, base, &informed[i]);
     return status;
 }
 
-/* Points spread over the box; the widest factor from the nominal value is ten. What no row tells of
- * stays nominal. */
+/* Points spread over the box; the widest factor from the nominal value is ten. What no row depends
+ * on stays nominal. */
 static st_status spread(fitter *own, candidate *best, size_t *count)
 {
     size_t parameters = own->fit->model.varied_count;
     double *estimates = st_arena_alloc(own->arena, own->rows + 1, sizeof *estimates);
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_halton, (unsigned)parameters);
-    bool tells[ST_NCCL_MAX_VARIED] = {false};
+    bool informed[ST_NCCL_MAX_VARIED] = {false};
     st_status status =
-        estimates != NULL && sequence != NULL ? find_told(own, tells) : ST_ERR_MEMORY;
+        estimates != NULL && sequence != NULL ? find_informed(own, informed) : ST_ERR_MEMORY;
     for (size_t i = 0; i < CANDIDATES && status == ST_OK; i++) {
         double shares[ST_NCCL_MAX_VARIED];
         candidate new = {0};
@@ -169,7 +169,7 @@ static st_status spread(fitter *own, candidate *best, size_t *count)
             const st_parameter *parameter = &own->parameters[k];
             st_parameter near = {.low = fmax(parameter->low, parameter->start / 10),
                                  .high = fmin(parameter->high, parameter->start * 10)};
-            new.parameters[k] = tells[k] ? st_parameter_at(&near, shares[k]) : parameter->start;
+            new.parameters[k] = informed[k] ? st_parameter_at(&near, shares[k]) : parameter->start;
         }
         status = evaluate(own, new.parameters, estimates);
         new.cost = status == ST_OK ? cost_of(own, estimates) : 0;
@@ -274,7 +274,7 @@ static st_status predict(fitter *own, const double *parameters, double *times_s,
     return st_nccl_model_run(model, &trial, times_s, own->errors);
 }
 
-/* What tells the rows that are left out together. */
+/* The key of rows that are left out together. */
 static double group_of(const fitter *own, st_nccl_kind kind, size_t point)
 {
     const st_nccl_point *own_point = &own->fit->model.points[point];
@@ -453,7 +453,7 @@ static st_status fit_all(fitter *own, candidate *best)
     st_solution solution;
     st_status status = solve_anew(own, &solution);
     if (status != ST_OK)
-        return status == ST_ERR_MATH ? fail(own, status, "the fit finds no minimum") : status;
+        return status == ST_ERR_MATH ? fail(own, status, "the fit does not converge") : status;
     memcpy(best->parameters, solution.values, sizeof best->parameters);
     for (size_t i = 0; i < fit->model.varied_count; i++)
         fit->errors[i] = solution.errors[i] / solution.values[i];
@@ -469,11 +469,11 @@ static st_status fit_all(fitter *own, candidate *best)
 static st_status keep_told(fitter *own)
 {
     st_nccl_model *model = &own->fit->model;
-    bool tells[ST_NCCL_MAX_VARIED] = {false};
+    bool informed[ST_NCCL_MAX_VARIED] = {false};
     size_t kept = 0;
-    st_status status = find_told(own, tells);
+    st_status status = find_informed(own, informed);
     for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
-        if (tells[i] || model->varied[i].is_rate)
+        if (informed[i] || model->varied[i].is_rate)
             model->varied[kept++] = model->varied[i];
     if (status == ST_OK && kept > 0) {
         model->varied_count = kept;
@@ -525,10 +525,10 @@ static st_status run_nominal(fitter *own)
     const char *why = st_nccl_model_refusal(&all_fit->model, own->arena);
     const st_nccl_table *table = all_fit->tables[0];
     if (all_fit->model.gpu == NULL && table->gpu[0] != '\0')
-        why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
-                              why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
+        why = st_arena_printf(own->arena, "%s%sunknown GPU '%.60s'", why != NULL ? why : "",
+                              why != NULL ? "; " : "", table->gpu);
     return st_fail(own->errors, ST_ERR_PROVIDER, st_nccl_place_of(table),
-                   "plugin '%s' refuses all rows%s%.300s" ST_HINT
+                   "plugin '%s' rejects all rows%s%.300s" ST_HINT
                    "give --cluster NAME or --set KEY=VALUE",
                    all_fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }

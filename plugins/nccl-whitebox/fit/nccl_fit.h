@@ -58,8 +58,8 @@ typedef struct st_nccl_fit {
     bool wants_fit;                 /* else only the model as it is */
     double *times_s[ST_NCCL_KINDS]; /* by point, NaN where there is none; NULL: not made */
     double values[ST_NCCL_MAX_VARIED];
-    double
-        errors[ST_NCCL_MAX_VARIED]; /* standard errors of the logarithms; NaN: rows do not tell */
+    double errors[ST_NCCL_MAX_VARIED]; /* standard errors of the logarithms; NaN: rows do not
+                                          determine them */
     st_nccl_transfer transfers[ST_NCCL_SHARE_SLOTS]; /* of model.shares */
     const char *correction;                          /* text of model.correction, NULL: none */
     size_t refused; /* points that the plugin refuses, which are left out */

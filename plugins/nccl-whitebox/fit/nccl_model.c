@@ -43,7 +43,7 @@ static bool says(const st_job *job, const char *key)
     return value != NULL && value->origin != ST_ORIGIN_NONE;
 }
 
-/* A table of another GPU than --cluster or --set have is taken for one of theirs, which is told.
+/* A table of another GPU than --cluster or --set have is taken for one of theirs, with a warning.
  */
 static st_status warn_of_gpu(const loader *own, size_t index)
 {
@@ -55,7 +55,7 @@ static st_status warn_of_gpu(const loader *own, size_t index)
         st_gpus_same(&gpus, table->gpu, given))
         return ST_OK;
     return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place_of(table),
-                     "the table was measured on %.80s, and the cluster has %s, which counts",
+                     "the table was measured on %.80s, but the cluster has %s, which is used",
                      table->gpu, given);
 }
 
@@ -114,7 +114,7 @@ static st_status load_job(loader *own, size_t index)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
         return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
-                       "more than 100 times --set");
+                       "more than 100 --set options");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
     status =
@@ -210,7 +210,7 @@ static st_status fill_columns(loader *own)
             if (isfinite(column[j]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
                 continue;
             status = st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
-                             "plugin '%s' needs '%s', which the table does not say" ST_HINT
+                             "plugin '%s' needs '%s', which the table lacks" ST_HINT
                              "give --cluster NAME or --set KEY=VALUE",
                              st_plugin_descriptor(model->module)->id, argument->name);
             break;
@@ -245,7 +245,7 @@ static bool is_given(const st_nccl_source *source, const char *name, double *num
             *number = given->number;
         else if (st_quantity_parse(given->text, strlen(given->text), unit, given->place, number,
                                    NULL) != ST_OK)
-            found = false; /* the plugin's opening tells what is wrong */
+            found = false; /* opening the plugin reports the error */
     }
     return found;
 }
@@ -430,30 +430,30 @@ static const char *option_of(const loader *own, const char *name)
     return NULL;
 }
 
-/* Where the rate of a key comes from; see st_nccl_told. */
-static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_rate *told)
+/* Where the rate of a key comes from; see st_nccl_group_rates. */
+static void find_rate(const loader *own, size_t index, bool nics, st_nccl_sourced_rate *group_rates)
 {
     const char *key = nics ? ST_KEY_CLUSTER_NIC_BANDWIDTH : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH;
     const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
     const st_nccl_rates *rates = &own->rates[index];
-    told->rate = argument_of(own, key, &point);
-    if (isfinite(told->rate)) {
+    group_rates->rate = argument_of(own, key, &point);
+    if (isfinite(group_rates->rate)) {
         bool heading = (nics ? rates->nics : rates->links) > 0 && own->source->cluster == NULL;
         for (size_t i = 0; i < own->source->set_count; i++)
             heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
-        told->from = heading ? "the heading" : nics ? "the cluster" : "the GPU";
+        group_rates->from = heading ? "the heading" : nics ? "the cluster" : "the GPU";
     } else if (own->source->rate_from_peak) {
-        told->from = "the rows' own peak";
-        told->rate = peak_of(own->tables[index]);
+        group_rates->from = "the rows' own peak";
+        group_rates->rate = peak_of(own->tables[index]);
     } else {
-        told->from = option_of(own, nics ? "nic_rate" : "link_rate");
+        group_rates->from = option_of(own, nics ? "nic_rate" : "link_rate");
     }
 }
 
-bool st_nccl_is_over_pcie(const st_nccl_told *told)
+bool st_nccl_is_over_pcie(const st_nccl_group_rates *group_rates)
 {
     static const double most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
-    return told->links.rate < most;
+    return group_rates->links.rate < most;
 }
 
 st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,
@@ -469,8 +469,8 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
     st_status status = load_plugin(&own);
     own.jobs = st_arena_alloc(arena, count + 1, sizeof *own.jobs);
     own.rates = st_arena_alloc(arena, count + 1, sizeof *own.rates);
-    model->told = st_arena_alloc(arena, count + 1, sizeof *model->told);
-    if (own.jobs == NULL || own.rates == NULL || model->told == NULL)
+    model->group_rates = st_arena_alloc(arena, count + 1, sizeof *model->group_rates);
+    if (own.jobs == NULL || own.rates == NULL || model->group_rates == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = read_rates(&own, i);
@@ -499,8 +499,8 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
         status = list_varied(&own);
     if (status == ST_OK) {
         for (size_t i = 0; i < own.count; i++) {
-            tell_rate(&own, i, false, &own.model->told[i].links);
-            tell_rate(&own, i, true, &own.model->told[i].nics);
+            find_rate(&own, i, false, &own.model->group_rates[i].links);
+            find_rate(&own, i, true, &own.model->group_rates[i].nics);
         }
         model->gpu = st_profile_machine_of(own.jobs[0]).gpu;
     }

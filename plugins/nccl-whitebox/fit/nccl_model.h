@@ -37,18 +37,18 @@ typedef struct st_nccl_source {
 } st_nccl_source;
 
 /* A rate of a table's machine, and who said it. */
-typedef struct st_nccl_told_rate {
+typedef struct st_nccl_sourced_rate {
     double rate;      /* byte/s; NaN: not known, or fitted */
     const char *from; /* NULL: nobody */
-} st_nccl_told_rate;
+} st_nccl_sourced_rate;
 
-typedef struct st_nccl_told {
-    st_nccl_told_rate links;
-    st_nccl_told_rate nics;
-} st_nccl_told;
+typedef struct st_nccl_group_rates {
+    st_nccl_sourced_rate links;
+    st_nccl_sourced_rate nics;
+} st_nccl_group_rates;
 
 /* Whether GPUs of a table's nodes reach each other over PCIe; false where nobody says the rate. */
-bool st_nccl_is_over_pcie(const st_nccl_told *told);
+bool st_nccl_is_over_pcie(const st_nccl_group_rates *group_rates);
 
 /* One row of one table. */
 typedef struct st_nccl_point {
@@ -67,8 +67,8 @@ typedef struct st_nccl_model {
     size_t point_count;
     st_nccl_varied *varied;
     size_t varied_count;
-    st_nccl_told *told; /* of each table */
-    const char *gpu;    /* of the cluster that the first table stands for; NULL: not known */
+    st_nccl_group_rates *group_rates; /* of each table */
+    const char *gpu;                  /* of the cluster of the first table; NULL: unknown */
     /* Options that say how much of a calibration groups take which were not measured, by
      * st_nccl_share_slot; NULL: the plugin has none, or they are given. */
     const char *shares[ST_NCCL_SHARE_SLOTS];

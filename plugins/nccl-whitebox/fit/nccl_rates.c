@@ -23,7 +23,7 @@ typedef enum scope { OF_NOTHING, OF_A_PORT, OF_A_GPU, OF_A_NODE } scope;
 typedef struct clause {
     char text[MOST_CLAUSE]; /* lower case but for the B of bytes, '-' as a blank */
     bool is_of_links;
-    double rate;   /* byte/s as it stands there; 0: none */
+    double rate;   /* byte/s as written; 0: none */
     double second; /* another one behind it */
     double ports;
     scope of;
@@ -35,7 +35,7 @@ typedef struct heading {
     const st_nccl_table *table;
     st_nccl_rates *rates;
     st_errors *errors;
-    double ports; /* that stand alone: "4 HCAs", "one HCA per GPU" */
+    double ports; /* without a rate: "4 HCAs", "one HCA per GPU" */
     double node;  /* byte/s of the first statement on the network */
     scope of;     /* of that one */
 } heading;
@@ -55,7 +55,7 @@ static bool begins_any(const char *text, const char *words)
     }
 }
 
-/* Whether one of them stands somewhere in `text`. */
+/* Whether `text` contains one of them. */
 static bool has(const char *text, const char *words)
 {
     for (; *text != '\0'; text++)
@@ -286,7 +286,7 @@ static st_status read_fabric(heading *own, bool counts)
         clause next;
         read_clause(at, length, own->rates, &next);
         if (counts) {
-            /* Ports of a node that a statement without a rate tells of. */
+            /* Ports of a node from a statement without a rate. */
             if (!(next.rate > 0)) {
                 /* "one HCA per GPU", "1:1 GPU to NIC". */
                 if (has(next.text, "hca|nic|port|rail|adapter") &&
@@ -320,7 +320,7 @@ static size_t domain_of(const char *text)
     return 0;
 }
 
-/* What carries the network's messages; TCP sockets stand in for what else there is. */
+/* What carries the network's messages; TCP sockets represent everything else. */
 static const char *protocol_of(const char *fabric)
 {
     static const struct {

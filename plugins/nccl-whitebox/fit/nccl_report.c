@@ -33,20 +33,22 @@ static double median_of_fits(const st_nccl_report *report, st_nccl_kind kind, si
 /* ---- what was fitted ---- */
 
 /* "NICs 400 GB/s (the heading)"; a rate that is fitted is one of the options. */
-static void put_rate(const char *name, const char *key, const st_nccl_told_rate *told, st_node *row)
+static void put_rate(const char *name, const char *key, const st_nccl_sourced_rate *group_rates,
+                     st_node *row)
 {
     st_node *map = st_put_map(row, key);
-    st_put_number(map, "byte_per_s", told->rate);
-    st_put_text_or_null(map, "from", told->from);
-    if (told->from == NULL)
-        st_say(row, ", %s not known", name);
-    else if (isfinite(told->rate))
-        st_say(row, ", %s %.4g GB/s (%s)", name, told->rate / 1e9, told->from);
+    st_put_number(map, "byte_per_s", group_rates->rate);
+    st_put_text_or_null(map, "from", group_rates->from);
+    if (group_rates->from == NULL)
+        st_say(row, ", %s unknown", name);
+    else if (isfinite(group_rates->rate))
+        st_say(row, ", %s %.4g GB/s (%s)", name, group_rates->rate / 1e9, group_rates->from);
     else
-        st_say(row, ", %s of %s", name, told->from);
+        st_say(row, ", %s of %s", name, group_rates->from);
 }
 
-static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_node *list)
+static void put_table(const st_nccl_table *table, const st_nccl_group_rates *group_rates,
+                      st_node *list)
 {
     bool in_place = table->buffers == ST_NCCL_IN_PLACE;
     st_node *row = st_put_line_map(list, NULL);
@@ -65,7 +67,7 @@ static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_n
            in_place ? "in place" : "out of place", table->ranks, table->nodes,
            table->nodes == 1 ? "node" : "nodes");
     if (table->trays > 0)
-        st_say(row, " of %zu trays that NVLink joins", table->trays / table->nodes);
+        st_say(row, " of %zu trays that NVLink connects", table->trays / table->nodes);
     if (table->gpu[0] != '\0') {
         st_say(row, ", ");
         st_say_ink(row, ST_INK_PLAIN, table->gpu);
@@ -75,13 +77,13 @@ static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_n
         st_say_ink(row, ST_INK_PLAIN, table->version);
     }
     if (table->ranks > table->nodes)
-        put_rate("links", "link_rate", &told->links, row);
+        put_rate("links", "link_rate", &group_rates->links, row);
     if (table->nodes > 1)
-        put_rate("NICs of a node", "nic_rate", &told->nics, row);
+        put_rate("NICs of a node", "nic_rate", &group_rates->nics, row);
     /* Boards differ in how GPUs without NVLink reach each other, and no data sheet says it. */
-    if (st_nccl_is_over_pcie(told) && table->ranks > 2 * table->nodes)
+    if (st_nccl_is_over_pcie(group_rates) && table->ranks > 2 * table->nodes)
         st_say(row, "; over PCIe: more than two GPUs may go through shared memory, a cliff between "
-                    "numbers of GPUs that only a measurement shows");
+                    "numbers of GPUs that only measurements show");
     if (table->left_out > 0)
         st_say(row, "; %zu row%s left out", table->left_out, table->left_out == 1 ? "" : "s");
     st_say(row, "\n");
@@ -99,7 +101,7 @@ static const char *note_of(const st_nccl_varied *varied, double value)
         return "at its lower bound";
     if (varied->high - value < 1e-3 * range)
         return "at its upper bound";
-    return !varied->is_rate && away > rare * varied->deviation ? "further than expected" : "";
+    return !varied->is_rate && away > rare * varied->deviation ? "farther than expected" : "";
 }
 
 /* Groups that were not measured take all of the calibration, a part, or what is nominal. */
@@ -118,11 +120,10 @@ static void say_transfer(const st_nccl_transfer *own, const char *kind, size_t r
     if (own->share >= 1)
         return;
     if (none)
-        st_say(map, "  groups of %s that were not measured are nominal %s", kind,
-               st_nccl_ranges[range].name);
+        st_say(map, "  unmeasured groups of %s are nominal %s", kind, st_nccl_ranges[range].name);
     else
-        st_say(map, "  groups of %s that were not measured take %.0f %% of it %s", kind,
-               100 * own->share, st_nccl_ranges[range].name);
+        st_say(map, "  unmeasured groups of %s take %.0f %% of it %s", kind, 100 * own->share,
+               st_nccl_ranges[range].name);
     /* Why groups that were not measured take no more of the calibration. */
     const char *numbers = own->groups == 1 ? "number" : "numbers";
     if (isfinite(own->least_gain))
@@ -223,7 +224,7 @@ static void put_errors(const st_nccl_fit *fit, st_node *map)
             }
             if (fit->times_s[kind] != NULL)
                 st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_keys[kind]), &summary);
-            /* What a range of sizes and a kind of estimate have in common with others stands
+            /* What a range of sizes and a kind of estimate have in common with others is
              * around the row. */
             if (summary.count == 0)
                 continue;
@@ -285,7 +286,7 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     st_put_text(map, "collective", first->collective);
     st_put_text(map, "profile", fit->profile);
     st_say_ink(map, ST_INK_STRONG, fit->plugin);
-    st_say(map, " %s %s", fit->wants_fit ? "fitted to" : "beside", first->collective);
+    st_say(map, " %s %s", fit->wants_fit ? "fitted to" : "compared with", first->collective);
     if (fit->profile != NULL) {
         st_say(map, ", with profile ");
         st_say_ink(map, ST_INK_NAME, fit->profile);
@@ -293,10 +294,10 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     st_say(map, "\n");
     st_node *tables = st_put_list(map, "tables");
     for (size_t i = 0; i < fit->table_count; i++)
-        put_table(fit->tables[i], &fit->model.told[i], tables);
+        put_table(fit->tables[i], &fit->model.group_rates[i], tables);
     st_put_count(map, "refused", fit->refused);
     if (fit->refused > 0)
-        st_say(map, "  the plugin refuses %zu rows\n", fit->refused);
+        st_say(map, "  the plugin rejects %zu rows\n", fit->refused);
     st_say(map, "\n");
     put_options(fit, map);
     st_put_text_or_null(map, "correction", fit->correction);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fits to measured collectives, and models beside them, as text, JSON and CSV. */
+/* Fits to measured collectives, and models to compare with, as text, JSON and CSV. */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_REPORT_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_REPORT_H
 

@@ -43,7 +43,7 @@ typedef struct st_nccl_table {
     const char *collective; /* the function of a sheet: "all_reduce" */
     size_t ranks;
     size_t nodes;
-    size_t trays;       /* of which NVLink makes these nodes, 18 of an NVL72; 0: as many as nodes */
+    size_t trays;       /* which NVLink joins to these nodes, 18 of an NVL72; 0: as many as nodes */
     const char *gpu;    /* "NVIDIA H100 80GB HBM3"; "" unknown */
     const char *fabric; /* what connects the nodes, where a file says it; "" unknown */
     st_place fabric_at; /* where it says so */
@@ -93,7 +93,7 @@ st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted,
  */
 st_status st_nccl_join_runs(st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
 
-/* Refuses times in place beside times out of place of another run of the same kind; of each table
+/* Rejects in-place times next to out-of-place times of another run of the same kind; of each table
  * they are chosen. */
 st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count,
                              st_errors *errors) ST_NODISCARD;
@@ -107,7 +107,7 @@ static inline double st_nccl_time(const st_nccl_table *table, const st_nccl_row 
     return row->time_s[table->buffers];
 }
 
-/* Where its heading stands. */
+/* The place of its heading. */
 static inline st_place st_nccl_place_of(const st_nccl_table *table)
 {
     return (st_place){.file = table->file, .line = table->line};

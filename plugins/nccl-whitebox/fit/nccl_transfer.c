@@ -60,7 +60,7 @@ static bool counts(const chooser *own, size_t point)
     return (fit->tables[table]->nodes > 1) == own->kind.across && large == own->kind.large &&
            ranks_of(fit, point) != own->kind.but &&
            (fit->tables[table]->ranks > 2 || fit->tables[table]->nodes != 1 ||
-            !st_nccl_is_over_pcie(&fit->model.told[table])) &&
+            !st_nccl_is_over_pcie(&fit->model.group_rates[table])) &&
            isfinite(fit->times_s[ST_NCCL_NOMINAL][point]);
 }
 

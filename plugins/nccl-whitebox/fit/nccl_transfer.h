@@ -10,8 +10,8 @@
  * Stein 1961).
  *
  * Where two or more numbers of ranks were left out, these decide instead: of each the error without
- * it, beside nominal's. A share is too large if a further group may well do worse than nominal, as
- * the prediction interval of such gains tells (Gelman et al., Bayesian Data Analysis, 3.3).
+ * it, next to nominal's. A share is too large if a further group may well do worse than nominal, as
+ * the prediction interval of such gains shows (Gelman et al., Bayesian Data Analysis, 3.3).
  */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TRANSFER_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TRANSFER_H

@@ -83,9 +83,9 @@ bool st_nccl_load_table(st_nccl_settings *settings)
     char path[4096];
     char text[MOST_TABLE];
     if (name[0] == '\0') {
-        return fail(host, "echo_table", 0, "expected the name of a file");
+        return fail(host, "echo_table", 0, "expected a file name");
     }
-    /* A path is the user's own file, a name alone one that lies beside the plugin. */
+    /* A path is the user's own file, a name alone one in the plugin's folder. */
     bool own = strchr(name, '/') != NULL;
     int written = own ? snprintf(path, sizeof(path), "%s", name)
                       : snprintf(path, sizeof(path), "%s/%s", host->directory, name);

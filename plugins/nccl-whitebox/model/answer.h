@@ -9,7 +9,7 @@
 st_nccl_answer st_nccl_answer_for(const st_nccl_settings *settings, const st_nccl_plan *plan,
                                   double bytes);
 
-/* Reads the table of Echo from the plugin's folder; false: the host was told why not. */
+/* Reads the table of Echo from the plugin's folder; false: the host has the reason. */
 bool st_nccl_load_table(st_nccl_settings *settings);
 
 #endif

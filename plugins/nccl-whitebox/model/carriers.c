@@ -3,7 +3,7 @@
  * What carries messages between machines. NCCL's latencies are those of InfiniBand; other
  * transports take longer for a hop, by protocol, as `steptime fit nccl` finds on published tables,
  * the weighted geometric mean over tables. Sites of RoCE differ more from each other than from
- * InfiniBand, and so do those of Slingshot in LL: there NCCL's latencies stand. TCP reaches 1/1.8
+ * InfiniBand, and so do those of Slingshot in LL: there NCCL's latencies hold. TCP reaches 1/1.8
  * of RoCE's rate (li2024 sec. 4.2, Figure 7a). How, from which tables, and how far off sites that
  * were left out are: docs/fits/nccl-carriers.md.
  */

@@ -172,7 +172,7 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
         double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0][range];
         st_nccl_verdict(&kept.from.group, &settings->correction, share, verdict, sizeof(verdict));
         st_plugin_tell_part(sink, "correction", "us", 1e-6 * answer.correction_us,
-                            "what measurements add to the model, or take away");
+                            "difference between measurements and the model");
         st_plugin_tell_text(sink, "calibration", verdict, NULL);
     }
     if (answer.line) {
@@ -186,28 +186,25 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
         st_plugin_tell_value(sink, "channels", "", cut.channels, NULL);
         st_plugin_tell_value(sink, "chunk", "kB", cut.sent_bytes, NULL);
         st_plugin_tell_value(sink, "rounds", "", cut.rounds, NULL);
-        /* What no data sheet says is told, not guessed. */
+        /* Report what no data sheet says; do not guess it. */
         if (kept.from.machine.link == ST_NCCL_PCI && kept.from.group.per_node > 2.0 &&
             settings->link_rate <= 0.0) {
-            st_plugin_tell_text(
-                sink, "caution",
-                "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
-                "measurement shows (link_rate)",
-                NULL);
+            st_plugin_tell_text(sink, "caution",
+                                "over PCIe more than two GPUs may go through shared memory, a "
+                                "cliff that only measurements show (link_rate)",
+                                NULL);
         }
     }
     return ST_PLUGIN_OK;
 }
 
-#define BANDWIDTH "of the group; counts where the job has no rates, and over PCIe"
+#define BANDWIDTH "of the group; used over PCIe and for jobs without rates"
 #define MACHINE                                                                                    \
-    OPTIONAL("cluster.gpu.compute_capability", "", "of the GPU, tells its architecture"),          \
-        OPTIONAL(                                                                                  \
-            "cluster.nccl_version", "",                                                            \
-            "of NCCL, as its header counts; counts where the option version does not say it"),     \
-        OPTIONAL(                                                                                  \
-            "cluster.protocol", "",                                                                \
-            "of the network, by its place among the names of the key; without it as InfiniBand")
+    OPTIONAL("cluster.gpu.compute_capability", "", "of the GPU; identifies its architecture"),     \
+        OPTIONAL("cluster.nccl_version", "",                                                       \
+                 "of NCCL, as in its header; used without the option version"),                    \
+        OPTIONAL("cluster.protocol", "",                                                           \
+                 "of the network, by its place among the names of the key; default: InfiniBand")
 
 const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
     GROUP_ARGUMENTS(GROUP_RANKS, BANDWIDTH), MACHINE};
@@ -243,13 +240,13 @@ static bool load_correction(st_nccl_settings *settings)
     settings->correction.curves =
         host->allocate(host->context, count * sizeof(*settings->correction.curves));
     if (!settings->correction.curves) {
-        return fail(host, "no memory");
+        return fail(host, "out of memory");
     }
     size_t at = 0;
     const char *reason = st_nccl_correction_parse(text, &settings->correction, &at);
     if (reason) {
         char message[256];
-        snprintf(message, sizeof(message), "correction: %s, found '%.20s' behind %zu bytes", reason,
+        snprintf(message, sizeof(message), "correction: %s, found '%.20s' after %zu bytes", reason,
                  text + at, at);
         return fail(host, message);
     }
@@ -260,7 +257,7 @@ int st_nccl_open(const st_plugin_host *host, void **instance)
 {
     st_nccl_settings *settings = host->allocate(host->context, sizeof(*settings));
     if (!settings) {
-        (void)fail(host, "no memory");
+        (void)fail(host, "out of memory");
         return ST_PLUGIN_FAILED;
     }
     memset(settings, 0, sizeof(*settings));

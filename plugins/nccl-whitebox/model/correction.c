@@ -81,7 +81,7 @@ static void take_point(reader *own, const double *last, double *point)
     point[0] = log2(size);
     point[1] = log(factor);
     if (!(size >= 1.0 && point[0] > last[0])) {
-        own->reason = "expected sizes in bytes that rise";
+        own->reason = "expected rising sizes in bytes";
     } else if (!(factor >= LEAST_FACTOR && factor <= MOST_FACTOR)) {
         own->reason = "expected a factor from 0.001 to 1000";
     }
@@ -100,7 +100,7 @@ static void take_curve(reader *own, st_nccl_curve *curve)
     if (!own->reason &&
         (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
         own->at = begin;
-        own->reason = "expected whole ranks and machines that share them evenly";
+        own->reason = "expected whole numbers of ranks and of machines that divide them";
     }
     if (own->reason) {
         return;
@@ -170,7 +170,7 @@ static bool is_inside(double nodes)
 }
 
 /*
- * Whether a curve tells of a group: one of a node of nodes, one of several of several, and over
+ * Whether a curve applies to a group: one of a node of nodes, one of several of several, and over
  * PCIe a pair, which reaches each other directly, of pairs only: more GPUs may go through shared
  * memory.
  */
@@ -245,11 +245,11 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
                          double share)
 {
     double least = HUGE_VAL;
-    bool told = false; /* of groups inside of a node, or of several, as this one */
+    bool known = false; /* of groups inside of a node, or of several, as this one */
     for (size_t i = 0; i < correction->count; i++) {
         const st_nccl_curve *curve = &correction->curves[i];
         bool inside = is_inside(group->nodes);
-        told = told || is_inside(curve->nodes) == inside;
+        known = known || is_inside(curve->nodes) == inside;
         if (!same_kind(group, curve)) {
             continue;
         }
@@ -261,7 +261,7 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
     if (least < HUGE_VAL) {
         return share * exp(-least / CROWD_REACH);
     }
-    return told ? 0.0 : 1.0;
+    return known ? 0.0 : 1.0;
 }
 
 static const st_nccl_curve *measured(const st_nccl_group *group,
@@ -291,7 +291,7 @@ void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *corre
     if (measured(group, correction)) {
         snprintf(text, size, "measured");
     } else if (!one) {
-        snprintf(text, size, "nothing of its kind was measured: nominal");
+        snprintf(text, size, "no group of its kind was measured: nominal");
     } else if (below && above && below->ranks < group->ranks && above->ranks > group->ranks &&
                crowd(group, below) == 0.0) {
         snprintf(text, size,

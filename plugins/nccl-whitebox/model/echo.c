@@ -40,7 +40,7 @@ static const char *read_numbers(const char *at, const char *end, double *numbers
 {
     for (size_t i = 0; i < count; i++) {
         if (!read_number(&at, end, &numbers[i])) {
-            return "a column is no number of at most 20 digits";
+            return "a column is not a number of at most 20 digits";
         }
         if (i + 1 < count) {
             if (at >= end || *at != ',') {
@@ -52,7 +52,7 @@ static const char *read_numbers(const char *at, const char *end, double *numbers
     if (at < end && *at == '\r') {
         at++;
     }
-    return at == end ? NULL : "columns that do not belong here";
+    return at == end ? NULL : "unexpected columns";
 }
 
 static const char *read_row(const char *at, const char *end, st_echo_row *row)
@@ -65,7 +65,7 @@ static const char *read_row(const char *at, const char *end, st_echo_row *row)
     *row = (st_echo_row){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     bool sound = row->size_bytes > 0.0 && row->chunk_bytes > 0.0 && row->beta_us > 0.0 &&
                  row->gamma_us > 0.0;
-    return sound ? NULL : "size, chunk and both transmission times have to be above 0";
+    return sound ? NULL : "size, chunk and both transmission times must be above 0";
 }
 
 /* "ranks,per_node" of the measured group is the first row. */
@@ -91,7 +91,7 @@ static const char *add_row(const char *at, const char *end, st_echo_table *table
     const char *reason = read_row(at, end, row);
     if (!reason && table->count > 0 &&
         (row->size_bytes <= row[-1].size_bytes || row->chunk_bytes < row[-1].chunk_bytes)) {
-        reason = "sizes have to rise, and chunks not to fall";
+        reason = "sizes must rise and chunks must not fall";
     }
     table->count++;
     return reason;

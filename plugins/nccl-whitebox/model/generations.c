@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels of a generation of GPUs take beside what NCCL's constants say. NCCL keeps one base
+ * What kernels of a generation of GPUs take on top of NCCL's constants. NCCL keeps one base
  * latency and one hop for all GPUs, which serve to choose between protocols; measured kernels of
  * Ampere, Hopper and Blackwell differ by up to four times. The factors are those that `steptime fit
  * nccl` finds on published tables of one machine with NVLink and a known version of NCCL, the

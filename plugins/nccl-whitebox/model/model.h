@@ -181,7 +181,7 @@ typedef struct st_nccl_answer {
     double intra_us;
     double inter_us;
     double reduction_us;
-    double correction_us;     /* what measurements add to the model, or take away */
+    double correction_us;     /* difference between measurements and the model */
     const st_nccl_line *line; /* the fastest one */
 } st_nccl_answer;
 

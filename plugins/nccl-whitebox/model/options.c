@@ -22,7 +22,7 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     ST_NCCL_MACHINE_OPTIONS,
     ST_NCCL_CHOICE(
         "echo_reading", "round operation", "round",
-        "what a row of the table of Echo is: times of one round, or of the whole operation"),
+        "meaning of a row in the table of Echo: times of one round, or of the whole operation"),
     ST_NCCL_CHANNELS_OPTION,
     OPTION_TEXT(0, "echo_table", ECHO_TABLE,
                 "file with alpha, beta, gamma and delta of model: echo, in the plugin's folder or, "
@@ -37,8 +37,8 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     FACTOR("bandwidth_ll", "rate of LL", "0.12"),
     FACTOR("bandwidth_ll128", "rate of LL128", "0.12"),
     FACTOR("bandwidth_simple", "rate of Simple", "0.12"),
-    FACTOR("tree_latency", "latency per hop of trees, besides latency_*", "0.1"),
-    FACTOR("tree_bandwidth", "rate of trees, besides bandwidth_*", "0.08"),
+    FACTOR("tree_latency", "latency per hop of trees, in addition to latency_*", "0.1"),
+    FACTOR("tree_bandwidth", "rate of trees, in addition to bandwidth_*", "0.08"),
     FACTOR("nvls_latency", "latency of NVLS inside a machine", "0.1"),
     FACTOR("nvls_bandwidth", "its rate", "0.05"),
     FACTOR("net_setup_ll", "base latency of LL kernels across machines", "0.4"),
@@ -66,14 +66,13 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
                       "cluster.gpu.link_bandwidth up to 69 GB/s"),
     RATE("nic_rate", "NICs of a machine, for each of its GPUs, one direction; stands in for "
                      "cluster.nic_bandwidth"),
-    TRANSFER("small_transfer",
-             "share of the calibration that messages below 1 MiB take in groups of one machine "
-             "which were not measured; chosen by what was left out"),
-    TRANSFER("transfer", "the same of messages from 1 MiB; chosen by what was left out"),
+    TRANSFER("small_transfer", "share of the calibration for messages below 1 MiB in unmeasured "
+                               "groups of one machine; chosen on held-out groups"),
+    TRANSFER("transfer", "the same for messages from 1 MiB; chosen on held-out groups"),
     TRANSFER("net_small_transfer",
-             "the same below 1 MiB in groups of several machines; chosen by what was left out"),
+             "the same below 1 MiB in groups of several machines; chosen on held-out groups"),
     TRANSFER("net_transfer",
-             "the same from 1 MiB in groups of several machines; chosen by what was left out"),
+             "the same from 1 MiB in groups of several machines; chosen on held-out groups"),
     /* A text that a fit writes: the rest that the factors leave. */
     OPTION_TEXT(ST_PLUGIN_CALIBRATED, "correction", "",
                 "factors of the time by size: RANKS/NODES SIZE=FACTOR ...; RANKS/NODES ...",

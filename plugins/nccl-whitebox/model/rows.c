@@ -53,20 +53,20 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
     *group = (st_nccl_group){.ranks = ranks, .per_node = per_node, .nodes = ranks / per_node};
     const double group_gpus = *gpus;
     if (!whole(ranks, MOST_RANKS)) {
-        return "the ranks have to be a whole number from 1 to 16777216";
+        return "the ranks must be a whole number from 1 to 16777216";
     }
     if (isnan(group_gpus)) {
-        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
+        return "the ranks of a machine are unknown: cluster.gpus_per_node is missing";
     }
     if (!whole(per_node, MOST_RANKS) || !whole(group_gpus, MOST_RANKS)) {
-        return "ranks of a machine and its GPUs have to be whole numbers from 1";
+        return "the ranks and GPUs of a machine must be whole numbers from 1";
     }
     if (per_node > group_gpus) {
         return "a machine cannot hold more ranks of the group than it has GPUs";
     }
     return group->nodes == floor(group->nodes)
                ? NULL
-               : "the ranks are no multiple of the ranks of a machine";
+               : "the ranks are not a multiple of the ranks of a machine";
 }
 
 /* Of a GPU inside a machine, as NCCL counts it. */
@@ -104,9 +104,9 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
     double own = settings->nic_rate * machine->gpus;
     if (out->group.per_node > 1.0 && !given(values[ST_NCCL_LINKS]) && !given(bus) &&
         !given(settings->link_rate))
-        return "rate of the links is not known: cluster.gpu.link_bandwidth is missing";
+        return "the rate of the links is unknown: cluster.gpu.link_bandwidth is missing";
     if (out->group.nodes > 1.0 && !given(nics) && !given(bus) && !given(own))
-        return "rate of the NICs is not known: cluster.nic_bandwidth is missing";
+        return "the rate of the NICs is unknown: cluster.nic_bandwidth is missing";
     read_links(settings, values, out);
     double pooled = given(own) ? own : bus * machine->gpus / out->group.per_node;
     if (out->group.nodes > 1.0)
@@ -134,7 +134,7 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
         return reason;
     }
     if (out->machine.arch == ST_NCCL_ANY) {
-        return "the GPU's architecture is not known: cluster.gpu.compute_capability is missing";
+        return "the GPU's architecture is unknown: cluster.gpu.compute_capability is missing";
     }
     double carrier = row->values[ST_NCCL_CARRIER];
     bool is_known = carrier >= 0.0 && carrier < ST_NCCL_CARRIERS;
@@ -161,7 +161,7 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
 
 const char *st_nccl_check_size(double bytes)
 {
-    return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size has to be from 0 to 2^63 bytes";
+    return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size must be from 0 to 2^63 bytes";
 }
 
 /* NCCL's lines with the factors of a generation and a transport, and with a share of what was

@@ -40,10 +40,10 @@ extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 #define ST_NCCL_CHOICE(id, list, first, words)                                                     \
     OPTION_CHOICE(id, list, first, words, "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc")
 #define ST_NCCL_MACHINE_OPTIONS                                                                    \
-    ST_NCCL_CHOICE(                                                                                \
-        "version", "auto 2.22.3 2.27.3 2.28.3 2.29.2 2.30.7", "auto",                              \
-        "version of NCCL whose constants count, of one in between the one before it; auto: "       \
-        "2.22.3, 2.29.2 for Blackwell"),                                                           \
+    ST_NCCL_CHOICE("version", "auto 2.22.3 2.27.3 2.28.3 2.29.2 2.30.7", "auto",                   \
+                   "version of NCCL whose constants are used (for a version in between, those of " \
+                   "the previous one); auto: "                                                     \
+                   "2.22.3, 2.29.2 for Blackwell"),                                                \
         ST_NCCL_CHOICE("arch", "auto volta ampere hopper blackwell", "auto",                       \
                        "architecture of the GPU; auto: from cluster.gpu.compute_capability"),      \
         ST_NCCL_CHOICE("link", "auto nvlink pcie", "auto",                                         \

@@ -70,7 +70,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     st_nccl_finish(plan);
     plan->smooth = true;
     /* NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a
-     * machine its prediction is known well enough to tell which that is; across machines it
+     * machine its prediction is known well enough to choose; across machines it
      * depends on fabrics, tuner plugins and what the search finds, and the fastest line counts. */
     plan->obeys = plan->group.nodes <= 1.0 && plan->collective < ST_NCCL_ALL_TO_ALL;
     if (factors->sharpness > 0.0) {

@@ -30,7 +30,7 @@ static double now(void)
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* The quickest of many blocks: what the machine does beside it does not count. */
+/* The quickest of many blocks: other work of the machine does not count. */
 static double seconds_of(const st_plugin_provider *provider, void *instance, double groups)
 {
     static double cells[ST_NCCL_COLUMNS][ROWS];

@@ -61,18 +61,19 @@ static void what_is_no_correction(void **state)
     } cases[] = {
         {"there", "expected a number of at most 24 digits", 0},
         {"16 1024=1.1", "expected RANKS/NODES", 2},
-        {"16/3 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
-        {"16/0 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
-        {"16.5/1 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
-        {"99999999/1 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
+        {"16/3 1024=1.1", "expected whole numbers of ranks and of machines that divide them", 0},
+        {"16/0 1024=1.1", "expected whole numbers of ranks and of machines that divide them", 0},
+        {"16.5/1 1024=1.1", "expected whole numbers of ranks and of machines that divide them", 0},
+        {"99999999/1 1024=1.1", "expected whole numbers of ranks and of machines that divide them",
+         0},
         {"16/2", "expected SIZE=FACTOR", 4},
         {"16/2 ; 8/1 1024=1", "expected SIZE=FACTOR", 5},
         {"16/2 1024", "expected SIZE=FACTOR", 9},
         {"16/2 1024=-1.1", "expected a number of at most 24 digits", 10},
         {"16/2 1024=0", "expected a factor from 0.001 to 1000", 5},
         {"16/2 1024=1000.5", "expected a factor from 0.001 to 1000", 5},
-        {"16/2 2048=1.1 1024=1.2", "expected sizes in bytes that rise", 14},
-        {"16/2 0=1.1", "expected sizes in bytes that rise", 5},
+        {"16/2 2048=1.1 1024=1.2", "expected rising sizes in bytes", 14},
+        {"16/2 0=1.1", "expected rising sizes in bytes", 5},
         {"16/2 1024=1.0000000000000000000000001", "expected a number of at most 24 digits", 10},
         {"16/2 1024=1.1 x", "expected a number of at most 24 digits", 14},
     };
@@ -274,8 +275,8 @@ static void refused(void **state)
     test_host host;
     void *instance = NULL;
     assert_int_equal(open_with(&host, "16/2 2048=1.1 1024=1.2", &instance), ST_PLUGIN_FAILED);
-    assert_string_equal(host.error, "correction: expected sizes in bytes that rise, found "
-                                    "'1024=1.2' behind 14 bytes");
+    assert_string_equal(
+        host.error, "correction: expected rising sizes in bytes, found '1024=1.2' after 14 bytes");
     assert_int_equal(host.held, 0);
     static char many[260 * 12];
     for (size_t i = 0; i < 257; i++)
@@ -285,7 +286,7 @@ static void refused(void **state)
     assert_int_equal(host.held, 0);
 }
 
-/* How far a group is from those that were measured is told. */
+/* The distance of a group from the measured ones is reported. */
 static void verdicts(void **state)
 {
     (void)state;
@@ -302,7 +303,7 @@ static void verdicts(void **state)
         {{.ranks = 4, .per_node = 1, .nodes = 4},
          "extrapolated by 2.0 octaves of ranks, 1.0 of nodes, 3.0 of ranks on a node, with 2 % of "
          "the calibration"},
-        {{.ranks = 8, .per_node = 8, .nodes = 1}, "nothing of its kind was measured: nominal"},
+        {{.ranks = 8, .per_node = 8, .nodes = 1}, "no group of its kind was measured: nominal"},
     };
     st_nccl_curve curves[2];
     st_nccl_correction correction = {.curves = curves};
@@ -334,7 +335,7 @@ static void calibrations_fade(void **state)
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 0.37, 1e-12);
     assert_near(st_nccl_closeness(&lone, &correction, 0.37), 0.37 * exp(-3.0), 1e-12);
     assert_near(st_nccl_closeness(&four, &correction, 0.37), 0.37, 1e-12);
-    /* Over PCIe a pair tells of pairs, and others of others. */
+    /* Over PCIe a pair predicts pairs, and others predict others. */
     const st_nccl_group pair = {.ranks = 2, .per_node = 2, .nodes = 1, .over_pcie = true};
     const st_nccl_group board = {.ranks = 4, .per_node = 4, .nodes = 1, .over_pcie = true};
     assert_near(st_nccl_closeness(&pair, &correction, 0.37), 0.0, 0);

@@ -278,7 +278,7 @@ static void time_grows_with_the_bytes(void **state)
     }
 }
 
-/* What kernels of a ring across machines take beside what NCCL predicts. */
+/* What kernels of a ring across machines take on top of NCCL's prediction. */
 static void rings_across_machines(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void descriptor(void **state)
         if ((option->flags & ST_PLUGIN_CALIBRATED) && option->kind == ST_PLUGIN_NUMBER) {
             double first = strtod(option->default_text, NULL);
             assert_true(first >= option->minimum && first <= option->maximum);
-            assert_true(strstr(option->doc, "prior: ") || strstr(option->doc, "left out"));
+            assert_true(strstr(option->doc, "prior: ") || strstr(option->doc, "held-out"));
             calibrated++;
         }
     }
@@ -263,7 +263,7 @@ static void explanations(void **state)
     st_plugin_describe()->close(instance);
 }
 
-/* Over PCIe a group of more than two is told to be uncertain, unless somebody says the rate. */
+/* Over PCIe a group of more than two is reported as uncertain, unless the rate is given. */
 static void boards_are_told(void **state)
 {
     (void)state;
@@ -280,16 +280,16 @@ static void boards_are_told(void **state)
     assert_int_equal(explain(instance, "all_reduce", &b, &h), ST_PLUGIN_OK);
     assert_non_null(strstr(h.texts, "caution=over PCIe"));
     set_option(&host, "link_rate", "2.385e10");
-    void *told = open_with(&host);
-    double known = value_of(told, "all_reduce", &b);
-    assert_int_equal(explain(told, "all_reduce", &b, &h), ST_PLUGIN_OK);
+    void *group_rates = open_with(&host);
+    double known = value_of(group_rates, "all_reduce", &b);
+    assert_int_equal(explain(group_rates, "all_reduce", &b, &h), ST_PLUGIN_OK);
     assert_null(strstr(h.texts, "caution="));
     for (size_t k = 0; k < ROWS; k++)
         b.cells[ST_NCCL_RANKS][k] = 2; /* a pair reaches its peer directly */
-    double pair = value_of(told, "all_reduce", &b);
+    double pair = value_of(group_rates, "all_reduce", &b);
     assert_near(pair, value_of(instance, "all_reduce", &b), 0);
     assert_true(known > pair);
-    st_plugin_describe()->close(told);
+    st_plugin_describe()->close(group_rates);
     st_plugin_describe()->close(instance);
 }
 
@@ -301,7 +301,7 @@ static void refusals(void **state)
         double value;
         const char *reason;
     } cases[] = {
-        {ST_NCCL_RANKS, 12, "no multiple"},
+        {ST_NCCL_RANKS, 12, "not a multiple"},
         {ST_NCCL_RANKS, 2.5, "whole number"},
         {ST_NCCL_RANKS, 0, "whole number"},
         {ST_NCCL_RANKS, -8, "whole number"},
@@ -388,7 +388,7 @@ static void what_open_refuses(void **state)
     static const char *const cases[][2] = {
         {"absent.csv", "absent.csv: cannot be read"},
         {"./absent/of-my-own.csv", "./absent/of-my-own.csv: cannot be read"},
-        {"", "name of a file"},
+        {"", "file name"},
         {"README.md", "README.md:3: expected ranks"},
     };
     test_host host;
@@ -404,7 +404,7 @@ static void what_open_refuses(void **state)
     }
     host.no_memory = true;
     assert_int_equal(st_plugin_describe()->open(&host.host, &instance), ST_PLUGIN_FAILED);
-    assert_string_equal(host.error, "no memory");
+    assert_string_equal(host.error, "out of memory");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What measured neighbours of a shape tell; see operators.h. */
+/* What measured neighbours of a shape predict; see operators.h. */
 #include "operator-times/fit/operators.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fit of a group, half of its shapes held out, and what is naive beside it; see operators.h. */
+/* The fit of a group, half of its shapes held out, and its baselines; see operators.h. */
 #include "operator-times/fit/operators.h"
 
 #include "base/hash.h"
@@ -51,7 +51,7 @@ static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
      {ST_KEY_CLUSTER_GPU_GROUPED_CONSTANT, 0.05, 1000, false}},
 };
 
-/* What tells libraries apart: keys with the precision's name where there is one, and the
+/* What distinguishes libraries: keys with the precision's name where there is one, and the
  * library's. */
 static const char *const factors[ST_OPERATORS][2] = {
     {"cluster.gpu.gemm_overhead_", NULL},
@@ -70,7 +70,7 @@ typedef struct part {
 
 /* ---- parts ---- */
 
-/* By what tells a shape: the same half on every GPU and in every order of rows. */
+/* By the features of a shape: the same half on every GPU and in every order of rows. */
 static bool in_first_half(const st_operator_group *group, size_t row)
 {
     uint64_t hash = ST_HASH_BEGIN;
@@ -270,7 +270,7 @@ static st_status calibrate(const st_operator_fit *fit, st_operator_group *group,
 }
 
 /* What all libraries share is fitted as if they were one: it holds for one that is not named. What
- * tells them apart is fitted after that, and moves nothing of it. */
+ * distinguishes them is fitted after that, and moves nothing of it. */
 static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, part *own,
                           st_calibration *calibration)
 {
@@ -369,7 +369,7 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
     if (status == ST_OK)
         status = take_part(fit, group, 1, &held);
     if (status != ST_OK || known.set.row_count < LEAST_ROWS || held.set.row_count < LEAST_ROWS) {
-        group->fault = "too few rows: less than 16 in a half of the shapes";
+        group->fault = "too few rows: fewer than 16 in half of the shapes";
         return status;
     }
     status = fit_part(fit, group, &known, &calibration);
@@ -429,8 +429,8 @@ static bool is_like(const st_operator_group *group, const st_operator_group *oth
     return like;
 }
 
-/* What the file of a GPU says of its bursts is no measurement of kin: a rate of theirs counts as
- * their table has it. */
+/* What the file of a GPU says of its bursts is not a measurement of related GPUs: a rate of theirs
+ * counts as their table has it. */
 static double scale_of(const st_operator_group *group, size_t index)
 {
     static const char efficiency[] = "cluster.gpu.gemm_efficiency_";

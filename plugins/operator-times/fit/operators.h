@@ -41,8 +41,9 @@ typedef struct st_operator_group {
     const char *precision_name;
     size_t *rows; /* of `table` */
     size_t row_count;
-    const char *fault;                    /* why nothing was fitted; NULL: it was */
-    st_varied varied[ST_OPERATOR_VARIED]; /* what all libraries share, then what tells them apart */
+    const char *fault; /* why nothing was fitted; NULL: it was */
+    st_varied
+        varied[ST_OPERATOR_VARIED]; /* what all libraries share, then what distinguishes them */
     size_t shared_count;
     size_t varied_count;
     st_solution solution;       /* of all rows */
@@ -74,9 +75,9 @@ typedef struct st_operator_fit {
 const char *st_operator_gpu(const st_operator_group *group);
 /* Each table has jobs of its own for the GPUs of its rows. */
 bool st_operator_same_gpu(const st_operator_group *group, const st_operator_group *other);
-/* The keys that tell a shape of that kind; NULL ends them. The work is proportional to the product
- * of their values, of those in `squared` once more; `half` tells shapes of which all rows are in
- * the same half. */
+/* The keys that identify a shape of that kind; NULL ends them. The work is proportional to the
+ * product of their values, of those in `squared` once more; `half` identifies shapes whose rows are
+ * all in the same half. */
 typedef struct st_operator_shape {
     const char *keys[ST_OPERATOR_SHAPE + 1];
     const char *squared;
@@ -89,7 +90,7 @@ st_status st_operators_read(st_operator_fit *fit) ST_NODISCARD;
 /* Fits each group. */
 st_status st_operators_fit(st_operator_fit *fit) ST_NODISCARD;
 
-/* Measured over something else, and the shapes that it was measured at: what neighbours tell. */
+/* Measured over something else, and the shapes that it was measured at: what neighbours predict. */
 typedef struct st_operator_points {
     double *logs; /* logs[point * keys + key] */
     double *ratios;

@@ -69,7 +69,7 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
     st_node *root = st_result_begin(result, fit->arena);
     st_put_text(root, "date", fit->date);
     st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
-    st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
+    st_say(root, "; held out: half of the shapes, by a fit to the other half\n");
     st_table_column error_shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
                                      {.title = "operator"},
                                      ST_COLUMN_NUMBER("rows"),
@@ -119,7 +119,7 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
 
 /* ---- keys of GPUs' files ---- */
 
-/* Three digits tell more than any standard error of these. */
+/* Three digits are finer than any standard error of these. */
 static void write_value(const st_type *type, double value, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];

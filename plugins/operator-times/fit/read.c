@@ -33,7 +33,7 @@ static bool is_of_sheet(const st_table_source *source)
     return source->sheet != NULL && strcmp(source->sheet, SHEET) == 0;
 }
 
-/* How many columns tell the shape; 0 where the table lacks one of them. */
+/* Number of columns that identify the shape; 0 if the table lacks one of them. */
 static size_t shape_columns(const st_table_source *source, const st_csv *csv)
 {
     size_t found = 0;
@@ -56,7 +56,7 @@ static size_t known_columns(const st_table_source *source, const st_csv *csv)
     return found;
 }
 
-/* The one that knows most columns, of those whose shape the table tells. */
+/* The one that knows most columns, of those whose shape the table has. */
 static const st_table_source *find_source(const st_operator_fit *fit, const st_csv *csv)
 {
     const st_table_source *best = NULL;
@@ -73,7 +73,7 @@ static const st_table_source *find_source(const st_operator_fit *fit, const st_c
 static st_status no_source(const st_operator_fit *fit, const st_csv *csv)
 {
     return st_fail(fit->errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
-                   "the columns tell no operator" ST_EXPECTED
+                   "the columns match no operator" ST_EXPECTED
                    "gpu, us and m, n, k; or batch, seq, heads, head_dim; or tokens, hidden, inter, "
                    "topk, experts (docs/operators.md)");
 }

@@ -56,8 +56,8 @@ enum { MOVED_BYTES, MOVED_ROWS, MOVED_WIDTH, MOVED_REDUCTIONS, MOVED_BANDWIDTH, 
 
 static const st_plugin_argument *const moved_list[MOVED_ARGUMENTS] = {
     [MOVED_BYTES] = ARGUMENT("bytes", "B", "bytes that are read and written"),
-    [MOVED_ROWS] = ARGUMENT("rows", "", "rows of the largest operand, 0: not known"),
-    [MOVED_WIDTH] = ARGUMENT("width", "", "numbers of a row, 0: not known"),
+    [MOVED_ROWS] = ARGUMENT("rows", "", "rows of the largest operand; 0: unknown"),
+    [MOVED_WIDTH] = ARGUMENT("width", "", "numbers of a row; 0: unknown"),
     [MOVED_REDUCTIONS] =
         ARGUMENT("reductions", "", "sums over each row: 1 for a norm, 0 element by element"),
     [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth that is reached")};
@@ -135,9 +135,9 @@ static void read_experts(const double *const *columns, size_t row, shape_request
     request->formula_s = slower(columns[EXPERTS_WORK][row] / columns[EXPERTS_RATE][row],
                                 columns[EXPERTS_BYTES][row] / request->rates.bandwidth);
     if (!(copies > 0 && sizes[ST_EXPERT_COUNT] > 0))
-        request->kept = "there are none";
+        request->kept = "this sheet has none";
     else if (fabs(columns[MATRICES][row] - 3.0) > 0.5)
-        request->kept = "tables have experts with a gate, these have none";
+        request->kept = "tables have experts with a gate, these experts have none";
 }
 
 static void read_request(const operator_times *own, st_operator of, const double *const *columns,
@@ -156,7 +156,7 @@ static void read_request(const operator_times *own, st_operator of, const double
                        .result = column_of(columns, RESULT, row, 0)};
         request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
         if (!(request->sizes[ST_M] > 0 && request->sizes[ST_N] > 0 && request->sizes[ST_K] > 0))
-            request->kept = "there is none";
+            request->kept = "this sheet has none";
     } else if (of == ST_ATTENTION) {
         double *sizes = request->sizes;
         for (size_t i = BATCH; i <= HEAD_DIM; i++) /* in the order of a table's columns */
@@ -174,9 +174,9 @@ static void read_request(const operator_times *own, st_operator of, const double
             slower(work * (1.0 + request->rates.half / sizes[ST_SEQUENCE]) / request->rates.rate,
                    columns[ATTENTION_BYTES][row] / request->rates.bandwidth);
         if (!(causal > 0))
-            request->kept = "there is none";
+            request->kept = "this sheet has none";
         else if (!(fabs(work / causal - 1.0) < 0.01))
-            request->kept = "tables have causal attention to all tokens, this one is another";
+            request->kept = "tables have causal attention to all tokens, this attention differs";
     } else if (of == ST_MOVED) {
         for (size_t i = MOVED_BYTES; i <= MOVED_REDUCTIONS;
              i++) /* in the order of a table's columns */
@@ -206,7 +206,7 @@ static const char *answer_request(const operator_times *own, st_operator of,
     neighbours->count = 0;
     *value_s = request->formula_s;
     if (!(request->formula_s >= 0 && isfinite(request->formula_s)))
-        return "the formula's own time is no finite one";
+        return "the formula's own time is not finite";
     if (request->kept != NULL)
         return NULL;
     const char *outside = st_shapes_outside(&own->shapes[of], request->sizes, reason);
@@ -221,7 +221,8 @@ static const char *answer_request(const operator_times *own, st_operator of,
     if (*value_s > 0 && isfinite(*value_s))
         return NULL;
     if (own->trees[of] == NULL)
-        return "the nearest measured shapes take less than the sheet has for permutation alone";
+        return "the nearest measured shapes take less time than the sheet has for permutation "
+               "alone";
     (void)snprintf(reason, ST_TABLE_REASON, "XGBoost fails: %.160s",
                    st_shape_trees_error(own->trees[of]));
     return reason;
@@ -264,8 +265,8 @@ static int explain(void *instance, st_operator of, const double *const *columns,
     } else {
         bool trees = own->trees[of] != NULL;
         st_plugin_tell_part(sink, trees ? "trees" : "neighbours", "us", value_s - request.formula_s,
-                            trees ? "what the formula is off, by trees over all measured shapes"
-                                  : "what the formula is off at the nearest measured shapes");
+                            trees ? "correction of the formula by trees over all measured shapes"
+                                  : "correction of the formula at the nearest measured shapes");
         for (size_t i = 0; i < neighbours.count; i++) {
             const st_measured *row = neighbours.rows[i];
             char name[40];
@@ -297,10 +298,10 @@ CALLS(experts, ST_EXPERTS, evaluate, explain)
 
 const st_plugin_provider *const st_operator_providers[ST_OPERATORS] = {
     [ST_PRODUCT] = PROVIDER(0, "gemm", "us", product, product_list,
-                            "matrix product, by measured neighbours", SOURCE),
+                            "matrix product, from measured neighbours", SOURCE),
     [ST_ATTENTION] = PROVIDER(0, "fused_attention", "us", attention, attention_list,
-                              "fused causal attention, by measured neighbours", SOURCE),
+                              "fused causal attention, from measured neighbours", SOURCE),
     [ST_MOVED] = PROVIDER(0, "moving", "us", moved, moved_list,
-                          "kernels that memory bounds, by measured neighbours", SOURCE),
+                          "memory-bound kernels, from measured neighbours", SOURCE),
     [ST_EXPERTS] = PROVIDER(0, "grouped_experts", "us", experts, experts_list,
-                            "products of routed experts, by measured neighbours", SOURCE)};
+                            "products of routed experts, from measured neighbours", SOURCE)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products, attention, experts and element-wise kernels corrected by measured ones: the
- * formula times what it is off at the nearest shapes of a table. What no table is about keeps the
+ * Matrix products, attention, experts and element-wise kernels, corrected by measurements: the
+ * formula times what it is off at the nearest shapes of a table. What no table covers keeps the
  * formula.
  */
 #include "answers.h"
@@ -41,50 +41,45 @@ enum { LARGEST_TEXT = 64 * 1024 * 1024 - 1 };
 #define WORDS(id, words) OPTION_TEXT(0, id, "", words, DOCS)
 
 static const st_plugin_option *const options[OPTIONS] = {
-    [TIMES] = WORDS("times", "CSV file with columns m, n, k and us, of products that were "
-                             "measured"),
-    [GPU] = WORDS("gpu", "take the rows with this word in the column gpu"),
-    [DTYPE] = WORDS("dtype", "take the products with this word in the column dtype"),
-    [SOURCE] = WORDS("source", "take the products with these words in the column source"),
+    [TIMES] = WORDS("times", "CSV file of measured products, with columns m, n, k and us"),
+    [GPU] = WORDS("gpu", "use the rows with this word in the column gpu"),
+    [DTYPE] = WORDS("dtype", "use the products with this word in the column dtype"),
+    [SOURCE] = WORDS("source", "use the products with these words in the column source"),
     [WIDTH] = OPTION_NUMBER("width", "B", "2 B", 0.25, 8,
                             "bytes of a number of the table; products of other widths keep the "
                             "formula",
                             DOCS),
-    [ATTENTION] =
-        WORDS("attention", "CSV file with columns batch, seq, heads, kv_heads, head_dim and us, "
-                           "of attention that was measured"),
-    [ATTENTION_DTYPE] = WORDS("attention_dtype", "take its rows with this word in the column "
-                                                 "dtype"),
-    [ATTENTION_SOURCE] = WORDS("attention_source", "take its rows with these words in the "
-                                                   "column source"),
+    [ATTENTION] = WORDS("attention", "CSV file of measured attention, with columns batch, seq, "
+                                     "heads, kv_heads, head_dim and us"),
+    [ATTENTION_DTYPE] = WORDS("attention_dtype", "use its rows with this word in the column dtype"),
+    [ATTENTION_SOURCE] =
+        WORDS("attention_source", "use its rows with these words in the column source"),
     [ATTENTION_WIDTH] = OPTION_NUMBER("attention_width", "B", "2 B", 0.25, 8,
                                       "bytes of a number of that table", DOCS),
-    [MOVED] = WORDS("moved", "CSV file with columns bytes, rows, width, reductions and us, of "
-                             "element-wise kernels, norms and others that memory bounds"),
-    [EXPERTS] =
-        WORDS("experts", "CSV file with columns tokens, topk, experts, hidden, inter and us, of "
-                         "routed experts that were measured"),
-    [EXPERTS_DTYPE] = WORDS("experts_dtype", "take its rows with this word in the column "
-                                             "dtype"),
-    [EXPERTS_SOURCE] = WORDS("experts_source", "take its rows with these words in the column "
-                                               "source"),
+    [MOVED] = WORDS("moved", "CSV file of element-wise kernels, norms and other memory-bound "
+                             "kernels, with columns bytes, rows, width, reductions and us"),
+    [EXPERTS] = WORDS("experts", "CSV file of measured routed experts, with columns tokens, topk, "
+                                 "experts, hidden, inter and us"),
+    [EXPERTS_DTYPE] = WORDS("experts_dtype", "use its rows with this word in the column dtype"),
+    [EXPERTS_SOURCE] =
+        WORDS("experts_source", "use its rows with these words in the column source"),
     [EXPERTS_WIDTH] = OPTION_NUMBER("experts_width", "B", "2 B", 0.25, 8,
                                     "bytes of a number of that table", DOCS),
-    [REACH] = OPTION_NUMBER("reach", "", "1", 0.01, 100,
-                            "distance in logarithms of the sizes beyond which the formula counts "
-                            "more than a measured shape",
-                            DOCS),
+    [REACH] = OPTION_NUMBER(
+        "reach", "", "1", 0.01, 100,
+        "distance in logarithms of the sizes beyond which the formula outweighs a measured shape",
+        DOCS),
     [SCALE] = OPTION_NUMBER("scale", "", "1", 0.1, 10,
-                            "factor on the measured times, such as 1.1 for short bursts that a "
-                            "training step does not reach",
+                            "factor on the measured times, such as 1.1 if short bursts were faster "
+                            "than a training step",
                             DOCS),
     [MODEL] = OPTION_CHOICE("model", "neighbours trees", "neighbours",
-                            "what corrects all but experts: the nearest measured shapes, or "
+                            "correction of all but experts: by the nearest measured shapes, or by "
                             "boosted trees over all of them",
                             DOCS),
     [MULTIPROCESSORS] = OPTION_NUMBER("multiprocessors", "", "0", 0, 10000,
-                                      "of the table's GPU, for trees: how far its last wave of "
-                                      "tiles is filled; 0: not known",
+                                      "of the table's GPU, for trees: determines how far its last "
+                                      "wave of tiles is filled; 0: unknown",
                                       DOCS),
 };
 
@@ -123,12 +118,12 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
     size_t bytes = 0;
     char *time_text = read_file(name, LARGEST_TEXT, &bytes);
     int length = snprintf(path, sizeof path, "%s/%s", host->directory, name);
-    bool beside = time_text == NULL && length > 0 && (size_t)length < sizeof path;
-    char *text = beside ? read_file(path, LARGEST_TEXT, &bytes) : time_text;
+    bool is_file = time_text == NULL && length > 0 && (size_t)length < sizeof path;
+    char *text = is_file ? read_file(path, LARGEST_TEXT, &bytes) : time_text;
     bool packed = text != NULL && strncmp(text, "\x1f\x8b", 2) == 0;
     if (text == NULL || packed) {
         (void)snprintf(reason, size, "%sthe times '%.180s' %s", tables[of].name, name,
-                       packed ? "are packed: unpack them with gunzip first" : "cannot be read");
+                       packed ? "are compressed; run gunzip first" : "cannot be read");
         free(text);
         return reason;
     }
@@ -174,13 +169,13 @@ static int open_times(const st_plugin_host *host, void **instance)
     bool trains = settings[MODEL]->number == TREES;
     char fault[ST_TABLE_REASON] = "";
     if (!trains && settings[MULTIPROCESSORS]->number > 0) {
-        untrained = "multiprocessors= is for trees: give model=trees";
+        untrained = "multiprocessors= requires model=trees";
     } else {
         size_t tree_rows = 0;
         for (size_t i = 0; i < ST_EXPERTS; i++)
             tree_rows += own->shapes[i].table.count;
         if (trains && tree_rows == 0) {
-            untrained = "model=trees needs times=, attention= or moved= to train on";
+            untrained = "model=trees requires times=, attention= or moved= to train on";
         } else if (trains) {
             for (size_t i = 0; i < ST_EXPERTS; i++) {
                 if (own->shapes[i].table.count == 0)
@@ -203,7 +198,7 @@ static int open_times(const st_plugin_host *host, void **instance)
     }
     if (rows == 0)
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
-                  "no times are given, so that all values are the formula's own");
+                  "no times are given, so all values are those of the formula");
     *instance = own;
     return ST_PLUGIN_OK;
 }
@@ -214,6 +209,6 @@ static void close_times(void *instance)
 }
 
 DESCRIBE("operator-times", "1.4.0",
-         "products, attention, experts and element-wise kernels corrected by measured ones",
+         "products, attention, experts and element-wise kernels, corrected by measurements",
          WITH_OPTIONS(options), WITH_PROVIDERS(st_operator_providers), .open = open_times,
          .close = close_times);

@@ -22,7 +22,7 @@ typedef struct table_reader {
     size_t sizes;
     size_t fields;              /* of the heading */
     int places[ST_TABLE_SIZES]; /* of the sizes */
-    int time;                   /* where us stands */
+    int time;                   /* column of us */
     int words[WORDS];           /* -1: the table has no such column */
     int only[ONLY_MOST];
     int as_dtype;
@@ -139,7 +139,7 @@ static int is_wanted(const table_reader *own)
 static const char *add_row(table_reader *own, st_table *table)
 {
     st_measured *row = &table->rows[table->count];
-    /* Times of two GPUs, or in two types, beside each other would be the times of none. */
+    /* Mixed times of two GPUs or types would be valid for neither. */
     const char *words = NULL;
     const size_t count = table->count;
     for (size_t i = WORD_GPU; i <= WORD_DTYPE; i++) {
@@ -148,9 +148,10 @@ static const char *add_row(table_reader *own, st_table *table)
             (void)snprintf(own->seen[i], FIELD_BYTES, "%s", found);
         if (strcmp(own->seen[i], found) == 0 || (i == WORD_DTYPE && own->form->options == NULL))
             continue;
-        (void)snprintf(own->reason, ST_TABLE_REASON,
-                       "the table has rows of %.40s and %.40s; name one with the option %s%s",
-                       own->seen[i], found, i == WORD_GPU ? "" : own->form->options, word_names[i]);
+        (void)snprintf(
+            own->reason, ST_TABLE_REASON,
+            "the table has rows of both %.40s and %.40s; select one with the option %s%s",
+            own->seen[i], found, i == WORD_GPU ? "" : own->form->options, word_names[i]);
         words = own->reason;
         break;
     }
@@ -189,7 +190,7 @@ static const char *read_rows(table_reader *own, st_table *table)
     }
     if (table->count > 0)
         return NULL;
-    (void)snprintf(own->reason, ST_TABLE_REASON, "no row of the table is left");
+    (void)snprintf(own->reason, ST_TABLE_REASON, "no rows of the table are left");
     return own->reason;
 }
 

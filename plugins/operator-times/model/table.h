@@ -31,7 +31,7 @@ typedef struct st_table_form {
     const char *not_source; /* nor do rows with this in the column source; NULL: all do */
     const char *as_dtype; /* nor those whose value here differs from that of dtype; NULL: all do */
     /* How the names of the options begin that filter by dtype and source; NULL: there are none, and
-     * times in two types may stand beside each other. */
+     * times in two types may be mixed. */
     const char *options;
     const char *may_be_zero; /* a column of sizes; NULL: none may */
 } st_table_form;

@@ -87,7 +87,7 @@ static void make_features(const st_shape_trees *trees, const double *sizes, floa
         for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++, used += GRID)
             grid_features(sizes[ST_M], sizes[ST_N], tiles[i][0], tiles[i][1], trees,
                           &features[used]);
-    } else if (trees->of == ST_MOVED) { /* bytes of a number tell how many operands there are */
+    } else if (trees->of == ST_MOVED) { /* the bytes of a number give the number of operands */
         double numbers = sizes[ST_ROWS] * sizes[ST_ROW_WIDTH];
         features[used++] = numbers > 0 ? (float)log(sizes[ST_BYTES] / numbers) : (float)NAN;
         features[used] = (float)sizes[ST_REDUCTIONS];
@@ -202,7 +202,7 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
         rates->bandwidth = fmax(rates->bandwidth, bandwidth);
     }
     if (count < LEAST_SHAPES) {
-        (void)snprintf(reason, ST_TABLE_REASON, "trees need %d rows, the table has %zu",
+        (void)snprintf(reason, ST_TABLE_REASON, "trees need %d rows, but the table has %zu",
                        LEAST_SHAPES, count);
         fault = reason;
     }
@@ -267,7 +267,7 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
     (void)multiprocessors;
     (void)trees;
     (void)reason;
-    return "this build has no XGBoost, which the model trees needs";
+    return "this build lacks XGBoost, which the model trees requires";
 }
 
 void st_shape_trees_free(st_shape_trees *trees)

@@ -12,8 +12,8 @@
 typedef struct st_shape_trees st_shape_trees;
 
 /* Of products or attention. NULL, or what is wrong, in `reason`, which has room for
- * ST_TABLE_REASON; `trees` is set only on success. `multiprocessors` of the GPU tell how far its
- * last wave of tiles is filled; 0: not known. */
+ * ST_TABLE_REASON; `trees` is set only on success. `multiprocessors` of the GPU determine how far
+ * its last wave of tiles is filled; 0: not known. */
 const char *st_shape_trees_train(const st_shapes *shapes, double width, double multiprocessors,
                                  st_shape_trees **trees, char *reason);
 void st_shape_trees_free(st_shape_trees *trees); /* NULL is fine */

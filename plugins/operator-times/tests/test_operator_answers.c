@@ -103,8 +103,8 @@ static void attention_is_corrected_where_it_is_whole(void **state)
     assert_int_equal(told_lines, 2);
     assert_string_equal(told_origin, "corrected, nearest measured shape 0.00 away (logarithms)");
     assert_near(value_of(&own, ST_ATTENTION, window), 0.37 * formula, 1e-12);
-    assert_string_equal(told_origin,
-                        "formula: tables have causal attention to all tokens, this one is another");
+    assert_string_equal(
+        told_origin, "formula: tables have causal attention to all tokens, this attention differs");
     assert_near(value_of(&own, ST_ATTENTION, narrow), formula, 1e-12);
     assert_string_equal(told_origin, "formula: the table's numbers have another width");
     assert_true(isnan(value_of(&own, ST_ATTENTION, long_row)));
@@ -167,17 +167,18 @@ static void experts_are_corrected_with_what_lies_around(void **state)
     assert_near(value_of(&own, ST_EXPERTS, gated) + moving, 1.37 * (formula + moving), 1e-5);
     assert_int_equal(told_lines, 1);
     assert_near(value_of(&own, ST_EXPERTS, plain), formula, 1e-12);
-    assert_string_equal(told_origin, "formula: tables have experts with a gate, these have none");
+    assert_string_equal(told_origin,
+                        "formula: tables have experts with a gate, these experts have none");
     assert_true(isnan(value_of(&own, ST_EXPERTS, crowded)));
     own.shapes[ST_EXPERTS].table.rows[0].time_s = 0.37 * moving;
     assert_true(isnan(value_of(&own, ST_EXPERTS, gated)));
     assert_string_equal(
         told_error,
-        "the nearest measured shapes take less than the sheet has for permutation alone");
+        "the nearest measured shapes take less time than the sheet has for permutation alone");
     st_shapes_free(&own.shapes[ST_EXPERTS]);
 }
 
-/* Norms and element-wise kernels of equal bytes are told apart by what is summed over rows. */
+/* Norms and element-wise kernels of equal bytes are distinguished by what is summed over rows. */
 static void moved_bytes_are_corrected_by_their_kind(void **state)
 {
     (void)state;

@@ -255,18 +255,19 @@ static void rows_are_chosen_by_words(void **state)
     assert_near(shapes.table.rows[0].time_s, 17.1e-6, 1e-12);
     st_shapes_free(&shapes);
     assert_non_null(st_shapes_read(&shapes, ST_PRODUCT, text, &none, reason));
-    assert_string_equal(reason, "no row of the table is left");
+    assert_string_equal(reason, "no rows of the table are left");
     assert_non_null(st_shapes_read(&shapes, ST_PRODUCT, text, &types, reason));
-    assert_string_equal(reason,
-                        "the table has rows of bf16 and fp8; name one with the option dtype");
+    assert_string_equal(
+        reason, "the table has rows of both bf16 and fp8; select one with the option dtype");
     assert_non_null(st_shapes_read(&shapes, ST_PRODUCT, text, &gpus, reason));
     assert_string_equal(
-        reason, "the table has rows of h100_sxm and b200_sxm; name one with the option gpu");
+        reason, "the table has rows of both h100_sxm and b200_sxm; select one with the option gpu");
     static const char attention[] = "dtype,batch,seq,heads,kv_heads,head_dim,us\n"
                                     "bf16,3,2053,31,7,128,33.7\nfp8,3,2053,31,7,128,19.3\n";
     assert_non_null(st_shapes_read(&shapes, ST_ATTENTION, attention, &all, reason));
     assert_string_equal(
-        reason, "the table has rows of bf16 and fp8; name one with the option attention_dtype");
+        reason,
+        "the table has rows of both bf16 and fp8; select one with the option attention_dtype");
 }
 
 static void wrong_tables_are_refused(void **state)
@@ -285,12 +286,12 @@ static void wrong_tables_are_refused(void **state)
          "line 4 of the table: column n: found '-5', expected a number above 0"},
         {ST_PRODUCT, "m,n,k,us\n3,5,7,nan\n",
          "line 2 of the table: column us: found 'nan', expected a number above 0"},
-        {ST_PRODUCT, "m,n,k,us\n", "no row of the table is left"},
+        {ST_PRODUCT, "m,n,k,us\n", "no rows of the table are left"},
         {ST_ATTENTION, "m,n,k,us\n3,5,7,9\n", "the table has no column 'batch'"},
         {ST_ATTENTION, "batch,seq,heads,kv_heads,head_dim,us\n3,2053,31,7,wide,9\n",
          "line 2 of the table: column head_dim: found 'wide', expected a number above 0"},
         {ST_ATTENTION, "batch,seq,heads,kv_heads,head_dim,window,us\n3,2053,31,7,128,512,9\n",
-         "no row of the table is left"},
+         "no rows of the table are left"},
         {ST_EXPERTS, "tokens,topk,experts,hidden,us\n3,5,7,9,11\n",
          "the table has no column 'inter'"},
         {ST_EXPERTS, "tokens,topk,experts,hidden,inter,us\n3,5,7,9,11,0\n",

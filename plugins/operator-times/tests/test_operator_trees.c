@@ -187,7 +187,7 @@ static void few_shapes_are_refused(void **state)
     assert_null(
         st_shapes_read(&shapes, ST_PRODUCT, "m,n,k,us\n1031,2053,4099,33.7\n", &all, reason));
     assert_string_equal(st_shape_trees_train(&shapes, 2, 0, &trees, reason),
-                        "trees need 50 rows, the table has 1");
+                        "trees need 50 rows, but the table has 1");
     assert_null(trees);
     st_shapes_free(&shapes);
 }

@@ -17,14 +17,14 @@ double st_slowdown_of_share(const st_kernel *kernel, double slowdown)
 
 double st_slowdown_constant(const st_kernel_rows *rows)
 {
-    double beside_ns = 0;
+    double concurrent_ns = 0;
     double measured_ns = 0;
     for (size_t i = 0; i < rows->count; i++) {
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
-        beside_ns += kernel->share * kernel->isolated_ns;
+        concurrent_ns += kernel->share * kernel->isolated_ns;
         measured_ns += kernel->overlapped_ns - (1 - kernel->share) * kernel->isolated_ns;
     }
-    return beside_ns > 0 ? fmax(measured_ns / beside_ns, 1) : 1;
+    return concurrent_ns > 0 ? fmax(measured_ns / concurrent_ns, 1) : 1;
 }
 
 /* Of all kernels, or of those of a name; NaN where there is none. */

@@ -16,7 +16,7 @@ typedef enum st_baseline {
 extern const char *const st_baseline_names[ST_BASELINES];
 
 /* What each held row takes concurrently with communication over its isolated time, as far as the
- * rows learnt from tell. */
+ * training rows say. */
 st_status st_baseline_predict(st_baseline baseline, const st_kernel_rows *learn,
                               const st_kernel_rows *held, st_arena *arena,
                               double *factors) ST_NODISCARD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the name of a communication kernel tells: collective, protocol, algorithm. */
+/* What follows from the name of a communication kernel: collective, protocol, algorithm. */
 #include "overlap-xgboost/fit/recorded.h"
 
 #include <ctype.h>

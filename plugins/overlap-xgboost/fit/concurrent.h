@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the collectives of a recording run, and how long a kernel ran beside them. */
+/* When the collectives of a recording run, and how long a kernel ran alongside them. */
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_CONCURRENT_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_CONCURRENT_H
 
@@ -20,13 +20,13 @@ typedef struct st_concurrent {
 } st_concurrent;
 
 st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena,
-                             st_concurrent *beside) ST_NODISCARD;
+                             st_concurrent *concurrent) ST_NODISCARD;
 
 /*
  * The time of the kernel's run in which a collective ran on its device. `collective`, unless it is
  * NULL, becomes the one that did so longest, NULL for none.
  */
-int64_t st_concurrent_time(const st_concurrent *beside, const st_recorded_kernel *kernel,
+int64_t st_concurrent_time(const st_concurrent *concurrent, const st_recorded_kernel *kernel,
                            const st_recorded_collective **collective);
 
 #endif

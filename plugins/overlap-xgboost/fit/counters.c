@@ -176,14 +176,15 @@ static void check_whole(reader *self)
     if (self->into->count == 0) {
         self->fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = csv->file},
                                       "no kernels below the heading" ST_EXPECTED
-                                      "what 'ncu --csv --page raw' or 'ncu --csv' prints");
+                                      "the output of 'ncu --csv --page raw' or 'ncu --csv'");
         return;
     }
     for (size_t i = 0; i < ST_COUNTERS; i++) {
         if (!self->seen[i])
-            self->fields.status = st_fail(errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
-                                          "no metric '%s'" ST_HINT "'ncu --section %s' records it",
-                                          fields[i].name, sections[i]);
+            self->fields.status =
+                st_fail(errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
+                        "no metric '%s'" ST_HINT "record it with 'ncu --section %s'",
+                        fields[i].name, sections[i]);
     }
 }
 

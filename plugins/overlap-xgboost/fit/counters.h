@@ -33,10 +33,10 @@ typedef struct st_counters {
 } st_counters;
 
 /*
- * Reads the text of such a file. Lines that are no CSV in front of the heading ("==PROF== ...") are
+ * Reads the text of such a file. Lines before the heading that are not CSV ("==PROF== ...") are
  * passed over. Refused, all errors at once: a file without heading or kernels, a metric that is
- * missing (told with the option of ncu that adds it), a value that is no number, rows that end too
- * soon. Lives in `arena`.
+ * missing (reported with the option of ncu that adds it), a value that is not a number, rows that
+ * end too soon. Lives in `arena`.
  */
 st_status st_counters_read(const char *file, const char *text, size_t length, st_arena *arena,
                            st_counters *counters, st_errors *errors) ST_NODISCARD;

@@ -12,7 +12,7 @@ st_status st_join_make(const st_counters *counters, st_arena *arena, st_join **j
 
 /*
  * The counters of the next kernel of that function and, where both sides know them, of that grid
- * and block. Nsight Compute is often told to stop after a step: where its kernels of a function are
+ * and block. Nsight Compute often stops after a step: where its kernels of a function are
  * used up, it begins again with the first. NULL where it has none, or where one is not known.
  */
 const st_counted_kernel *st_join_next(st_join *join, const st_recorded_kernel *kernel);

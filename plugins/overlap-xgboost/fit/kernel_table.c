@@ -80,7 +80,7 @@ static const st_field_unit bytes[] = {{"", 1},          {"b", 1},    {"bytes", 1
 
 /* What a row of the table says. */
 typedef struct kernel_row {
-    double features[ST_FEATURE_CLASS]; /* as they stand there, times in ns */
+    double features[ST_FEATURE_CLASS]; /* as in the table, times in ns */
     const char *name;
     double overlapped_ns;
     double share;
@@ -237,10 +237,10 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
     const char *message = NULL;
     const char *expected = NULL;
     bool alike = true;
-    size_t beside = 0;
+    size_t concurrent = 0;
     for (size_t i = 0; i < kernels->count; i++) {
         alike = alike && kernels->rows[i].class == kernels->rows[0].class;
-        beside += kernels->rows[i].share >= ST_LEAST_SHARE ? 1 : 0;
+        concurrent += kernels->rows[i].share >= ST_LEAST_SHARE ? 1 : 0;
     }
     if (kernels->count < ST_LEAST_KERNELS) {
         message = st_errors_text(errors, "%zu kernels are too few to learn from", kernels->count);
@@ -249,8 +249,8 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
         message = st_errors_text(errors, "all kernels are of the class %s",
                                  class_names[kernels->rows[0].class]);
         expected = "two classes or more, as in a training step";
-    } else if (beside < ST_LEAST_KERNELS / 2) {
-        message = st_errors_text(errors, "%zu kernels ran alongside communication", beside);
+    } else if (concurrent < ST_LEAST_KERNELS / 2) {
+        message = st_errors_text(errors, "%zu kernels ran alongside communication", concurrent);
         expected = st_errors_text(errors, "at least %d with an overlap_ratio of %g or more",
                                   ST_LEAST_KERNELS / 2, ST_LEAST_SHARE);
     }
@@ -333,11 +333,11 @@ st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt
         st_feature feature = (st_feature)i;
         if (varies(learnt, feature) && st_kernels_have(learnt, feature, true) &&
             !st_kernels_have(test, feature, true))
-            status = st_fail(
-                errors, ST_ERR_VALUE, (st_place){.file = test->file},
-                "%s '%s', unlike all in %s" ST_EXPECTED "all features that the model is trained on",
-                st_kernels_have(test, feature, false) ? "some kernels have no" : "no kernel has a",
-                fields[i].name, learnt->file);
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = test->file},
+                             "%s '%s', unlike all in %s" ST_EXPECTED "all features of the model",
+                             st_kernels_have(test, feature, false) ? "some kernels have no"
+                                                                   : "no kernel has a",
+                             fields[i].name, learnt->file);
     }
     return status;
 }

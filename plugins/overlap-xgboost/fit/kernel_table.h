@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels that were measured twice: alone, and with a collective running beside them.
+ * Kernels that were measured twice: alone, and with a concurrent collective.
  *
  * A kernel of isolated time g that took d, of which the share o ran concurrently with
  * communication, was slowed by s where d = (1 - o) g + o g s. With a small share s is mostly noise,
@@ -23,7 +23,7 @@ typedef enum st_kernel_class {
     ST_KERNEL_CLASSES
 } st_kernel_class;
 
-/* The GPUs that models tell apart, by name. Stored models count on the order: add at the end. */
+/* The GPUs that models distinguish, by name. Stored models count on the order: add at the end. */
 #define ST_KERNEL_GPUS                                                                             \
     "v100 a100 a800 h100 h800 h200 b200 rtx3090 rtx4090 l40s a10 a40 l40 h20 gh200 gb200 "         \
     "mi250x mi300x"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sequences of numbers, matched in order: what stands in both, and what in one alone. */
+/* Two sequences of numbers, matched in order: items of both, and of only one. */
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_MATCHING_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_MATCHING_H
 
 #include "steptime/status.h"
 
-enum { ST_MATCHING_MAX_APART = 2000 }; /* items that stand in one of the two alone */
+enum { ST_MATCHING_MAX_APART = 2000 }; /* items of only one of the two */
 
 typedef struct st_sequence {
     const uint32_t *items;

@@ -51,8 +51,8 @@ static st_status take_process(void *context, sqlite3_stmt *row)
 
 /*
  * Each process counts its devices from 0, so that the ranks of a node may all run on "device 0".
- * A device is told by the process as well, by its place among the others: numbers of processes
- * differ from recording to recording.
+ * A device is identified by its process as well, by its place among the others: numbers of
+ * processes differ from recording to recording.
  */
 static int64_t device_of(const nsys *own, int64_t device, int64_t process)
 {
@@ -205,11 +205,11 @@ static st_status check_tables(nsys *own)
         if (status != ST_OK)
             return status;
         if (!has)
-            return st_fail(
-                own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
-                "the database has no table '%s'" ST_EXPECTED
-                "what 'nsys profile --trace=cuda' records and 'nsys export --type sqlite' writes",
-                tables[i]);
+            return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                           "the database has no table '%s'" ST_EXPECTED
+                           "a recording of 'nsys profile --trace=cuda', exported with 'nsys export "
+                           "--type sqlite'",
+                           tables[i]);
     }
     return ST_OK;
 }
@@ -222,7 +222,7 @@ st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *
                 .recorded = recorded,
                 .errors = errors,
                 .database = {.errors = errors,
-                             .expected = "a file that 'nsys export --type sqlite' wrote, whole"}};
+                             .expected = "a complete file of 'nsys export --type sqlite'"}};
     st_status status = st_sqlite_open(&own.database, path);
     if (status == ST_OK)
         status = check_tables(&own);
@@ -241,9 +241,8 @@ st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *
 {
     (void)arena;
     (void)recorded;
-    return st_fail(
-        errors, ST_ERR_IO, (st_place){.file = path},
-        "this steptime was built without SQLite, which databases of Nsight Systems need");
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = path},
+                   "this build lacks SQLite, which databases of Nsight Systems require");
 }
 
 #endif

@@ -53,7 +53,7 @@ st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
     if (asked->recording_count % 2 != 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "--pairs takes two recordings for each pair" ST_HINT
-                       "name the one without overlap, then the one with it");
+                       "give the one without overlap, then the one with it");
     st_status status = read_counters(asked->counters, arena, &counters, &options, errors);
     if (status == ST_OK) {
         st_pairs_head(options.counters != NULL, &made.table);

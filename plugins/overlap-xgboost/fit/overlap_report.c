@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors by class and fold, the constants beside them, and which features count. */
+/* Errors by class and fold, the constant baselines, and the importance of features. */
 #include "overlap-xgboost/fit/overlap_report.h"
 
 #include "base/svg.h"
@@ -67,7 +67,7 @@ static void write_test(const st_overlap_report *report, st_node *root)
             write_errors(i == 0 ? "this model" : st_baseline_names[i - 1], "",
                          &report->test_errors[i][part], root);
     }
-    st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
+    st_say(root, "  %zu of %zu kernels are outside the trained range in some feature\n",
            report->test_clamped, report->test->count);
 }
 
@@ -86,7 +86,7 @@ static void say_report(const st_overlap_report *report, st_node *root)
         st_say(root,
                "  %zu used, %zu of them alongside a collective; left out: %zu alongside one in "
                "both, %zu without duration or counters\n",
-               pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
+               pairs->rows, pairs->concurrent, pairs->disturbed, pairs->unusable);
     }
     st_say(root,
            "%s: %zu kernels, %zu of them faster alongside communication than alone, %zu at "
@@ -101,7 +101,7 @@ static void say_report(const st_overlap_report *report, st_node *root)
     st_say(root, kernels->unused_count > 0 ? "\n" : "");
     for (int i = 0; i < ST_FEATURE_CLASS; i++) {
         if (!st_kernels_have(kernels, (st_feature)i, false))
-            st_say(root, "%s%s", absent++ == 0 ? "features not known: " : ", ",
+            st_say(root, "%s%s", absent++ == 0 ? "unknown features: " : ", ",
                    st_feature_name((st_feature)i));
     }
     st_say(root, absent > 0 ? "\n" : "");
@@ -173,7 +173,7 @@ void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st
         st_put_count(map, "matched", pairs->matched);
         st_put_count(map, "without_counterpart", pairs->without + pairs->with);
         st_put_count(map, "used", pairs->rows);
-        st_put_count(map, "with_communication", pairs->beside);
+        st_put_count(map, "with_communication", pairs->concurrent);
         st_put_count(map, "disturbed", pairs->disturbed);
         st_put_count(map, "unusable", pairs->unusable);
     }

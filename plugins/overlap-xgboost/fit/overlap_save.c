@@ -33,8 +33,8 @@ static st_status check_others(st_profiles *profiles, const st_profile *entry, st
         if (strcmp(found[i].kind, entry->kind) != 0 ||
             strcmp(found[i].cluster, entry->cluster) != 0)
             status = st_fail(errors, ST_ERR_NAME, (st_place){.file = "--save"},
-                             "profile '%s' has another model, of cluster '%s'" ST_HINT
-                             "take another name, or remove it first",
+                             "profile '%s' already has a model, of cluster '%s'" ST_HINT
+                             "choose another name, or remove it first",
                              entry->name, found[i].cluster);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels and collectives out of a trace, told apart by their names. */
+/* Kernels and collectives out of a trace, distinguished by their names. */
 #include "overlap-xgboost/fit/recorded.h"
 
 #include "base/memory.h"

@@ -119,7 +119,7 @@ typedef struct verdict {
 /*
  * Where the members agree, a low quantile hits most kernels. Where their quartiles are further
  * apart than the recipe allows, no single value hits many, and their mean is right about the sum.
- * What members that never met a kernel's name make up about it is no spread to go by.
+ * What members that never met a kernel's name make up about it does not measure the spread.
  */
 static verdict settle(const st_slowdown_model *model, float *said, size_t count, bool known)
 {
@@ -224,7 +224,7 @@ static float median_of(float *values, size_t count)
 static void note_usual(const st_kernels *kernels, const training *own, float *values,
                        st_slowdown_model *model)
 {
-    double beside_ns = 0;
+    double concurrent_ns = 0;
     for (size_t i = 0; i < own->usable_count; i++) {
         const st_kernel *kernel = &kernels->rows[own->usable[i]];
         st_usual_kernel *usual = &model->usual[kernel->class];
@@ -232,14 +232,14 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
         usual->count++;
         usual->weight += own_ns;
         usual->slowdown += own_ns * fmin(kernel->slowdown, MOST_SLOWDOWN);
-        beside_ns += own_ns;
+        concurrent_ns += own_ns;
     }
     for (size_t k = 0; k < ST_KERNEL_CLASSES; k++) {
         st_usual_kernel *usual = &model->usual[k];
         usual->slowdown = model->recipe->neighbours && usual->weight > 0
                               ? fmax(usual->slowdown / usual->weight, model->least_slowdown)
                               : (double)NAN;
-        usual->weight /= beside_ns;
+        usual->weight /= concurrent_ns;
         for (size_t j = 0; j < ST_FEATURES; j++) {
             size_t known = 0;
             for (size_t i = 0; i < own->usable_count; i++) {
@@ -282,10 +282,11 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
         }
         if (heard >= LEAST_HEARD) {
             const st_kernel *kernel = &kernels->rows[own->usable[i]];
-            double beside_ns = kernel->share * kernel->isolated_ns;
+            double concurrent_ns = kernel->share * kernel->isolated_ns;
             verdict found = settle(model, said, heard, true);
-            sums.measured_ns += beside_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
-            *(found.is_wide ? &sums.wide_ns : &sums.narrow_ns) += beside_ns * (found.slowdown - 1);
+            sums.measured_ns += concurrent_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
+            *(found.is_wide ? &sums.wide_ns : &sums.narrow_ns) +=
+                concurrent_ns * (found.slowdown - 1);
         }
     }
     if (status == ST_OK && sums.wide_ns > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model of how much communication slows the kernels beside it: boosted trees, several of them on
+ * A model of how much communication slows concurrent kernels: boosted trees, several of them on
  * random parts of the kernels, and a quantile of what they say.
  *
  * The target is the logarithm of the slowdown of the overlapped share, each kernel weighted with

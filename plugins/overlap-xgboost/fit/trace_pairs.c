@@ -27,7 +27,7 @@ typedef struct side {
     const st_recorded *recorded;
     stream *streams;
     size_t stream_count;
-    st_concurrent beside;
+    st_concurrent concurrent;
 } side;
 
 typedef struct pairing {
@@ -112,10 +112,10 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
     const st_recorded_collective *collective = NULL;
     double isolated_ns = (double)(alone->end_ns - alone->start_ns);
     double whole_ns = (double)(slowed->end_ns - slowed->start_ns);
-    double beside_ns = (double)st_concurrent_time(&own->with.beside, slowed, &collective);
-    double share = beside_ns > 0 ? 1 - (whole_ns - beside_ns) / isolated_ns : 0;
+    double concurrent_ns = (double)st_concurrent_time(&own->with.concurrent, slowed, &collective);
+    double share = concurrent_ns > 0 ? 1 - (whole_ns - concurrent_ns) / isolated_ns : 0;
     own->tally->matched++;
-    if (st_concurrent_time(&own->without.beside, alone, NULL) > 0) {
+    if (st_concurrent_time(&own->without.concurrent, alone, NULL) > 0) {
         own->tally->disturbed++;
         return;
     }
@@ -137,7 +137,7 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
     int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
     st_buffer_printf(table, ",%.*s\n", length, word);
     own->tally->rows++;
-    own->tally->beside += beside_ns > 0 ? 1 : 0;
+    own->tally->concurrent += concurrent_ns > 0 ? 1 : 0;
 }
 
 void st_pairs_head(bool has_counters, st_buffer *table)
@@ -214,7 +214,7 @@ static st_status match_all(pairing *own)
 
 /* ---- what is refused ---- */
 
-/* Two GPUs differ by more than what runs beside a kernel. */
+/* Two GPUs differ by more than what runs alongside a kernel. */
 static st_status check_gpus(const pairing *own)
 {
     const char *without = own->without.recorded->gpu;
@@ -253,7 +253,7 @@ static st_status prepare(pairing *own, side *of)
     if (status == ST_OK)
         status = fill_streams(own, of);
     if (status == ST_OK)
-        status = st_concurrent_make(of->recorded, own->arena, &of->beside);
+        status = st_concurrent_make(of->recorded, own->arena, &of->concurrent);
     return status;
 }
 
@@ -265,7 +265,7 @@ static st_status tell(const pairing *own, st_status status)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
                        "the kernels differ too much from those of %s" ST_EXPECTED
                        "the same program: at most %d kernels of a stream that the other recording "
-                       "has not, and %d streams",
+                       "lacks, and %d streams",
                        own->without.recorded->file, (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS);
     return status;
 }
@@ -290,7 +290,7 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
         status = prepare(&own, &own.with);
     if (status == ST_OK)
         status = check_gpus(&own);
-    if (status == ST_OK && own.with.beside.count == 0)
+    if (status == ST_OK && own.with.concurrent.count == 0)
         status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
                          "no collective runs in the recording with overlap" ST_EXPECTED
                          "kernels of NCCL or RCCL alongside those that compute");
@@ -310,7 +310,7 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
             status = st_fail(
                 own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
                 "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
-                "%.1f %%, the first %s" ST_EXPECTED "at most %g %%; --unmatched sets another share",
+                "%.1f %%, the first %s" ST_EXPECTED "at most %g %%, or the share of --unmatched",
                 own.alone, all, own.without.recorded->file, 100 * share,
                 own.first_alone != NULL ? own.first_alone : "", 100 * own.options->unmatched_frac);
         }

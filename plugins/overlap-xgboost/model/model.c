@@ -170,7 +170,7 @@ static const char *read_member(line_reader *own, model *into)
     if (!next_key(own, "member") || !next_number(own, &size) || size < 1 || size > 64e6 ||
         !next_number(own, &packed_size) || packed_size < 1 || packed_size > 64e6 ||
         !next_word(own, checksum, sizeof checksum)) {
-        return refuse(own, "no whole member where one is announced, the file may be cut");
+        return refuse(own, "incomplete member; the file may be cut");
     }
     unsigned char *packed = malloc((size_t)packed_size);
     if (packed == NULL) {
@@ -193,7 +193,7 @@ static const char *read_member(line_reader *own, model *into)
         } else if (XGBoosterLoadModelFromBuffer(made, bytes, member_size) != 0 ||
                    XGBoosterSetParam(made, "nthread", "1") != 0) {
             (void)XGBoosterFree(made);
-            reason = refuse(own, "XGBoost cannot read this member, it may be of another version");
+            reason = refuse(own, "XGBoost cannot read this member; it may be of another version");
         } else {
             into->members[into->member_count++] = made;
         }
@@ -209,18 +209,18 @@ static const char *read_features(line_reader *own, model *into)
 {
     double count = 0;
     if (!next_setting(own, "features", MODEL_FEATURES, MODEL_FEATURES, &count)) {
-        return refuse(own, "another number of features than this plugin knows");
+        return refuse(own, "the number of features differs from this plugin's");
     }
     for (size_t i = 0; i < MODEL_FEATURES; i++) {
         double index = 0;
         if (!next_key(own, "feature") || !next_number(own, &index) || index != (double)i ||
             !next_feature(own, "unknown", &into->least[i])) {
-            return refuse(own, "no range of a feature");
+            return refuse(own, "missing range of a feature");
         }
         into->most[i] = into->least[i];
         if (!isnan(into->least[i]) &&
             (!next_feature(own, "unknown", &into->most[i]) || into->most[i] < into->least[i])) {
-            return refuse(own, "no range of a feature");
+            return refuse(own, "missing range of a feature");
         }
     }
     return NULL;
@@ -230,12 +230,12 @@ static const char *read_gpus(line_reader *own, model *into)
 {
     double count = 0;
     if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS) {
-        return refuse(own, "no GPUs of the kernels");
+        return refuse(own, "missing GPUs of the kernels");
     }
     for (; into->gpu_count < (size_t)count; into->gpu_count++) {
         double gpu = 0;
         if (!next_number(own, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
-            return refuse(own, "no GPU where one is announced");
+            return refuse(own, "missing GPU");
         }
         into->gpus[into->gpu_count] = (size_t)gpu;
     }
@@ -246,7 +246,7 @@ static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
     if (!next_setting(own, "classes", MODEL_CLASSES, MODEL_CLASSES, &count)) {
-        return refuse(own, "another number of classes than this plugin knows");
+        return refuse(own, "the number of classes differs from this plugin's");
     }
     for (size_t k = 0; k < MODEL_CLASSES; k++) {
         model_class *class = &into->classes[k];
@@ -255,7 +255,7 @@ static const char *read_classes(line_reader *own, model *into)
         if (!next_key(own, "class") || !next_word(own, name, sizeof name) ||
             strcmp(name, class_names[k]) != 0 || !next_number(own, &kernels) || kernels < 0 ||
             kernels > 1e9 || !next_number(own, &class->weight) || class->weight < 0) {
-            return refuse(own, "no class where one is announced");
+            return refuse(own, "missing class");
         }
         class->count = (size_t)kernels;
         float slowdown = NAN;
@@ -278,7 +278,7 @@ static const char *read_members(line_reader *own, model *into)
     double count = 0;
     const char *reason = NULL;
     if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count)) {
-        return refuse(own, "no members");
+        return refuse(own, "missing members");
     }
     for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
         reason = read_member(own, into);
@@ -295,7 +295,7 @@ static const char *read_members(line_reader *own, model *into)
     unsigned long given = strtoul(checksum, &end, 16);
     if (*end != '\0' || own->line != own->line_end || own->at != own->end ||
         given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)own->text, length)) {
-        return refuse(own, "the model is damaged, its checksum is another one");
+        return refuse(own, "the model is damaged: its checksum differs");
     }
     return NULL;
 }
@@ -317,9 +317,8 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
     reader.earlier = whole && memcmp(reader.line, earlier_line, sizeof earlier_line - 1) == 0;
     if (!whole ||
         (!reader.earlier && memcmp(reader.line, format_line, sizeof format_line - 1) != 0))
-        fault =
-            refuse(&reader, "not a model of 'steptime fit overlap', or one of another version; the "
-                            "first line must be 'steptime-slowdown 4'");
+        fault = refuse(&reader, "not a model of this version of 'steptime fit overlap'; the first "
+                                "line must be 'steptime-slowdown 4'");
     else if (!next_key(&reader, "recipe") || !next_key(&reader, "target") ||
              !next_word(&reader, target, sizeof target) ||
              !next_setting(&reader, "quantile", 0, 1, &own->quantile) ||

@@ -45,11 +45,11 @@ static const st_plugin_option *const options[OPTIONS] = {
         OPTION_NUMBER("channels", "", "0", 0, 1024,
                       "channels of the collective; 0: as in the training data", "echo table 4"),
     [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
-                                "a job on another GPU than the kernels ran on", "echo table 4")};
+                                "jobs on another GPU than that of the kernels", "echo table 4")};
 
 /* ---- providers ---- */
 
-/* The class whose usual kernel stands for a provider. */
+/* The class whose usual kernel represents a provider. */
 static const int rows_of[SLOWDOWN_KINDS] = {[SLOWDOWN_GEMM] = 0,
                                             [SLOWDOWN_ATTENTION] = 1,
                                             [SLOWDOWN_ELEMENTWISE] = 3,
@@ -61,7 +61,7 @@ static double look_up(const overlap *own, const double factors[GRID], double siz
         return factors[0];
     }
     if (!(size_bytes > 0)) {
-        return 1; /* no message, nothing beside the computation */
+        return 1; /* no message, nothing alongside the computation */
     }
     if (size_bytes < own->least_bytes / 2 || size_bytes > own->most_bytes * 2) {
         return (double)NAN;
@@ -131,18 +131,18 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
         double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
         if (row_gpu == SIZE_MAX) {
             (void)snprintf(reason, sizeof reason,
-                           "the model was trained on kernels of %s%s, and this GPU is %s; option "
-                           "other_gpu=allow takes it",
+                           "the model was trained on kernels of %s%s, but this GPU is %s; option "
+                           "other_gpu=allow uses it anyway",
                            name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
                            name_of_gpu(slowdown_gpu(columns, 0)));
         } else if (isnan(own->factors[row_gpu][rows_of[kind]][0])) {
             (void)snprintf(reason, sizeof reason,
                            "the model was trained on no kernel of this class");
         } else {
-            (void)snprintf(reason, sizeof reason,
-                           "a message of %.4g bytes lies outside of what the model was trained on, "
-                           "%.4g to %.4g bytes",
-                           size_bytes, own->least_bytes, own->most_bytes);
+            (void)snprintf(
+                reason, sizeof reason,
+                "a message of %.4g bytes is outside the training data, %.4g to %.4g bytes",
+                size_bytes, own->least_bytes, own->most_bytes);
         }
         own->host->error(own->host->context, reason);
         return ST_PLUGIN_FAILED;
@@ -237,7 +237,8 @@ static void fill_step(overlap *own, const model *trees, size_t slot)
 static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
 {
     if (given[0] == '\0') {
-        return "the option 'model' is missing; 'steptime fit overlap TABLE -o FILE' writes one";
+        return "the option 'model' is missing; create one with 'steptime fit overlap TABLE -o "
+               "FILE'";
     }
     if (strncmp(given, "steptime-slowdown ", 18) == 0) {
         return model_read(trees, given, strlen(given), reason, reason_bytes);
@@ -307,6 +308,6 @@ static void close_overlap(void *instance)
 }
 
 DESCRIBE("overlap-xgboost", "1.0.0",
-         "slowdown alongside communication, from boosted trees over measured kernels",
+         "slowdown alongside communication, by boosted trees over measured kernels",
          WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_overlap,
          .close = close_overlap);

@@ -138,8 +138,8 @@ static st_status read_plugin(cli_nccl *own)
     if (list[0].profile != NULL && (own->profile != NULL || !own->takes_profile))
         return cli_wrong_use(run,
                              own->takes_profile
-                                 ? "there are two profiles, of --profile and of --refine"
-                                 : "a fit begins with the plugin's own options, not with a profile",
+                                 ? "--profile and --refine both name a profile"
+                                 : "a fit starts from the plugin's own options, not from a profile",
                              NULL);
     own->worded = &list[0];
     own->plugin = list[0].plugin;
@@ -172,7 +172,8 @@ static st_status choose_plugin(cli_nccl *own)
             if (strcmp(entries[i].plugin, entries[0].plugin) != 0)
                 return cli_wrong_use(
                     run,
-                    st_errors_text(run->errors, "profile '%s' is of several plugins: %s, %s",
+                    st_errors_text(run->errors,
+                                   "profile '%s' holds options of several plugins: %s, %s",
                                    own->profile, entries[0].plugin, entries[i].plugin),
                     "choose one with --refine");
         if (profile_status == ST_OK)
@@ -206,7 +207,7 @@ static st_status add_profile(const cli_nccl *own, st_nccl_fit *fit, st_nccl_sour
         return status;
     if (count == 0) {
         st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, st_nccl_place_of(table),
-                  "profile '%s' has nothing of %s for %s, which keeps its nominal options",
+                  "profile '%s' has no options of %s for %s, which keeps its nominal options",
                   own->profile, own->plugin, table->collective);
         return ST_OK;
     }
@@ -260,14 +261,14 @@ static st_status must_serve(const cli_nccl *own)
 static st_status check_profile(const cli_nccl *own, const st_nccl_fit *fit, const st_profile *entry)
 {
     const st_nccl_table *table = fit->tables[0];
-    const st_nccl_told *told = &fit->model.told[0];
-    bool is_peak = own->options->rate_from_peak; /* what rows reach is no rate of links */
-    const st_profile_machine machine = {.whose = "the table",
-                                        .gpu = table->gpu[0] != '\0' ? table->gpu : fit->model.gpu,
-                                        .nccl = st_nccl_version_code(table->version),
-                                        .links = is_peak ? (double)NAN : told->links.rate,
-                                        .nics = is_peak || table->nodes == 1 ? (double)NAN
-                                                                             : told->nics.rate};
+    const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
+    bool is_peak = own->options->rate_from_peak; /* what rows reach is not a rate of links */
+    const st_profile_machine machine = {
+        .whose = "the table",
+        .gpu = table->gpu[0] != '\0' ? table->gpu : fit->model.gpu,
+        .nccl = st_nccl_version_code(table->version),
+        .links = is_peak ? (double)NAN : group_rates->links.rate,
+        .nics = is_peak || table->nodes == 1 ? (double)NAN : group_rates->nics.rate};
     return st_profile_check_machine(own->run->paths, entry, &machine, st_nccl_place_of(table),
                                     own->run->errors);
 }
@@ -275,9 +276,8 @@ static st_status check_profile(const cli_nccl *own, const st_nccl_fit *fit, cons
 /* ---- fits ---- */
 
 /*
- * Three lines for each table, which know nothing of ranks or rates, as what every fit stands
- * beside: the errors at sizes that they have not seen. Where their plugin is not installed they are
- * left out.
+ * Three lines for each table, which ignore ranks and rates, as the baseline of every fit: their
+ * errors at held-out sizes. Where their plugin is not installed they are left out.
  */
 static st_status add_lines(cli_nccl *own, st_nccl_fit *fit)
 {
@@ -317,7 +317,7 @@ static st_nccl_source source_of(const cli_nccl *own)
                             .rate_from_peak = own->options->rate_from_peak};
 }
 
-/* What was made with a profile stands beside the plugin as it comes, where that knows its rates. */
+/* Results with a profile are shown next to the nominal plugin if that knows its rates. */
 static st_status add_nominal(const cli_nccl *own, st_nccl_fit *fit)
 {
     st_arena *arena = own->run->arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What 'fit nccl' and 'validate --nccl' share: measured collectives, and a plugin beside them. */
+/* What 'fit nccl' and 'validate --nccl' share: measured collectives, compared with a plugin. */
 #ifndef STEPTIME_CLI_NCCL_H
 #define STEPTIME_CLI_NCCL_H
 
@@ -42,8 +42,8 @@ typedef struct cli_nccl {
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count) ST_NODISCARD;
 
 /* One fit for all tables of a collective or, with own->each, for each table; without a fit, the
- * plugin as it is, or with the options of the profile, beside each table. What is refused is as
- * above. */
+ * plugin as it is, or with the options of the profile, compared with each table. Errors as above.
+ */
 st_status cli_nccl_run(cli_nccl *own, bool wants_fit) ST_NODISCARD;
 
 void cli_nccl_write(const cli_nccl *own);
@@ -53,27 +53,26 @@ void cli_nccl_write(const cli_nccl *own);
     CLI_WORD(type, at.collective, "collective", "NAME",                                            \
              "all_reduce all_gather reduce_scatter broadcast all_to_all send_recv reduce gather "  \
              "scatter",                                                                            \
-             "only tables of this collective; also what a file measures that does not say it"),    \
+             "only tables of this collective; assumed for files that do not name one"),            \
         CLI_COUNT(type, at.ranks, "ranks", 1, CLI_MOST_GIVEN,                                      \
-                  "ranks of the tables, whatever they say"),                                       \
+                  "number of ranks; overrides the tables"),                                        \
         CLI_COUNT(type, at.nodes, "nodes", 1, CLI_MOST_GIVEN,                                      \
-                  "nodes of the tables, whatever they say"),                                       \
-        CLI_FLAG(type, at.in_place, "in-place", "the times in place"),                             \
+                  "number of nodes; overrides the tables"),                                        \
+        CLI_FLAG(type, at.in_place, "in-place", "use the in-place times"),                         \
         CLI_FLAG(type, at.out_of_place, "out-of-place",                                            \
-                 "the times out of place; these are taken where neither is given and a table has " \
-                 "them")
+                 "use the out-of-place times, the default for tables that have them")
 #define CLI_NCCL_MODEL_ROWS(type, at)                                                              \
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
-              "the plugin with the model of collectives, with options; nccl-whitebox where it is " \
-              "left out; of other measurements: plugins in place of formulas",                     \
+              "the plugin with the model of collectives (default: nccl-whitebox) and its "         \
+              "options; for other measurements: plugins in place of formulas",                     \
               .common = true),                                                                     \
         CLI_TEXTS(type, at.settings, "option", "NAME=VALUE",                                       \
                   "an option of the plugin; may be repeated"),                                     \
-        CLI_TEXT(type, at.cluster, "cluster", "NAME",                                              \
-                 "the cluster, for what tables do not say of it; 'steptime list clusters' lists "  \
-                 "them"),                                                                          \
+        CLI_TEXT(                                                                                  \
+            type, at.cluster, "cluster", "NAME",                                                   \
+            "the cluster, for values that the tables lack; 'steptime list clusters' lists them"),  \
         CLI_FLAG(type, at.rate_from_peak, "rate-from-peak",                                        \
-                 "where nobody says how fast links or NICs are, take the largest rate of the "     \
-                 "table itself: no prediction then")
+                 "where no rate of links or NICs is given, use the largest rate of the table, so " \
+                 "that the result is not a prediction")
 
 #endif

@@ -24,7 +24,7 @@ st_status cli_tables(cli_run *run, const cli_table_options *options,
         }
     }
     if (status == ST_OK && *count == 0 && common != NULL)
-        return cli_wrong_use(run, "--rows chooses rows of a --table, of which there is none", NULL);
+        return cli_wrong_use(run, "--rows requires --table", NULL);
     for (size_t i = 0; i < *count; i++)
         if (list[i].filter == NULL)
             list[i].filter = common;

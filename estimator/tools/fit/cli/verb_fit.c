@@ -33,14 +33,12 @@ static const cli_option option_rows[] = {
                "relative error above which soft-l1 turns linear", .pure = true,
                .range = "a share above 0, such as 0.1 or 10 %", .initial = "10 %"),
     CLI_TEXT(fit_options, group, "group", "COLUMN,...",
-             "also estimate all rows of each value of these columns by a fit to the others"),
+             "for each value of these columns, also estimate its rows by a fit to all others"),
     CLI_FILE(fit_options, spec, "spec",
-             "take tables, constants with what is known of them beforehand, and what is left out "
-             "in turn from FILE (docs/tables.md)"),
-    CLI_RESULT(
-        fit_options, output, "output",
-        "write the constants and where they come from to FILE, which changes only on success",
-        .letter = 'o'),
+             "read tables, constants with their priors, and groups to leave out from FILE "
+             "(docs/tables.md)"),
+    CLI_RESULT(fit_options, output, "output",
+               "write the constants and their sources to FILE, only on success", .letter = 'o'),
     CLI_ROW_SHEET,
     CLI_ROW_CONSTANTS(fit_options, tables),
     CLI_ROW_SET,
@@ -149,7 +147,7 @@ static st_status read_rows(fit_run *own)
 
 /* ---- options ---- */
 
-/* Tables and settings of --spec stand before those of the command line. */
+/* Tables and settings of --spec precede those of the command line. */
 static st_status read_spec(fit_run *own)
 {
     cli_run *run = own->run;
@@ -238,18 +236,18 @@ const cli_verb cli_verb_fit = {
     .words = {CLI_WORD_JOB, CLI_WORD_JOB},
     .summary = "calibrate constants to measured step times",
     .doc =
-        "Moves the keys and constants that --vary names until the estimates of the measured rows "
-        "come nearest to what was measured, by least squares on the relative error with a loss "
-        "that forgives outliers. Shows each with its standard error, how far off the rows are, "
-        "and how far off each row, or with --group each group, is when the fit has not seen it.\n\n"
+        "Fits the keys and constants that --vary names to measured rows, by least squares on the "
+        "relative error with a loss that limits outliers. Shows the standard error of each "
+        "constant, the errors of the rows, and the errors of each row (with --group: of each "
+        "group) when the fit leaves it out.\n\n"
         "Rows come from tables (--table, as for 'steptime validate') and from jobs that have "
         "'measured: {step_time: ...}'. With -o the constants are written to a file, which a "
         "job takes with 'constants: NAME|FILE'.\n\n"
-        "--spec reads all of it from a file, which may know of each constant a value beforehand, "
-        "with its uncertainty and source, and for which rows it holds; beside the errors of what "
-        "is left out stand those of a constant MFU and of the nearest row's.\n\n"
-        "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
-        "constants that the rows cannot tell apart.",
+        "--spec reads all of this from a file, which may give each constant a prior with its "
+        "uncertainty and source, and the rows for which it holds. The errors of rows that are left "
+        "out are then compared with those of a constant MFU and of the nearest row's MFU.\n\n"
+        "A fit fails if it has fewer rows than constants, if no row is sensitive to a constant, or "
+        "if the rows cannot separate two constants.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(fit_options),

@@ -30,16 +30,16 @@ static const cli_option option_rows[] = {
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_TEXT(fit_kernels_options, gpu, "gpu", "NAME",
-             "the GPU that the times were measured on, where the tables do not say"),
+             "the GPU that the times were measured on, for tables that do not name it"),
     CLI_TEXT(fit_kernels_options, job, "job", "JOB",
              "the job that was traced, for the shape of its layers", .word = CLI_WORD_JOB),
     CLI_COUNT(fit_kernels_options, layers, "layers", 0, MOST_LAYERS,
-              "how many layers repeat in a trace; otherwise as many as cover most time"),
+              "how many layers repeat in a trace; default: as many as cover most time"),
     CLI_WORD(fit_kernels_options, form, "form", "FORM",
              "roofline trees trees-on-roofline trees-inside",
              "predict with this form instead of the best of all on held-out shapes"),
     CLI_TEXTS(fit_kernels_options, tests, "test", "FILE",
-              "also predict the times of this table, which the fit has not seen; may be repeated",
+              "also predict the times of this table, which the fit does not use; may be repeated",
               .word = CLI_WORD_FILE),
     CLI_FLAG(fit_kernels_options, leave_one_out, "leave-one-out",
              "also predict each model, or each file, by a fit to the others"),
@@ -288,14 +288,13 @@ const cli_verb cli_verb_fit_kernels = {
     .name = "fit kernels",
     .arguments = "[TABLE|TRACE...]",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "take layer times from measurements, for the plugin kernel-times",
+    .summary = "fit layer times to measurements, for the plugin kernel-times",
     .doc =
         "Takes the times of layers from tables of layer times, from measured steps (--table, as "
         "for 'steptime validate') or from traces (files ending in .json or .json.gz, and folders), "
-        "as docs/kernel-times.md describes them. Shapes that were not measured are predicted: by "
-        "a roofline, by trees, or by trees on what the roofline leaves. Shows how far off each is "
-        "on shapes that it has not seen, whole models where there are several, and takes the "
-        "best.\n\n"
+        "as docs/kernel-times.md describes them. Shapes that were not measured are predicted by a "
+        "roofline, by trees, or by trees on the residual of the roofline. Shows the error of each "
+        "form on held-out shapes (on whole models where there are several) and uses the best.\n\n"
         "With --save the times become a profile, which jobs take with 'refine: {plugin: "
         "kernel-times, profile: NAME}'.",
     .examples = examples,
@@ -312,7 +311,7 @@ typedef struct layer_options {
 
 static const cli_option layer_rows[] = {
     CLI_COUNT(layer_options, layers, "layers", 0, MOST_LAYERS,
-              "how many layers repeat; otherwise as many as cover most time"),
+              "how many layers repeat; default: as many as cover most time"),
     CLI_ROW_PARTIAL,
     CLI_ROW_JSON,
     CLI_ROW_OUTPUT,
@@ -356,10 +355,10 @@ const cli_verb cli_verb_trace_layers = {
     .name = "trace layers",
     .arguments = "TRACE...",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "find the layers in a trace and what one of them takes",
+    .summary = "find the layers in a trace and the time of one of them",
     .doc = "Layers are found by repetition: the same kernels in the same order. Of the two passes "
-           "with the most work that which runs first is the forward pass; recomputation is part of "
-           "the backward pass. 'steptime fit kernels TRACE... --job JOB' makes a profile of them.",
+           "with the most work the first one is the forward pass; recomputation is part of the "
+           "backward pass. 'steptime fit kernels TRACE... --job JOB' makes a profile of them.",
     .examples = layer_examples,
     .options = layer_rows,
     .options_bytes = sizeof(layer_options),

@@ -19,8 +19,8 @@ static const cli_option option_rows[] = {
     CLI_NCCL_MODEL_ROWS(fit_nccl_options, nccl),
     CLI_NCCL_TABLE_ROWS(fit_nccl_options, nccl),
     CLI_FLAG(fit_nccl_options, each, "each",
-             "fit each table alone, instead of all tables of a collective together; one that is "
-             "refused is reported and the others go on"),
+             "fit each table alone instead of all tables of a collective together; report tables "
+             "that fail and go on"),
     CLI_TEXT(
         fit_nccl_options, save, "save", "NAME",
         "store the options as a profile of this name, in place of what it had for the same tables"),
@@ -43,10 +43,11 @@ static const cli_example examples[] = {
 
 /* ---- saving ---- */
 
-static void put_rate(st_node *map, const char *key, const st_nccl_told_rate *told)
+static void put_rate(st_node *map, const char *key, const st_nccl_sourced_rate *group_rates)
 {
-    if (isfinite(told->rate))
-        st_put_text(map, key, st_arena_printf(map->result->arena, "%.6g GB/s", told->rate / 1e9));
+    if (isfinite(group_rates->rate))
+        st_put_text(map, key,
+                    st_arena_printf(map->result->arena, "%.6g GB/s", group_rates->rate / 1e9));
 }
 
 static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
@@ -66,12 +67,12 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
     st_put_buffer(map, "tables", &files);
     /* What a job that uses the profile is compared with. */
     const char *gpu = fit->tables[0]->gpu;
-    const st_nccl_told *told = &fit->model.told[0];
+    const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
     st_put_text(map, ST_PROFILE_GPU,
                 gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
     if (!own->options->rate_from_peak) {
-        put_rate(map, ST_PROFILE_LINKS, &told->links);
-        put_rate(map, ST_PROFILE_NICS, &told->nics);
+        put_rate(map, ST_PROFILE_LINKS, &group_rates->links);
+        put_rate(map, ST_PROFILE_NICS, &group_rates->nics);
     }
     st_put_text(map, "buffers",
                 fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
@@ -170,7 +171,7 @@ static st_status check_twice(const cli_nccl *own, const st_profile *entries)
                 return cli_wrong_use(
                     own->run,
                     st_errors_text(own->run->errors,
-                                   "two tables of %s on %zu ranks and %zu nodes would be one entry",
+                                   "two tables of %s on %zu ranks and %zu nodes share one entry",
                                    entries[i].collective, entries[i].ranks, entries[i].nodes),
                     "leave --each out, or save them under different names");
     return ST_OK;
@@ -203,7 +204,7 @@ static st_status keep_out(const cli_nccl *own)
     const fit_nccl_options *options = own->run->options;
     st_errors *errors = own->run->errors;
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                   "profile '%s' is not stored" ST_EXPECTED "tables of which none is refused",
+                   "profile '%s' is not stored" ST_EXPECTED "only tables that can be fitted",
                    options->save);
 }
 
@@ -232,12 +233,11 @@ const cli_verb cli_verb_fit_nccl = {
     .summary = "calibrate a model of collectives to output of nccl-tests",
     .doc =
         "Reads what nccl-tests prints (text behind any launcher, JSON of -J, or CSV), rccl-tests, "
-        "MSCCL++, the OSU micro-benchmarks and look-up tables, of a folder all of these, and moves "
-        "the "
-        "calibrated options of a plugin until its times come nearest to the measured ones, by "
-        "least squares on the logarithm with a loss that forgives outliers. Shows the options and, "
-        "by range of sizes, how far off the plugin is: as it comes, fitted, and for each size and "
-        "each number of ranks fitted to the others.\n\n"
+        "MSCCL++, the OSU micro-benchmarks and look-up tables, or all such files of a folder, and "
+        "fits the calibrated options of a plugin to the measured times, by least squares on the "
+        "logarithm with a loss that limits outliers. Shows the options and, by range of sizes, the "
+        "errors of the plugin: nominal, fitted, and for each size and each number of ranks fitted "
+        "to the others.\n\n"
         "With --save the options become a profile: 'steptime validate --nccl FILE --profile NAME' "
         "compares other tables with it, and a job uses it with 'refine: {plugin: PLUGIN, profile: "
         "NAME}'. docs/profiles.md says more. LOG may be - for standard input.",

@@ -16,8 +16,8 @@ static const cli_option option_rows[] = {
     CLI_FLAG(fit_operators_options, each, "each",
              "fit each source of a table alone, instead of all of a GPU and precision together"),
     CLI_CHOICE(fit_operators_options, leave, "leave", "WHAT", "nothing gpu",
-               "gpu: also estimate each GPU by the constants of its kin - others of its "
-               "architecture, or all others - and its own data sheet"),
+               "gpu: also estimate each GPU from its data sheet and the constants of others (of "
+               "its architecture, else of all)"),
     CLI_RESULT(fit_operators_options, output, "output",
                "write the constants to FILE, as keys for files of GPUs", .letter = 'o'),
     CLI_ROW_SET,
@@ -29,11 +29,11 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime fit operators gemm_bf16.csv.gz -o operators.yaml",
-     "what GEMMs reach, on each GPU of a table"},
+     "rates of GEMMs on each GPU of a table"},
     {"steptime fit operators gemm_lowprec.csv.gz attention_forward.csv.gz --each",
      "each kernel library alone"},
     {"steptime fit operators gemm_bf16.csv.gz --leave gpu",
-     "how far a GPU is known by its data sheet and its kin"},
+     "how well its data sheet and related GPUs predict a GPU"},
     {NULL, NULL},
 };
 
@@ -72,15 +72,14 @@ const cli_verb cli_verb_fit_operators = {
     .arguments = "TABLE...",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "calibrate GEMMs, attention and experts to times measured alone",
-    .doc =
-        "Reads tables of measured operators (CSV, packed by gzip or not), puts their rows together "
-        "by GPU and precision, and fits the constants that the sheet operators has for them: what "
-        "large products reach, what thin ones reach, and what each costs besides. Shows the "
-        "constants with their standard errors and how far off the sheet is on half of the shapes "
-        "when it is fitted to the other half, beside what is naive: one rate for all shapes, the "
-        "rates of the nearest measured shapes, and the sheet corrected by these.\n\n"
-        "A folder validation/NAME whose table.yaml names the sheet operators says what the columns "
-        "of a table mean and which rows are left out. docs/operators.md says more.",
+    .doc = "Reads tables of measured operators (CSV, packed by gzip or not), groups their rows by "
+           "GPU and precision, and fits the constants of the sheet operators: the rates of large "
+           "and of thin products, and the fixed cost of each. Shows the constants with their "
+           "standard errors and the errors of the sheet on half of the shapes when it is fitted to "
+           "the other half, next to three baselines: one rate for all shapes, the rates of the "
+           "nearest measured shapes, and the sheet corrected by these.\n\n"
+           "A folder validation/NAME whose table.yaml names the sheet operators defines the "
+           "columns of a table and the rows to leave out. docs/operators.md says more.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(fit_operators_options),

@@ -26,25 +26,25 @@ typedef struct fit_overlap_options {
 } fit_overlap_options;
 
 static const cli_option option_rows[] = {
-    CLI_FLAG(
-        fit_overlap_options, pairs, "pairs",
-        "take the arguments as pairs of recordings of one program: without overlap, and with it"),
+    CLI_FLAG(fit_overlap_options, pairs, "pairs",
+             "arguments are pairs of recordings of one program: without overlap, then with it"),
     CLI_FILE(fit_overlap_options, counters, "counters",
              "counters of the kernels of the pairs, as 'ncu --csv' prints them"),
     CLI_NUMBER(fit_overlap_options, unmatched_percent, "unmatched", "PERCENT", 0, 100,
-               "refuse pairs in which more kernels have no counterpart",
+               "reject pairs in which more kernels have no counterpart",
                .range = "percent of the kernels, from 0 to 100", .initial = "5"),
-    CLI_RESULT(fit_overlap_options, table, "write",
-               "write the kernels of the pairs to FILE, as a table, also where they are too few"),
+    CLI_RESULT(
+        fit_overlap_options, table, "write",
+        "write the kernels of the pairs to FILE, as a table, even if they are too few for a fit"),
     CLI_FILE(fit_overlap_options, test, "test",
-             "also predict the kernels of this table, which the model has not seen"),
-    CLI_TEXT(fit_overlap_options, gpu, "gpu", "NAME",
-             "the GPU of the kernels whose table does not say it; a job on another one refuses the "
-             "model"),
+             "also predict the kernels of this table, which the fit does not use"),
+    CLI_TEXT(
+        fit_overlap_options, gpu, "gpu", "NAME",
+        "the GPU of kernels whose table does not name it; jobs on other GPUs reject the model"),
     CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25 near-3",
              "train this one instead of the best of all on held-out kernels"),
     CLI_FLAG(fit_overlap_options, allow_faster, "allow-faster",
-             "let the model predict slowdowns below 1 where kernels were faster alongside "
+             "let the model predict slowdowns below 1 for kernels that were faster alongside "
              "communication"),
     CLI_RESULT(fit_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
     CLI_RESULT(fit_overlap_options, output, "output",
@@ -54,7 +54,7 @@ static const cli_option option_rows[] = {
              "store the model as a profile of this name, in place of an earlier one"),
     CLI_ROW_DB,
     CLI_TEXT(fit_overlap_options, cluster, "cluster", "NAME",
-             "the cluster that the profile is noted to be of"),
+             "the cluster that the profile records as its own"),
     CLI_ROW_JSON,
     CLI_END,
 };
@@ -63,9 +63,10 @@ static const cli_example examples[] = {
     {"steptime fit overlap kernels.csv", "how well slowdowns can be predicted"},
     {"steptime fit overlap kernels.csv --test others.csv -o slowdown.model --svg importance.svg",
      "a model, tried on other kernels"},
-    {"steptime fit overlap --pairs alone.json beside.json --write kernels.csv",
+    {"steptime fit overlap --pairs alone.json overlapped.json --write kernels.csv",
      "kernels of two traces, also as a table"},
-    {"steptime fit overlap --pairs alone.sqlite beside.sqlite --counters metrics.csv -o my.model",
+    {"steptime fit overlap --pairs alone.sqlite overlapped.sqlite --counters metrics.csv -o "
+     "my.model",
      "of Nsight Systems and Nsight Compute"},
     {NULL, NULL},
 };
@@ -252,17 +253,17 @@ const cli_verb cli_verb_fit_overlap = {
     .summary = "learn how much communication slows concurrent kernels",
     .doc =
         "Reads kernels that were measured alone and alongside a collective, as docs/overlap.md "
-        "describes the table, trains boosted trees on them with XGBoost and tells how far off "
-        "predictions are on kernels that were not seen: once with random rows held out, once with "
-        "all kernels of a name. Beside the models stand one constant slowdown for all kernels, "
-        "none, "
-        "the median by name, and the nearest kernels of the name; kernels alongside communication, "
-        "and those that took more than 1.2 times as long, count apart. The recipe with the highest "
+        "describes the table, trains boosted trees on them with XGBoost and shows the errors on "
+        "held-out kernels: once with random rows held out, once with all kernels of a name. The "
+        "baselines are one constant slowdown for all kernels, no slowdown, the median by name, and "
+        "the nearest kernels of the name. Kernels alongside communication, and those that took "
+        "more than 1.2 times as long, are also shown separately. The recipe with the highest "
         "share of kernels within 5, 10 and 15 % is trained on "
         "all kernels.\n\n"
         "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
-        "--type sqlite' wrote, of one program without communication alongside its kernels and with "
-        "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
+        "--type sqlite' wrote, of one program, without communication alongside its kernels and "
+        "with it. Their kernels are matched in order. With --save a job uses the model with "
+        "'refine: "
         "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
     .options = option_rows,

@@ -17,11 +17,11 @@ typedef struct fit_ratios_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXTS(fit_ratios_options, onto, "onto", "TABLE",
-              "times of layers on the other GPU; may be repeated", .word = CLI_WORD_FILE),
+              "layer times on the other GPU; may be repeated", .word = CLI_WORD_FILE),
     CLI_TEXT(fit_ratios_options, gpu, "gpu", "NAME",
-             "the GPU of the first tables, where they do not say it"),
+             "the GPU of the first tables, if they do not name it"),
     CLI_TEXT(fit_ratios_options, onto_gpu, "onto-gpu", "NAME",
-             "the GPU of the tables of --onto, where they do not say it"),
+             "the GPU of the tables of --onto, if they do not name it"),
     CLI_RESULT(fit_ratios_options, output, "output",
                "write the ratios to FILE, for 'steptime trace whatif --ratios FILE'",
                .letter = 'o'),
@@ -34,7 +34,7 @@ static const cli_option option_rows[] = {
 static const cli_example examples[] = {
     {"steptime fit ratios a100.csv --gpu a100-sxm-80gb --onto h100.csv --onto-gpu h100-sxm -o "
      "a100-h100.csv",
-     "what kernels gain on another GPU, by their class and duration"},
+     "speed-up of kernels on another GPU, by class and duration"},
     {NULL, NULL},
 };
 
@@ -134,7 +134,7 @@ static int run_fit_ratios(cli_run *run)
     ratios_run own = {.run = run};
     st_status status = cli_paths(run);
     if (status == ST_OK && options->onto.count == 0)
-        status = cli_wrong_use(run, "there are no times on another GPU", "--onto names a table");
+        status = cli_wrong_use(run, "missing times on another GPU", "give a table with --onto");
     if (status == ST_OK)
         status = read_tables(run, run->arguments, run->argument_count, options->gpu, &own.from);
     if (status == ST_OK)
@@ -144,12 +144,12 @@ static int run_fit_ratios(cli_run *run)
         if (own.from->gpu == NULL || own.to->gpu == NULL) {
             status =
                 st_fail(own.run->errors, ST_ERR_USAGE, (st_place){0},
-                        "the tables do not say their GPU" ST_HINT "--gpu and --onto-gpu name both");
+                        "the tables do not name their GPU" ST_HINT "give --gpu and --onto-gpu");
         } else {
             status = strcmp(own.from->gpu, own.to->gpu) != 0
                          ? ST_OK
                          : st_fail(own.run->errors, ST_ERR_USAGE, (st_place){.file = "--onto"},
-                                   "both tables are of one GPU" ST_FOUND "%s", own.to->gpu);
+                                   "both tables are of the same GPU" ST_FOUND "%s", own.to->gpu);
         }
     }
     if (status == ST_OK)
@@ -168,7 +168,7 @@ static int run_fit_ratios(cli_run *run)
         put_classes(&own, root);
         st_node *list = st_put_list(root, "left_out");
         if (own.tests.count == 0)
-            st_say(root, "one model alone on %s: nothing can be left out\n", own.to->gpu);
+            st_say(root, "only one model on %s: nothing can be left out\n", own.to->gpu);
         st_table *table =
             own.tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
         for (size_t i = 0; i < own.tests.count; i++) {
@@ -193,15 +193,14 @@ const cli_verb cli_verb_fit_ratios = {
     .name = "fit ratios",
     .arguments = "TABLE...",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "learn what kernels of one GPU take on another, for traces",
-    .doc = "Reads layer times of pieces, measured on two GPUs, just as 'steptime fit kernels' "
-           "does, and "
-           "matches pieces of the same sizes, whatever model they belong to. The ratio of both "
-           "times, by the kernel's class and its duration on the first GPU, is what 'steptime "
-           "trace whatif --ratios FILE' multiplies the kernels of a trace with. Shows how far off "
-           "that is for models of the second GPU that were left out, beside what is naive: ratios "
-           "of data sheets (peak rates for products, memory bandwidths for all else), and one "
-           "ratio for each class.",
+    .summary = "fit how long kernels of one GPU take on another, for traces",
+    .doc =
+        "Reads times of the pieces of layers, measured on two GPUs, as 'steptime fit kernels' "
+        "does, and matches pieces of the same sizes across models. 'steptime trace whatif --ratios "
+        "FILE' multiplies the kernels of a trace by the ratio of both times, which depends on the "
+        "kernel's class and its duration on the first GPU. Shows the errors for models of the "
+        "second GPU that were left out, next to two baselines: ratios of data sheets (peak rates "
+        "for products, memory bandwidths for all else), and one ratio for each class.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(fit_ratios_options),

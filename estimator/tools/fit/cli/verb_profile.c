@@ -20,9 +20,7 @@ static const cli_option show_rows[] = {CLI_ROW_DB, CLI_ROW_JSON, CLI_ROW_OUTPUT,
                                        CLI_END};
 static const cli_option export_rows[] = {CLI_ROW_DB, CLI_ROW_OUTPUT, CLI_END};
 static const cli_option import_rows[] = {
-    CLI_ROW_DB,
-    CLI_FLAG(import_options, replace, "replace", "replace entries that are there already"),
-    CLI_END};
+    CLI_ROW_DB, CLI_FLAG(import_options, replace, "replace", "replace existing entries"), CLI_END};
 static const cli_option remove_rows[] = {CLI_ROW_DB, CLI_END};
 
 static const cli_example list_examples[] = {
@@ -31,7 +29,7 @@ static const cli_example list_examples[] = {
     {NULL, NULL},
 };
 static const cli_example show_examples[] = {
-    {"steptime profile show my-cluster", "options, and the rows that they come from"},
+    {"steptime profile show my-cluster", "its options and the rows behind them"},
     {NULL, NULL},
 };
 static const cli_example export_examples[] = {
@@ -148,7 +146,7 @@ static int run_list(cli_run *run)
 
 /* ---- show ---- */
 
-/* The members of a payload or of a provenance; NULL where it is no map. */
+/* The members of a payload or of a provenance; NULL if it is not a map. */
 static const st_yaml_node *members(cli_run *run, const char *text, size_t length)
 {
     const st_yaml_node *root = NULL;
@@ -244,7 +242,7 @@ static int run_show(cli_run *run)
             put_members(run, map, "payload", payload, entry->payload_bytes);
             put_members(run, map, "provenance", entry->provenance, strlen(entry->provenance));
             if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && plain) {
-                /* The head of a text of times: its cell, its GPU, what tells shapes apart, how many
+                /* The head of a text of times: its cell, its GPU, the features of a shape, how many
                  * there are. */
                 const char *text = payload;
                 const char *entry_end = text + entry->payload_bytes;
@@ -263,8 +261,7 @@ static int run_show(cli_run *run)
                             strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
                             payload, entry->payload_bytes);
             }
-            say_members(run, map, "Where it comes from", entry->provenance,
-                        strlen(entry->provenance));
+            say_members(run, map, "Source", entry->provenance, strlen(entry->provenance));
         }
         cli_show(run, &result);
     }
@@ -324,15 +321,15 @@ static int run_remove(cli_run *run)
 
 #define WHERE                                                                                      \
     "The database is the file of --db, else $XDG_DATA_HOME/steptime/profiles.db, or "              \
-    "~/.local/share/steptime/profiles.db where that variable is not set. docs/profiles.md says "   \
+    "~/.local/share/steptime/profiles.db if that variable is not set. docs/profiles.md says "      \
     "more."
 
 const cli_verb cli_verb_profile_list = {
     .name = "profile list",
     .arguments = "",
     .summary = "list the profiles of a database",
-    .doc = "Shows what each profile holds for: plugin, collective, ranks, nodes, cluster, fabric "
-           "and version of NCCL.\n\n" WHERE,
+    .doc = "Shows the plugin, collective, ranks, nodes, cluster, fabric and NCCL version of each "
+           "profile.\n\n" WHERE,
     .examples = list_examples,
     .options = list_rows,
     .run = run_list,
@@ -341,9 +338,9 @@ const cli_verb cli_verb_profile_list = {
 const cli_verb cli_verb_profile_show = {
     .name = "profile show",
     .arguments = "NAME...",
-    .summary = "show what a profile holds and where it comes from",
+    .summary = "show the contents and source of a profile",
     .doc = "Shows the options that a profile gives to a plugin, the rows that they were fitted to, "
-           "and how far off these are.\n\n" WHERE,
+           "and the errors of these rows.\n\n" WHERE,
     .examples = show_examples,
     .options = show_rows,
     .run = run_show,
@@ -363,9 +360,9 @@ const cli_verb cli_verb_profile_import = {
     .name = "profile import",
     .arguments = "FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "store profiles that someone has exported",
-    .doc = "Stores all entries of the file or, where one of them is there already, none; "
-           "--replace replaces these. FILE may be - for standard input.\n\n" WHERE,
+    .summary = "store exported profiles",
+    .doc = "Stores all entries of the file, or none if one of them exists already; --replace "
+           "overwrites them. FILE may be - for standard input.\n\n" WHERE,
     .examples = import_examples,
     .options = import_rows,
     .options_bytes = sizeof(import_options),

@@ -26,16 +26,15 @@ static const cli_option option_rows[] = {
     CLI_ROW_CONSTANTS(validate_options, tables),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
-    CLI_TEXTS(
-        validate_options, logs, "nccl", "FILE",
-        "measured collectives, output of nccl-tests; arguments are further files of that kind",
-        .word = CLI_WORD_FILE),
+    CLI_TEXTS(validate_options, logs, "nccl", "FILE",
+              "measured collectives, such as output of nccl-tests; arguments are more such files",
+              .word = CLI_WORD_FILE),
     CLI_TEXT(validate_options, profile, "profile", "NAME",
              "options of the plugin from this profile; 'steptime profile list' lists them"),
     CLI_ROW_DB,
     CLI_TEXT(validate_options, errors, "write-errors", "FILE",
-             "write the errors by GPU, precision, model and stack, which estimates then show, as "
-             "configs/errors/SHEET.yaml",
+             "write the errors by GPU, precision, model and stack to FILE, for estimates to show, "
+             "as configs/errors/SHEET.yaml",
              .word = CLI_WORD_FILE),
     CLI_FLAG(
         validate_options, pairs, "pairs",
@@ -51,16 +50,16 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime validate", "every source"},
-    {"steptime validate li2024", "what one paper printed, against what its sheet gives"},
+    {"steptime validate li2024", "the values of one paper against those of its sheet"},
     {"steptime validate --table runs.csv", "measured steps of your own"},
-    {"steptime validate run.yaml", "a job with 'measured: {step_time: ...}', as an import of a "
-                                   "log writes it"},
+    {"steptime validate run.yaml",
+     "a job with 'measured: {step_time: ...}', as 'steptime import' writes it from a log"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
-     "some rows of them, with constants that `steptime fit` has written, row by row"},
+     "some of their rows, one by one, with constants from `steptime fit`"},
     {"steptime validate --table runs.csv --pairs",
-     "what-if, checked: each step from the layer time of another one"},
+     "checks what-if: predicts each step from the layer time of another"},
     {"steptime validate --nccl all_reduce.log --profile my-cluster",
-     "a model of collectives that `steptime fit nccl` has calibrated, by range of sizes"},
+     "a model of collectives calibrated by `steptime fit nccl`, by range of sizes"},
     {NULL, NULL},
 };
 
@@ -103,7 +102,7 @@ static bool is_job(const validation *own, const char *name)
            st_yaml_get(root, "match") == NULL;
 }
 
-/* What is asked for by name and is no source may be a job. */
+/* A name that is not a source may be a job. */
 static st_status choose_jobs(validation *own, const st_path_entry *entries, size_t count)
 {
     cli_run *run = own->run;
@@ -134,12 +133,12 @@ static st_status refuse_name(validation *own, const char *name, const st_path_en
         names[known++] = own->request.sources[i].name;
     const char *near = st_nearest(name, names, known);
     return st_fail(
-        errors, ST_ERR_USAGE, (st_place){0},
-        "there is no validation source or job '%s'" ST_HINT "%s", name,
+        errors, ST_ERR_USAGE, (st_place){0}, "unknown validation source or job '%s'" ST_HINT "%s",
+        name,
         near != NULL ? near : "'steptime list validation' and 'steptime list tables' list them");
 }
 
-/* All sources of cases are read before any is run, so that every error is told at once. */
+/* All sources of cases are read before any is run, so that all errors are reported at once. */
 static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
 {
     cli_run *run = own->run;
@@ -191,7 +190,7 @@ static st_status run_cases(validation *own)
         status = load_cases(own, entries, count);
     if (status == ST_OK && own->case_count > 0 && run->common.refine.count > 0)
         st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
-                  "published cases are computed as they say themselves, whatever --refine says");
+                  "published cases ignore --refine; each case defines its own job");
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
         status = st_cases_run(own->run->paths, run->arena, &own->cases[i], run->errors);
         own->failed += own->cases[i].failed;
@@ -244,10 +243,10 @@ static st_status read_table(validation *own, const st_measured_request *request,
     return status;
 }
 
-/* A table of which no row can be compared answers nothing: its first reasons are the answer. */
+/* If no row of a table can be compared, report the first reasons. */
 static st_status require_rows(validation *own, size_t first, const char *file)
 {
-    const char *why = "no row is chosen";
+    const char *why = "no row is selected";
     for (size_t i = first; i < own->table_count; i++) {
         if (own->tables[i].compared > 0 || own->tables[i].verdicts > 0)
             return ST_OK;
@@ -286,7 +285,7 @@ static st_status run_source_data(validation *own, const st_measured_request *req
     if (access(file, F_OK) == 0)
         return read_table(own, request, file, (st_place){0}, NULL);
     st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
-              "source %s is not compared: there is no %s", source->name, file);
+              "source %s is not compared: missing %s", source->name, file);
     return ST_OK;
 }
 
@@ -380,7 +379,7 @@ static st_status run_sources(validation *own)
         if (absent != NULL)
             st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
                       "not compared: %s" ST_HINT
-                      "STEPTIME_DATA must name the folder with their tables",
+                      "set STEPTIME_DATA to the folder with their tables",
                       absent);
         status = table_status;
     }
@@ -458,8 +457,8 @@ static int run_validate(cli_run *run)
         status = own.table_count > 0
                      ? ST_OK
                      : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
-                               "there are no errors to write" ST_FOUND "no table" ST_HINT
-                               "STEPTIME_DATA names the folder with the sources' tables");
+                               "no errors to write: no table was compared" ST_HINT
+                               "set STEPTIME_DATA to the folder with the sources' tables");
         for (size_t i = 0; i < own.table_count && status == ST_OK; i++)
             status = st_error_rows_add(&rows, own.tables[i].measured, error_run->arena);
         if (status == ST_OK)
@@ -483,22 +482,21 @@ const cli_verb cli_verb_validate = {
     .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
     .summary = "compare estimates with published and measured numbers",
     .doc =
-        "For each source under validation/, shows what is compared: published values next to ours "
-        "with the difference and the one that is declared, and tables of measured steps with the "
-        "mean, median and largest error, rows that a constant was fitted with apart from those "
-        "held out. Exits 1 where a difference or a mean error is larger than declared or a case "
-        "cannot run.\n\n"
-        "Sources whose tables are not part of steptime are looked for below the folder that the "
-        "environment variable STEPTIME_DATA names.\n\n"
-        "With --table the rows of a file are compared instead. Rows of a known source, told by "
-        "their ids, are completed by what that source is known to have used; a row that lacks a "
-        "value is left out, and why is told.\n\n"
+        "Compares each source under validation/: published values next to ours with the actual and "
+        "the declared difference, and tables of measured steps with the mean, median and largest "
+        "error, separately for rows used in a fit and rows held out. Exits 1 if a difference or a "
+        "mean error exceeds the declared one or a case cannot run.\n\n"
+        "The environment variable STEPTIME_DATA names the folder with tables that are not part of "
+        "steptime.\n\n"
+        "With --table the rows of a file are compared instead. Rows of a known source, recognized "
+        "by their ids, are completed with the settings of that source; rows that still lack a "
+        "value are left out, with the reason.\n\n"
         "With --pairs, rows that differ only in the data-parallel size, the pipeline size, the "
-        "layers or the micro-batches are predicted from each other: what the layers take is scaled "
-        "until one row's estimate is what was measured, and the other row is estimated with layers "
-        "as slow. The errors are shown by kind of edit, next to those of the estimates alone.\n\n"
-        "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
-        "with the options of a profile; see 'steptime help fit nccl'.",
+        "layers or the micro-batches are predicted from each other: the layer time is scaled until "
+        "one row's estimate equals its measurement, and the other row is estimated with the same "
+        "scale. The errors are shown by kind of edit, next to those of the estimates alone.\n\n"
+        "With --nccl the times of a plugin, nominal or with the options of a profile, are compared "
+        "with output of nccl-tests; see 'steptime help fit nccl'.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(validate_options),

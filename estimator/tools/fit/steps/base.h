@@ -10,7 +10,7 @@
 #include "steptime/tool/estimates.h"
 #include "steptime/tool/gpus.h"
 
-/* What tells bases apart; "" for none of each. */
+/* What distinguishes bases; "" if absent. */
 typedef struct st_base_name {
     const char *gpu;      /* as the table calls it */
     const char *sections; /* files that assumptions name, "cluster=selene" and such by line */

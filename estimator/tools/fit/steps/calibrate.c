@@ -78,7 +78,7 @@ static st_status list_rows(fitter *own)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->set_count; i++)
         for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++) {
-            /* The rows of a block stand side by side. */
+            /* The rows of a block are adjacent. */
             st_calibration *block_calibration = own->calibration;
             const st_measured *set = &block_calibration->sets[i];
             fit_block *block = &own->blocks[own->block_count++];
@@ -151,7 +151,7 @@ static size_t stride_of(const double *values, size_t count)
     return 0;
 }
 
-/* Which constant moves each row of a varied input, and where it starts unless that is told. */
+/* Which constant moves each row of a varied input, and where it starts by default. */
 static st_status mix_column(fitter *own, fit_block *block, const st_sheet_input *input,
                             double *values, st_column *column)
 {
@@ -184,7 +184,7 @@ static st_status fill_columns(fitter *own, fit_block *block)
     if (block->columns == NULL || block->mixed == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        /* An input of the used rows alone; the first of them tells where a fit may start. */
+        /* An input of the used rows alone; the first of them gives the start of a fit. */
         const st_measured *set = block->set;
         double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
         for (size_t j = 0; values != NULL && j < block->row_count; j++) {
@@ -329,7 +329,7 @@ static st_status check_solution(const fitter *own)
         else if (count_fitted(calibration) > calibration->varied_count &&
                  !isfinite(solution->errors[i]))
             status = st_fail(own->errors, ST_ERR_MATH, (st_place){0},
-                             "the rows cannot tell %s apart from the other constants" ST_HINT
+                             "the rows cannot separate %s from the other constants" ST_HINT
                              "fit fewer of them, or give rows that differ more",
                              path);
     }
@@ -381,8 +381,8 @@ static st_status fit_all(fitter *own)
     st_status status = st_solve(&problem, &calibration->solution);
     if (status == ST_ERR_MATH)
         return st_fail(own->errors, status, (st_place){0},
-                       "no minimum is found: estimates without a finite value" ST_HINT
-                       "narrow the bounds, or leave out the rows that have none");
+                       "the fit fails: some estimates are not finite" ST_HINT
+                       "narrow the bounds, or leave out the rows without a finite estimate");
     if (status == ST_OK)
         status = evaluate(own, calibration->solution.values, own->estimates);
     if (status != ST_OK)
@@ -394,7 +394,7 @@ static st_status fit_all(fitter *own)
     return ST_OK;
 }
 
-/* Whether rows or what is known beforehand tell every constant; one that is told by neither would
+/* Whether rows or a prior determine every constant; one without either would
  * keep the value that the rows left out have given it. */
 static bool tells_all(const fitter *own, const st_solution *solution)
 {
@@ -590,7 +590,7 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
             known += count_calibration->varied[i].prior > 0 ? 1 : 0;
         if (rows + known < count_calibration->varied_count || rows <= 0) {
             status = st_fail(own.errors, ST_ERR_VALUE, (st_place){0},
-                             "%zu measured row%s cannot tell %zu constants" ST_HINT
+                             "%zu measured row%s cannot determine %zu constants" ST_HINT
                              "give at least as many rows as constants",
                              rows, rows == 1 ? "" : "s", count_calibration->varied_count);
         }
@@ -608,7 +608,7 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
     if (status == ST_OK)
         status = leave_groups_out(&own);
     if (status == ST_OK) {
-        /* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says.
+        /* Rows that no fit sees, by the fit to all others; with the baselines by MFU.
          */
         st_calibration *test_calibration = own.calibration;
         if (test_calibration->first_test != 0) {

@@ -14,7 +14,7 @@
 /* A key or constant that is fitted, with its bounds in base units. */
 typedef struct st_varied {
     const char *path;
-    const char *name;    /* what reports call it; the path where nothing else tells it apart */
+    const char *name;    /* what reports call it; the path if nothing else distinguishes it */
     const st_type *type; /* of the inputs that read it */
     double low;
     double high;
@@ -113,7 +113,7 @@ double st_naive_mfu(const st_calibration *calibration, st_naive naive, size_t ro
 /*
  * Fits. `calibration` names what to fit, to which rows (`sets` have run) and how; everything else
  * is filled in. Fewer rows than constants, a constant to which no row is sensitive and constants
- * that the rows cannot tell apart are errors where nothing is known of them beforehand; one that
+ * that the rows cannot separate are errors where nothing is known of them beforehand; one that
  * ends at a bound is a warning.
  */
 st_status st_calibrate(st_calibration *calibration, st_arena *arena,

@@ -22,7 +22,7 @@ static const st_row *row_of(const st_calibration *calibration, const st_used_row
     return &calibration->sets[used->set].rows[used->row];
 }
 
-/* Characters that mean nothing but themselves in YAML wherever they stand. */
+/* Characters without a special meaning anywhere in YAML. */
 static bool is_harmless(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

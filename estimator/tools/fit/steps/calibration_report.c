@@ -66,7 +66,7 @@ static void put_constants(const st_calibration *calibration, st_node *root)
 
 /* ---- values left out ---- */
 
-/* What stands beside the errors of a fit that has not seen the rows. */
+/* Baselines for the errors of a fit on held-out rows. */
 static const char *const naive_keys[] = {"constant_mfu", "nearest_row"};
 
 static bool is_naive(const st_calibration *calibration)
@@ -179,7 +179,7 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
         put_column(calibration, &calibration->held[i], st_put_map(list, NULL));
     put_tests(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);
-    /* What stands in no file of constants has to be put elsewhere by hand. */
+    /* Keys outside a file of constants have to be set by hand. */
     char value[ST_QUANTITY_TEXT];
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
@@ -188,9 +188,7 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
             continue;
         st_type_format(varied->type, calibration->solution.values[i], ST_STYLE_UNIT, value,
                        sizeof value);
-        st_say(root,
-               "  %s is no constant: put it where the jobs have it, or give --set "
-               "'%s=%s'\n",
+        st_say(root, "  %s is not a constant; set it in the jobs, or give --set '%s=%s'\n",
                varied->path, varied->path, value);
     }
 }

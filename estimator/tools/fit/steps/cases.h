@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Validation cases: published numbers beside the job that should give them, read from
+ * Validation cases: published numbers with the job that should give them, read from
  * validation/SOURCE/cases.yaml, and what came out when the jobs were run.
  *
  * Reading, running and printing are apart, so that other tables can be compared in the same way.
@@ -18,7 +18,7 @@ typedef struct st_case_value {
     const char *published; /* as written, e.g. "16.7 s" */
     const char *tolerance; /* as written, e.g. "0.5 %" */
     double tolerance_frac; /* relative; 0: equal to the last bit */
-    const char *note;      /* where the number stands in the source, "" for none */
+    const char *note;      /* place of the number in the source, or "" */
     const char *missed;    /* why the tolerance cannot be met; "" where it can */
     st_place cell_place;
     st_place published_place;
@@ -53,9 +53,9 @@ typedef struct st_case_source {
     /* filled by the run */
     size_t compared;
     size_t
-        failed;  /* differences over the declared one, and reasons for misses that there are not */
-    size_t told; /* differences over the declared one for a reason that the source tells */
-    size_t missed; /* values of cases that could not run */
+        failed; /* differences over the declared one, and reasons for misses that there are not */
+    size_t explained; /* differences over the declared one that the source explains */
+    size_t missed;    /* values of cases that could not run */
 } st_case_source;
 
 /* Reads a source by name; reports all errors at once. */
@@ -69,7 +69,7 @@ st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena
 st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,
                        st_errors *errors) ST_NODISCARD;
 
-/* Whether it is as the source says: within the tolerance, or beyond it where that is told. */
+/* Whether it is as the source says: within the tolerance, or beyond it with an explanation. */
 bool st_case_value_as_told(const st_case_value *value);
 
 /* Their list "sources", which CSV shows too. */

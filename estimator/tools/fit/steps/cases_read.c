@@ -61,7 +61,7 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
             reader->status = status;
         if (status == ST_OK && value->tolerance_frac < 0.0)
             ST_NOTE(reader, ST_ERR_VALUE, tolerance->place,
-                    "a tolerance below zero" ST_FOUND "%s" ST_EXPECTED
+                    "negative tolerance" ST_FOUND "%s" ST_EXPECTED
                     "a fraction such as 0.5 %%, or 0 for equal numbers",
                     st_or_none(value->tolerance));
     }

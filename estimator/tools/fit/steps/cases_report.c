@@ -75,10 +75,10 @@ static void say_summary(const char *name, const st_case_source *sum, st_node *no
     char text[128];
     st_say(node, "%s: %zu value%s compared, ", name, sum->compared, sum->compared == 1 ? "" : "s");
     snprintf(text, sizeof text, "%zu FAILED", sum->failed);
-    if (sum->failed == 0 && sum->told == 0)
-        snprintf(text, sizeof text, "none off by more than declared");
+    if (sum->failed == 0 && sum->explained == 0)
+        snprintf(text, sizeof text, "none exceed tolerance");
     else if (sum->failed == 0)
-        snprintf(text, sizeof text, "%zu off by more than declared, for reasons told", sum->told);
+        snprintf(text, sizeof text, "%zu exceed tolerance (explained)", sum->explained);
     st_say_ink(node, sum->failed == 0 ? ST_INK_GOOD : ST_INK_BAD, text);
     if (sum->missed > 0) {
         snprintf(text, sizeof text, "%zu not compared", sum->missed);
@@ -88,7 +88,7 @@ static void say_summary(const char *name, const st_case_source *sum, st_node *no
     st_say(node, "\n");
 }
 
-/* Whether a reason stands at a value before the k-th of the i-th case. */
+/* Whether a value before the k-th of the i-th case has a reason. */
 static bool is_told(const st_case_source *source, size_t i, size_t k)
 {
     const char *reason = source->cases[i].values[k].missed;
@@ -118,7 +118,7 @@ static void put_source(const st_case_source *source, st_node *map)
     st_put_text(map, "cite", source->cite);
     st_put_count(map, "compared", source->compared);
     st_put_count(map, "failed", source->failed);
-    st_put_count(map, "told", source->told);
+    st_put_count(map, "told", source->explained);
     st_put_count(map, "missed", source->missed);
     st_say_source(map, source->name, source->title, source->cite);
     st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
@@ -160,7 +160,7 @@ void st_cases_put(const st_case_source *sources, size_t count, st_node *root)
         put_source(&sources[i], st_put_map(list, NULL));
         sum.compared += sources[i].compared;
         sum.failed += sources[i].failed;
-        sum.told += sources[i].told;
+        sum.explained += sources[i].explained;
         sum.missed += sources[i].missed;
     }
     if (count > 1) {

@@ -78,7 +78,7 @@ st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *s
 {
     source->compared = 0;
     source->failed = 0;
-    source->told = 0;
+    source->explained = 0;
     source->missed = 0;
     for (size_t i = 0; i < source->case_count; i++) {
         st_case *item = &source->cases[i];
@@ -98,7 +98,7 @@ st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *s
             else if (!st_case_value_as_told(value))
                 source->failed++;
             else if (!value->ok)
-                source->told++;
+                source->explained++;
             source->compared += value->compared ? 1 : 0;
         }
     }

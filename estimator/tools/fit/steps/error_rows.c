@@ -11,7 +11,7 @@
 
 /* ---- collecting ---- */
 
-/* GPU and stack are those of the files that the row names, the rest may stand in the table. */
+/* GPU and stack are those of the files that the row names, the rest may be in the table. */
 static st_error_kind kind_of(const st_measured *measured, size_t row)
 {
     st_error_kind kind = st_error_kind_of(measured->rows[row].job);
@@ -83,15 +83,15 @@ st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_a
     st_buffer_printf(buffer,
                      "# SPDX-License-Identifier: Apache-2.0\n"
                      "# Written by steptime validate --write-errors: how far plain estimates were "
-                     "off measured steps,\n# as shares of what was measured, by what they are for; "
-                     "entries without a stack count all stacks.\n"
+                     "off measured steps,\n# as shares of the measured time, by group; entries "
+                     "without a stack count all stacks.\n"
                      "sheet: %s\ndoc: Errors of %zu estimates of measured steps.\nerrors:\n",
                      sheet, rows->count);
     for (size_t first = 0, next = 0; first < count; first = next) {
         for (next = first;
              next < count && st_error_kind_equal(&list[first].kind, &list[next].kind);)
             next++;
-        /* Rows of one kind, which stand side by side. */
+        /* Rows of one kind, which are adjacent. */
         const st_error_row *kind_rows = &list[first];
         const size_t kind_count = next - first;
         const st_error_kind *kind = &kind_rows[0].kind;

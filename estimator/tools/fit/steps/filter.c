@@ -46,7 +46,7 @@ static st_status apply_slice(const char *term, const st_csv *csv, st_arena *aren
     for (size_t i = 0; i < count && good; i++)
         good = read_part(texts[i], strlen(texts[i]), &parts[i]);
     if (!good || parts[2] == 0)
-        return refuse(errors, st_errors_text(errors, "'%s' is no slice of rows", term), NULL);
+        return refuse(errors, st_errors_text(errors, "invalid slice of rows '%s'", term), NULL);
     size_t index = 0;
     for (size_t row = 0; row < csv->row_count; row++) {
         if (!kept[row])
@@ -94,7 +94,7 @@ st_status st_filter_rows(const char *filter, const st_csv *csv, st_arena *arena,
         else if (strchr(term, ':') != NULL)
             status = apply_slice(term, csv, arena, kept, errors);
         else
-            status = refuse(errors, st_errors_text(errors, "'%s' chooses no rows", term), NULL);
+            status = refuse(errors, st_errors_text(errors, "'%s' selects no rows", term), NULL);
     }
     return status;
 }

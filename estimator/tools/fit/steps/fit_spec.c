@@ -31,7 +31,7 @@ static const char *const *read_texts(st_yaml_reader *reader, const st_yaml_node 
                                      const char *key, size_t *count)
 {
     return st_read_texts(reader, st_read_list(reader, map, key, ST_SOURCE_ITEMS_MAX),
-                         "an item of a list is no text", count);
+                         "list items must be strings", count);
 }
 
 /* One of two words; whether it is the second. */
@@ -48,15 +48,15 @@ static bool read_choice(st_yaml_reader *reader, const st_yaml_node *map, const c
 
 /* ---- tables ---- */
 
-/* Where `data` lies; NULL where STEPTIME_DATA is not told. */
+/* Where `data` lies; NULL without STEPTIME_DATA. */
 static const char *data_file(st_yaml_reader *reader, const st_yaml_node *node, const char *data)
 {
     const char *folder = getenv("STEPTIME_DATA");
     if (folder != NULL && folder[0] != '\0')
         return st_arena_printf(reader->arena, "%s/%s", folder, data);
     ST_NOTE(reader, ST_ERR_IO, node->place,
-            "no folder holds %s" ST_HINT
-            "STEPTIME_DATA must name the folder with the sources' tables",
+            "no folder contains %s" ST_HINT
+            "set STEPTIME_DATA to the folder with the sources' tables",
             data);
     return NULL;
 }
@@ -71,9 +71,8 @@ static void read_table(st_yaml_reader *reader, const st_yaml_node *node, st_meas
     const char *data = st_read_text(reader, node, "data", NULL);
     if ((file == NULL) == (data == NULL))
         ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "where the table lies is not told" ST_EXPECTED
-                "either 'file', beside this one, or 'data', below "
-                "STEPTIME_DATA");
+                "missing location of the table" ST_EXPECTED
+                "either 'file', relative to this file, or 'data', below STEPTIME_DATA");
     else
         table->file = file != NULL ? file : data_file(reader, node, data);
     table->place = file != NULL ? node->place : (st_place){0};
@@ -120,11 +119,11 @@ static bool check_bounds(st_yaml_reader *reader, const st_yaml_node *node, const
     if (!(varied->low > 0))
         wrong = "its lower bound is not above 0";
     else if (!(varied->low < varied->high))
-        wrong = "its bounds leave no room";
+        wrong = "its bounds are equal or reversed";
     else if (varied->prior > 0 && !(varied->low < varied->prior && varied->prior < varied->high))
-        wrong = "its prior is outside its bounds";
+        wrong = "its prior is out of bounds";
     else if ((varied->prior > 0) != (varied->sd > 0))
-        wrong = "a prior needs its standard deviation 'sd', and that a prior";
+        wrong = "'prior' and its standard deviation 'sd' require each other";
     if (wrong != NULL)
         ST_NOTE(reader, ST_ERR_VALUE, node->place, "%s: %s", varied->name, wrong);
     return wrong == NULL;
@@ -167,7 +166,7 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
     varied.start = value_known ? varied.prior : (double)NAN;
     if (ST_HAS(calibration->varied, calibration->varied_count, name, varied.name))
         ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "'%s' is there twice" ST_HINT "give each a 'name' of its own", varied.name);
+                "duplicate '%s'" ST_HINT "give each its own 'name'", varied.name);
     else if (check_bounds(reader, node, &varied))
         calibration->varied[calibration->varied_count++] = varied;
 }

@@ -13,18 +13,18 @@
 enum { ST_FORMULAS_MAX = 200, ST_FORMULA_COLUMNS_MAX = 200, ST_NO_FORMULA = -1 };
 
 typedef struct st_row_formula {
-    const st_yaml_node *node; /* where it stands */
+    const st_yaml_node *node; /* its place */
     size_t offset;            /* of its first character in the node's text */
     const char *unit;         /* "bool", "1", "GB/s" */
 } st_row_formula;
 
 typedef struct st_row_formulas {
     st_row_formula items[ST_FORMULAS_MAX];
-    int first_line; /* of the sheet, on which the first one stands */
+    int first_line; /* of the first one in the sheet */
     size_t count;
     const char **columns; /* that they read, the inputs of the program */
     size_t column_count;
-    const st_program *program; /* NULL where there are no formulas */
+    const st_program *program; /* NULL without formulas */
 } st_row_formulas;
 
 /* Takes up a formula and returns its index, ST_NO_FORMULA where there are too many. */

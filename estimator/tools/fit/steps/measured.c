@@ -131,7 +131,7 @@ static st_status find_measured(const table_reader *reader, const st_table_source
             return ST_OK;
     }
     return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
-                   "no column holds what was measured" ST_EXPECTED
+                   "no column with measurements" ST_EXPECTED
                    "target_iter_s, iter_time_s or step_time_s in seconds, peak_memory_gib, "
                    "measured.step_time or measured.memory");
 }
@@ -334,7 +334,7 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
             if (known || st_is_standard_column(column_name))
                 continue;
             status = st_fail(reader->errors, ST_ERR_NAME, (st_place){source->file, 0, 0},
-                             "a formula reads '%s', which is no column of %s" ST_HINT "%s",
+                             "a formula reads '%s', which is not a column of %s" ST_HINT "%s",
                              column_name, reader->csv->file,
                              st_errors_nearest(reader->errors, column_name, reader->csv->columns,
                                                reader->csv->column_count));
@@ -655,7 +655,7 @@ static bool number_of(const row_reader *reader, size_t row, const char *name, do
     return st_number_parse(text, strlen(text), (st_place){0}, number, NULL) == ST_OK;
 }
 
-/* Nodes that so many GPUs fill; false where the row does not tell both numbers. */
+/* Nodes that so many GPUs fill; false if the row lacks one of the numbers. */
 static bool take_nodes(const row_reader *reader, size_t row, double *value)
 {
     double gpus = 0;
@@ -727,7 +727,7 @@ static bool is_bare(const st_key *key, const char *text)
             st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK);
 }
 
-/* Texts of a row, which its job has beside the files. */
+/* Texts of a row, which its job has in addition to the files. */
 static void add_texts(row_reader *reader, size_t row)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
@@ -829,7 +829,7 @@ static void take_assumed(row_reader *reader, const input_plan *plan, size_t row,
     *value = assumed;
     if (!isfinite(assumed))
         leave_out(reader, row,
-                  st_arena_printf(reader->arena, "the formula for %s has no value that it can take",
+                  st_arena_printf(reader->arena, "the formula for %s gives an invalid value",
                                   plan->input->from));
 }
 
@@ -870,7 +870,7 @@ static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
         *value_at(reader, index, row) = 1;
 }
 
-/* What a plan needs: the number of GPUs that the table tells is the product of its parallel sizes.
+/* What a plan needs: the table's number of GPUs is the product of its parallel sizes.
  */
 static void check_gpus(row_reader *reader, size_t row)
 {
@@ -989,7 +989,7 @@ static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
     st_source_field split = st_source_field_find(reader->csv, source, "split");
     if (use_extra || strcmp(text_of(reader, split, row, storage), "extra") != 0)
         return false;
-    leave_out(reader, row, "the table's own 'split' is extra: for ratios only");
+    leave_out(reader, row, "the table's own 'split' is extra: only for ratios");
     return true;
 }
 
@@ -1069,7 +1069,7 @@ st_status st_rows_fill(const st_measured_request *request, st_measured *measured
     for (size_t row = 0; row < measured->row_count && reader.status != ST_ERR_MEMORY; row++)
         fill_row(&reader, row, use_extra);
     if (reader.status == ST_OK) {
-        /* Which defaults stood in for blank fields, and in how many rows. */
+        /* Which defaults replaced blank fields, and in how many rows. */
         st_measured *note_measured = reader.measured;
         note_measured->notes =
             st_arena_alloc(reader.arena, reader.plan_count + 1, sizeof *note_measured->notes);

@@ -54,7 +54,7 @@ typedef struct st_measured {
     double *inputs;                /* inputs[input * row_count + row] */
     const char *const *groups;     /* names of the groups of the source */
     const double *const *formulas; /* values[formula][row] */
-    const char **notes;            /* defaults that stand for blank fields */
+    const char **notes;            /* defaults that replace blank fields */
     size_t *note_rows;
     size_t note_count;
     const char *fits;                 /* the cell that says whether memory suffices; NULL: none */

@@ -3,7 +3,7 @@
  * Conditions on the fields of a row: which column must hold which text. Used by the assumptions of
  * a source and by --rows.
  *
- * A value matches a field that is equal to it, as text or as a number; '*' stands for any text, and
+ * A value matches a field that is equal to it, as text or as a number; '*' matches any text, and
  * the empty value for a blank field.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_ROW_CONDITION_H

@@ -31,7 +31,7 @@ static const st_standard_column columns[] = {
     {"gpus_per_node", ST_KEY_CLUSTER_GPUS_PER_NODE, false},
 };
 
-/* Columns that stand for no single key. */
+/* Columns that do not map to a single key. */
 static const char *const others[] = {"id",
                                      "source",
                                      "ref",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fields of a table by our names: columns that have other names there, and numbers that stand
+ * Fields of a table by our names: columns that have other names there, and numbers that occur
  * inside a text.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_ROW_FIELDS_H
@@ -19,7 +19,7 @@ typedef struct st_source_field {
 typedef struct st_standard_column {
     const char *name;
     const char *key;
-    bool may_be_blank; /* a blank field stands for the key's default */
+    bool may_be_blank; /* a blank field means the key's default */
 } st_standard_column;
 
 /* The column of a key; NULL where there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words that a table has for values of keys, and columns of which nothing is known. */
+/* Words that a table has for values of keys, and unknown columns. */
 #ifndef STEPTIME_CALIBRATE_STEPS_ROW_WORDS_H
 #define STEPTIME_CALIBRATE_STEPS_ROW_WORDS_H
 

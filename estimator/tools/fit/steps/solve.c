@@ -31,7 +31,7 @@ typedef struct fit_state {
     const st_problem *problem;
     double *estimates; /* all rows */
     st_status status;  /* of the last evaluation that failed */
-    gsl_vector *moved; /* coordinates beside those at which the slopes are wanted */
+    gsl_vector *moved; /* coordinates next to those of the slopes */
     gsl_vector *up;    /* residuals there */
     gsl_vector *down;
 } fit_state;
@@ -174,7 +174,7 @@ static void read_solution(const st_problem *problem, const gsl_parts *parts, st_
     gsl_matrix_set_zero(parts->covariance);
     (void)gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(parts->workspace), least_rank,
                                      parts->covariance);
-    /* Each parameter counts by the share of what is known of it that rows tell. */
+    /* Each parameter counts by the share of its information that rows give. */
     const gsl_matrix *jacobian = gsl_multifit_nlinear_jac(parts->workspace);
     size_t rows = solution->rows;
     double freedom = (double)problem->parameter_count;

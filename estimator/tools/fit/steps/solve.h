@@ -7,7 +7,7 @@
  * transformation that never reaches them. The minimum is looked for from the start and from two
  * fixed points of the box, always in the same order, so that the same problem gives the same bits.
  *
- * A prior is one more residual, noise*log(value/prior)/sd: a parameter that no row tells stays
+ * A prior is one more residual, noise*log(value/prior)/sd: a parameter that no row determines stays
  * there.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_SOLVE_H
@@ -50,12 +50,12 @@ typedef struct st_problem {
 
 typedef struct st_solution {
     double values[ST_FIT_MAX_PARAMETERS];
-    double errors[ST_FIT_MAX_PARAMETERS]; /* standard errors; NaN where rows do not tell */
+    double errors[ST_FIT_MAX_PARAMETERS]; /* standard errors; NaN if rows do not determine them */
     double correlation[ST_FIT_MAX_PARAMETERS][ST_FIT_MAX_PARAMETERS];
     bool at_low[ST_FIT_MAX_PARAMETERS];
     bool at_high[ST_FIT_MAX_PARAMETERS];
     double cost;    /* half the sum of the losses, those of priors among them */
-    double freedom; /* effective degrees of freedom: parameters that rows tell, not priors */
+    double freedom; /* effective degrees of freedom: parameters that rows, not priors, determine */
     size_t rows;    /* that the fit has seen */
     size_t iterations;
 } st_solution;

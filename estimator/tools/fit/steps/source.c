@@ -116,12 +116,12 @@ static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const 
     double limit = st_read_quantity(reader, map, key, &one, (double)NAN);
     if (limit <= 0)
         ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
-                "a limit that is not above zero" ST_FOUND "%s" ST_EXPECTED "a share such as 8 %%",
+                "limits must be above zero" ST_FOUND "%s" ST_EXPECTED "a share such as 8 %%",
                 st_yaml_get(map, key)->text);
     return isnan(limit) ? 0 : limit;
 }
 
-/* All rows are a group too, whose limits stand at the top of the file. */
+/* All rows are a group too, with limits at the top of the file. */
 static void read_groups(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
     const st_yaml_node *list = st_read_list(reader, root, "groups", ST_SOURCE_ITEMS_MAX);
@@ -186,8 +186,7 @@ static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
         extraction->before = st_read_text(reader, node, "before", "");
         if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
             ST_NOTE(reader, ST_ERR_NAME, node->place,
-                    "where the number stands is not told" ST_EXPECTED
-                    "either 'behind' or 'before'");
+                    "missing position of the number" ST_EXPECTED "either 'behind' or 'before'");
     }
     source->extractions = list;
     source->extraction_count = map->count;
@@ -210,7 +209,7 @@ static const st_words *read_words(st_yaml_reader *reader, const st_yaml_node *ro
     return list;
 }
 
-/* Words stand for values of a key that exists. */
+/* Words map to values of an existing key. */
 static void check_words(st_yaml_reader *reader, const st_words *words)
 {
     st_assigned assigned = {.path = words->path, .place = words->place};
@@ -234,8 +233,7 @@ static void check_list(st_yaml_reader *reader, const st_words *words)
         if (strcmp(item->theirs, ST_NO_WORD) == 0 || (key != NULL && key->kind == ST_KEY_BOOL))
             continue;
         ST_NOTE(reader, ST_ERR_NAME, item->place,
-                "'%s' is no key that is true or false" ST_EXPECTED
-                "such a key, or " ST_NO_WORD ST_HINT "%s",
+                "'%s' is not a boolean key" ST_EXPECTED "such a key, or " ST_NO_WORD ST_HINT "%s",
                 item->theirs, st_or_none(st_key_nearest_path(item->theirs)));
     }
 }
@@ -244,7 +242,8 @@ static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node 
                                      const char *key, size_t *count)
 {
     return st_read_texts(reader, st_read_list(reader, root, key, ST_SOURCE_ITEMS_MAX),
-                         st_errors_text(reader->errors, "an entry of '%s' is no name", key), count);
+                         st_errors_text(reader->errors, "entries of '%s' must be names", key),
+                         count);
 }
 
 /* ---- the file ---- */
@@ -271,7 +270,7 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
         source->data != NULL && (source->data[0] == '/' || strstr(source->data, "..") != NULL);
     if (outside)
         ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(root, "data")->place,
-                "'data' leads out of STEPTIME_DATA" ST_EXPECTED "a path below that folder");
+                "'data' leaves STEPTIME_DATA" ST_EXPECTED "a path below that folder");
 }
 
 static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
@@ -315,7 +314,7 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_tab
         assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
         if (assumption->set_count + assumption->fill_count == 0)
             ST_NOTE(reader, ST_ERR_NAME, node->place,
-                    "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both");
+                    "empty assumption" ST_EXPECTED "'set', 'fill' or both");
     }
     source->assumptions = items;
     source->assumption_count = list->count;

@@ -3,7 +3,7 @@
  * What is known about a table of measurements beyond its columns: validation/SOURCE/table.yaml.
  *
  * A table rarely says everything that an estimate needs: the network of the site, how a vocabulary
- * was padded, what a framework does by default. Here each such thing stands once, with its reason,
+ * was padded, what a framework does by default. Each such assumption is here once, with its reason,
  * so that nothing is filled in silently. docs/tables.md describes the file.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_SOURCE_H
@@ -59,8 +59,8 @@ typedef struct st_row_group {
     double site_limit; /* the same after the factor */
 } st_row_group;
 
-/* A number that stands in a text: the first digits in the column `from` that follow `behind`, or
- * that stand in front of `before`. One of the two is "". */
+/* A number within a text: the first digits in the column `from` after `behind`, or in front of
+ * `before`. One of the two is "". */
 typedef struct st_extraction {
     const char *column;
     const char *from;
@@ -88,14 +88,14 @@ typedef struct st_table_source {
     const char *cite;
     const char *file;
     const char *sheet; /* NULL: the default */
-    const char *rows;  /* a CSV file beside this one; NULL: none */
+    const char *rows;  /* a CSV file in the same folder; NULL: none */
     const char *data;  /* a path below STEPTIME_DATA; NULL: none */
     st_place place;
     st_when match;
     const char *column; /* that was measured; NULL: as in a table without a source */
     const char *unit;
-    const char *cell;    /* NULL: that of the step time */
-    const char *ran_out; /* what stands there for a run that ran out of memory; NULL: none */
+    const char *cell;             /* NULL: that of the step time */
+    const char *ran_out;          /* the word for a run that ran out of memory; NULL: none */
     const char *const *constants; /* fits that used rows of this source */
     size_t constant_count;
     const st_renamed *columns;

@@ -102,8 +102,7 @@ st_status st_source_read(const st_paths *paths, const char *name, st_arena *aren
         return status;
     if (st_yaml_get(base, "base") != NULL)
         return st_fail(errors, ST_ERR_CYCLE, st_yaml_get(*root, "base")->place,
-                       "the base %s has a base of its own" ST_EXPECTED "a source without one",
-                       other);
+                       "the base %s has its own base" ST_EXPECTED "a source without a base", other);
     if (base->kind == ST_YAML_MAP)
         *root = merge_roots(&reader, base, *root);
     return reader.status;

@@ -16,7 +16,7 @@ enum { TERM_STEADY, TERM_BUBBLE }; /* of the role */
 static const st_role_part roles[CELLS] = {[STEADY] = {ST_ROLE_STEP_TERMS, TERM_STEADY},
                                           [BUBBLE] = {ST_ROLE_STEP_TERMS, TERM_BUBBLE},
                                           [SITE] = {.role = ST_ROLE_SITE_FACTOR}};
-static const st_role_list wanted = {roles, CELLS, "telling the time of layers apart needs"};
+static const st_role_list wanted = {roles, CELLS, "separating the time of layers needs"};
 
 /* The keys that an edit changes: of the first three the edit is the bit of that number. */
 enum { DP, PP, LAYERS, GLOBAL, MICRO, KEYS };
@@ -135,7 +135,7 @@ static double layers_of(const pairing *own, size_t row)
     return cells[SITE][row] * (cells[STEADY][row] + cells[BUBBLE][row]);
 }
 
-/* NaN where the row's step is no longer than what it has besides its layers. */
+/* NaN if the row's step is not longer than its parts other than layers. */
 static double predict(const pairing *own, size_t from, size_t to)
 {
     const st_row *rows = own->measured->rows;
@@ -165,7 +165,7 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
     if (pairs->count + 2 > 2 * (size_t)ST_PAIRS_MAX)
         return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->measured->file},
                        "too many pairs of rows" ST_EXPECTED
-                       "at most 1000000; --rows chooses fewer");
+                       "at most 1000000; select fewer with --rows");
     const st_pair both[] = {{edits, one, other, there, there / rows[other].measured - 1},
                             {edits, other, one, back, back / rows[one].measured - 1}};
     for (size_t i = 0; i < ST_COUNT(both); i++)
@@ -218,7 +218,7 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
         own.where[i] = st_sheet_reading_index(input_measured->sheet, keys[i]);
     if (!st_pairs_known(input_measured)) {
         (void)st_fail(own.errors, ST_ERR_NAME, (st_place){.file = input_measured->file},
-                      "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                      "cell %s of sheet %s does not separate the time of layers" ST_EXPECTED
                       "the step time of a sheet that fills site_factor and of step_terms steady "
                       "and bubble, as megatron",
                       input_measured->cell, st_sheet_name(input_measured->sheet));
@@ -231,7 +231,8 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
             input_measured->more = cells;
             input_measured->more_count = CELLS;
             for (size_t i = 0; i < input_measured->input_count; i++) {
-                /* What follows from the sizes that an edit changes is no difference of its own. */
+                /* What follows from the sizes that an edit changes does not count as a difference.
+                 */
                 const char *key = inputs[i].from;
                 static const char *const others[] = {ST_KEY_CLUSTER_NODES,
                                                      ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,

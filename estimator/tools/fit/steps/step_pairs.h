@@ -54,7 +54,8 @@ typedef struct st_pairs {
 enum { ST_EDITS_TEXT = 64 };
 const char *st_edits_text(unsigned edits, char *text);
 
-/* Whether the sheet tells the layers of a step from the rest, and all that an edit may change. */
+/* Whether the sheet separates the layers of a step from the rest, and all that an edit may change.
+ */
 bool st_pairs_known(const st_measured *measured);
 
 /*

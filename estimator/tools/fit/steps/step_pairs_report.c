@@ -48,7 +48,7 @@ void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
         ST_COLUMN_SHARE("in 10 %", 0),
         ST_COLUMN_SHARE("estimate alone", 1)};
     if (pairs->count == 0)
-        st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
+        st_say(map, "  no two rows differ only in dp, pp, layers or micro-batches\n");
     else
         st_table_show(
             st_say_table(map, kind_shape, ST_COUNT(kind_shape), 2), kinds,
@@ -56,8 +56,7 @@ void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
             "errors/within_5,errors/within_10,errors_of_the_estimate_alone/mean_absolute");
     st_put_count(map, "left_out", pairs->slower);
     if (pairs->slower > 0)
-        st_say(map,
-               "  %zu pair%s left out: a step was shorter than what it has besides its layers\n",
+        st_say(map, "  %zu pair%s left out: a step was shorter than its parts other than layers\n",
                pairs->slower, pairs->slower == 1 ? "" : "s");
     static const st_table_column shape[] = {
         {.title = "of", .ink = ST_INK_NAME},  {.title = "from"},

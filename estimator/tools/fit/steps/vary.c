@@ -107,7 +107,7 @@ static void read_range(vary_reader *reader, const char *path, const st_type *typ
     else if (varied.low > varied.high)
         refuse(reader, "the bounds of %s are reversed" ST_EXPECTED "LOW..HIGH", varied.path);
     else if (varied.low == varied.high)
-        refuse(reader, "the bounds of %s leave no room" ST_EXPECTED "LOW below HIGH", varied.path);
+        refuse(reader, "the bounds of %s are equal" ST_EXPECTED "LOW below HIGH", varied.path);
     else if (varied.start < varied.low || varied.start > varied.high)
         refuse(reader, "the start of %s is outside its bounds" ST_EXPECTED "LOW..START..HIGH",
                varied.path);
@@ -150,7 +150,7 @@ st_status st_varied_parse(st_calibration *calibration, const char *const *texts,
             }
             const char *path = read.key;
             if (read.value == NULL) {
-                refuse(&reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", path);
+                refuse(&reader, "missing bounds in '%s'" ST_EXPECTED "KEY=LOW..HIGH", path);
                 continue;
             }
             const st_sheet_input *input = find_input(&reader, path);
@@ -160,7 +160,7 @@ st_status st_varied_parse(st_calibration *calibration, const char *const *texts,
                 continue;
             }
             if (input->type.kind != ST_TYPE_NUMBER) {
-                refuse(&reader, "%s is no number" ST_EXPECTED "a number or a quantity", path);
+                refuse(&reader, "%s is not a number" ST_EXPECTED "a number or a quantity", path);
                 continue;
             }
             if (reader.count == ST_FIT_MAX_PARAMETERS) {

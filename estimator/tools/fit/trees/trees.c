@@ -71,7 +71,7 @@ static void keep_quiet(const char *message)
 static st_status absent(const char *reason, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_IO, (st_place){0},
-                   "XGBoost's library cannot be used" ST_FOUND "%s" ST_HINT "install libxgboost0",
+                   "cannot load XGBoost's library" ST_FOUND "%s" ST_HINT "install libxgboost0",
                    reason);
 }
 
@@ -87,8 +87,8 @@ st_status st_trees_open(st_trees_library **library, st_errors *errors)
 {
 #ifndef STEPTIME_HAVE_XGBOOST
     return st_fail(errors, ST_ERR_IO, (st_place){0},
-                   "this build has no XGBoost" ST_HINT
-                   "install libxgboost-dev and build again with -Dxgboost=enabled");
+                   "this build lacks XGBoost" ST_HINT
+                   "install libxgboost-dev and rebuild with -Dxgboost=enabled");
 #endif
     st_trees_library *own = calloc(1, sizeof *own);
     const char *missing = NULL;

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the readers of all forms share: the table in the making, what a file has said so far,
- * and the errors that they tell.
- *
- * Circle: with nccl-whitebox/fit/nccl_csv, nccl-whitebox/fit/nccl_json,
- * nccl-whitebox/fit/nccl_named, nccl-whitebox/fit/nccl_text, because a reader of one form
- * fills the table that all share.
- */
-#ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
-#define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
+/* Tables in the making: what a file has said so far, and its errors; see nccl_table.h. */
+#ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_BUILD_H
+#define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_BUILD_H
 
 #include "base/memory.h"
 #include "nccl-whitebox/fit/nccl_table.h"
@@ -47,7 +40,7 @@ typedef struct st_nccl_reader {
 } st_nccl_reader;
 
 st_place st_nccl_place(const st_nccl_reader *reader, int line);
-void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *format, ...) ST_PRINTF(3, 4);
 /* An error of a line. */
 void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
     ST_PRINTF(4, 5);
@@ -67,20 +60,10 @@ const char *st_nccl_version(st_nccl_reader *reader, double code);
 /* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */
 size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
 
-/* The collective that the file's name says, or else its folder's; NULL: none. */
-const char *st_nccl_path_collective(const char *path);
-/* Ranks of one node in the file's name, as in "a100_4g.txt"; 0: none, or more than a node has. */
-size_t st_nccl_path_ranks(const char *path);
 /* Whether the file's name is one such as "x.inplace.csv". */
 bool st_nccl_path_in_place(const char *path);
 
-/* A heading that names units is among the first lines: the form of st_nccl_read_named. */
-bool st_nccl_is_named(const st_nccl_input *input);
-
-/* The forms. */
-void st_nccl_read_text(st_nccl_reader *own);
-void st_nccl_read_csv(st_nccl_reader *reader);
-void st_nccl_read_json(st_nccl_reader *reader);
-void st_nccl_read_named(st_nccl_reader *own);
+/* Chooses the collective, checks every table, and warns of broken rows. */
+void st_nccl_finish(st_nccl_reader *reader);
 
 #endif
