@@ -71,7 +71,7 @@ READERS = {
     'sheet': ['estimator/core/sheet/load.c', 'estimator/core/sheet/loader_sections.c',
               'estimator/core/sheet/loader_checks.c', 'estimator/core/sheet/loader_overrides.c',
               'estimator/core/sheet/loader_roles.c', 'estimator/core/sheet/loader_summary.c'],
-    'simai': ['estimator/tools/workload/simai_read.c'],
+    'simai': ['estimator/tools/workload/simai_text.c'],
     'slowdown_model': ['plugins/overlap-xgboost/model/model.c'],
     'space': ['estimator/plan/search/space_file.c'],
     'split': ['estimator/tools/record/split.c'],

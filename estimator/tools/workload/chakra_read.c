@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-typedef struct reader {
+typedef struct chakra_reader {
     const st_execution_text *text;
     st_execution *execution;
     st_arena *arena;
     st_errors *errors;
     bool partial;
     st_status status; /* of the first error */
-} reader;
+} chakra_reader;
 
 /* An attribute: its name, and its value as a number or a text. */
 typedef struct attribute {
@@ -26,52 +26,53 @@ typedef struct attribute {
     size_t text_length;
 } attribute;
 
-static bool ok(const reader *own)
+static bool ok(const chakra_reader *reader)
 {
-    return own->status == ST_OK;
+    return reader->status == ST_OK;
 }
 
-static void fail(reader *own, st_status status, size_t at, const char *message)
+static void fail(chakra_reader *reader, st_status status, size_t at, const char *message)
 {
-    ST_NOTE(own, status, (st_place){.file = own->text->file}, "byte %zu: %s", at, message);
+    ST_NOTE(reader, status, (st_place){.file = reader->text->file}, "byte %zu: %s", at, message);
 }
 
-static void check_whole(reader *own, const st_proto *message)
+static void check_whole(chakra_reader *reader, const st_proto *message)
 {
-    if (ok(own) && message->fault != NULL)
-        ST_NOTE(own, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
+    if (ok(reader) && message->fault != NULL)
+        ST_NOTE(reader, ST_ERR_SYNTAX, (st_place){.file = reader->text->file},
                 "byte %zu: %s" ST_EXPECTED "a Chakra execution trace, whole",
                 message->origin + message->at, message->fault);
 }
 
 /* The next field of a message; false at its end, where it is broken, and after a failure. */
-static bool next(reader *own, st_proto *message, st_proto_field *field)
+static bool next(chakra_reader *reader, st_proto *message, st_proto_field *field)
 {
-    if (!ok(own) || st_proto_next(message, field))
-        return ok(own);
-    check_whole(own, message);
+    if (!ok(reader) || st_proto_next(message, field))
+        return ok(reader);
+    check_whole(reader, message);
     return false;
 }
 
 /* Whether a field has its wire type. */
-static bool has_wire(reader *own, const st_proto_field *field, st_wire wire, const char *what)
+static bool has_wire(chakra_reader *reader, const st_proto_field *field, st_wire wire,
+                     const char *what)
 {
     if (field->wire != wire)
-        ST_NOTE(own, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
+        ST_NOTE(reader, ST_ERR_SYNTAX, (st_place){.file = reader->text->file},
                 "byte %zu: %s has wire type %d", field->origin, what, (int)field->wire);
     return field->wire == wire;
 }
 
-static void check_memory(reader *own, bool has)
+static void check_memory(chakra_reader *reader, bool has)
 {
     if (!has)
-        own->status = st_out_of_memory(own->errors);
+        reader->status = st_out_of_memory(reader->errors);
 }
 
-static const char *keep_text(reader *own, const char *text, size_t length)
+static const char *keep_text(chakra_reader *reader, const char *text, size_t length)
 {
-    const char *kept = st_arena_copy(own->arena, text, length);
-    check_memory(own, kept != NULL);
+    const char *kept = st_arena_copy(reader->arena, text, length);
+    check_memory(reader, kept != NULL);
     return kept;
 }
 
@@ -112,15 +113,16 @@ static bool is_named(const attribute *given, const char *name)
     return given->name_length == strlen(name) && memcmp(given->name, name, given->name_length) == 0;
 }
 
-static void take_attribute(reader *own, const st_proto_field *field, st_execution_node *node)
+static void take_attribute(chakra_reader *reader, const st_proto_field *field,
+                           st_execution_node *node)
 {
     st_proto message = st_proto_inside(field);
     st_proto_field attribute_field;
     attribute given = {.name = ""};
-    while (next(own, &message, &attribute_field)) {
+    while (next(reader, &message, &attribute_field)) {
         if (attribute_field.number != ST_CHAKRA_ATTR_NAME) {
             take_value(&attribute_field, &given);
-        } else if (has_wire(own, &attribute_field, ST_WIRE_BYTES, "the name of an attribute")) {
+        } else if (has_wire(reader, &attribute_field, ST_WIRE_BYTES, "the name of an attribute")) {
             given.name = attribute_field.bytes;
             given.name_length = attribute_field.length;
         }
@@ -132,43 +134,45 @@ static void take_attribute(reader *own, const st_proto_field *field, st_executio
                    {"comm_type", &node->collective}, {"comm_size", &node->bytes},
                    {"comm_src", &node->source},      {"comm_dst", &node->target},
                    {"comm_tag", &node->tag}};
-    for (size_t i = 0; i < ST_COUNT(numbers) && ok(own); i++) {
+    for (size_t i = 0; i < ST_COUNT(numbers) && ok(reader); i++) {
         if (!is_named(&given, numbers[i].name))
             continue;
         if (!given.is_number || given.number < 0)
-            ST_NOTE(own, ST_ERR_VALUE, (st_place){.file = own->text->file},
+            ST_NOTE(reader, ST_ERR_VALUE, (st_place){.file = reader->text->file},
                     "byte %zu: '%s' must be a number of at least 0", field->origin,
                     numbers[i].name);
         *numbers[i].into = given.number;
     }
     if (is_named(&given, "is_cpu_op"))
         node->host = given.is_number && given.number != 0;
-    if (ok(own) && is_named(&given, "pg_name") && given.text_length > 0)
-        node->group = keep_text(own, given.text, given.text_length);
+    if (ok(reader) && is_named(&given, "pg_name") && given.text_length > 0)
+        node->group = keep_text(reader, given.text, given.text_length);
 }
 
 /* ---- nodes ---- */
 
-static void take_dependencies(reader *own, const st_proto_field *field, st_execution_node *node)
+static void take_dependencies(chakra_reader *reader, const st_proto_field *field,
+                              st_execution_node *node)
 {
-    st_execution *execution = own->execution;
+    st_execution *execution = reader->execution;
     uint64_t id = 0;
-    for (size_t at = 0; ok(own) && st_proto_listed(field, &at, &id); node->dep_count++) {
+    for (size_t at = 0; ok(reader) && st_proto_listed(field, &at, &id); node->dep_count++) {
         if (execution->dep_count >= ST_EXECUTION_MAX_DEPS)
-            fail(own, ST_ERR_LIMIT, field->origin, "too many dependencies");
+            fail(reader, ST_ERR_LIMIT, field->origin, "too many dependencies");
         else
-            check_memory(own, ST_APPEND(own->arena, execution->deps, execution->dep_count, id));
+            check_memory(reader,
+                         ST_APPEND(reader->arena, execution->deps, execution->dep_count, id));
     }
 }
 
-static void take_field(reader *own, const st_proto_field *field, st_execution_node *node)
+static void take_field(chakra_reader *reader, const st_proto_field *field, st_execution_node *node)
 {
     switch (field->number) {
     case ST_CHAKRA_NODE_ID:
     case ST_CHAKRA_NODE_TYPE:
     case ST_CHAKRA_NODE_START:
     case ST_CHAKRA_NODE_DURATION:
-        if (has_wire(own, field, ST_WIRE_VARINT, "a number of a node")) {
+        if (has_wire(reader, field, ST_WIRE_VARINT, "a number of a node")) {
             if (field->number == ST_CHAKRA_NODE_ID)
                 node->id = field->value;
             else if (field->number == ST_CHAKRA_NODE_TYPE)
@@ -181,71 +185,72 @@ static void take_field(reader *own, const st_proto_field *field, st_execution_no
         }
         return;
     case ST_CHAKRA_NODE_NAME:
-        if (has_wire(own, field, ST_WIRE_BYTES, "the name of a node"))
-            node->name = keep_text(own, field->bytes, field->length);
+        if (has_wire(reader, field, ST_WIRE_BYTES, "the name of a node"))
+            node->name = keep_text(reader, field->bytes, field->length);
         return;
     case ST_CHAKRA_NODE_CTRL_DEPS:
     case ST_CHAKRA_NODE_DATA_DEPS:
-        take_dependencies(own, field, node);
+        take_dependencies(reader, field, node);
         return;
     case ST_CHAKRA_NODE_ATTR:
-        take_attribute(own, field, node);
+        take_attribute(reader, field, node);
         return;
     default:
         return;
     }
 }
 
-static void fail_node(reader *own, const st_execution_node *node, st_status status,
+static void fail_node(chakra_reader *reader, const st_execution_node *node, st_status status,
                       const char *what)
 {
     int length = (int)(strlen(node->name) < 80 ? strlen(node->name) : 80);
-    ST_NOTE(own, status, (st_place){.file = own->text->file}, "byte %zu: node %llu '%.*s' has %s",
-            node->offset, (unsigned long long)node->id, length, node->name, what);
+    ST_NOTE(reader, status, (st_place){.file = reader->text->file},
+            "byte %zu: node %llu '%.*s' has %s", node->offset, (unsigned long long)node->id, length,
+            node->name, what);
 }
 
-static void check_collective(reader *own, const st_execution_node *node)
+static void check_collective(chakra_reader *reader, const st_execution_node *node)
 {
     if (node->collective < 0)
-        fail_node(own, node, ST_ERR_NAME, "no comm_type");
+        fail_node(reader, node, ST_ERR_NAME, "no comm_type");
     else if (node->collective >= ST_CHAKRA_COLLECTIVES)
-        fail_node(own, node, ST_ERR_VALUE,
-                  st_errors_text(own->errors, "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
+        fail_node(reader, node, ST_ERR_VALUE,
+                  st_errors_text(reader->errors, "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
                                  (long long)node->collective));
     else if (node->bytes < 0 && node->collective != ST_CHAKRA_BARRIER)
-        fail_node(own, node, ST_ERR_NAME, "no comm_size");
+        fail_node(reader, node, ST_ERR_NAME, "no comm_size");
 }
 
-static void read_node(reader *own, st_proto message)
+static void read_node(chakra_reader *reader, st_proto message)
 {
-    st_execution *execution = own->execution;
+    st_execution *execution = reader->execution;
     st_execution_node node = st_execution_node_at(message.origin, execution->dep_count);
     st_proto_field field;
     if (message.length == 0)
-        fail(own, ST_ERR_SYNTAX, message.origin, "a node without a field");
-    while (next(own, &message, &field))
-        take_field(own, &field, &node);
-    if (ok(own)) {
+        fail(reader, ST_ERR_SYNTAX, message.origin, "a node without a field");
+    while (next(reader, &message, &field))
+        take_field(reader, &field, &node);
+    if (ok(reader)) {
         /* What a node of its kind needs. */
         bool transfers = node.type == ST_CHAKRA_SEND || node.type == ST_CHAKRA_RECV;
         if (node.type <= ST_CHAKRA_INVALID || node.type >= ST_CHAKRA_TYPES)
             fail_node(
-                own, &node, ST_ERR_VALUE,
-                st_errors_text(own->errors,
+                reader, &node, ST_ERR_VALUE,
+                st_errors_text(reader->errors,
                                "the unknown type %d, which is none of 1 to 7: metadata, memory "
                                "load or store, compute, send, receive, collective",
                                (int)node.type));
         else if (transfers && (node.source < 0 || node.target < 0))
-            fail_node(own, &node, ST_ERR_NAME, "no comm_src or no comm_dst");
+            fail_node(reader, &node, ST_ERR_NAME, "no comm_src or no comm_dst");
         else if (node.duration_us > INT64_MAX / 1000000)
-            fail_node(own, &node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
+            fail_node(reader, &node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
         else if (node.type == ST_CHAKRA_COLL)
-            check_collective(own, &node);
+            check_collective(reader, &node);
     }
-    if (ok(own) && execution->count >= ST_EXECUTION_MAX_NODES)
-        fail(own, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
-    if (ok(own))
-        check_memory(own, ST_APPEND(own->arena, execution->nodes, execution->count, node));
+    if (ok(reader) && execution->count >= ST_EXECUTION_MAX_NODES)
+        fail(reader, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
+    if (ok(reader))
+        check_memory(reader, ST_APPEND(reader->arena, execution->nodes, execution->count, node));
 }
 
 /* ---- ids ---- */
@@ -260,64 +265,63 @@ ST_COMPARE(by_id, numbered, ST_RISING(id));
 /* ---- the file ---- */
 
 /* The first message: GlobalMetadata, which begins with a version. */
-static void check_metadata(reader *own, st_proto message)
+static void check_metadata(chakra_reader *reader, st_proto message)
 {
     st_proto_field field;
     bool begins = st_proto_next(&message, &field) && field.number == ST_CHAKRA_META_VERSION &&
                   field.wire == ST_WIRE_BYTES;
     if (!begins && message.length > 0)
-        fail(own, ST_ERR_SYNTAX, message.origin, "the file does not begin with Chakra's metadata");
+        fail(reader, ST_ERR_SYNTAX, message.origin,
+             "the file does not begin with Chakra's metadata");
 }
 
 st_status st_execution_read_chakra(const st_execution_text *text, bool partial, st_arena *arena,
                                    st_execution *execution, st_errors *errors)
 {
-    reader own = {
+    chakra_reader reader = {
         .text = text, .execution = execution, .arena = arena, .errors = errors, .partial = partial};
     st_proto file = st_proto_of(text->bytes, text->length);
     st_proto message;
     *execution = (st_execution){.file = text->file, .rank = -1};
     if (text->length == 0)
-        fail(&own, ST_ERR_SYNTAX, 0, "the file is empty");
+        fail(&reader, ST_ERR_SYNTAX, 0, "the file is empty");
     else if (text->bytes[0] == '{')
-        fail(&own, ST_ERR_SYNTAX, 0,
+        fail(&reader, ST_ERR_SYNTAX, 0,
              "this is JSON, as PyTorch writes execution traces" ST_EXPECTED
              "a file of Chakra" ST_HINT "execution traces of PyTorch end in .json");
     else if (st_proto_next_delimited(&file, &message))
-        check_metadata(&own, message);
-    while (ok(&own) && st_proto_next_delimited(&file, &message))
-        read_node(&own, message);
-    check_whole(&own, &file);
-    if (ok(&own)) {
-        st_execution *resolve_execution = own.execution;
-        numbered *order = st_arena_alloc(own.arena, resolve_execution->count + 1, sizeof *order);
-        check_memory(&own, order != NULL);
-        if (ok(&own)) {
-            for (size_t i = 0; i < resolve_execution->count; i++)
-                order[i] = (numbered){resolve_execution->nodes[i].id, i};
-            st_sort(order, resolve_execution->count, sizeof *order, by_id);
-            for (size_t i = 1; i < resolve_execution->count && ok(&own); i++)
+        check_metadata(&reader, message);
+    while (ok(&reader) && st_proto_next_delimited(&file, &message))
+        read_node(&reader, message);
+    check_whole(&reader, &file);
+    if (ok(&reader)) {
+        numbered *order = st_arena_alloc(reader.arena, execution->count + 1, sizeof *order);
+        check_memory(&reader, order != NULL);
+        if (ok(&reader)) {
+            for (size_t i = 0; i < execution->count; i++)
+                order[i] = (numbered){execution->nodes[i].id, i};
+            st_sort(order, execution->count, sizeof *order, by_id);
+            for (size_t i = 1; i < execution->count && ok(&reader); i++)
                 if (order[i].id == order[i - 1].id)
-                    ST_NOTE(&own, ST_ERR_NAME, (st_place){.file = own.text->file},
+                    ST_NOTE(&reader, ST_ERR_NAME, (st_place){.file = reader.text->file},
                             "byte %zu: two nodes have the id %llu",
-                            resolve_execution->nodes[order[i].place].offset,
+                            execution->nodes[order[i].place].offset,
                             (unsigned long long)order[i].id);
-            for (size_t i = 0; i < resolve_execution->count && ok(&own); i++) {
+            for (size_t i = 0; i < execution->count && ok(&reader); i++) {
                 /* Turns what a node waits for from ids into places. */
-                st_execution_node *node = &resolve_execution->nodes[i];
-                st_execution *node_execution = own.execution;
+                st_execution_node *node = &execution->nodes[i];
                 size_t kept = 0;
-                for (size_t j = 0; j < node->dep_count && ok(&own); j++) {
-                    const numbered wanted = {.id = node_execution->deps[node->dep_first + j]};
+                for (size_t j = 0; j < node->dep_count && ok(&reader); j++) {
+                    const numbered wanted = {.id = execution->deps[node->dep_first + j]};
                     const numbered *found =
-                        bsearch(&wanted, order, node_execution->count, sizeof wanted, by_id);
+                        bsearch(&wanted, order, execution->count, sizeof wanted, by_id);
                     if (found != NULL)
-                        node_execution->deps[node->dep_first + kept++] = found->place;
-                    else if (own.partial)
-                        node_execution->dangling++;
+                        execution->deps[node->dep_first + kept++] = found->place;
+                    else if (reader.partial)
+                        execution->dangling++;
                     else
                         ST_NOTE(
-                            &own, ST_ERR_NAME, (st_place){.file = own.text->file},
+                            &reader, ST_ERR_NAME, (st_place){.file = reader.text->file},
                             "byte %zu: node %llu waits for node %llu, which the file lacks" ST_HINT
                             "ignore such dependencies with --partial",
                             node->offset, (unsigned long long)node->id,
@@ -325,12 +329,12 @@ st_status st_execution_read_chakra(const st_execution_text *text, bool partial, 
                 }
                 node->dep_count = kept;
             }
-            if (ok(&own) && resolve_execution->dangling > 0)
-                st_report(own.errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
-                          (st_place){.file = own.text->file},
+            if (ok(&reader) && execution->dangling > 0)
+                st_report(reader.errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
+                          (st_place){.file = reader.text->file},
                           "ignored %zu dependencies on nodes that the file lacks",
-                          resolve_execution->dangling);
+                          execution->dangling);
         }
     }
-    return own.status;
+    return reader.status;
 }

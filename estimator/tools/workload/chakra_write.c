@@ -5,10 +5,16 @@
  */
 #include "workload/workload.h"
 
+#include "base/memory.h"
 #include "base/protobuf.h"
+#include "base/oom_flag.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define TICKS_PER_US (ST_TICKS_PER_S / 1e6)
 
@@ -124,4 +130,151 @@ void st_chakra_write(const st_workload *workload, size_t rank, st_buffer *buffer
     st_buffer_free(&write.node);
     st_buffer_free(&write.inner);
     st_buffer_free(&write.value);
+}
+
+/* ---- the folder: a temporary one, renamed when it is complete ---- */
+
+enum { MOST_PATH = 4096 };
+
+typedef struct folder_writer {
+    const st_workload *workload;
+    const st_chakra_request *request;
+    st_arena *arena;
+    st_errors *errors;
+    char path[MOST_PATH]; /* of the folder that is being written; "" before */
+    uint64_t bytes;
+} folder_writer;
+
+static st_status fail(const folder_writer *folder, const char *path, const char *what)
+{
+    return st_fail(folder->errors, ST_ERR_IO, (st_place){.file = path}, "%s" ST_FOUND "%s", what,
+                   strerror(errno));
+}
+
+static st_status write_file(folder_writer *folder, const char *name, const st_buffer *contents)
+{
+    char path[MOST_PATH + 256];
+    if (contents->failed)
+        return st_out_of_memory(folder->errors);
+    (void)snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return fail(folder, folder->request->folder, "cannot write a file of the folder");
+    bool ok = fwrite(contents->data, 1, contents->length, file) == contents->length;
+    ok = fclose(file) == 0 && ok;
+    folder->bytes += contents->length;
+    return ok ? ST_OK : fail(folder, folder->request->folder, "cannot write a file of the folder");
+}
+
+/* ---- comm_group.json ---- */
+
+/* A group by its id, and a rank that is in it. */
+typedef struct met_group {
+    size_t id;
+    size_t rank;
+    st_group group;
+} met_group;
+
+ST_COMPARE(by_id, met_group, ST_RISING(id));
+
+static st_status write_groups(folder_writer *folder)
+{
+    const st_workload *workload = folder->workload;
+    size_t count = 0;
+    st_buffer text = {0};
+    met_group *met =
+        st_arena_alloc(folder->arena, folder->request->count * ST_GROUPS + 1, sizeof *met);
+    unsigned *kinds = st_arena_alloc(folder->arena, workload->stage_count, sizeof *kinds);
+    if (met == NULL || kinds == NULL)
+        return st_out_of_memory(folder->errors);
+    for (size_t i = 0; i < workload->stage_count; i++) {
+        /* The kinds of groups that nodes of a stage name. */
+        const st_work_stage *stage = &workload->stages[i];
+        for (size_t j = 0; j < stage->count; j++)
+            if (stage->nodes[j].type == ST_CHAKRA_COLL)
+                kinds[i] |= 1U << stage->nodes[j].group;
+    }
+    for (size_t i = 0; i < folder->request->count; i++) {
+        size_t rank = folder->request->ranks[i];
+        for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+            if ((kinds[st_workload_stage(workload, rank)] >> group & 1U) != 0)
+                met[count++] =
+                    (met_group){st_workload_group_id(workload, group, rank), rank, group};
+    }
+    st_sort(met, count, sizeof *met, by_id);
+    st_buffer_text(&text, "{");
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (i == 0 || met[i].id != met[i - 1].id) {
+            st_work_group members = {0};
+            status = st_workload_group(workload, met[i].group, met[i].rank, folder->arena, &members,
+                                       folder->errors);
+            st_buffer_printf(&text, "%s\n  \"%zu\": [", i == 0 ? "" : ",", met[i].id);
+            for (size_t j = 0; j < members.count && status == ST_OK; j++)
+                st_buffer_printf(&text, "%s%lu", j == 0 ? "" : ", ",
+                                 (unsigned long)members.ranks[j]);
+            st_buffer_text(&text, "]");
+        }
+    st_buffer_text(&text, "\n}\n");
+    if (status == ST_OK)
+        status = write_file(folder, "comm_group.json", &text);
+    st_buffer_free(&text);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_request *request,
+                                 uint64_t *bytes, st_errors *errors)
+{
+    folder_writer folder = {
+        .workload = workload, .request = request, .arena = st_arena_create(), .errors = errors};
+    if (folder.arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = ST_OK;
+    const char *wanted = request->folder;
+    bool made = false;
+    int length = snprintf(folder.path, sizeof folder.path, "%s.XXXXXX", wanted);
+    if (length < 0 || (size_t)length >= sizeof folder.path - 256) {
+        status = st_fail(errors, ST_ERR_LIMIT, (st_place){0}, "the folder's name is too long");
+    } else if (strlen(wanted) > 1 && wanted[strlen(wanted) - 1] == '/') {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){.file = wanted},
+                         "a folder name must not end in '/'");
+    } else {
+        made = mkdtemp(folder.path) != NULL;
+        if (!made || chmod(folder.path, 0755) != 0)
+            status = fail(&folder, wanted, "cannot create the folder");
+    }
+    st_buffer contents = {0};
+    for (size_t i = 0; i < request->count && status == ST_OK; i++) {
+        char name[256];
+        contents.length = 0;
+        st_chakra_write(workload, request->ranks[i], &contents);
+        (void)snprintf(name, sizeof name, "%.200s.%lu.et", request->name,
+                       (unsigned long)request->ranks[i]);
+        status = write_file(&folder, name, &contents);
+    }
+    st_buffer_free(&contents);
+    if (status == ST_OK)
+        status = write_groups(&folder);
+    if (status == ST_OK && rename(folder.path, request->folder) != 0)
+        status =
+            errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+                ? st_fail(errors, ST_ERR_IO, (st_place){.file = request->folder},
+                          "the folder already exists" ST_EXPECTED "a new name, or an empty folder")
+                : fail(&folder, request->folder, "cannot create the folder");
+    if (status != ST_OK) {
+        DIR *list = made ? st_open_folder(folder.path) : NULL;
+        if (list != NULL) {
+            for (struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list))
+                if (entry->d_name[0] != '.')
+                    (void)unlinkat(dirfd(list), entry->d_name, 0);
+            (void)closedir(list);
+            (void)rmdir(folder.path);
+        }
+    } else {
+        *bytes = folder.bytes;
+    }
+    st_arena_destroy(folder.arena);
+    return status;
 }

@@ -25,14 +25,14 @@ typedef struct finder {
     st_execution_groups groups;
 } finder;
 
-static st_status add_path(finder *own, const char *path)
+static st_status add_path(finder *files, const char *path)
 {
-    if (own->count >= MOST_FILES)
-        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
+    if (files->count >= MOST_FILES)
+        return st_fail(files->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "more than 65536 files");
-    return path != NULL && ST_APPEND(own->arena, own->paths, own->count, path)
+    return path != NULL && ST_APPEND(files->arena, files->paths, files->count, path)
                ? ST_OK
-               : st_out_of_memory(own->errors);
+               : st_out_of_memory(files->errors);
 }
 
 static const char *const endings[] = {".et", ".json", ".json.gz"};
@@ -59,13 +59,13 @@ static bool is_trace(const char *name, bool has_chakra)
            strcmp(name, ST_EXECUTION_GROUPS_FILE) != 0;
 }
 
-static st_status add_folder(finder *own, const char *path)
+static st_status add_folder(finder *files, const char *path)
 {
-    size_t before = own->count;
+    size_t before = files->count;
     st_status status = ST_OK;
     DIR *folder = st_open_folder(path);
     if (folder == NULL)
-        return st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
+        return st_fail(files->errors, ST_ERR_IO, (st_place){.file = path},
                        "cannot read the folder: %s", strerror(errno));
     bool has_chakra = false;
     for (struct dirent *entry = readdir(folder); entry != NULL && !has_chakra;
@@ -75,50 +75,51 @@ static st_status add_folder(finder *own, const char *path)
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder))
         if (is_trace(entry->d_name, has_chakra))
-            status = add_path(own, st_arena_printf(own->arena, "%s/%s", path, entry->d_name));
+            status = add_path(files, st_arena_printf(files->arena, "%s/%s", path, entry->d_name));
     (void)closedir(folder);
-    return status == ST_OK && own->count == before
-               ? st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
+    return status == ST_OK && files->count == before
+               ? st_fail(files->errors, ST_ERR_IO, (st_place){.file = path},
                          "the folder holds no .et, .json or .json.gz file")
                : status;
 }
 
-static st_status read_chakra(const finder *own, st_bytes *bytes, const char *path, bool partial,
+static st_status read_chakra(const finder *files, st_bytes *bytes, const char *path, bool partial,
                              st_execution *made)
 {
     st_buffer text = {0};
-    st_status status = st_bytes_read_messages(bytes, "the file", MOST_GIB, &text, own->errors);
+    st_status status = st_bytes_read_messages(bytes, "the file", MOST_GIB, &text, files->errors);
     if (status == ST_OK)
         status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
-                                          partial, own->arena, made, own->errors);
+                                          partial, files->arena, made, files->errors);
     st_buffer_free(&text);
     return status;
 }
 
-static st_status read_file(finder *own, const char *path, bool partial, st_execution *made)
+static st_status read_file(finder *files, const char *path, bool partial, st_execution *made)
 {
     st_bytes *bytes = NULL;
     st_pytorch operators;
-    st_status status = st_bytes_open(path, &bytes, own->errors);
+    st_status status = st_bytes_open(path, &bytes, files->errors);
     if (status == ST_OK && is_json(path)) {
-        status = st_pytorch_read(bytes, own->arena, &operators, own->errors);
+        status = st_pytorch_read(bytes, files->arena, &operators, files->errors);
         if (status == ST_OK)
-            status = st_pytorch_execution(&operators, own->arena, made, own->errors);
+            status = st_pytorch_execution(&operators, files->arena, made, files->errors);
     } else if (status == ST_OK) {
-        status = read_chakra(own, bytes, path, partial, made);
+        status = read_chakra(files, bytes, path, partial, made);
         if (status == ST_OK) {
             /* Groups of the folder in which a file lies. */
             const char *slash = strrchr(path, '/');
             int length = slash != NULL ? (int)(slash - path) + 1 : 0;
             const char *file =
-                st_arena_printf(own->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
-            status = file != NULL ? ST_OK : st_out_of_memory(own->errors);
+                st_arena_printf(files->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
+            status = file != NULL ? ST_OK : st_out_of_memory(files->errors);
             if (status == ST_OK &&
-                (own->groups_path == NULL || strcmp(own->groups_path, file) != 0))
-                status = st_execution_groups_read(file, own->arena, &own->groups, own->errors);
-            own->groups_path = file;
+                (files->groups_path == NULL || strcmp(files->groups_path, file) != 0))
+                status =
+                    st_execution_groups_read(file, files->arena, &files->groups, files->errors);
+            files->groups_path = file;
             if (status == ST_OK)
-                st_execution_groups_give(&own->groups, made);
+                st_execution_groups_give(&files->groups, made);
         }
     }
     st_bytes_close(bytes);
@@ -141,17 +142,17 @@ ST_COMPARE(by_rank, st_execution, ST_RISING(rank));
 st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,
                                   st_arena *arena, st_execution_set *set, st_errors *errors)
 {
-    finder own = {.arena = arena, .errors = errors};
+    finder files = {.arena = arena, .errors = errors};
     st_status status = ST_OK;
     *set = (st_execution_set){0};
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         struct stat info;
         bool is_folder = stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode);
-        status = is_folder ? add_folder(&own, paths[i]) : add_path(&own, paths[i]);
+        status = is_folder ? add_folder(&files, paths[i]) : add_path(&files, paths[i]);
     }
-    for (size_t i = 0; i < own.count && status == ST_OK; i++) {
+    for (size_t i = 0; i < files.count && status == ST_OK; i++) {
         st_execution made;
-        status = read_file(&own, own.paths[i], partial, &made);
+        status = read_file(&files, files.paths[i], partial, &made);
         if (status == ST_OK && !ST_APPEND(arena, set->ranks, set->count, made))
             status = st_out_of_memory(errors);
     }
@@ -161,11 +162,11 @@ st_status st_execution_read_files(const char *const *paths, size_t count, bool p
     for (size_t i = 0; set->count > 1 && i < set->count; i++) {
         st_place place = {.file = set->ranks[i].file};
         if (set->ranks[i].rank < 0)
-            return st_fail(own.errors, ST_ERR_NAME, place,
+            return st_fail(files.errors, ST_ERR_NAME, place,
                            "the file name lacks a rank" ST_EXPECTED
                            "NAME.RANK.et, NAME_RANK.json or NAME_rankRANK.json.gz");
         if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
-            return st_fail(own.errors, ST_ERR_NAME, place, "rank %lld is also in %s",
+            return st_fail(files.errors, ST_ERR_NAME, place, "rank %lld is also in %s",
                            (long long)set->ranks[i].rank, set->ranks[i - 1].file);
     }
     return ST_OK;

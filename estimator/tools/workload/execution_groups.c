@@ -12,27 +12,27 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct reader {
+typedef struct groups_reader {
     const char *path;
     st_scan scan;
     st_execution_groups *groups;
     st_arena *arena;
-} reader;
+} groups_reader;
 
-static bool read_ranks(reader *r, st_execution_group *group)
+static bool read_ranks(groups_reader *in, st_execution_group *group)
 {
     bool started = false;
     int64_t rank = 0;
     int64_t before = 0;
     int64_t first_step = 0;
-    if (!st_scan_enter(&r->scan, '['))
+    if (!st_scan_enter(&in->scan, '['))
         return false;
-    for (; st_scan_item(&r->scan, &started); before = rank) {
+    for (; st_scan_item(&in->scan, &started); before = rank) {
         st_scan_span text;
-        if (!st_scan_number(&r->scan, &text))
+        if (!st_scan_number(&in->scan, &text))
             return false;
-        if (!st_whole_value(st_scan_text(&r->scan, text), text.length, &rank) || rank < 0)
-            return st_scan_fail(&r->scan, ST_ERR_VALUE,
+        if (!st_whole_value(st_scan_text(&in->scan, text), text.length, &rank) || rank < 0)
+            return st_scan_fail(&in->scan, ST_ERR_VALUE,
                                 "a rank must be a whole number of at least 0") == ST_OK;
         int64_t step = rank - before;
         first_step = ++group->size == 2 ? step : first_step;
@@ -41,29 +41,29 @@ static bool read_ranks(reader *r, st_execution_group *group)
     }
     if (first_step != 0)
         group->stride = first_step > 0 ? first_step : -first_step;
-    return st_scan_ok(&r->scan);
+    return st_scan_ok(&in->scan);
 }
 
-static bool read_groups(reader *r)
+static bool read_groups(groups_reader *in)
 {
     st_scan_span key;
     bool started = false;
-    if (!st_scan_enter(&r->scan, '{'))
+    if (!st_scan_enter(&in->scan, '{'))
         return false;
-    while (st_scan_held_key(&r->scan, &started, &key)) {
+    while (st_scan_held_key(&in->scan, &started, &key)) {
         st_execution_group made = {
-            .name = st_arena_copy(r->arena, st_scan_text(&r->scan, key), key.length),
+            .name = st_arena_copy(in->arena, st_scan_text(&in->scan, key), key.length),
             .stride = 1,
-            .place = st_scan_place(&r->scan)};
-        made.place.file = r->path;
-        st_execution_groups *all = r->groups;
-        if (made.name == NULL || !read_ranks(r, &made))
+            .place = st_scan_place(&in->scan)};
+        made.place.file = in->path;
+        st_execution_groups *all = in->groups;
+        if (made.name == NULL || !read_ranks(in, &made))
             return false;
-        st_scan_release(&r->scan);
-        if (!ST_APPEND(r->arena, all->items, all->count, made))
+        st_scan_release(&in->scan);
+        if (!ST_APPEND(in->arena, all->items, all->count, made))
             return false;
     }
-    return st_scan_ok(&r->scan) && st_scan_end(&r->scan);
+    return st_scan_ok(&in->scan) && st_scan_end(&in->scan);
 }
 
 ST_COMPARE(by_name, st_execution_group, ST_BY_TEXT(name));
@@ -92,7 +92,7 @@ static st_status check_groups(const st_execution_groups *groups, st_errors *erro
 st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
                                    st_errors *errors)
 {
-    reader r = {.path = path, .groups = groups, .arena = arena};
+    groups_reader in = {.path = path, .groups = groups, .arena = arena};
     st_bytes *bytes = NULL;
     *groups = (st_execution_groups){0};
     if (access(path, F_OK) != 0)
@@ -100,16 +100,16 @@ st_status st_execution_groups_read(const char *path, st_arena *arena, st_executi
     st_status status = st_bytes_open(path, &bytes, errors);
     if (status != ST_OK)
         return status;
-    status = st_scan_init(&r.scan, bytes, errors);
-    if (status == ST_OK && !read_groups(&r))
-        status = r.scan.status != ST_OK ? r.scan.status
-                 : r.scan.cut           ? st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&r.scan),
-                                                  "the file ends in the middle")
-                                        : st_out_of_memory(errors);
+    status = st_scan_init(&in.scan, bytes, errors);
+    if (status == ST_OK && !read_groups(&in))
+        status = in.scan.status != ST_OK ? in.scan.status
+                 : in.scan.cut           ? st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&in.scan),
+                                                   "the file ends in the middle")
+                                         : st_out_of_memory(errors);
     st_sort(groups->items, groups->count, sizeof *groups->items, by_name);
     if (status == ST_OK)
         status = check_groups(groups, errors);
-    st_scan_free(&r.scan);
+    st_scan_free(&in.scan);
     st_bytes_close(bytes);
     return status;
 }

@@ -32,47 +32,44 @@ static int64_t in_ns(double time_s)
 
 /* ---- what runs on the GPU ---- */
 
-static st_status price_kernel(const pricer *p, st_execution_node *node)
+static st_status price_kernel(const pricer *pricing, st_execution_node *node)
 {
     st_price price = {0};
     bool has_work = node->num_ops > 0 || node->tensor_size > 0;
     st_status status = ST_OK;
     if (node->shape != NULL) {
-        status = st_prices_of_task(p->prices, node->shape, &price, p->errors);
+        status = st_prices_of_task(pricing->prices, node->shape, &price, pricing->errors);
     } else if (has_work && node->duration_us == 0) {
         /* A node of Chakra gives operations and bytes: as one product of equal sides, and as a
          * kernel that memory bounds, whichever takes longer. */
         st_task_shape product = {.form = ST_FORM_PRODUCT, .name = node->name, .type = "bf16"};
         st_task_shape moved = {.form = ST_FORM_KERNEL, .name = node->name};
         st_price other = {0};
-        st_status work_status = ST_OK;
-        price = (st_price){0};
         if (node->num_ops > 0) {
             double side = cbrt((double)node->num_ops / 2);
             product.sizes[ST_SIZE_M] = product.sizes[ST_SIZE_N] = product.sizes[ST_SIZE_K] = side;
-            work_status = st_prices_of_task(p->prices, &product, &price, p->errors);
+            status = st_prices_of_task(pricing->prices, &product, &price, pricing->errors);
         }
-        if (work_status == ST_OK && node->tensor_size > 0) {
+        if (status == ST_OK && node->tensor_size > 0) {
             moved.sizes[ST_SIZE_BYTES] = (double)node->tensor_size;
-            work_status = st_prices_of_task(p->prices, &moved, &other, p->errors);
+            status = st_prices_of_task(pricing->prices, &moved, &other, pricing->errors);
         }
         if (other.time_s > price.time_s)
             price = other;
         price.unknown = true;
-        status = work_status;
     } else {
-        p->made->kept++;
+        pricing->made->kept++;
         return ST_OK;
     }
     if (status != ST_OK)
         return status;
     node->price_ns = in_ns(price.time_s);
-    p->made->nodes++;
-    p->made->time_ns += node->price_ns;
-    p->made->unknown += price.unknown;
-    p->made->refined += price.refined;
-    p->made->untimed += price.unknown && node->price_ns == 0;
-    p->made->unknown_ns += price.unknown ? node->price_ns : 0;
+    pricing->made->nodes++;
+    pricing->made->time_ns += node->price_ns;
+    pricing->made->unknown += price.unknown;
+    pricing->made->refined += price.refined;
+    pricing->made->untimed += price.unknown && node->price_ns == 0;
+    pricing->made->unknown_ns += price.unknown ? node->price_ns : 0;
     return ST_OK;
 }
 
@@ -84,35 +81,36 @@ static const char *group_name(const st_execution_node *node)
 }
 
 /* The group of a collective, which is added where it is new; NULL when out of memory. */
-static group *find_group(pricer *p, const char *name)
+static group *find_group(pricer *pricing, const char *name)
 {
-    for (size_t i = p->group_count; i-- > 0;)
-        if (strcmp(p->groups[i].name, name) == 0)
-            return &p->groups[i];
+    for (size_t i = pricing->group_count; i-- > 0;)
+        if (strcmp(pricing->groups[i].name, name) == 0)
+            return &pricing->groups[i];
     const group made = {.name = name, .last = SIZE_MAX};
-    return ST_APPEND(p->arena, p->groups, p->group_count, made) ? &p->groups[p->group_count - 1]
-                                                                : NULL;
+    return ST_APPEND(pricing->arena, pricing->groups, pricing->group_count, made)
+               ? &pricing->groups[pricing->group_count - 1]
+               : NULL;
 }
 
 /* How many ranks of the set have each group in their traces. */
-static st_status count_members(pricer *p)
+static st_status count_members(pricer *pricing)
 {
-    for (size_t i = 0; i < p->set->count; i++) {
-        const st_execution *rank = &p->set->ranks[i];
+    for (size_t i = 0; i < pricing->set->count; i++) {
+        const st_execution *rank = &pricing->set->ranks[i];
         for (size_t k = 0; k < rank->count; k++) {
             if (rank->nodes[k].type != ST_CHAKRA_COLL)
                 continue;
-            group *own = find_group(p, group_name(&rank->nodes[k]));
-            if (own == NULL)
-                return st_out_of_memory(p->errors);
-            own->members += own->last != i;
-            own->last = i;
+            group *found = find_group(pricing, group_name(&rank->nodes[k]));
+            if (found == NULL)
+                return st_out_of_memory(pricing->errors);
+            found->members += found->last != i;
+            found->last = i;
         }
     }
     return ST_OK;
 }
 
-static st_status price_collective(const pricer *p, st_execution_node *node, int64_t ranks)
+static st_status price_collective(const pricer *pricing, st_execution_node *node, int64_t ranks)
 {
     static const char *const names[ST_CHAKRA_COLLECTIVES] = {
         [ST_CHAKRA_ALL_REDUCE] = "all_reduce",
@@ -132,42 +130,42 @@ static st_status price_collective(const pricer *p, st_execution_node *node, int6
         .stride = (double)node->group_stride,
         .bandwidth_factor = 1,
     };
-    p->made->collectives++;
+    pricing->made->collectives++;
     if (node->collective == ST_CHAKRA_BARRIER || transfer.collective == NULL ||
         (ranks < 2 && node->group_size < 0)) {
         node->price_ns = node->duration_us > 0 ? -1 : 0;
-        p->made->unpriced += node->collective != ST_CHAKRA_BARRIER && node->price_ns == 0;
+        pricing->made->unpriced += node->collective != ST_CHAKRA_BARRIER && node->price_ns == 0;
         return ST_OK;
     }
-    st_status status = st_prices_of_transfer(p->prices, &transfer, &price, p->errors);
+    st_status status = st_prices_of_transfer(pricing->prices, &transfer, &price, pricing->errors);
     if (status != ST_OK)
         return status;
     if (price.unknown && node->duration_us > 0)
         return ST_OK;
-    p->made->unpriced += price.unknown;
+    pricing->made->unpriced += price.unknown;
     node->price_ns = in_ns(price.time_s);
     return ST_OK;
 }
 
 /* How many ranks a collective has; if the trace lacks it, as many as have its group. One
  * alone is one of a group that the files do not show. */
-static int64_t ranks_of(pricer *p, const st_execution_node *node)
+static int64_t ranks_of(pricer *pricing, const st_execution_node *node)
 {
     if (node->group_size > 0)
         return node->group_size;
-    const group *own = find_group(p, group_name(node));
-    return p->world > 0 ? (int64_t)p->world : own != NULL ? own->members : 1;
+    const group *found = find_group(pricing, group_name(node));
+    return pricing->world > 0 ? (int64_t)pricing->world : found != NULL ? found->members : 1;
 }
 
 st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
                              st_arena *arena, st_execution_prices *made, st_errors *errors)
 {
-    pricer p = {.set = set,
-                .prices = prices,
-                .made = made,
-                .world = world,
-                .arena = arena,
-                .errors = errors};
+    pricer pricing = {.set = set,
+                      .prices = prices,
+                      .made = made,
+                      .world = world,
+                      .arena = arena,
+                      .errors = errors};
     st_status status = ST_OK;
     *made = (st_execution_prices){.plugins = st_prices_plugins(prices)};
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
@@ -177,29 +175,27 @@ st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t 
         st_execution *rank = &set->ranks[i];
         for (size_t k = 0; rank->needs_prices && k < rank->count; k++) {
             st_execution_node *node = &rank->nodes[k];
-            if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == p.set->count)
+            if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == pricing.set->count)
                 continue;
-            node->group =
-                st_arena_printf(p.arena, "%s of rank %lld", node->group, (long long)rank->rank);
+            node->group = st_arena_printf(pricing.arena, "%s of rank %lld", node->group,
+                                          (long long)rank->rank);
             if (node->group == NULL) {
-                status = st_out_of_memory(p.errors);
+                status = st_out_of_memory(pricing.errors);
                 break;
             }
         }
     }
     if (status == ST_OK)
-        status = count_members(&p);
+        status = count_members(&pricing);
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         st_execution *rank = &set->ranks[i];
-        st_status rank_status = ST_OK;
-        for (size_t j = 0; j < rank->count && rank_status == ST_OK; j++) {
+        for (size_t j = 0; j < rank->count && status == ST_OK; j++) {
             st_execution_node *node = &rank->nodes[j];
             if (node->type == ST_CHAKRA_COLL)
-                rank_status = price_collective(&p, node, ranks_of(&p, node));
+                status = price_collective(&pricing, node, ranks_of(&pricing, node));
             else if (node->type == ST_CHAKRA_COMP && !node->host)
-                rank_status = price_kernel(&p, node);
+                status = price_kernel(&pricing, node);
         }
-        status = rank_status;
     }
     return status;
 }

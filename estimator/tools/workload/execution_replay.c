@@ -193,10 +193,10 @@ typedef struct heap {
     size_t count;
 } heap;
 
-static bool is_before(const heap *own, size_t a, size_t b)
+static bool is_before(const heap *ready, size_t a, size_t b)
 {
-    uint64_t first = own->nodes[a].start_us;
-    uint64_t second = own->nodes[b].start_us;
+    uint64_t first = ready->nodes[a].start_us;
+    uint64_t second = ready->nodes[b].start_us;
     return first != second ? first < second : a < b;
 }
 
@@ -207,27 +207,28 @@ static void swap(size_t *a, size_t *b)
     *b = kept;
 }
 
-static void push(heap *own, size_t place)
+static void push(heap *ready, size_t place)
 {
-    size_t at = own->count++;
-    own->items[at] = place;
-    for (; at > 0 && is_before(own, own->items[at], own->items[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(&own->items[at], &own->items[(at - 1) / 2]);
+    size_t at = ready->count++;
+    ready->items[at] = place;
+    for (; at > 0 && is_before(ready, ready->items[at], ready->items[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        swap(&ready->items[at], &ready->items[(at - 1) / 2]);
 }
 
-static size_t pop(heap *own)
+static size_t pop(heap *ready)
 {
-    size_t top = own->items[0];
+    size_t top = ready->items[0];
     size_t at = 0;
-    own->items[0] = own->items[--own->count];
+    ready->items[0] = ready->items[--ready->count];
     for (;;) {
         size_t least = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < own->count; child++)
-            if (is_before(own, own->items[child], own->items[least]))
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < ready->count; child++)
+            if (is_before(ready, ready->items[child], ready->items[least]))
                 least = child;
         if (least == at)
             return top;
-        swap(&own->items[at], &own->items[least]);
+        swap(&ready->items[at], &ready->items[least]);
         at = least;
     }
 }

@@ -98,43 +98,43 @@ static touched *find_key(const touched_map *map, int64_t key)
     return &map->slots[slot];
 }
 
-static bool wait_for(maker *m, st_execution_node *node, uint32_t place)
+static bool wait_for(maker *make, st_execution_node *node, uint32_t place)
 {
-    st_execution *made = m->made;
+    st_execution *made = make->made;
     const uint64_t dep = place - 1;
     const uint32_t own = (uint32_t)made->count + 1;
-    if (place == 0 || m->waiters[place] == own)
+    if (place == 0 || make->waiters[place] == own)
         return true;
-    m->waiters[place] = own;
+    make->waiters[place] = own;
     node->dep_count++;
-    return ST_APPEND(m->arena, made->deps, made->dep_count, dep);
+    return ST_APPEND(make->arena, made->deps, made->dep_count, dep);
 }
 
-static bool add_waits(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+static bool add_waits(maker *make, const st_pytorch_operator *one, st_execution_node *node)
 {
     bool collective = node->type == ST_CHAKRA_COLL;
-    uint32_t place = (uint32_t)m->made->count + 1;
+    uint32_t place = (uint32_t)make->made->count + 1;
     bool known = false;
     for (size_t i = 0; i < one->tensor_count; i++) {
-        const st_pytorch_tensor *tensor = &m->all->tensors[one->tensor_first + i];
+        const st_pytorch_tensor *tensor = &make->all->tensors[one->tensor_first + i];
         if (!tensor->on_gpu)
             continue;
-        touched *last = find_key(&m->storages, tensor->storage);
+        touched *last = find_key(&make->storages, tensor->storage);
         known = true;
         if ((last->collective != 0 && last->collective != place &&
-             !wait_for(m, node, last->collective)) ||
-            (collective && !wait_for(m, node, last->kernel)))
+             !wait_for(make, node, last->collective)) ||
+            (collective && !wait_for(make, node, last->kernel)))
             return false;
         *(collective ? &last->collective : &last->kernel) = place;
     }
     if (collective)
-        m->last_collective = place;
+        make->last_collective = place;
     else
-        m->last_kernel = place;
-    if (!collective && !wait_for(m, node, m->awaited))
+        make->last_kernel = place;
+    if (!collective && !wait_for(make, node, make->awaited))
         return false;
-    m->awaited = collective ? m->awaited : 0;
-    return known || !collective || wait_for(m, node, m->last_kernel);
+    make->awaited = collective ? make->awaited : 0;
+    return known || !collective || wait_for(make, node, make->last_kernel);
 }
 
 /* ---- nodes ---- */
@@ -181,9 +181,10 @@ static double message_of(const st_pytorch *all, const st_pytorch_operator *one)
     return bytes;
 }
 
-static st_status take_collective(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+static st_status take_collective(maker *make, const st_pytorch_operator *one,
+                                 st_execution_node *node)
 {
-    double bytes = message_of(m->all, one);
+    double bytes = message_of(make->all, one);
     node->type = ST_CHAKRA_COLL;
     node->tag = one->first_number;
     node->collective = kind_of(one->collective);
@@ -197,30 +198,30 @@ static st_status take_collective(maker *m, const st_pytorch_operator *one, st_ex
     else if (node->group_size < 0)
         node->group = "an unknown number of ranks";
     else
-        node->group = st_arena_printf(m->arena, "%lld ranks", (long long)node->group_size);
+        node->group = st_arena_printf(make->arena, "%lld ranks", (long long)node->group_size);
     if (node->tag >= 0)
-        find_key(&m->numbers, node->tag)->collective = (uint32_t)m->made->count + 1;
+        find_key(&make->numbers, node->tag)->collective = (uint32_t)make->made->count + 1;
     return node->group != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_status take_kernel(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+static st_status take_kernel(maker *make, const st_pytorch_operator *one, st_execution_node *node)
 {
-    st_task_shape *shape = st_arena_alloc(m->arena, 1, sizeof *shape);
+    st_task_shape *shape = st_arena_alloc(make->arena, 1, sizeof *shape);
     if (shape == NULL)
         return ST_ERR_MEMORY;
-    st_pytorch_shape(m->all, one, shape);
+    st_pytorch_shape(make->all, one, shape);
     node->shape = shape;
     return ST_OK;
 }
 
-static st_status add_node(maker *m, const st_pytorch_operator *one)
+static st_status add_node(maker *make, const st_pytorch_operator *one)
 {
-    st_execution *made = m->made;
+    st_execution *made = make->made;
     if (one->collective != NULL && strcmp(one->collective, "wait") == 0) {
         /* The stream of the kernels waits for a collective, by its number, or for the last one. */
         uint32_t found =
-            one->first_number >= 0 ? find_key(&m->numbers, one->first_number)->collective : 0;
-        m->awaited = found > 0 ? found : m->last_collective;
+            one->first_number >= 0 ? find_key(&make->numbers, one->first_number)->collective : 0;
+        make->awaited = found > 0 ? found : make->last_collective;
         return ST_OK;
     }
     bool transfers = one->collective != NULL && kind_of(one->collective) == ST_CHAKRA_COLLECTIVES;
@@ -229,12 +230,12 @@ static st_status add_node(maker *m, const st_pytorch_operator *one)
     node.name = one->name;
     node.type = transfers ? ST_CHAKRA_METADATA : ST_CHAKRA_COMP;
     st_status status = transfers                 ? ST_OK
-                       : one->collective != NULL ? take_collective(m, one, &node)
-                                                 : take_kernel(m, one, &node);
+                       : one->collective != NULL ? take_collective(make, one, &node)
+                                                 : take_kernel(make, one, &node);
     made->transfers += transfers;
     if (status != ST_OK || transfers)
         return status;
-    return add_waits(m, one, &node) && ST_APPEND(m->arena, made->nodes, made->count, node)
+    return add_waits(make, one, &node) && ST_APPEND(make->arena, made->nodes, made->count, node)
                ? ST_OK
                : ST_ERR_MEMORY;
 }
@@ -256,28 +257,29 @@ static const char *shapes_text(st_arena *arena, const st_pytorch_operator *one)
     return kept != NULL ? kept : "shapes";
 }
 
-static st_status check_shapes(const maker *m, const st_pytorch_operator *one, st_errors *errors)
+static st_status check_shapes(const maker *make, const st_pytorch_operator *one, st_errors *errors)
 {
     const char *expected = st_pytorch_contradiction(one);
     if (expected == NULL)
         return ST_OK;
-    return st_fail(
-        errors, ST_ERR_VALUE, (st_place){.file = m->all->file},
-        "byte %zu: the shapes of node %llu '%.80s' do not match" ST_FOUND "%s" ST_EXPECTED "%s",
-        one->place, (unsigned long long)one->id, one->name, shapes_text(m->arena, one), expected);
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = make->all->file},
+                   "byte %zu: the shapes of node %llu '%.80s' do not match" ST_FOUND
+                   "%s" ST_EXPECTED "%s",
+                   one->place, (unsigned long long)one->id, one->name,
+                   shapes_text(make->arena, one), expected);
 }
 
 st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
                                st_errors *errors)
 {
-    maker m = {.all = operators, .arena = arena, .made = execution};
+    maker make = {.all = operators, .arena = arena, .made = execution};
     size_t collectives = 0;
     *execution = (st_execution){.file = operators->file, .rank = -1, .needs_prices = true};
     for (size_t i = 0; i < operators->count; i++)
         collectives += operators->items[i].collective != NULL;
-    m.waiters = st_arena_alloc(arena, operators->count + 2, sizeof *m.waiters);
-    if (m.waiters == NULL || !make_map(arena, operators->tensor_count, &m.storages) ||
-        !make_map(arena, collectives, &m.numbers))
+    make.waiters = st_arena_alloc(arena, operators->count + 2, sizeof *make.waiters);
+    if (make.waiters == NULL || !make_map(arena, operators->tensor_count, &make.storages) ||
+        !make_map(arena, collectives, &make.numbers))
         return st_out_of_memory(errors);
     /* What is called begins later, so that its number is larger. */
     for (size_t i = operators->count; i-- > 0;) {
@@ -294,10 +296,10 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
     }
     for (size_t i = 0; i < operators->count; i++)
         if (operators->items[i].is_work && operators->items[i].collective == NULL &&
-            check_shapes(&m, &operators->items[i], errors) != ST_OK)
+            check_shapes(&make, &operators->items[i], errors) != ST_OK)
             return ST_ERR_VALUE;
     for (size_t i = 0; i < operators->count; i++)
-        if (operators->items[i].is_work && add_node(&m, &operators->items[i]) != ST_OK)
+        if (operators->items[i].is_work && add_node(&make, &operators->items[i]) != ST_OK)
             return st_out_of_memory(errors);
     if (execution->count == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = operators->file},

@@ -163,27 +163,27 @@ static st_work_stage *stage_at(const maker *make, uint32_t stage)
 /* Makes a node wait for another of its stage; twice is as good as once. */
 static void wait_for(maker *make, uint32_t stage, uint32_t before)
 {
-    st_work_stage *own = stage_at(make, stage);
-    st_work_node *node = &own->nodes[own->count - 1];
+    st_work_stage *work = stage_at(make, stage);
+    st_work_node *node = &work->nodes[work->count - 1];
     if (before == ST_NODE_NONE)
         return;
     for (uint32_t i = 0; i < node->dep_count; i++)
-        if (own->deps[node->dep_first + i] == before)
+        if (work->deps[node->dep_first + i] == before)
             return;
-    if (ST_APPEND(make->arena, own->deps, own->dep_count, before))
+    if (ST_APPEND(make->arena, work->deps, work->dep_count, before))
         node->dep_count++;
 }
 
 /* Appends a node to a stage, that waits for `before`; returns its number. */
 static uint32_t append(maker *make, uint32_t stage, const st_work_node *node, uint32_t before)
 {
-    st_work_stage *own = stage_at(make, stage);
+    st_work_stage *work = stage_at(make, stage);
     st_work_node made = *node;
-    made.dep_first = (uint32_t)own->dep_count;
-    if (!ST_APPEND(make->arena, own->nodes, own->count, made))
+    made.dep_first = (uint32_t)work->dep_count;
+    if (!ST_APPEND(make->arena, work->nodes, work->count, made))
         return ST_NODE_NONE;
     wait_for(make, stage, before);
-    return (uint32_t)own->count - 1;
+    return (uint32_t)work->count - 1;
 }
 
 static crossing *find_crossing(const maker *make, st_task_id task, uint32_t stage)
@@ -393,19 +393,18 @@ st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, s
         for (size_t j = 0; j < count; j++)
             make.time[stage_of(&make, i) * PARTS + parts[j]] += running(&make, i);
     }
-    st_workload *unplaced_workload = make.workload;
-    for (size_t i = 0; i < unplaced_workload->stage_count * PARTS; i++) {
+    for (size_t i = 0; i < workload->stage_count * PARTS; i++) {
         st_group group = kinds[i % PARTS].group;
         uint64_t bytes = (uint64_t)llround(make.handed[i]);
-        if (group != ST_GROUP_PP && make.time[i] <= 0 && bytes > unplaced_workload->unplaced[group])
-            unplaced_workload->unplaced[group] = bytes;
+        if (group != ST_GROUP_PP && make.time[i] <= 0 && bytes > workload->unplaced[group])
+            workload->unplaced[group] = bytes;
     }
     for (int i = 0; i < ST_GROUPS; i++)
-        if (unplaced_workload->unplaced[i] > 0)
+        if (workload->unplaced[i] > 0)
             st_report(make.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "%.4g MB of '%s' that a rank hands over are left out: the timeline has no "
                       "task for them",
-                      (double)unplaced_workload->unplaced[i] / 1e6, st_group_name((st_group)i));
+                      (double)workload->unplaced[i] / 1e6, st_group_name((st_group)i));
     const st_graph_arrays *tasks = &make.tasks;
     for (size_t i = 0; i < tasks->task_count; i++) {
         st_task_id task = tasks->order[i];

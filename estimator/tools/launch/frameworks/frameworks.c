@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exporting and importing. An export reads its own settings back before it writes them: what comes
- * out otherwise than in the job is carried, or is a plan that the framework cannot run.
+ * Exporting and importing. An export reads its export settings back before it writes them: what
+ * comes out otherwise than in the job is carried, or is a plan that the framework cannot run.
  */
 #include "launch/frameworks/settings.h"
 
@@ -57,7 +57,7 @@ static st_status import_file(st_framework framework, const st_import_request *re
     with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
     if (with.carried == NULL)
         return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
-    /* The stack that a framework's own file implies, where the search path has it. An exported
+    /* The stack that a framework's export file implies, where the search path has it. An exported
      * file carries the one of its job. */
     static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
                                          ST_KEY_STACK "=megatron-bridge",
@@ -112,13 +112,13 @@ st_status st_framework_import(st_framework framework, const st_import_request *r
 
 /* ---- comparing what comes back ---- */
 
-static void carry(exporter *own, const char *key, const char *value)
+static void carry(exporter *export, const char *key, const char *value)
 {
-    const char *text = st_arena_printf(own->arena, "%s=%s", key, value);
-    if (own->carried_count < MAX_CARRIED && text != NULL)
-        own->carried[own->carried_count++] = text;
+    const char *text = st_arena_printf(export->arena, "%s=%s", key, value);
+    if (export->carried_count < MAX_CARRIED && text != NULL)
+        export->carried[export->carried_count++] = text;
     else
-        st_note(&own->status, st_out_of_memory(own->errors));
+        st_note(&export->status, st_out_of_memory(export->errors));
 }
 
 typedef struct key_values {
@@ -129,10 +129,10 @@ typedef struct key_values {
     const char *back_text;
 } key_values;
 
-static key_values values_of(exporter *own, const st_key *key)
+static key_values values_of(exporter *export, const st_key *key)
 {
-    key_values values = {.key = key, .wanted = st_job_value_of(own->job, key->path)};
-    values.back_text = own->draft.values[st_key_index(key)].text;
+    key_values values = {.key = key, .wanted = st_job_value_of(export->job, key->path)};
+    values.back_text = export->draft.values[st_key_index(key)].text;
     if (values.back_text == NULL)
         values.back_text = key->default_text;
     if (values.back_text == NULL)
@@ -199,13 +199,14 @@ static bool is_without_effect(const st_job *job, const char *key)
 }
 
 /* Delayed scaling has two names; the type of the weights is not a recipe. */
-static bool is_same_recipe(const exporter *own)
+static bool is_same_recipe(const exporter *export)
 {
-    const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find(ST_KEY_PRECISION_FP8))];
+    const st_draft_value *fp8 =
+        &export->draft.values[st_key_index(st_key_find(ST_KEY_PRECISION_FP8))];
     bool back = fp8->text != NULL && strcmp(fp8->text, "true") == 0;
-    return (fw_is(own->job, ST_KEY_PRECISION_RECIPE, "fp8_delayed") && back) ||
-           (fw_is(own->job, ST_KEY_PRECISION_RECIPE, "bf16") && !back &&
-            fw_is(own->job, ST_KEY_PRECISION_WEIGHTS, "bf16"));
+    return (fw_is(export->job, ST_KEY_PRECISION_RECIPE, "fp8_delayed") && back) ||
+           (fw_is(export->job, ST_KEY_PRECISION_RECIPE, "bf16") && !back &&
+            fw_is(export->job, ST_KEY_PRECISION_WEIGHTS, "bf16"));
 }
 
 /* The key is overruled by another one of the job. */
@@ -223,43 +224,45 @@ static bool is_overruled(const st_job *job, const char *key)
 }
 
 /* Two values that run the same: two words for one thing, or no difference here. */
-static bool runs_the_same(const exporter *own, const key_values *values)
+static bool runs_the_same(const exporter *export, const key_values *values)
 {
     const char *key = values->key->path;
     if (values->has_back && values->key->kind != ST_KEY_TEXT &&
-        meaning(own->job, key, values->back) == meaning(own->job, key, values->wanted->number))
+        meaning(export->job, key, values->back) ==
+            meaning(export->job, key, values->wanted->number))
         return true;
     if (strcmp(key, ST_KEY_MODEL_PATTERN) == 0 || strcmp(key, ST_KEY_MODEL_DENSE_LAYERS) == 0 ||
         strcmp(key, ST_KEY_MODEL_MOE_EVERY) == 0)
-        return fw_same_layers(own->job, &own->draft);
-    if (is_overruled(own->job, key) ||
-        (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(own)))
+        return fw_same_layers(export->job, &export->draft);
+    if (is_overruled(export->job, key) ||
+        (strcmp(key, ST_KEY_PRECISION_RECIPE) == 0 && is_same_recipe(export)))
         return true;
     if (strcmp(key, ST_KEY_PARALLEL_SCHEDULE) == 0) {
         /* The number of chunks implies interleaving; a single stage needs no schedule. */
-        const st_job *job = own->job;
+        const st_job *job = export->job;
         const bool chunks = st_job_number(job, ST_KEY_PARALLEL_VIRTUAL_STAGES) > 1;
         return st_job_number(job, ST_KEY_PARALLEL_PP) == 1 ||
                (chunks && (fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "1f1b") ||
                            fw_is(job, ST_KEY_PARALLEL_SCHEDULE, "interleaved")));
     }
     if (strcmp(key, ST_KEY_PARALLEL_ORDER) == 0)
-        return fw_is(own->job, key, "tp-cp-ep-dp-pp");
-    return is_without_effect(own->job, key);
+        return fw_is(export->job, key, "tp-cp-ep-dp-pp");
+    return is_without_effect(export->job, key);
 }
 
 /* What the files that are named give; the launch may have put another number in its place. */
-static bool comes_from_file(const exporter *own, const st_key *key, const st_job_value *wanted)
+static bool comes_from_file(const exporter *export, const st_key *key, const st_job_value *wanted)
 {
-    const st_job_value *plain = own->plain != NULL ? st_job_value_of(own->plain, key->path) : NULL;
+    const st_job_value *plain =
+        export->plain != NULL ? st_job_value_of(export->plain, key->path) : NULL;
     return plain != NULL && plain->text != NULL && wanted->text != NULL &&
            strcmp(plain->text, wanted->text) == 0 &&
-           own->draft.values[st_key_index(key)].text == NULL;
+           export->draft.values[st_key_index(key)].text == NULL;
 }
 
 /* Files that the search path has fill sections of the job again; `sets` are those that do so far.
  */
-static void carry_files(exporter *own)
+static void carry_files(exporter *export)
 {
     size_t count = 0;
     const st_key_section *sections = st_key_sections(&count);
@@ -267,75 +270,76 @@ static void carry_files(exporter *own)
     size_t set_count = 0;
     for (size_t i = 0; i < count && set_count < MAX_FILES; i++) {
         const char *path = sections[i].path;
-        const char *name = st_job_section_name(own->job, path);
-        const char *plain = own->plain != NULL ? st_job_section_name(own->plain, path) : NULL;
+        const char *name = st_job_section_name(export->job, path);
+        const char *plain = export->plain != NULL ? st_job_section_name(export->plain, path) : NULL;
         const st_job *with = NULL;
         if (!sections[i].is_file || name == NULL || strcmp(name, "inline") == 0 ||
             strcmp(path, ST_KEY_MODEL) == 0 || strcmp(path, ST_KEY_CONSTANTS) == 0 ||
             (plain != NULL && strcmp(plain, name) == 0))
             continue;
-        sets[set_count] = st_arena_printf(own->arena, "%s=%s", path, name);
-        if (sets[set_count] != NULL &&
-            st_job_load(own->paths, NULL, sets, set_count + 1, own->arena, &with, NULL) == ST_OK) {
-            own->plain = with;
-            own->carried[own->carried_count++] = sets[set_count++];
+        sets[set_count] = st_arena_printf(export->arena, "%s=%s", path, name);
+        if (sets[set_count] != NULL && st_job_load(export->paths, NULL, sets, set_count + 1,
+                                                   export->arena, &with, NULL) == ST_OK) {
+            export->plain = with;
+            export->carried[export->carried_count++] = sets[set_count++];
         }
     }
 }
 
-static void compare_all(exporter *own)
+static void compare_all(exporter *export)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
-    carry_files(own);
+    carry_files(export);
     for (size_t i = 0; i < count; i++)
         if (strncmp(keys[i].path, ST_KEY_CLUSTER ".", 8) == 0) {
             const st_key *key = &keys[i];
-            const st_job_value *wanted = st_job_value_of(own->job, key->path);
+            const st_job_value *wanted = st_job_value_of(export->job, key->path);
             if (wanted->origin != ST_ORIGIN_NONE && wanted->origin != ST_ORIGIN_DEFAULT &&
-                !comes_from_file(own, key, wanted))
-                carry(own, key->path, wanted->text);
+                !comes_from_file(export, key, wanted))
+                carry(export, key->path, wanted->text);
         } else {
             const st_key *key = &keys[i];
-            key_values values = values_of(own, key);
+            key_values values = values_of(export, key);
             bool is_model = strncmp(key->path, ST_KEY_MODEL ".", 6) == 0;
             bool is_given =
                 values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
-            bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
+            bool is_shape = export->framework == ST_TORCHTITAN && is_model && is_given;
             if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_KEY_REFINE) == 0 ||
-                comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
+                comes_from_file(export, key, values.wanted) || (same(&values) && !is_shape))
                 continue;
-            if (is_shape || runs_the_same(own, &values) ||
-                fw_is_carried(own->framework, key->path)) {
-                carry(own, key->path, values.wanted->text);
+            if (is_shape || runs_the_same(export, &values) ||
+                fw_is_carried(export->framework, key->path)) {
+                carry(export, key->path, values.wanted->text);
                 continue;
             }
             const char *wanted = st_arena_printf(
-                own->arena, "%s=%s", key->path,
-                fw_text_of(&own->draft, key, values.wanted->number, values.wanted->text));
-            const char *nearest =
-                values.has_back ? st_arena_printf(own->arena, "%s=%s", key->path, values.back_text)
-                                : "";
-            (void)fw_refuse(own->errors, own->framework, st_or_none(wanted),
-                            fw_reason(own->framework, key->path), nearest != NULL ? nearest : "");
-            st_note(&own->status, ST_ERR_VALUE);
+                export->arena, "%s=%s", key->path,
+                fw_text_of(&export->draft, key, values.wanted->number, values.wanted->text));
+            const char *nearest = values.has_back ? st_arena_printf(export->arena, "%s=%s",
+                                                                    key->path, values.back_text)
+                                                  : "";
+            (void)fw_refuse(export->errors, export->framework, st_or_none(wanted),
+                            fw_reason(export->framework, key->path),
+                            nearest != NULL ? nearest : "");
+            st_note(&export->status, ST_ERR_VALUE);
         }
-    size_t carry_count = 0;
+    size_t refinement_count = 0;
     size_t constant_count = 0;
-    const st_job_value *constants = st_job_constants(own->job, &constant_count);
-    (void)st_job_refinements(own->job, &carry_count);
+    const st_job_value *constants = st_job_constants(export->job, &constant_count);
+    (void)st_job_refinements(export->job, &refinement_count);
     for (size_t i = 0; i < constant_count; i++)
-        carry(own, constants[i].path, constants[i].text);
-    if (carry_count > 0 && own->note_count < MAX_NOTES)
-        own->notes[own->note_count++] = "Left out: the plugins under refine.";
+        carry(export, constants[i].path, constants[i].text);
+    if (refinement_count > 0 && export->note_count < MAX_NOTES)
+        export->notes[export->note_count++] = "Left out: the plugins under refine.";
 }
 
 /* ---- exporting ---- */
 
-static void add_notes(exporter *own)
+static void add_notes(exporter *export)
 {
     static const char *const launches[] = {
-        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your own: data, "
+        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your export: data, "
         "tokenizer, learning rate, training length, checkpoints.",
         "Overrides for a recipe of Megatron-Bridge (ConfigContainer), for run_recipe.py with the "
         "recipe of the nearest model and --config-file. Data, tokenizer, optimizer and checkpoints "
@@ -345,93 +349,94 @@ static void add_notes(exporter *own)
         "Options of DeepSpeed's JSON; the model and the sizes of its groups are arguments of "
         "Megatron-DeepSpeed (launch). Add data, tokenizer, optimizer and checkpoints.",
     };
-    const fw_ranks ranks = fw_ranks_of(own->job);
+    const fw_ranks ranks = fw_ranks_of(export->job);
     const char *flavor =
-        own->framework == ST_TORCHTITAN ? fw_torchtitan_note(&own->draft, own->job) : NULL;
-    own->notes[own->note_count++] = launches[own->framework];
+        export->framework == ST_TORCHTITAN ? fw_torchtitan_note(&export->draft, export->job) : NULL;
+    export->notes[export->note_count++] = launches[export->framework];
     if (flavor != NULL)
-        own->notes[own->note_count++] = flavor;
+        export->notes[export->note_count++] = flavor;
     if (ranks.per_node > 0 &&
-        (own->framework == ST_TORCHTITAN || own->framework == ST_MEGATRON_BRIDGE))
-        own->notes[own->note_count++] = st_draft_text(
-            &own->draft, "torchrun --nproc-per-node %llu --nnodes %llu starts %llu ranks.",
+        (export->framework == ST_TORCHTITAN || export->framework == ST_MEGATRON_BRIDGE))
+        export->notes[export->note_count++] = st_draft_text(
+            &export->draft, "torchrun --nproc-per-node %llu --nnodes %llu starts %llu ranks.",
             (unsigned long long)ranks.per_node, (unsigned long long)ranks.nodes,
             (unsigned long long)ranks.world);
 }
 
 /* Sections with many carried keys are shown as a whole. */
-static const char *shown(exporter *own, const char *carried)
+static const char *shown(exporter *export, const char *carried)
 {
     size_t length = strcspn(carried, "=");
     if (strncmp(carried, ST_KEY_CLUSTER, 7) == 0)
         length = 7;
-    else if (own->framework == ST_TORCHTITAN && strncmp(carried, ST_KEY_MODEL ".", 6) == 0)
+    else if (export->framework == ST_TORCHTITAN && strncmp(carried, ST_KEY_MODEL ".", 6) == 0)
         length = 5;
-    return st_draft_text(&own->draft, "%.*s", (int)length, carried);
+    return st_draft_text(&export->draft, "%.*s", (int)length, carried);
 }
 
-static st_status export_job(exporter *own, st_buffer *file)
+static st_status export_job(exporter *export, st_buffer *file)
 {
-    st_import_request request = {.paths = own->paths, .file = "export", .text = "", .length = 0};
+    st_import_request request = {.paths = export->paths, .file = "export", .text = "", .length = 0};
     /* The shape of the model comes back from the comments, if the file cannot hold it. */
     size_t keys_count = 0;
     const st_key *keys = st_keys(&keys_count);
-    const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);
+    const char **sets = st_arena_alloc(export->arena, keys_count, sizeof *sets);
     request.carried_count = 0;
-    for (size_t i = 0; sets != NULL && own->framework == ST_TORCHTITAN && i < keys_count; i++)
-        if (strncmp(keys[i].path, ST_KEY_MODEL ".", 6) == 0 && fw_has(own->job, keys[i].path))
-            sets[(request.carried_count)++] = st_arena_printf(
-                own->arena, "%s=%s", keys[i].path, st_job_value_of(own->job, keys[i].path)->text);
+    for (size_t i = 0; sets != NULL && export->framework == ST_TORCHTITAN && i < keys_count; i++)
+        if (strncmp(keys[i].path, ST_KEY_MODEL ".", 6) == 0 && fw_has(export->job, keys[i].path))
+            sets[(request.carried_count)++] =
+                st_arena_printf(export->arena, "%s=%s", keys[i].path,
+                                st_job_value_of(export->job, keys[i].path)->text);
     request.carried = sets;
-    st_status status = st_draft_start(&own->draft, &request, own->arena, own->errors);
+    st_status status = st_draft_start(&export->draft, &request, export->arena, export->errors);
     if (status != ST_OK)
         return status;
-    own->settings.draft = &own->draft;
-    megatron_run arguments = {.draft = &own->draft};
-    if (own->framework == ST_TORCHTITAN) {
-        fw_torchtitan_options(own->job, &own->settings);
-    } else if (own->framework == ST_MEGATRON) {
-        fw_megatron_arguments(own->framework, own->job, &own->settings);
+    export->settings.draft = &export->draft;
+    megatron_run arguments = {.draft = &export->draft};
+    if (export->framework == ST_TORCHTITAN) {
+        fw_torchtitan_options(export->job, &export->settings);
+    } else if (export->framework == ST_MEGATRON) {
+        fw_megatron_arguments(export->framework, export->job, &export->settings);
     } else {
-        fw_megatron_arguments(own->framework, own->job, &arguments);
-        fw_rename_arguments(own->framework, &arguments, &own->settings);
+        fw_megatron_arguments(export->framework, export->job, &arguments);
+        fw_rename_arguments(export->framework, &arguments, &export->settings);
     }
-    put_keys(own->framework, &own->settings);
-    if (own->draft.status != ST_OK)
-        return own->draft.status;
-    add_notes(own);
-    compare_all(own);
-    if (own->status != ST_OK || own->draft.status != ST_OK)
-        return own->status != ST_OK ? own->status : own->draft.status;
-    const fw_file parts = {.framework = own->framework,
-                           .title =
-                               st_draft_text(&own->draft, "%.120s for %s, by steptime export %s.",
-                                             st_job_name(own->job), fw_title(own->framework),
-                                             st_framework_name(own->framework)),
-                           .notes = own->notes,
-                           .note_count = own->note_count,
-                           .carried = own->carried,
-                           .carried_count = own->carried_count,
-                           .ranks = fw_ranks_of(own->job)};
-    fw_write(&parts, &own->settings, file);
+    put_keys(export->framework, &export->settings);
+    if (export->draft.status != ST_OK)
+        return export->draft.status;
+    add_notes(export);
+    compare_all(export);
+    if (export->status != ST_OK || export->draft.status != ST_OK)
+        return export->status != ST_OK ? export->status : export->draft.status;
+    const fw_file parts = {
+        .framework = export->framework,
+        .title = st_draft_text(&export->draft, "%.120s for %s, by steptime export %s.",
+                               st_job_name(export->job), fw_title(export->framework),
+                               st_framework_name(export->framework)),
+        .notes = export->notes,
+        .note_count = export->note_count,
+        .carried = export->carried,
+        .carried_count = export->carried_count,
+        .ranks = fw_ranks_of(export->job)};
+    fw_write(&parts, &export->settings, file);
     /* Lists the values without an option. */
     st_buffer list = {0};
-    for (size_t i = 0; i < own->carried_count; i++) {
-        const char *name = shown(own, own->carried[i]);
+    for (size_t i = 0; i < export->carried_count; i++) {
+        const char *name = shown(export, export->carried[i]);
         bool is_new = true;
         for (size_t j = 0; j < i; j++)
-            is_new = is_new && strcmp(name, shown(own, own->carried[j])) != 0;
+            is_new = is_new && strcmp(name, shown(export, export->carried[j])) != 0;
         if (is_new)
             st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", name);
     }
     if (!list.failed && list.length > 0)
-        (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+        (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                         "%s has no options for these; the file carries them separately: %s",
-                        fw_title(own->framework), list.data);
-    (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                        fw_title(export->framework), list.data);
+    (void)st_report(export->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                     "data, tokenizer, learning rate and checkpoints are left out");
     st_buffer_free(&list);
-    return file->failed ? st_out_of_memory(own->errors) : ST_OK;
+    return file->failed ? st_out_of_memory(export->errors) : ST_OK;
 }
 
 st_status st_framework_export(st_framework framework, const st_paths *paths, const st_job *job,
@@ -441,14 +446,14 @@ st_status st_framework_export(st_framework framework, const st_paths *paths, con
         (framework == ST_TORCHTITAN && !fw_torchtitan_check(job, errors)))
         return ST_ERR_VALUE;
     st_arena *arena = st_arena_create();
-    exporter *own = arena != NULL ? st_arena_alloc(arena, 1, sizeof *own) : NULL;
+    exporter *export = arena != NULL ? st_arena_alloc(arena, 1, sizeof *export) : NULL;
     st_status status = ST_ERR_MEMORY;
-    if (own == NULL) {
+    if (export == NULL) {
         status = st_out_of_memory(errors);
     } else {
-        *own = (exporter){
+        *export = (exporter){
             .framework = framework, .paths = paths, .job = job, .arena = arena, .errors = errors};
-        status = export_job(own, file);
+        status = export_job(export, file);
     }
     st_arena_destroy(arena);
     return status;

@@ -5,22 +5,22 @@
 #include <string.h>
 
 /* Stages whose layers are not given. */
-static size_t others_of(const st_ends *own)
+static size_t others_of(const st_ends *ends)
 {
-    size_t ends = (own->first > 0 ? 1U : 0U) + (own->last > 0 ? 1U : 0U);
-    return own->stages > ends ? own->stages - ends : 0;
+    size_t given = (ends->first > 0 ? 1U : 0U) + (ends->last > 0 ? 1U : 0U);
+    return ends->stages > given ? ends->stages - given : 0;
 }
 
 /* Stages between the ends share what these leave as evenly as can be. */
-static size_t layers_of_stage(const st_ends *own, size_t stage)
+static size_t layers_of_stage(const st_ends *ends, size_t stage)
 {
-    bool at_first = stage == 0 && own->first > 0;
-    bool at_last = stage + 1 == own->stages && own->last > 0;
-    size_t others = others_of(own);
-    size_t place = stage - (own->first > 0 ? 1 : 0);
-    size_t rest = own->layers - own->first - own->last;
+    bool at_first = stage == 0 && ends->first > 0;
+    bool at_last = stage + 1 == ends->stages && ends->last > 0;
+    size_t others = others_of(ends);
+    size_t place = stage - (ends->first > 0 ? 1 : 0);
+    size_t rest = ends->layers - ends->first - ends->last;
     if (at_first || at_last)
-        return at_first ? own->first : own->last;
+        return at_first ? ends->first : ends->last;
     return others > 0 ? (place + 1) * rest / others - place * rest / others : 0;
 }
 
@@ -66,6 +66,6 @@ bool st_ends_of_layout(const char *text, const st_layout *layout, st_arena *aren
         ends->first += stage == 0 ? layout->stages[i].layers : 0;
         ends->last += stage + 1 == ends->stages ? layout->stages[i].layers : 0;
     }
-    const char *own = st_ends_layout(ends, arena);
-    return own != NULL && strcmp(own, text) == 0;
+    const char *made = st_ends_layout(ends, arena);
+    return made != NULL && strcmp(made, text) == 0;
 }

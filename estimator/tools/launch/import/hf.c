@@ -126,10 +126,11 @@ static void put_experts(hf_reader *reader)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
                 "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
                 (unsigned long long)experts);
-    bool own = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
+    bool expert_field = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
     /* files with routed experts of this name have dense layers as wide as intermediate_size */
-    bool needed = own || hf_find(reader, "n_routed_experts") != NULL;
-    hf_put_field(reader, ST_KEY_MODEL_EXPERT_FFN, own ? "intermediate_size" : EXPERT_FFN, needed);
+    bool needed = expert_field || hf_find(reader, "n_routed_experts") != NULL;
+    hf_put_field(reader, ST_KEY_MODEL_EXPERT_FFN, expert_field ? "intermediate_size" : EXPERT_FFN,
+                 needed);
     uint64_t count = 0;
     uint64_t width = st_draft_count(reader->draft, ST_KEY_MODEL_EXPERT_FFN);
     width = width > 0 ? width : st_draft_count(reader->draft, ST_KEY_MODEL_FFN);
@@ -296,23 +297,22 @@ st_status st_import_hf(const st_import_request *request, st_buffer *job, st_erro
         status = st_json_parse(request->file, request->text, request->length, arena, &reader.top,
                                errors);
     if (status == ST_OK) {
-        st_draft *tree_draft = reader.draft;
         if (reader.top->kind != ST_JSON_MAP) {
             ST_NOTE(reader.draft, ST_ERR_VALUE, hf_place(&reader, reader.top),
                     "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
-                    st_or_none(st_json_describe(reader.top, tree_draft->errors)));
-            status = tree_draft->status;
+                    st_or_none(st_json_describe(reader.top, draft.errors)));
+            status = draft.status;
         } else if (!hf_find_language_model(&reader) || !hf_find_family(&reader)) {
-            status = tree_draft->status;
+            status = draft.status;
         } else {
             hf_note_other_parts(&reader);
             hf_read_fields(&reader);
             status = st_draft_write(
-                tree_draft,
-                st_draft_text(tree_draft,
+                &draft,
+                st_draft_text(&draft,
                               "From %.200s, a config.json of architecture %.60s, by "
                               "steptime import hf. The comment after each value names its field.",
-                              st_draft_source(tree_draft), reader.name),
+                              st_draft_source(&draft), reader.name),
                 job);
         }
     }

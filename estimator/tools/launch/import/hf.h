@@ -107,9 +107,6 @@ void hf_read_shared_kv(hf_reader *reader);
 /* Sinks, gates, indexers, experts behind a projection, multi-token prediction. */
 void hf_read_extras(hf_reader *reader);
 
-/* hf_size.c: of the draft's model; 0 where they cannot be counted */
-double hf_parameters(hf_reader *reader);
-
 /* hf_name.c: model.name, after everything else of the model */
 void hf_put_name(hf_reader *reader);
 

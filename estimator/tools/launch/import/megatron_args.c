@@ -277,22 +277,18 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
     *reader = (shell_reader){.run = run, .text = text, .length = length, .line = 1};
     while (run->draft->status == ST_OK && read_word(reader)) {
         /* What NAME=VALUE and NAME=(VALUE give. */
+        char *typed = reader->word;
+        size_t name = 0;
+        while (st_is_name(typed[name]))
+            name++;
         const char *value = NULL;
-        const char *assigned_word = reader->word;
-        size_t assigned_length = 0;
-        while (st_is_name(assigned_word[assigned_length]))
-            assigned_length++;
-        if (assigned_length != 0 && assigned_word[assigned_length] == '=' &&
-            (assigned_word[0] < '0' || assigned_word[0] > '9'))
-            value = assigned_word + assigned_length + 1 +
-                    (assigned_word[assigned_length + 1] == '(' ? 1 : 0);
+        if (name > 0 && typed[name] == '=' && !st_is_digit(typed[0]))
+            value = typed + name + (typed[name + 1] == '(' ? 2 : 1);
         const char *word = value != NULL ? value : reader->word;
         /* Closes an array: "1e-4)" is the value 1e-4, "([0]*3+[1]*58)" is as it is. */
-        char *closing_word = reader->word;
-        size_t closing_length = strlen(closing_word);
-        if (closing_length > 0 && closing_word[closing_length - 1] == ')' &&
-            strchr(closing_word, '(') == NULL)
-            closing_word[closing_length - 1] = '\0';
+        size_t end = strlen(typed);
+        if (end > 0 && typed[end - 1] == ')' && strchr(typed, '(') == NULL)
+            typed[end - 1] = '\0';
         if (word[0] == '-' && word[1] == '-' && st_is_name(word[2]))
             begin_option(reader, word);
         else if (reader->option[0] != '\0' && reader->word[0] != '\0')

@@ -7,18 +7,51 @@
  * The reader is expat. A document type, the only place where entities are declared, is refused, so
  * that nothing expands.
  */
-#include "launch/import/topology.h"
+#include "launch/import/import.h"
 
 #include "base/chars.h"
 
 #ifdef STEPTIME_HAVE_EXPAT
 
+#include "base/number.h"
+#include "base/utf8.h"
 #include "steptime/quantity.h"
 
 #include <expat.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    ST_TOPOLOGY_MAX_BYTES = 8 * 1024 * 1024,
+    ST_TOPOLOGY_MAX_ELEMENTS = 100000,
+    ST_TOPOLOGY_MAX_DEPTH = 32,
+    ST_TOPOLOGY_MAX_GPUS = 4096,
+    ST_TOPOLOGY_MAX_NETS = 4096,
+    ST_TOPOLOGY_MAX_LINKS = 256 /* of a GPU */
+};
+
+typedef struct st_topology_gpu {
+    unsigned sm; /* compute capability times ten, 0: not said */
+    unsigned nvlinks;
+    double c2c_mbit_per_s; /* to the processor that it is soldered to */
+    double pcie_mbit_per_s;
+    bool described; /* by an element of its own, not only by the class of a PCI device */
+} st_topology_gpu;
+
+typedef struct st_topology_net {
+    const char *name;
+    double mbit_per_s; /* 0: not said */
+    bool described;
+} st_topology_net;
+
+typedef struct st_topology {
+    st_topology_gpu *gpus;
+    size_t gpu_count;
+    st_topology_net *nets;
+    size_t net_count;
+    size_t hosts; /* with names of their own; at least 1 */
+} st_topology;
 
 typedef enum element { SYSTEM, CPU, PCI, GPU, NVLINK, C2C, NIC, NET, UNKNOWN } element;
 
@@ -105,28 +138,28 @@ static open_element *parent_of(xml_reader *reader, element kind)
 
 static void add_gpu(xml_reader *reader, const st_topology_gpu *gpu)
 {
-    st_topology *own = reader->topology;
-    if (own->gpu_count >= ST_TOPOLOGY_MAX_GPUS) {
+    st_topology *topology = reader->topology;
+    if (topology->gpu_count >= ST_TOPOLOGY_MAX_GPUS) {
         fail(reader, ST_ERR_LIMIT, "more than 4096 GPUs");
         return;
     }
-    if (!ST_APPEND(reader->arena, own->gpus, own->gpu_count, *gpu))
+    if (!ST_APPEND(reader->arena, topology->gpus, topology->gpu_count, *gpu))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
 static void add_net(xml_reader *reader, const st_topology_net *net)
 {
-    st_topology *own = reader->topology;
-    if (own->net_count >= ST_TOPOLOGY_MAX_NETS) {
+    st_topology *topology = reader->topology;
+    if (topology->net_count >= ST_TOPOLOGY_MAX_NETS) {
         fail(reader, ST_ERR_LIMIT, "more than 4096 network ports");
         return;
     }
-    if (!ST_APPEND(reader->arena, own->nets, own->net_count, *net))
+    if (!ST_APPEND(reader->arena, topology->nets, topology->net_count, *net))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
 /* A GPU or a network adapter known only by its class. */
-static void open_pci(xml_reader *reader, open_element *own, const char *const *attributes)
+static void open_pci(xml_reader *reader, open_element *pci, const char *const *attributes)
 {
     const char *class = st_attribute(attributes, "class");
     /* What a PCI link moves, as NCCL counts it: per lane 1.5 Gbit/s at 2.5 GT/s, twice as much
@@ -143,7 +176,7 @@ static void open_pci(xml_reader *reader, open_element *own, const char *const *a
         }
         lane_mbit_per_s *= 2;
     }
-    own->pcie_mbit_per_s = rate;
+    pci->pcie_mbit_per_s = rate;
     if (class == NULL || strlen(class) < 6)
         return;
     if (strncmp(class, "0x0302", 6) == 0 || strncmp(class, "0x0300", 6) == 0)
@@ -154,12 +187,12 @@ static void open_pci(xml_reader *reader, open_element *own, const char *const *a
 
 static void open_link(xml_reader *reader, element kind, const char *const *attributes)
 {
-    st_topology *own = reader->topology;
-    if (parent_of(reader, GPU) == NULL || own->gpu_count == 0) {
+    st_topology *topology = reader->topology;
+    if (parent_of(reader, GPU) == NULL || topology->gpu_count == 0) {
         fail(reader, ST_ERR_SYNTAX, "<%s> outside of <gpu>", element_names[kind]);
         return;
     }
-    st_topology_gpu *gpu = &own->gpus[own->gpu_count - 1];
+    st_topology_gpu *gpu = &topology->gpus[topology->gpu_count - 1];
     double count = st_attribute(attributes, "count") != NULL
                        ? number_of(reader, attributes, "count", ST_TOPOLOGY_MAX_LINKS)
                        : 1;
@@ -183,18 +216,18 @@ static void open_net(xml_reader *reader, const char *const *attributes)
 static void open_cpu(xml_reader *reader, const char *const *attributes)
 {
     const char *host = st_attribute(attributes, "host_hash");
-    st_topology *own = reader->topology;
+    st_topology *topology = reader->topology;
     if (host == NULL)
         return;
-    for (size_t i = 0; i < own->hosts; i++)
+    for (size_t i = 0; i < topology->hosts; i++)
         if (strcmp(reader->hosts[i], host) == 0)
             return;
-    if (own->hosts >= ST_TOPOLOGY_MAX_GPUS) {
+    if (topology->hosts >= ST_TOPOLOGY_MAX_GPUS) {
         fail(reader, ST_ERR_LIMIT, "more than 4096 hosts");
         return;
     }
     const char *copy = copy_text(reader, host);
-    if (copy != NULL && !ST_APPEND(reader->arena, reader->hosts, own->hosts, copy))
+    if (copy != NULL && !ST_APPEND(reader->arena, reader->hosts, topology->hosts, copy))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
@@ -209,7 +242,7 @@ static element kind_of(const char *name)
 static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **attributes)
 {
     xml_reader *reader = self;
-    const char *const *own = (const char *const *)attributes;
+    const char *const *given = (const char *const *)attributes;
     element kind = kind_of(name);
     if (reader->status != ST_OK)
         return;
@@ -222,7 +255,7 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
     open_element *opened = &reader->stack[reader->depth];
     *opened = (open_element){.kind = kind};
     if (reader->depth == 0) {
-        const char *version = st_attribute(own, "version");
+        const char *version = st_attribute(given, "version");
         if (kind != SYSTEM)
             fail(reader, ST_ERR_SYNTAX,
                  "not a topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
@@ -230,19 +263,19 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
             fail(reader, ST_ERR_VALUE,
                  "unsupported topology version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
     } else if (kind == CPU) {
-        open_cpu(reader, own);
+        open_cpu(reader, given);
     } else if (kind == PCI) {
-        open_pci(reader, opened, own);
+        open_pci(reader, opened, given);
     } else if (kind == GPU) {
         const open_element *pci = parent_of(reader, PCI);
         add_gpu(reader,
-                &(st_topology_gpu){.sm = (unsigned)number_of(reader, own, "sm", 999),
+                &(st_topology_gpu){.sm = (unsigned)number_of(reader, given, "sm", 999),
                                    .pcie_mbit_per_s = pci != NULL ? pci->pcie_mbit_per_s : 0,
                                    .described = true});
     } else if (kind == NVLINK || kind == C2C) {
-        open_link(reader, kind, own);
+        open_link(reader, kind, given);
     } else if (kind == NET) {
-        open_net(reader, own);
+        open_net(reader, given);
     }
     reader->depth++;
 }
@@ -265,6 +298,163 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
     fail(reader, ST_ERR_SYNTAX, "unexpected document type");
 }
 
+/* ---- the cluster ---- */
+
+/* Rates of one NVLink per direction, from the data sheets of the GPUs that have them. */
+static const struct {
+    unsigned from_sm;
+    double giga_per_s;
+    const char *sheets;
+} link_rates[] = {
+    {100, 50, "NVLink 5"}, {90, 25, "NVLink 4"}, {80, 25, "NVLink 3"},
+    {70, 25, "NVLink 2"},  {60, 20, "NVLink 1"},
+};
+
+/* A text of the file or of the command line on a line of a comment or of a quoted value. */
+static void write_plain(const char *text, st_buffer *buffer)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t bytes = st_utf8_decode(text + i, length - i, &code);
+        if (bytes == 0 || st_utf8_is_control(code) || code == '"' || code == '\\')
+            st_buffer_text(buffer, "?");
+        else
+            st_buffer_append(buffer, text + i, bytes);
+        i += bytes == 0 ? 1 : bytes;
+    }
+}
+
+static const char *significant(double value, char *text)
+{
+    return st_number_significant(value, 6, text, ST_QUANTITY_TEXT);
+}
+
+/* The bandwidth of one GPU to the others of its node. */
+static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
+{
+    char rate[ST_QUANTITY_TEXT];
+    char each[ST_QUANTITY_TEXT];
+    for (size_t i = 0; gpu->nvlinks > 0 && i < ST_COUNT(link_rates); i++) {
+        if (gpu->sm < link_rates[i].from_sm)
+            continue;
+        st_buffer_printf(buffer,
+                         "  link_bandwidth: {value: %s GB/s, source: \"%u %s of %s GB/s\"}\n",
+                         significant(gpu->nvlinks * link_rates[i].giga_per_s, rate), gpu->nvlinks,
+                         link_rates[i].sheets, significant(link_rates[i].giga_per_s, each));
+        return;
+    }
+    if (gpu->nvlinks > 0)
+        st_buffer_printf(
+            buffer,
+            "  # %u NVLinks of a GPU of unknown compute capability; fill in link_bandwidth\n",
+            gpu->nvlinks);
+    else if (gpu->pcie_mbit_per_s > 0)
+        st_buffer_printf(buffer,
+                         "  link_bandwidth: {value: %s GB/s, source: PCIe as NCCL counts it}\n",
+                         significant(gpu->pcie_mbit_per_s / 8000, rate));
+    else
+        st_buffer_text(buffer, "  # neither NVLinks nor a PCIe link; fill in link_bandwidth\n");
+}
+
+/* The NICs of one node. */
+static void write_nics(const st_topology *topology, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    char each[ST_QUANTITY_TEXT];
+    double total = 0;
+    double first = topology->net_count > 0 ? topology->nets[0].mbit_per_s : 0;
+    size_t silent = 0;
+    bool same = true;
+    for (size_t i = 0; i < topology->net_count; i++) {
+        total += topology->nets[i].mbit_per_s;
+        silent += topology->nets[i].mbit_per_s > 0 ? 0 : 1;
+        same = same && topology->nets[i].mbit_per_s == first;
+    }
+    size_t count = topology->net_count / topology->hosts;
+    if (topology->net_count == 0) {
+        st_buffer_text(buffer, "# no network; fill in nic_bandwidth\n");
+    } else if (silent > 0) {
+        st_buffer_printf(buffer, "# %zu of %zu NICs of unknown speed; fill in nic_bandwidth\n",
+                         silent, topology->net_count);
+    } else {
+        st_buffer_printf(buffer, "nic_bandwidth: {value: %s GB/s, source: \"%zu network ports",
+                         significant(total / 8000 / (double)topology->hosts, text), count);
+        if (same)
+            st_buffer_printf(buffer, " of %s Gbit/s", significant(first / 1000, each));
+        st_buffer_text(buffer, "\"}\n");
+    }
+}
+
+static st_status check(const st_topology *topology, const st_topology_request *request,
+                       st_errors *errors)
+{
+    size_t gpus = topology->gpu_count;
+    if (gpus == 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the topology has no GPU");
+    unsigned sm = topology->gpus[0].sm;
+    unsigned named = request->gpu != NULL ? (unsigned)lround(request->compute_capability * 10) : 0;
+    if (named > 0 && sm > 0 && named != sm)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the GPUs of the file are not %s" ST_FOUND
+                       "compute capability %u.%u, and %u.%u of %s",
+                       request->gpu, sm / 10, sm % 10, named / 10, named % 10, request->gpu);
+    if (gpus % topology->hosts != 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the number of GPUs is not a multiple of that of hosts" ST_FOUND
+                       "%zu GPUs of %zu hosts",
+                       gpus, topology->hosts);
+    for (size_t i = 1; i < gpus; i++) {
+        const st_topology_gpu *gpu = &topology->gpus[i];
+        if (gpu->sm != topology->gpus[0].sm)
+            return st_fail(
+                errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                "the GPUs are not all of one kind" ST_FOUND "compute capabilities %u.%u and %u.%u",
+                topology->gpus[0].sm / 10, topology->gpus[0].sm % 10, gpu->sm / 10, gpu->sm % 10);
+        if (gpu->nvlinks != topology->gpus[0].nvlinks)
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                           "the GPUs have different numbers of NVLinks" ST_FOUND "%u and %u",
+                           topology->gpus[0].nvlinks, gpu->nvlinks);
+    }
+    return ST_OK;
+}
+
+/* Appends the cluster. */
+static st_status write_cluster(const st_topology *topology, const st_topology_request *request,
+                               st_buffer *cluster, st_errors *errors)
+{
+    st_status status = check(topology, request, errors);
+    if (status != ST_OK)
+        return status;
+    st_buffer_text(cluster, "# Written by steptime import nccl-topo from ");
+    write_plain(request->file, cluster);
+    st_buffer_text(cluster, "\nname: \"Cluster of ");
+    write_plain(request->file, cluster);
+    st_buffer_text(cluster, "\"\nsource: \"NCCL topology file ");
+    write_plain(request->file, cluster);
+    st_buffer_printf(cluster, "\"\nnodes: %zu%s\ngpus_per_node: %zu\n",
+                     request->nodes > 0 ? request->nodes : topology->hosts,
+                     request->nodes > 0 ? "" : " # those of the file",
+                     topology->gpu_count / topology->hosts);
+    write_nics(topology, cluster);
+    const st_topology_gpu *gpu = &topology->gpus[0];
+    st_buffer_text(cluster, "gpu:\n");
+    if (request->gpu != NULL) {
+        st_buffer_text(cluster, "  base: \"");
+        write_plain(request->gpu, cluster);
+        st_buffer_text(cluster, "\"\n");
+    } else {
+        st_buffer_text(cluster, "  # the file does not name the GPU");
+        if (gpu->sm > 0)
+            st_buffer_printf(cluster, ", only its compute capability, %u.%u", gpu->sm / 10,
+                             gpu->sm % 10);
+        st_buffer_text(cluster, ": give --gpu NAME, or write 'base: NAME'\n");
+    }
+    write_links(gpu, cluster);
+    return cluster->failed ? ST_ERR_MEMORY : ST_OK;
+}
+
 /* ---- the file ---- */
 
 st_status st_import_nccl_topology(const st_topology_request *request, st_buffer *cluster,
@@ -279,14 +469,13 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
     st_status status = ST_ERR_MEMORY;
     if (reader.arena == NULL || reader.parser == NULL)
         goto cleanup;
-    const st_topology_request *parse_request = reader.request;
-    if (parse_request->length > ST_TOPOLOGY_MAX_BYTES) {
+    if (request->length > ST_TOPOLOGY_MAX_BYTES) {
         fail(&reader, ST_ERR_LIMIT, "the file is larger than 8 MiB");
     } else {
         XML_SetUserData(reader.parser, &reader);
         XML_SetElementHandler(reader.parser, on_start, on_end);
         XML_SetStartDoctypeDeclHandler(reader.parser, on_doctype);
-        if (XML_Parse(reader.parser, parse_request->text, (int)parse_request->length, XML_TRUE) ==
+        if (XML_Parse(reader.parser, request->text, (int)request->length, XML_TRUE) ==
                 XML_STATUS_ERROR &&
             reader.status == ST_OK) {
             enum XML_Error code = XML_GetErrorCode(reader.parser);
@@ -318,7 +507,7 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
             topology.nets[nets++] = topology.nets[i];
     topology.gpu_count = gpus;
     topology.net_count = nets;
-    status = st_topology_write(&topology, request, cluster, errors);
+    status = write_cluster(&topology, request, cluster, errors);
 cleanup:
     if (reader.parser != NULL)
         XML_ParserFree(reader.parser);
