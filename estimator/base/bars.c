@@ -61,30 +61,27 @@ static size_t cells_of(double share, size_t width)
     return !(cells > 0) ? 0 : cells > (double)width ? width : (size_t)cells;
 }
 
-/* Ends of bars are rounded, not lengths, so that rows that add up meet. */
-static void write_bar(const st_bar *row, size_t width, double mark, st_buffer *buffer)
+static void write_row(const st_bars *bars, const layout *columns, const st_bar *row,
+                      const st_paint *paint, st_buffer *buffer)
 {
+    st_buffer bar = {0};
+    /* Ends of bars are rounded, not lengths, so that rows that add up meet. */
+    const size_t width = columns->bar;
+    const double mark = bars->mark;
     size_t start = cells_of(row->start, width);
     size_t full = cells_of(row->start + row->full, width);
     size_t end = cells_of(row->start + row->full + row->light, width);
     size_t at = isfinite(mark) ? cells_of(mark, width) : 0;
     bool tiny = end == start && row->full + row->light > 0;
     size_t written = end + (tiny ? 1 : 0);
-    repeat(" ", start, buffer);
-    repeat("█", full - start, buffer);
-    repeat("░", end - full, buffer);
-    st_buffer_text(buffer, tiny ? "▏" : "");
+    repeat(" ", start, &bar);
+    repeat("█", full - start, &bar);
+    repeat("░", end - full, &bar);
+    st_buffer_text(&bar, tiny ? "▏" : "");
     if (at >= written && at > 0) {
-        repeat(" ", at - written, buffer);
-        st_buffer_text(buffer, "│");
+        repeat(" ", at - written, &bar);
+        st_buffer_text(&bar, "│");
     }
-}
-
-static void write_row(const st_bars *bars, const layout *columns, const st_bar *row,
-                      const st_paint *paint, st_buffer *buffer)
-{
-    st_buffer bar = {0};
-    write_bar(row, columns->bar, bars->mark, &bar);
     size_t length = bar.length;
     while (row->note[0] == '\0' && length > 0 && bar.data[length - 1] == ' ')
         length--;

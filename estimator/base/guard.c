@@ -302,20 +302,6 @@ static void restore_remembered(const char *who, const char *what)
     (void)pthread_mutex_unlock(&lock);
 }
 
-static void restore_locale(const st_guard *guard)
-{
-    bool changed = uselocale((locale_t)0) != guard->thread_locale;
-    if (changed)
-        (void)uselocale(guard->thread_locale);
-    const char *now = setlocale(LC_ALL, NULL);
-    if (now != guard->locale || strcmp(now, guard->locale_name) != 0) {
-        changed = strcmp(now, guard->locale_name) != 0;
-        (void)setlocale(LC_ALL, guard->locale_name);
-    }
-    if (changed)
-        note(guard, LOCALE);
-}
-
 /* ---- standard output ------------------------------------------------------------------------- */
 
 void st_guard_stdout_aside(void)
@@ -394,7 +380,16 @@ void st_guard_end(st_guard *guard)
         set_float_control(guard->float_control);
         note(guard, ROUNDING);
     }
-    restore_locale(guard);
+    bool locale_changed = uselocale((locale_t)0) != guard->thread_locale;
+    if (locale_changed)
+        (void)uselocale(guard->thread_locale);
+    const char *locale_now = setlocale(LC_ALL, NULL);
+    if (locale_now != guard->locale || strcmp(locale_now, guard->locale_name) != 0) {
+        locale_changed = strcmp(locale_now, guard->locale_name) != 0;
+        (void)setlocale(LC_ALL, guard->locale_name);
+    }
+    if (locale_changed)
+        note(guard, LOCALE);
     if (!guard->thorough)
         return;
     /* The part that can be raised again without rights. A limit that rose stays: a call on

@@ -410,27 +410,24 @@ static void try_prefixes(correction *one, size_t prefix_length, const slip *mean
     }
 }
 
-/* "GB/s" for "GB/s/GPU" and "1/s" for "token/s". */
-static void try_without(correction *one)
-{
-    size_t behind = one->at + one->name_length;
-    size_t head = one->at > 0 ? one->at - 1 : 0;
-    bool is_first = one->at == 0 && behind < one->length;
-    char text[3 * UNIT_BYTES];
-    int length = snprintf(text, sizeof text, "%.*s%s%.*s", (int)head, one->text,
-                          is_first ? "1" : "", (int)(one->length - behind), one->text + behind);
-    if (length > 0 && (size_t)length < sizeof text)
-        keep_if_unit(one, text, (size_t)length);
-}
-
 const char *st_unit_suggest(const char *text, size_t length, size_t at, size_t name_length,
                             st_errors *errors)
 {
     if (st_errors_full(errors))
         return NULL;
     correction one = {.text = text, .length = length, .at = at, .name_length = name_length};
-    if (st_unit_is_count(text + at, name_length))
-        try_without(&one);
+    if (st_unit_is_count(text + at, name_length)) {
+        /* "GB/s" for "GB/s/GPU" and "1/s" for "token/s". */
+        size_t behind = one.at + one.name_length;
+        size_t head = one.at > 0 ? one.at - 1 : 0;
+        bool is_first = one.at == 0 && behind < one.length;
+        char without_text[3 * UNIT_BYTES];
+        int without_length =
+            snprintf(without_text, sizeof without_text, "%.*s%s%.*s", (int)head, one.text,
+                     is_first ? "1" : "", (int)(one.length - behind), one.text + behind);
+        if (without_length > 0 && (size_t)without_length < sizeof without_text)
+            keep_if_unit(&one, without_text, (size_t)without_length);
+    }
     for (size_t i = 0; i < ST_COUNT(slips) && one.count == 0; i++) {
         size_t size = strlen(slips[i].written);
         if (size > name_length ||

@@ -81,34 +81,6 @@ static st_place problem_place(reader *in)
                   : st_yaml_tree_place(&in->tree, in->parser.problem_mark);
 }
 
-static void refuse_syntax(reader *in)
-{
-    const yaml_parser_t *parser = &in->parser;
-    if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL) {
-        st_yaml_tree_stop_out_of_memory(&in->tree);
-        return;
-    }
-    st_error error = {.status = ST_ERR_SYNTAX, .place = problem_place(in)};
-    /* The parser stopped at a tab that should be a blank. */
-    size_t at = st_yaml_tree_byte(&in->tree, in->parser.problem_mark);
-    if (at < in->tree.source.length && in->tree.source.text[at] == '\t' &&
-        (strstr(in->parser.problem, "cannot start any token") != NULL ||
-         strstr(in->parser.problem, "tab character") != NULL)) {
-        error.message = "tab in the indentation";
-        error.suggestion = "indent with blanks";
-    } else if (parser->context != NULL && strstr(parser->context, "next token") == NULL) {
-        error.message =
-            st_errors_text(in->tree.errors, "malformed YAML: %s %s begun at line %d, column %d",
-                           parser->problem, parser->context, (int)parser->context_mark.line + 1,
-                           (int)parser->context_mark.column + 1);
-        error.suggestion = remedy_for(parser->problem);
-    } else {
-        error.message = st_errors_text(in->tree.errors, "malformed YAML: %s", parser->problem);
-        error.suggestion = remedy_for(parser->problem);
-    }
-    st_yaml_tree_stop(&in->tree, &error);
-}
-
 /* The tree points into the file's name and text for as long as the arena lives. */
 static bool copy_source(st_yaml_source *source, st_arena *arena)
 {
@@ -139,7 +111,32 @@ static st_status parse(st_yaml_source source, st_arena *arena, const st_yaml_nod
     while (!in->tree.is_done) {
         yaml_event_t event;
         if (!yaml_parser_parse(&in->parser, &event)) {
-            refuse_syntax(in);
+            const yaml_parser_t *parser = &in->parser;
+            if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL) {
+                st_yaml_tree_stop_out_of_memory(&in->tree);
+            } else {
+                st_error error = {.status = ST_ERR_SYNTAX, .place = problem_place(in)};
+                /* The parser stopped at a tab that should be a blank. */
+                size_t at = st_yaml_tree_byte(&in->tree, in->parser.problem_mark);
+                if (at < in->tree.source.length && in->tree.source.text[at] == '\t' &&
+                    (strstr(in->parser.problem, "cannot start any token") != NULL ||
+                     strstr(in->parser.problem, "tab character") != NULL)) {
+                    error.message = "tab in the indentation";
+                    error.suggestion = "indent with blanks";
+                } else if (parser->context != NULL &&
+                           strstr(parser->context, "next token") == NULL) {
+                    error.message = st_errors_text(
+                        in->tree.errors, "malformed YAML: %s %s begun at line %d, column %d",
+                        parser->problem, parser->context, (int)parser->context_mark.line + 1,
+                        (int)parser->context_mark.column + 1);
+                    error.suggestion = remedy_for(parser->problem);
+                } else {
+                    error.message =
+                        st_errors_text(in->tree.errors, "malformed YAML: %s", parser->problem);
+                    error.suggestion = remedy_for(parser->problem);
+                }
+                st_yaml_tree_stop(&in->tree, &error);
+            }
             break;
         }
         take_event(in, &event);

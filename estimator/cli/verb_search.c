@@ -270,24 +270,6 @@ static st_status create(cli_run *run, st_search_request *request, st_search **ma
     return status;
 }
 
-static st_status show_map(cli_run *run, const st_search *search)
-{
-    const search_options *options = run->options;
-    const char *const keys[2] = {options->map.items[0], options->map.items[1]};
-    st_fit_map map;
-    st_result result;
-    st_status status = st_search_map_make(run->paths, search, keys, &map, run->errors);
-    if (status != ST_OK)
-        return status;
-    st_fit_map_put(&map, &result);
-    cli_show(run, &result);
-    if (options->svg != NULL)
-        st_fit_map_svg(&map, cli_make_file(run, options->svg));
-    return st_fit_map_fits(&map)
-               ? ST_OK
-               : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no plan passes all checks");
-}
-
 static st_status search(cli_run *run, const st_processes *processes)
 {
     const search_options *options = run->options;
@@ -303,8 +285,23 @@ static st_status search(cli_run *run, const st_processes *processes)
         status = create(run, &request, &made);
     if (status != ST_OK)
         return status;
-    if (options->map.count == 2)
-        return cli_is_other_process() ? ST_OK : show_map(run, made);
+    if (options->map.count == 2) {
+        if (cli_is_other_process())
+            return ST_OK;
+        const char *const keys[2] = {options->map.items[0], options->map.items[1]};
+        st_fit_map map;
+        st_result map_result;
+        st_status map_status = st_search_map_make(run->paths, made, keys, &map, run->errors);
+        if (map_status != ST_OK)
+            return map_status;
+        st_fit_map_put(&map, &map_result);
+        cli_show(run, &map_result);
+        if (options->svg != NULL)
+            st_fit_map_svg(&map, cli_make_file(run, options->svg));
+        return st_fit_map_fits(&map)
+                   ? ST_OK
+                   : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no plan passes all checks");
+    }
     st_search_watch watch = {
         .progress = show_progress, .context = &progress, .interrupted = interrupted};
     cli_progress_begin(&progress, "plans");

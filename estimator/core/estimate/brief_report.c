@@ -162,21 +162,6 @@ static void add_row(const brief *report, bar_rows *rows, const char *label, cons
     rows->count++;
 }
 
-/* "Memory of a GPU, first stage: 52.19 of 80 GiB" */
-static void write_bar_title(const brief *report, const bar_rows *rows)
-{
-    const st_summary_bar *bar = rows->bar;
-    const st_enum *members = st_summary_members(report->estimate->sheet, bar);
-    char text[2 * ST_QUANTITY_TEXT];
-    const bool member = members != NULL && rows->member < members->count;
-    const char *title = st_arena_printf(
-        report->root->result->arena, "%s%s%s%s%s: %s", bar->title, member ? ", " : "",
-        member ? members->values[rows->member] : "", member ? " " : "", member ? members->name : "",
-        bar->limit != NULL ? of_limit(report, bar, text)
-                           : value_text(report, bar->total, rows->total, text));
-    st_say_title(report->root, st_or_none(title));
-}
-
 /* How many rows it has. */
 static size_t write_bar(const brief *report, const st_summary_bar *bar)
 {
@@ -202,7 +187,18 @@ static size_t write_bar(const brief *report, const st_summary_bar *bar)
                                                   scale_bar->parts[i].hidden, rows.member, arena));
         rows.scale = most > 0 ? most : 1;
     }
-    write_bar_title(report, &rows);
+    /* "Memory of a GPU, first stage: 52.19 of 80 GiB" */
+    const st_summary_bar *title_bar = rows.bar;
+    const st_enum *members = st_summary_members(report->estimate->sheet, title_bar);
+    char text[2 * ST_QUANTITY_TEXT];
+    const bool title_member = members != NULL && rows.member < members->count;
+    const char *title = st_arena_printf(
+        report->root->result->arena, "%s%s%s%s%s: %s", title_bar->title, title_member ? ", " : "",
+        title_member ? members->values[rows.member] : "", title_member ? " " : "",
+        title_member ? members->name : "",
+        title_bar->limit != NULL ? of_limit(report, title_bar, text)
+                                 : value_text(report, title_bar->total, rows.total, text));
+    st_say_title(report->root, st_or_none(title));
     double mark = bar->limit != NULL ? st_summary_value(report->values, bar->limit) / rows.scale
                                      : (double)NAN;
     rows.bars = st_say_bars(report->root, mark);

@@ -12,22 +12,6 @@
 
 #include <string.h>
 
-/* Without a list a function keeps its formula; one that has none cannot do without. */
-static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors *errors)
-{
-    size_t count = 0;
-    const st_open_function *entries = st_layer_functions(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
-        if (function != NULL && function->formula == NULL)
-            return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
-                           "sheet %s requires model.layer_list" ST_EXPECTED
-                           "the name of a list in configs/layers",
-                           st_sheet_name(sheet));
-    }
-    return ST_OK;
-}
-
 /* The providers over a layer list; `pointers` has room for all of them. */
 static st_status add_layer_providers(const st_layers *layers, const st_sheet *sheet,
                                      st_arena *arena, const st_provider **pointers, size_t *count,
@@ -61,8 +45,20 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
     *layers = NULL;
     for (size_t i = 0; i < count; i++)
         wanted += st_open_function_find(sheet, entries[i].name) != NULL ? 1 : 0;
-    if (list == NULL || list->origin == ST_ORIGIN_NONE)
-        return check_bare(job, sheet, errors);
+    if (list == NULL || list->origin == ST_ORIGIN_NONE) {
+        /* Without a list a function keeps its formula; one that has none cannot do without. */
+        size_t bare_count = 0;
+        const st_open_function *bare_entries = st_layer_functions(&bare_count);
+        for (size_t i = 0; i < bare_count; i++) {
+            const st_sheet_function *function = st_open_function_find(sheet, bare_entries[i].name);
+            if (function != NULL && function->formula == NULL)
+                return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
+                               "sheet %s requires model.layer_list" ST_EXPECTED
+                               "the name of a list in configs/layers",
+                               st_sheet_name(sheet));
+        }
+        return ST_OK;
+    }
     if (wanted == 0) {
         if (st_job_is_own(job, list))
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, list->place,

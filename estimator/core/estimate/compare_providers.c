@@ -48,18 +48,6 @@ static bool is_row(const st_columns *columns, size_t index)
            st_sheet_find_input(first->sheet, shown->name) == NULL;
 }
 
-/* The value over that of the first column, minus 1; NaN where a ratio says nothing. */
-static double change_of(const st_columns *columns, size_t column, size_t index)
-{
-    if (columns->faults[0] != NULL || columns->faults[column] != NULL)
-        return (double)NAN;
-    const st_shown *from = &columns->estimates[0].shown[index];
-    double value = columns->estimates[column].shown[index].value;
-    if (from->type->kind != ST_TYPE_NUMBER || from->value == 0)
-        return (double)NAN;
-    return same(value, from->value) ? 0 : value / from->value - 1;
-}
-
 /* ---- the result ---- */
 
 static const char *const value_keys[ST_COLUMNS_MAX] = {".value0", ".value1", ".value2", ".value3",
@@ -107,7 +95,19 @@ static void put_rows(const st_columns *columns, st_node *root)
         for (size_t j = 0; j < columns->count; j++) {
             bool failed = columns->faults[j] != NULL;
             double value = failed ? (double)NAN : columns->estimates[j].shown[i].value;
-            double row_change = change_of(columns, j, i);
+            /* The value over that of the first column, minus 1; NaN where a ratio says nothing. */
+            double row_change;
+            if (columns->faults[0] != NULL || columns->faults[j] != NULL) {
+                row_change = (double)NAN;
+            } else {
+                const st_shown *from = &columns->estimates[0].shown[i];
+                double change_value = columns->estimates[j].shown[i].value;
+                if (from->type->kind != ST_TYPE_NUMBER || from->value == 0)
+                    row_change = (double)NAN;
+                else
+                    row_change =
+                        same(change_value, from->value) ? 0 : change_value / from->value - 1;
+            }
             st_put_number(changes, NULL, row_change);
             if (j > 0)
                 st_put_change(row, change_keys[j], row_change);
@@ -120,27 +120,6 @@ static void put_rows(const st_columns *columns, st_node *root)
         }
         st_put_text(row, ".doc", shown->doc);
         st_table_show(table, row, keys);
-    }
-}
-
-/* What plugins have a part in, column by column. */
-static void write_refined(const st_node *list, st_node *root)
-{
-    static const st_table_column layout[] = {{.title = "plugins", .ink = ST_INK_NAME},
-                                             {.title = "cell"},
-                                             {.title = "value", .right = true},
-                                             {.title = "formula", .none = "-", .right = true},
-                                             {.title = "by", .elastic = true}};
-    st_table *table = NULL;
-    for (size_t i = 0; i < list->count; i++) {
-        const st_item *refined = st_node_find(list->items[i].node, "refined", strlen("refined"));
-        if (refined == NULL || refined->node->count == 0)
-            continue;
-        if (table == NULL) {
-            st_say(root, "\nRefined by plugins\n");
-            table = st_say_table(root, layout, ST_COUNT(layout), 2);
-        }
-        st_table_show(table, refined->node, ".refine,name,value,formula_value,.by");
     }
 }
 
@@ -180,7 +159,24 @@ void st_columns_report(const st_columns *columns, st_arena *arena, st_result *re
         }
     }
     put_rows(columns, root);
-    write_refined(list, root);
+    /* What plugins have a part in, column by column. */
+    static const st_table_column refined_layout[] = {
+        {.title = "plugins", .ink = ST_INK_NAME},
+        {.title = "cell"},
+        {.title = "value", .right = true},
+        {.title = "formula", .none = "-", .right = true},
+        {.title = "by", .elastic = true}};
+    st_table *refined_table = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const st_item *refined = st_node_find(list->items[i].node, "refined", strlen("refined"));
+        if (refined == NULL || refined->node->count == 0)
+            continue;
+        if (refined_table == NULL) {
+            st_say(root, "\nRefined by plugins\n");
+            refined_table = st_say_table(root, refined_layout, ST_COUNT(refined_layout), 2);
+        }
+        st_table_show(refined_table, refined->node, ".refine,name,value,formula_value,.by");
+    }
     static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
     st_table *table = NULL;
     for (size_t i = 0; i < columns->count; i++) {

@@ -46,22 +46,6 @@ static bool is_plan(const char *path)
     return strncmp(path, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(path, ST_KEY_BATCH ".", 6) == 0;
 }
 
-/* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
-static const char *describe_plan(const st_job *job, st_arena *arena)
-{
-    const char *text = "";
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const st_job_value *value = st_job_value_of(job, keys[i].path);
-        bool given = is_plan(keys[i].path) && value != NULL &&
-                     (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
-        if (given)
-            st_text_add(arena, &text, " ", "%s=%s", keys[i].path, value->text);
-    }
-    return text;
-}
-
 /* "GPT-3B (gpt-3b)": what the section calls itself, and the file that it came from. */
 static void write_section(const st_job *job, const char *section, const char *name_key,
                           st_node *root)
@@ -83,7 +67,19 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
     write_section(estimate->job, ST_KEY_MODEL, ST_KEY_MODEL_NAME, root);
     write_section(estimate->job, ST_KEY_CLUSTER, ST_KEY_CLUSTER_NAME, root);
-    st_say_fact(root, "plan", LABEL_WIDTH, describe_plan(estimate->job, arena));
+    /* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
+    const st_job *job = estimate->job;
+    const char *plan_text = "";
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        bool given = is_plan(keys[i].path) && value != NULL &&
+                     (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
+        if (given)
+            st_text_add(arena, &plan_text, " ", "%s=%s", keys[i].path, value->text);
+    }
+    st_say_fact(root, "plan", LABEL_WIDTH, plan_text);
     st_say(root, "%-*s%s%s", LABEL_WIDTH, "sheet", st_sheet_name(estimate->sheet),
            title[0] != '\0' ? ": " : "");
     st_say_wrapped(root, title, LABEL_WIDTH + strlen(st_sheet_name(estimate->sheet)) + 2,
@@ -254,23 +250,6 @@ static void put_assumptions(const st_estimate *estimate, st_node *root, st_table
 
 /* ---- checks and warnings ---- */
 
-/* Whether no limit is exceeded; null where the sheet sets none. */
-static void put_fits(const st_estimate *estimate, st_node *root)
-{
-    size_t count = 0;
-    size_t limits = 0;
-    bool fits = true;
-    const st_sheet_check *list = st_sheet_checks(estimate->sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        limits += list[i].limit ? 1 : 0;
-        fits = fits && (!list[i].limit || estimate->checks[i] == 1.0);
-    }
-    if (limits == 0)
-        st_put_null(root, "fits");
-    else
-        st_put_bool(root, "fits", fits);
-}
-
 typedef struct checks {
     const st_estimate *estimate;
     const st_errors *errors;
@@ -338,7 +317,18 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
         *all = (checks){.estimate = estimate,
                         .errors = errors,
                         .list = st_sheet_checks(estimate->sheet, &count)};
-        put_fits(estimate, root);
+        size_t fit_count = 0;
+        size_t limits = 0;
+        bool fits = true;
+        const st_sheet_check *list = st_sheet_checks(estimate->sheet, &fit_count);
+        for (size_t i = 0; i < fit_count; i++) {
+            limits += list[i].limit ? 1 : 0;
+            fits = fits && (!list[i].limit || estimate->checks[i] == 1.0);
+        }
+        if (limits == 0)
+            st_put_null(root, "fits");
+        else
+            st_put_bool(root, "fits", fits);
         (void)st_put_rows(root, "checks", fill_check, all, count);
     }
     st_report_warnings(errors, root);

@@ -63,27 +63,6 @@ static bool is_seen(const explain_writer *writer, const st_explanation *step)
     return index < writer->estimate->input_count ? writer->inputs_seen[index] : step->shown_before;
 }
 
-/* "model.layers in configs/models/gpt-3b.yaml:7; data sheet": where the value comes from. */
-static const char *describe_origin(const explain_writer *writer, const st_bound_input *input)
-{
-    const st_job_value *from = input->from;
-    const char *key = input->input->from;
-    if (from == NULL)
-        return st_arena_printf(writer->arena, "%s, an assumption: default of sheet %s", key,
-                               st_sheet_name(writer->estimate->sheet));
-    if (from->origin == ST_ORIGIN_DEFAULT)
-        return st_arena_printf(writer->arena, "%s, an assumption: default of the key", key);
-    const char *file = st_text_or_empty(from->place.file);
-    bool is_file = from->origin == ST_ORIGIN_FILE; /* --set names the key itself */
-    const char *where = from->place.line > 0
-                            ? st_arena_printf(writer->arena, "%s:%d", file, from->place.line)
-                            : file;
-    const char *sign = from->source == NULL ? "" : from->assumption ? ": " : "; ";
-    return st_arena_printf(writer->arena, "%s%s%s%s%s%s", is_file ? key : "", is_file ? " in " : "",
-                           st_text_or_empty(where), from->assumption ? ", an assumption" : "", sign,
-                           st_text_or_empty(from->source));
-}
-
 static st_table *write_inputs(st_node *node, size_t indent)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME},
@@ -101,7 +80,28 @@ static void add_input(const explain_writer *writer, const st_explanation *step, 
         return;
     char value[ST_QUANTITY_TEXT + 2] = "= ";
     format_value(step, step->value, value + 2, sizeof value - 2);
-    const char *origin = describe_origin(writer, &writer->estimate->inputs[index]);
+    /* "model.layers in configs/models/gpt-3b.yaml:7; data sheet": where the value comes from. */
+    const char *origin;
+    const st_bound_input *input = &writer->estimate->inputs[index];
+    const st_job_value *from = input->from;
+    const char *key = input->input->from;
+    if (from == NULL) {
+        origin = st_arena_printf(writer->arena, "%s, an assumption: default of sheet %s", key,
+                                 st_sheet_name(writer->estimate->sheet));
+    } else if (from->origin == ST_ORIGIN_DEFAULT) {
+        origin = st_arena_printf(writer->arena, "%s, an assumption: default of the key", key);
+    } else {
+        const char *file = st_text_or_empty(from->place.file);
+        bool is_file = from->origin == ST_ORIGIN_FILE; /* --set names the key itself */
+        const char *where = from->place.line > 0
+                                ? st_arena_printf(writer->arena, "%s:%d", file, from->place.line)
+                                : file;
+        const char *sign = from->source == NULL ? "" : from->assumption ? ": " : "; ";
+        origin = st_arena_printf(writer->arena, "%s%s%s%s%s%s", is_file ? key : "",
+                                 is_file ? " in " : "", st_text_or_empty(where),
+                                 from->assumption ? ", an assumption" : "", sign,
+                                 st_text_or_empty(from->source));
+    }
     const char *const fields[] = {step->name, value, step->doc, origin};
     writer->inputs_seen[index] = true;
     st_table_row(table, fields);

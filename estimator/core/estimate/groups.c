@@ -2,22 +2,6 @@
 /* The cells of a sheet in the order of its report; see groups.h. */
 #include "estimate/groups.h"
 
-/* Takes the cells of a section that no earlier one took. */
-static void add_section(const st_sheet *sheet, const st_sheet_section *section, bool *taken,
-                        st_cell_group *group)
-{
-    size_t cell_count = 0;
-    const st_sheet_cell *cells = st_sheet_cells(sheet, &cell_count);
-    group->title = section->title;
-    for (size_t i = 0; i < section->count; i++) {
-        const st_sheet_cell *cell = st_sheet_find_cell(sheet, section->cells[i]);
-        if (cell == NULL || taken[cell - cells])
-            continue;
-        taken[cell - cells] = true;
-        group->cells[group->count++] = cell;
-    }
-}
-
 const st_cell_group *st_sheet_groups(const st_sheet *sheet, st_arena *arena, size_t *count)
 {
     size_t section_count = 0;
@@ -32,7 +16,19 @@ const st_cell_group *st_sheet_groups(const st_sheet *sheet, st_arena *arena, siz
         return NULL;
     for (size_t i = 0; i < section_count; i++) {
         groups[*count] = (st_cell_group){.cells = members};
-        add_section(sheet, &sections[i], taken, &groups[*count]);
+        /* Takes the cells of a section that no earlier one took. */
+        const st_sheet_section *section = &sections[i];
+        st_cell_group *group = &groups[*count];
+        size_t section_cell_count = 0;
+        const st_sheet_cell *section_cells = st_sheet_cells(sheet, &section_cell_count);
+        group->title = section->title;
+        for (size_t j = 0; j < section->count; j++) {
+            const st_sheet_cell *cell = st_sheet_find_cell(sheet, section->cells[j]);
+            if (cell == NULL || taken[cell - section_cells])
+                continue;
+            taken[cell - section_cells] = true;
+            group->cells[group->count++] = cell;
+        }
         members += groups[*count].count;
         *count += groups[*count].count > 0 ? 1 : 0;
     }

@@ -146,19 +146,6 @@ size_t st_placement_position(const st_placement *placement, st_group axis, size_
     return rank / placement->stride[axis] % placement->size[axis];
 }
 
-/* Members of the progression first, first + stride, ... that fall on one node. */
-static size_t members_on(const st_placement *placement, st_group group, size_t first, size_t node)
-{
-    size_t stride = placement->stride[group];
-    size_t begin = node * placement->gpus_per_node;
-    size_t end = begin + placement->gpus_per_node;
-    size_t lowest = begin > first ? (begin - first + stride - 1) / stride : 0;
-    size_t beyond = end > first ? (end - first + stride - 1) / stride : 0;
-    size_t size = placement->size[group];
-    beyond = beyond > size ? size : beyond;
-    return beyond > lowest ? beyond - lowest : 0;
-}
-
 st_group_shape st_placement_shape(const st_placement *placement, st_group group, size_t rank)
 {
     /* A rank without neighbours of this kind: a middle stage has no part in the embedding's sum. */
@@ -192,7 +179,18 @@ st_group_shape st_placement_shape(const st_placement *placement, st_group group,
     shape.nodes = last_node - first_node + 1; /* no step jumps over a node */
     /* How many fall on a node repeats with a period of `stride` nodes. */
     for (size_t i = 0; i < shape.nodes && i <= stride; i++) {
-        size_t members = members_on(placement, group, shape.first_rank, first_node + i);
+        /* Members of the progression first, first + stride, ... that fall on one node. */
+        const size_t member_first = shape.first_rank;
+        size_t member_stride = placement->stride[group];
+        size_t begin = (first_node + i) * placement->gpus_per_node;
+        size_t end = begin + placement->gpus_per_node;
+        size_t lowest =
+            begin > member_first ? (begin - member_first + member_stride - 1) / member_stride : 0;
+        size_t beyond =
+            end > member_first ? (end - member_first + member_stride - 1) / member_stride : 0;
+        size_t size = placement->size[group];
+        beyond = beyond > size ? size : beyond;
+        size_t members = beyond > lowest ? beyond - lowest : 0;
         shape.most_per_node = members > shape.most_per_node ? members : shape.most_per_node;
     }
     return shape;

@@ -166,9 +166,34 @@ static const char *open_cell(const st_sheet *sheet, st_role role)
     return cell != NULL && cell->open ? name : NULL;
 }
 
-static st_status make_providers(const st_sheet *sheet, const st_job_value *order, st_arena *arena,
-                                st_cell_providers *providers, st_errors *errors)
+st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
+                                 st_cell_providers *providers, st_errors *errors)
 {
+    const st_job_value *order = st_job_value_of(job, ST_KEY_PARALLEL_ORDER);
+    *providers = (st_cell_providers){0};
+    if (order == NULL || order->origin == ST_ORIGIN_NONE)
+        return ST_OK;
+    /* The order names every group with more than one rank, and each once. */
+    st_placement placement;
+    st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
+    for (size_t i = 0; i < ST_GROUPS; i++)
+        plan.size[i] = 1;
+    for (int axis = 0; axis < AXES; axis++)
+        plan.size[axes[axis].group] = (size_t)st_job_value_of(job, axes[axis].key)->number;
+    st_status status = st_placement_create(&plan, &placement, errors);
+    if (status != ST_OK)
+        return status;
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || open_cell(sheet, entries[i].role) != NULL;
+    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL) {
+        if (!st_job_is_own(job, order))
+            return ST_OK;
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
+                  "parallel.order has no effect on the estimate: sheet %s has no placement roles",
+                  st_sheet_name(sheet));
+        return ST_OK;
+    }
     axis_order *read = st_arena_alloc(arena, 1, sizeof *read);
     cell_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
@@ -208,35 +233,4 @@ static st_status make_providers(const st_sheet *sheet, const st_job_value *order
     }
     providers->items = made;
     return ST_OK;
-}
-
-st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
-                                 st_cell_providers *providers, st_errors *errors)
-{
-    const st_job_value *order = st_job_value_of(job, ST_KEY_PARALLEL_ORDER);
-    *providers = (st_cell_providers){0};
-    if (order == NULL || order->origin == ST_ORIGIN_NONE)
-        return ST_OK;
-    /* The order names every group with more than one rank, and each once. */
-    st_placement placement;
-    st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
-    for (size_t i = 0; i < ST_GROUPS; i++)
-        plan.size[i] = 1;
-    for (int axis = 0; axis < AXES; axis++)
-        plan.size[axes[axis].group] = (size_t)st_job_value_of(job, axes[axis].key)->number;
-    st_status status = st_placement_create(&plan, &placement, errors);
-    if (status != ST_OK)
-        return status;
-    bool any = false;
-    for (size_t i = 0; i < ENTRIES; i++)
-        any = any || open_cell(sheet, entries[i].role) != NULL;
-    if (!any || st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) == NULL) {
-        if (!st_job_is_own(job, order))
-            return ST_OK;
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
-                  "parallel.order has no effect on the estimate: sheet %s has no placement roles",
-                  st_sheet_name(sheet));
-        return ST_OK;
-    }
-    return make_providers(sheet, order, arena, providers, errors);
 }

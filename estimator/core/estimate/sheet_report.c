@@ -40,24 +40,6 @@ static void fill_input(const void *context, size_t index, st_node *row)
             st_type_format(&input->type, input->default_value, ST_STYLE_UNIT, value, sizeof value));
 }
 
-static void put_inputs(const st_sheet *sheet, st_node *root)
-{
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME},
-                                              {0},
-                                              {0},
-                                              {.elastic = true},
-                                              {.elastic = true},
-                                              {.ink = ST_INK_FAINT, .elastic = true}};
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    st_node *rows = st_put_rows(root, "inputs", fill_input, inputs, count);
-    if (count == 0)
-        return;
-    st_say_title(root, "Inputs");
-    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), rows,
-                  "name,key,unit,doc,.default,cite");
-}
-
 /* "  T_iter [s]  time of an iteration  [li2024 eq. 1]" and its formula below. */
 static void write_definition(st_node *node, const st_sheet_cell *cell)
 {
@@ -199,7 +181,20 @@ void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena 
     const st_enum *enums = st_sheet_enums(sheet, &enum_count);
     put_head(sheet, root);
     (void)st_put_rows(root, "enums", fill_enum, enums, enum_count);
-    put_inputs(sheet, root);
+    static const st_table_column input_columns[] = {{.ink = ST_INK_NAME},
+                                                    {0},
+                                                    {0},
+                                                    {.elastic = true},
+                                                    {.elastic = true},
+                                                    {.ink = ST_INK_FAINT, .elastic = true}};
+    size_t input_count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &input_count);
+    st_node *rows = st_put_rows(root, "inputs", fill_input, inputs, input_count);
+    if (input_count != 0) {
+        st_say_title(root, "Inputs");
+        st_table_show(st_say_table(root, input_columns, ST_COUNT(input_columns), 2), rows,
+                      "name,key,unit,doc,.default,cite");
+    }
     size_t function_count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &function_count);
     if (function_count > 0)

@@ -421,29 +421,6 @@ static const char *vertex_name(network_reader *reader, uint32_t vertex)
                           vertex < ranks ? (size_t)vertex : vertex - ranks);
 }
 
-static void index_links(network_reader *reader, st_place place)
-{
-    st_topology *topology = reader->topology;
-    topology->first = st_arena_alloc(reader->arena, topology->vertices + 2, sizeof(uint32_t));
-    if (topology->first == NULL) {
-        fail(reader, place, "out of memory");
-        return;
-    }
-    if (topology->link_count > 0)
-        qsort(topology->links, topology->link_count, sizeof *topology->links, compare_links);
-    for (size_t i = 0; i < topology->link_count; i++) {
-        const st_link *link = &topology->links[i];
-        topology->first[link->from + 1] = (uint32_t)i + 1;
-        if (i > 0 && compare_links(link - 1, link) == 0 && reader->good)
-            fail(reader, place,
-                 "duplicate link from %s to %s" ST_EXPECTED "one link with the total bandwidth",
-                 vertex_name(reader, link->from), vertex_name(reader, link->to));
-    }
-    for (size_t i = 1; i <= topology->vertices; i++)
-        if (topology->first[i] < topology->first[i - 1])
-            topology->first[i] = topology->first[i - 1];
-}
-
 /* Every rank can be reached from the first; links go both ways. */
 static void check_reach(network_reader *reader, st_place place)
 {
@@ -551,8 +528,31 @@ st_status st_topology_read(const st_source *source, st_arena *arena, const st_to
     check_keys(&reader, root, "a topology", keys, ST_COUNT(keys));
     read_head(&reader, root);
     read_shape(&reader, root);
-    if (reader.good)
-        index_links(&reader, root->place);
+    if (reader.good) {
+        const st_place place = root->place;
+        st_topology *link_topology = reader.topology;
+        link_topology->first =
+            st_arena_alloc(reader.arena, link_topology->vertices + 2, sizeof(uint32_t));
+        if (link_topology->first == NULL) {
+            fail(&reader, place, "out of memory");
+        } else {
+            if (link_topology->link_count > 0)
+                qsort(link_topology->links, link_topology->link_count, sizeof *link_topology->links,
+                      compare_links);
+            for (size_t i = 0; i < link_topology->link_count; i++) {
+                const st_link *link = &link_topology->links[i];
+                link_topology->first[link->from + 1] = (uint32_t)i + 1;
+                if (i > 0 && compare_links(link - 1, link) == 0 && reader.good)
+                    fail(&reader, place,
+                         "duplicate link from %s to %s" ST_EXPECTED
+                         "one link with the total bandwidth",
+                         vertex_name(&reader, link->from), vertex_name(&reader, link->to));
+            }
+            for (size_t i = 1; i <= link_topology->vertices; i++)
+                if (link_topology->first[i] < link_topology->first[i - 1])
+                    link_topology->first[i] = link_topology->first[i - 1];
+        }
+    }
     if (reader.good)
         check_reach(&reader, root->place);
     if (!reader.good)

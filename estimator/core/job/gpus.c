@@ -129,10 +129,15 @@ static bool is_plain_word(const char *word, size_t length)
     return false;
 }
 
-/* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
-static void plain_name(const char *gpu, char *text, size_t size)
+const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
 {
+    char name[128];
+    char other[140];
     size_t used = 0;
+    /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
+    const char *gpu = device;
+    const size_t size = sizeof name;
+    size_t name_used = 0;
     while (*gpu != '\0' && *gpu != '(') {
         size_t length = strcspn(gpu, " (");
         char word[64];
@@ -140,27 +145,19 @@ static void plain_name(const char *gpu, char *text, size_t size)
         for (size_t i = 0; i < length && i < lower_size - 1; i++)
             word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
         if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
-            used + length + 2 < size) {
+            name_used + length + 2 < size) {
             /* "gb" behind a number. */
-            used -= used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
-                            text[used - 2] >= '0' && text[used - 2] <= '9'
-                        ? 1
-                        : 0;
-            memcpy(text + used, word, length);
-            used += length;
-            text[used++] = ' ';
+            name_used -= name_used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
+                                 name[name_used - 2] >= '0' && name[name_used - 2] <= '9'
+                             ? 1
+                             : 0;
+            memcpy(name + name_used, word, length);
+            name_used += length;
+            name[name_used++] = ' ';
         }
         gpu += length + (gpu[length] == ' ' ? 1 : 0);
     }
-    text[used] = '\0';
-}
-
-const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
-{
-    char name[128];
-    char other[140];
-    size_t used = 0;
-    plain_name(device, name, sizeof name);
+    name[name_used] = '\0';
     const char *found = st_gpus_find(gpus, name, NULL);
     if (found != NULL)
         return found;

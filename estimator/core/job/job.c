@@ -46,32 +46,6 @@ st_job *st_loader_new_job(st_arena *arena)
     return job;
 }
 
-static void finish(st_loader *loader)
-{
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    st_job *job = loader->job;
-    for (size_t i = 0; i < count; i++) {
-        const st_key *key = &keys[i];
-        st_job_value *value = &job->values[i];
-        if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
-            continue;
-        const st_value_text text = {
-            .text = key->default_text,
-            .length = strlen(key->default_text),
-            .place = {.file = key->path},
-        };
-        st_note(&loader->status, st_value_parse(key, &text, &value->number, loader->errors));
-        value->origin = ST_ORIGIN_DEFAULT;
-        value->text = key->default_text;
-        value->assumption = true;
-    }
-    const st_job_value *name = &job->values[st_key_index(st_key_find(ST_KEY_NAME))];
-    job->name = name->text != NULL ? name->text : stem_of(loader->arena, job->file);
-    if (job->name == NULL)
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-}
-
 st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
                       size_t set_count, st_arena *arena, const st_job **job, st_errors *errors)
 {
@@ -99,8 +73,31 @@ st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_a
         st_loader_read_job(&loader, parts->name);
     st_loader_apply_sets(&loader, read, count);
     st_loader_apply_stack(&loader);
-    if (loader.status == ST_OK)
-        finish(&loader);
+    if (loader.status == ST_OK) {
+        size_t finish_count = 0;
+        const st_key *keys = st_keys(&finish_count);
+        st_job *finish_job = loader.job;
+        for (size_t i = 0; i < finish_count; i++) {
+            const st_key *key = &keys[i];
+            st_job_value *value = &finish_job->values[i];
+            if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
+                continue;
+            const st_value_text text = {
+                .text = key->default_text,
+                .length = strlen(key->default_text),
+                .place = {.file = key->path},
+            };
+            st_note(&loader.status, st_value_parse(key, &text, &value->number, loader.errors));
+            value->origin = ST_ORIGIN_DEFAULT;
+            value->text = key->default_text;
+            value->assumption = true;
+        }
+        const st_job_value *name = &finish_job->values[st_key_index(st_key_find(ST_KEY_NAME))];
+        finish_job->name =
+            name->text != NULL ? name->text : stem_of(loader.arena, finish_job->file);
+        if (finish_job->name == NULL)
+            st_note(&loader.status, st_out_of_memory(loader.errors));
+    }
     if (loader.status == ST_OK)
         *job = loader.job;
     return loader.status;

@@ -231,35 +231,6 @@ static st_status read_name(const lookup *request, st_source *source)
     return unknown_name(request);
 }
 
-static st_status read_path(const lookup *request, st_source *source)
-{
-    const char *path = st_path_resolve(request->arena, request->place, request->name);
-    struct stat status;
-    if (path == NULL)
-        return st_out_of_memory(request->errors);
-    bool embedded = strncmp(path, ST_EMBEDDED_ROOT, strlen(ST_EMBEDDED_ROOT)) == 0;
-    if (!embedded && stat(path, &status) != 0 && errno == ENOENT) {
-        /* A file that is not there but whose name without the ending is known was meant as that
-         * name. */
-        size_t length = strlen(request->name);
-        const char *suggestion = NULL;
-        st_source found = {0};
-        if (strchr(request->name, '/') == NULL && length > strlen(".yaml")) {
-            lookup bare = *request;
-            bare.errors = NULL;
-            bare.name = st_arena_copy(request->arena, request->name, length - strlen(".yaml"));
-            if (bare.name != NULL && read_name(&bare, &found) == ST_OK)
-                suggestion = st_errors_text(request->errors,
-                                            "write %s, without .yaml, to read the one in %s",
-                                            bare.name, found.file);
-        }
-        return st_fail(request->errors, ST_ERR_IO, request->place,
-                       "the %s file '%s' does not exist" ST_HINT "%s", noun_of(request), path,
-                       st_or_none(suggestion));
-    }
-    return st_file_read(path, request->place, request->arena, source, request->errors);
-}
-
 st_status st_paths_read(const st_paths *paths, st_folder folder, const char *name, st_place place,
                         st_arena *arena, st_source *source, st_errors *errors)
 {
@@ -291,7 +262,33 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
         return st_fail(request.errors, ST_ERR_NAME, request.place,
                        "only a job can come from standard input ('-')");
     }
-    return st_name_is_path(name) ? read_path(&request, source) : read_name(&request, source);
+    if (!st_name_is_path(name))
+        return read_name(&request, source);
+    const char *path = st_path_resolve(request.arena, request.place, request.name);
+    struct stat status;
+    if (path == NULL)
+        return st_out_of_memory(request.errors);
+    bool embedded = strncmp(path, ST_EMBEDDED_ROOT, strlen(ST_EMBEDDED_ROOT)) == 0;
+    if (!embedded && stat(path, &status) != 0 && errno == ENOENT) {
+        /* A file that is not there but whose name without the ending is known was meant as that
+         * name. */
+        size_t path_length = strlen(request.name);
+        const char *suggestion = NULL;
+        st_source found = {0};
+        if (strchr(request.name, '/') == NULL && path_length > strlen(".yaml")) {
+            lookup bare = request;
+            bare.errors = NULL;
+            bare.name = st_arena_copy(request.arena, request.name, path_length - strlen(".yaml"));
+            if (bare.name != NULL && read_name(&bare, &found) == ST_OK)
+                suggestion =
+                    st_errors_text(request.errors, "write %s, without .yaml, to read the one in %s",
+                                   bare.name, found.file);
+        }
+        return st_fail(request.errors, ST_ERR_IO, request.place,
+                       "the %s file '%s' does not exist" ST_HINT "%s", noun_of(&request), path,
+                       st_or_none(suggestion));
+    }
+    return st_file_read(path, request.place, request.arena, source, request.errors);
 }
 
 st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,

@@ -98,20 +98,6 @@ static st_status check_mtp(const layout_reader *own)
     return ST_OK;
 }
 
-static st_status check_empty(const layout_reader *own)
-{
-    for (size_t i = 0; i < own->count; i++) {
-        const st_layout_stage *stage = &own->stages[i];
-        if (stage->layers == 0 && stage->mtp == 0 && !stage->embedding && !stage->loss)
-            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
-                           "the layout has an empty stage" ST_FOUND
-                           "nothing in stage %zu of %zu" ST_EXPECTED
-                           "at least one of E, t, m and L in each",
-                           i + 1, own->count);
-    }
-    return ST_OK;
-}
-
 st_status st_layout_read(const char *text, const st_layout_needs *needs, st_arena *arena,
                          st_layout *layout, st_errors *errors)
 {
@@ -154,8 +140,19 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
                                    .mtp = isnan(needs->mtp) ? own.mtp : needs->mtp};
     own.needs = &known;
     st_status check_status = check_ends(&own, &spelled);
-    if (check_status == ST_OK)
-        check_status = check_empty(&own);
+    if (check_status == ST_OK) {
+        for (size_t i = 0; i < own.count; i++) {
+            const st_layout_stage *stage = &own.stages[i];
+            if (stage->layers == 0 && stage->mtp == 0 && !stage->embedding && !stage->loss) {
+                check_status = st_fail(own.errors, ST_ERR_VALUE, own.needs->place,
+                                       "the layout has an empty stage" ST_FOUND
+                                       "nothing in stage %zu of %zu" ST_EXPECTED
+                                       "at least one of E, t, m and L in each",
+                                       i + 1, own.count);
+                break;
+            }
+        }
+    }
     if (check_status == ST_OK)
         check_status = check_counts(&own);
     status = check_status == ST_OK ? check_mtp(&own) : check_status;

@@ -29,29 +29,6 @@ static bool is_there(const char *path)
     return path != NULL && lstat(path, &status) == 0;
 }
 
-/*
- * The plugins of the build tree that the running program, or tool, lies in: build/plugins; NULL for
- * one that is installed.
- */
-static const char *own_folder(st_arena *arena)
-{
-    static const char in_tree[] = "/estimator/";
-    char path[PATH_BYTES];
-    const char *root = NULL;
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    path[length > 0 ? length : 0] = '\0';
-    for (const char *next = path; (next = strstr(next, in_tree)) != NULL; next++)
-        root = next;
-    if (root == NULL)
-        return NULL;
-    const char *program = root + strlen(in_tree);
-    const bool is_tool =
-        strncmp(program, "tools/", 6) == 0 && strstr(program, "/cli/steptime-") != NULL;
-    if (strcmp(program, "cli/steptime") != 0 && !is_tool)
-        return NULL;
-    return st_arena_printf(arena, "%.*s/plugins", (int)(root - path), path);
-}
-
 static void add_root(roots *list, const char *folder)
 {
     struct stat status;
@@ -69,7 +46,23 @@ static bool list_roots(const st_paths *paths, st_arena *arena, roots *list)
     for (size_t i = 0; i < paths->count; i++)
         if (paths->roots[i] != NULL)
             add_root(list, st_arena_printf(arena, "%s/plugins", paths->roots[i]));
-    add_root(list, own_folder(arena));
+    /* The plugins of the build tree that the running program, or tool, lies in: build/plugins. */
+    const char *own_folder = NULL;
+    static const char in_tree[] = "/estimator/";
+    char path[PATH_BYTES];
+    const char *root = NULL;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    for (const char *next = path; (next = strstr(next, in_tree)) != NULL; next++)
+        root = next;
+    if (root != NULL) {
+        const char *program = root + strlen(in_tree);
+        const bool is_tool =
+            strncmp(program, "tools/", 6) == 0 && strstr(program, "/cli/steptime-") != NULL;
+        if (strcmp(program, "cli/steptime") == 0 || is_tool)
+            own_folder = st_arena_printf(arena, "%.*s/plugins", (int)(root - path), path);
+    }
+    add_root(list, own_folder);
     add_root(list, STEPTIME_INSTALLED_PLUGINS);
     return true;
 }

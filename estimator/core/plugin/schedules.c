@@ -153,24 +153,6 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
     return ST_OK;
 }
 
-/* Tries the order and reports errors as the plugin's. */
-static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
-                        st_errors *errors)
-{
-    st_errors *collected = st_errors_create();
-    if (collected == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_schedule_try(request->shape, order, collected);
-    for (size_t i = 0; i < st_errors_size(collected); i++) {
-        st_error error = *st_errors_at(collected, i);
-        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is not a valid step";
-        error.message = st_errors_text(errors, "%s: %s", word, error.message);
-        (void)add_error(request, &error, errors);
-    }
-    st_errors_destroy(collected);
-    return status;
-}
-
 st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
                                st_schedule_order *order, st_errors *errors)
 {
@@ -204,5 +186,19 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
         counts[i] = made.lists[i].count;
     }
     *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
-    return status == ST_OK ? verify(request, order, errors) : status;
+    if (status != ST_OK)
+        return status;
+    /* Tries the order and reports errors as the plugin's. */
+    st_errors *collected = st_errors_create();
+    if (collected == NULL)
+        return st_out_of_memory(errors);
+    st_status verify_status = st_schedule_try(request->shape, order, collected);
+    for (size_t i = 0; i < st_errors_size(collected); i++) {
+        st_error error = *st_errors_at(collected, i);
+        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is not a valid step";
+        error.message = st_errors_text(errors, "%s: %s", word, error.message);
+        (void)add_error(request, &error, errors);
+    }
+    st_errors_destroy(collected);
+    return verify_status;
 }

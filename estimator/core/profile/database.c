@@ -118,26 +118,6 @@ static st_status query(st_profiles *profiles, const char *sql, int *value, st_er
 
 /* ---- opening ---- */
 
-static st_status make_folder(st_profiles *profiles, st_errors *errors)
-{
-    for (char *at = profiles->file + 1; *profiles->file != '\0' && *at != '\0'; at++) {
-        if (*at != '/')
-            continue;
-        *at = '\0';
-        int fault = mkdir(profiles->file, FOLDER_MODE) == 0 ? 0 : errno;
-        if (fault == 0 && profiles->made == 0)
-            profiles->made = (size_t)(at - profiles->file);
-        fault = fault == EEXIST ? 0 : fault;
-        const char *message = fault != 0 ? st_errors_text(errors, "cannot create the folder %s: %s",
-                                                          profiles->file, strerror(fault))
-                                         : NULL;
-        *at = '/';
-        if (fault != 0)
-            return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s", message);
-    }
-    return ST_OK;
-}
-
 static st_status check_file(st_profiles *profiles, st_errors *errors)
 {
     struct stat file;
@@ -150,8 +130,26 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
                        profiles->file, profiles->file);
     if (stat(profiles->file, &file) != 0) {
         profiles->is_new = errno == ENOENT && writes;
-        if (profiles->is_new)
-            return make_folder(profiles, errors);
+        if (profiles->is_new) {
+            for (char *at = profiles->file + 1; *profiles->file != '\0' && *at != '\0'; at++) {
+                if (*at != '/')
+                    continue;
+                *at = '\0';
+                int fault = mkdir(profiles->file, FOLDER_MODE) == 0 ? 0 : errno;
+                if (fault == 0 && profiles->made == 0)
+                    profiles->made = (size_t)(at - profiles->file);
+                fault = fault == EEXIST ? 0 : fault;
+                const char *message =
+                    fault != 0 ? st_errors_text(errors, "cannot create the folder %s: %s",
+                                                profiles->file, strerror(fault))
+                               : NULL;
+                *at = '/';
+                if (fault != 0)
+                    return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s",
+                                   message);
+            }
+            return ST_OK;
+        }
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s" ST_HINT "%s",
                        errno == ENOENT ? "no such profile database" : strerror(errno),
                        errno == ENOENT ? "create one with 'steptime fit nccl LOG --save NAME'"

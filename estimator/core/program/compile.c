@@ -30,25 +30,6 @@ static void mark_live(void *context, uint32_t operand)
 
 /* --- instructions ---------------------------------------------------------------------------- */
 
-static bool emit_constants(st_emitter *emitter)
-{
-    const st_dataflow *graph = emitter->graph;
-    st_program *program = emitter->program;
-    program->constants = st_arena_alloc(emitter->arena, graph->count + 1, sizeof(double));
-    if (program->constants == NULL)
-        return false;
-    for (size_t i = 0; i < graph->count; i++) {
-        const st_value *value = &graph->values[i];
-        if (value->op == ST_OP_INPUT) {
-            emitter->slots[i] = value->a;
-        } else if (value->op == ST_OP_CONSTANT && emitter->live[i]) {
-            emitter->slots[i] = (uint32_t)(program->sheet->input_count + program->constant_count);
-            program->constants[program->constant_count++] = value->constant;
-        }
-    }
-    return true;
-}
-
 static bool emit_calls(st_emitter *emitter)
 {
     const st_dataflow *graph = emitter->graph;
@@ -298,8 +279,24 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
     for (size_t i = emitter.graph->count; i-- > 0;)
         if (emitter.live[i])
             st_dataflow_operands(emitter.graph, (uint32_t)i, mark_live, &emitter);
-    if (!emit_constants(&emitter) || !emit_instructions(&emitter) || !emit_calls(&emitter) ||
-        !allocate_registers(&emitter) || !st_program_group(program, graph->arena))
+    const st_dataflow *constant_graph = emitter.graph;
+    st_program *constant_program = emitter.program;
+    constant_program->constants =
+        st_arena_alloc(emitter.arena, constant_graph->count + 1, sizeof(double));
+    if (constant_program->constants == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < constant_graph->count; i++) {
+        const st_value *value = &constant_graph->values[i];
+        if (value->op == ST_OP_INPUT) {
+            emitter.slots[i] = value->a;
+        } else if (value->op == ST_OP_CONSTANT && emitter.live[i]) {
+            emitter.slots[i] =
+                (uint32_t)(constant_program->sheet->input_count + constant_program->constant_count);
+            constant_program->constants[constant_program->constant_count++] = value->constant;
+        }
+    }
+    if (!emit_instructions(&emitter) || !emit_calls(&emitter) || !allocate_registers(&emitter) ||
+        !st_program_group(program, graph->arena))
         return st_out_of_memory(errors);
     for (size_t i = 0; i < root_count; i++) {
         st_program_output *output = i < program->output_count

@@ -24,25 +24,22 @@ typedef struct st_composer {
     uint32_t first_instance; /* number of the first instance made from keys */
 } st_composer;
 
-/* How many tasks with this key the rank had before; ST_TASK_NONE when out of memory. */
-static uint32_t occurrence(st_composer *composer, uint64_t key, uint32_t rank_index)
-{
-    size_t known = composer->seen.count;
-    if (!ST_ROOM(composer->seen_count, known, composer->seen_capacity))
-        return ST_TASK_NONE;
-    uint32_t number = st_pair_number(&composer->seen, (st_pair){key, rank_index});
-    if (number == ST_TASK_NONE)
-        return ST_TASK_NONE;
-    if (number == known)
-        composer->seen_count[number] = 0;
-    return composer->seen_count[number]++;
-}
-
 static st_status join(st_composer *composer, const st_keyed_task *keyed)
 {
     st_graph *graph = composer->graph;
     uint32_t rank_index = graph->resources[graph->resource[keyed->task]].rank_index;
-    uint32_t turn = occurrence(composer, keyed->key, rank_index);
+    /* How many tasks with this key the rank had before; ST_TASK_NONE when out of memory. */
+    uint32_t turn = ST_TASK_NONE;
+    const uint64_t key = keyed->key;
+    size_t occurrence_known = composer->seen.count;
+    if (ST_ROOM(composer->seen_count, occurrence_known, composer->seen_capacity)) {
+        uint32_t occurrence_number = st_pair_number(&composer->seen, (st_pair){key, rank_index});
+        if (occurrence_number != ST_TASK_NONE) {
+            if (occurrence_number == occurrence_known)
+                composer->seen_count[occurrence_number] = 0;
+            turn = composer->seen_count[occurrence_number]++;
+        }
+    }
     size_t known = composer->instances.count;
     bool room = ST_ROOM(composer->expected, known, composer->expected_capacity);
     uint32_t number = turn == ST_TASK_NONE || !room

@@ -47,23 +47,6 @@ typedef struct st_sorter {
     size_t stacked; /* at the end of `order`, which has room for both */
 } st_sorter;
 
-static bool sorter_room(st_sorter *sorter)
-{
-    const st_graph *graph = sorter->graph;
-    size_t tasks = graph->task_count;
-    st_arena *arena = sorter->arena;
-    if (arena == NULL)
-        return false;
-    sorter->after_first = st_arena_alloc(arena, tasks + 2, sizeof(uint32_t));
-    sorter->after = st_arena_alloc(arena, graph->edge_count + 1, sizeof(st_task_id));
-    sorter->next = st_arena_alloc(arena, tasks + 1, sizeof(st_task_id));
-    sorter->waits = st_arena_alloc(arena, tasks + 1, sizeof(uint32_t));
-    sorter->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof(uint32_t));
-    sorter->graph->order = malloc((tasks + 1) * sizeof(st_task_id));
-    return sorter->after_first != NULL && sorter->after != NULL && sorter->next != NULL &&
-           sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
-}
-
 /* All that `task` waits for is in order: so is it, or its instance has one member less to wait for.
  */
 static void ready(st_sorter *sorter, st_task_id task)
@@ -118,7 +101,21 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
         status = st_out_of_memory(errors);
     if (status == ST_OK) {
         st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
-        bool has_room = sorter_room(&sorter);
+        bool has_room = false;
+        const st_graph *room_graph = sorter.graph;
+        size_t tasks = room_graph->task_count;
+        st_arena *arena = sorter.arena;
+        if (arena != NULL) {
+            sorter.after_first = st_arena_alloc(arena, tasks + 2, sizeof(uint32_t));
+            sorter.after = st_arena_alloc(arena, room_graph->edge_count + 1, sizeof(st_task_id));
+            sorter.next = st_arena_alloc(arena, tasks + 1, sizeof(st_task_id));
+            sorter.waits = st_arena_alloc(arena, tasks + 1, sizeof(uint32_t));
+            sorter.missing =
+                st_arena_alloc(arena, room_graph->instance_count + 1, sizeof(uint32_t));
+            sorter.graph->order = malloc((tasks + 1) * sizeof(st_task_id));
+            has_room = sorter.after_first != NULL && sorter.after != NULL && sorter.next != NULL &&
+                       sorter.waits != NULL && sorter.missing != NULL && room_graph->order != NULL;
+        }
         st_status order_status = has_room ? ST_OK : st_out_of_memory(errors);
         if (has_room) {
             const st_graph *after_graph = sorter.graph;

@@ -17,24 +17,6 @@ static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t 
                      (st_path_step){.task = task, .edge = edge, .time_ns = time_ns});
 }
 
-/* The task whose end made `task` ready, or ST_TASK_NONE where it could start by itself. */
-static st_task_id cause(const st_replay *replay, st_task_id task, st_edge_kind *edge)
-{
-    const st_graph *graph = replay->graph;
-    int64_t ready_ns = replay->ready_ns[task];
-    st_task_id previous = graph->previous[task];
-    *edge = ST_EDGE_PROGRAM;
-    if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns)
-        return previous;
-    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
-        if (replay->end_ns[graph->before[i]] == ready_ns) {
-            *edge = (st_edge_kind)graph->before_kind[i];
-            return graph->before[i];
-        }
-    }
-    return ST_TASK_NONE;
-}
-
 static bool walk(st_path *path, st_task_id task)
 {
     const st_replay *replay = path->replay;
@@ -60,7 +42,22 @@ static bool walk(st_path *path, st_task_id task)
             task = late;
             time_ns = 0;
         }
-        st_task_id next = cause(replay, task, &edge);
+        /* The task whose end made `task` ready, or ST_TASK_NONE where it could start by itself. */
+        st_task_id next = ST_TASK_NONE;
+        int64_t ready_ns = replay->ready_ns[task];
+        st_task_id previous = graph->previous[task];
+        edge = ST_EDGE_PROGRAM;
+        if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns) {
+            next = previous;
+        } else {
+            for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
+                if (replay->end_ns[graph->before[i]] == ready_ns) {
+                    edge = (st_edge_kind)graph->before_kind[i];
+                    next = graph->before[i];
+                    break;
+                }
+            }
+        }
         if (!add_step(path, task, edge, time_ns))
             return false;
         task = next;

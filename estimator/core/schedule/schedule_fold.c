@@ -233,32 +233,6 @@ static void hand_on(st_fill *fill, uint32_t from, const st_slot *slot, uint32_t 
     }
 }
 
-static void run_pass(st_fill *fill, uint32_t stage, const st_slot *slot, int64_t start)
-{
-    st_fill_stage *state = &fill->stages[stage];
-    uint32_t place = st_schedule_place(fill->shape, stage, slot->chunk);
-    uint32_t last = 2 * fill->shape->stages - 1;
-    state->idle += state->first == NEVER ? 0 : start - state->now;
-    state->first = state->first == NEVER ? start : state->first;
-    fill->most_idle = state->idle > fill->most_idle ? state->idle : fill->most_idle;
-    state->now = start + time_of(fill, stage, slot, (st_pass)slot->pass);
-    state->next++;
-    if (fill->lists != NULL)
-        st_slots_add(&fill->lists[stage], (st_pass)slot->pass, slot->chunk, slot->micro, false);
-    if (slot->pass == ST_PASS_FORWARD) {
-        state->held += MEMORY_PARTS;
-        if (place < last)
-            hand_on(fill, stage, slot, place + 1);
-        else
-            *ready_of(fill, ST_PASS_BACKWARD, last, slot->micro) = state->now;
-        return;
-    }
-    state->held -= MEMORY_PARTS - fill->weights_part;
-    state->waiting++;
-    if (place > 0)
-        hand_on(fill, stage, slot, place - 1);
-}
-
 /* Gradients of weights, in the order of the backward passes. */
 static void run_weights(st_fill *fill, uint32_t stage)
 {
@@ -303,8 +277,30 @@ static bool step(st_fill *fill, uint32_t stage)
         run_weights(fill, stage);
         return true;
     }
-    if (!full)
-        run_pass(fill, stage, slot, start);
+    if (!full) {
+        st_fill_stage *pass_state = &fill->stages[stage];
+        uint32_t pass_place = st_schedule_place(fill->shape, stage, slot->chunk);
+        uint32_t last = 2 * fill->shape->stages - 1;
+        pass_state->idle += pass_state->first == NEVER ? 0 : start - pass_state->now;
+        pass_state->first = pass_state->first == NEVER ? start : pass_state->first;
+        fill->most_idle = pass_state->idle > fill->most_idle ? pass_state->idle : fill->most_idle;
+        pass_state->now = start + time_of(fill, stage, slot, (st_pass)slot->pass);
+        pass_state->next++;
+        if (fill->lists != NULL)
+            st_slots_add(&fill->lists[stage], (st_pass)slot->pass, slot->chunk, slot->micro, false);
+        if (slot->pass == ST_PASS_FORWARD) {
+            pass_state->held += MEMORY_PARTS;
+            if (pass_place < last)
+                hand_on(fill, stage, slot, pass_place + 1);
+            else
+                *ready_of(fill, ST_PASS_BACKWARD, last, slot->micro) = pass_state->now;
+        } else {
+            pass_state->held -= MEMORY_PARTS - fill->weights_part;
+            pass_state->waiting++;
+            if (pass_place > 0)
+                hand_on(fill, stage, slot, pass_place - 1);
+        }
+    }
     return !full;
 }
 

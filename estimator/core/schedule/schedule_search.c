@@ -127,31 +127,6 @@ static bool may_forward(const st_search *search, uint32_t stage)
     }
 }
 
-/* The first micro-batch goes straight forward and back; and the work of every stage. */
-static void measure(st_search *search)
-{
-    uint32_t stages = search->shape->stages;
-    int64_t time = 0;
-    for (uint32_t i = 0; i < stages; i++) {
-        for (int pass = 0; pass < ST_PASSES; pass++) {
-            /* The parts of a pass together. */
-            const int64_t *part = search->shape->times[i].part[pass];
-            int64_t whole = 0;
-            for (int j = 0; j < ST_PARTS; j++)
-                whole += part[j];
-            search->times[(size_t)i * ST_PASSES + (size_t)pass] = whole;
-            search->work[i] += search->shape->micros * whole;
-        }
-        search->floor = search->work[i] > search->floor ? search->work[i] : search->floor;
-    }
-    for (uint32_t i = 0; i < stages; i++)
-        time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
-    for (uint32_t i = stages; i-- > 0;) {
-        search->soonest[i] = time;
-        time += pass_time(search, i, ST_PASS_BACKWARD) + search->shape->transfer;
-    }
-}
-
 /* Whether weights' gradients go into the gap before `next`. */
 static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
 {
@@ -262,7 +237,27 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
         search.ready[1] == NULL)
         return st_out_of_memory(errors);
-    measure(&search);
+    /* The first micro-batch goes straight forward and back; and the work of every stage. */
+    uint32_t stages = search.shape->stages;
+    int64_t time = 0;
+    for (uint32_t i = 0; i < stages; i++) {
+        for (int pass = 0; pass < ST_PASSES; pass++) {
+            /* The parts of a pass together. */
+            const int64_t *part = search.shape->times[i].part[pass];
+            int64_t whole = 0;
+            for (int j = 0; j < ST_PARTS; j++)
+                whole += part[j];
+            search.times[(size_t)i * ST_PASSES + (size_t)pass] = whole;
+            search.work[i] += search.shape->micros * whole;
+        }
+        search.floor = search.work[i] > search.floor ? search.work[i] : search.floor;
+    }
+    for (uint32_t i = 0; i < stages; i++)
+        time += pass_time(&search, i, ST_PASS_FORWARD) + (i > 0 ? search.shape->transfer : 0);
+    for (uint32_t i = stages; i-- > 0;) {
+        search.soonest[i] = time;
+        time += pass_time(&search, i, ST_PASS_BACKWARD) + search.shape->transfer;
+    }
     /* The rule with the least span, which `search` holds then; NEVER: none gets through. */
     static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};

@@ -38,27 +38,6 @@ static const char *nearest_name(const st_checker *checker, const char *name)
     return value_nearest;
 }
 
-static bool unknown_name(st_checker *checker, const st_expr *expr)
-{
-    const st_sheet *sheet = checker->sheet;
-    const char *expected = NULL;
-    size_t index = 0;
-    if (checker->function == NULL && (strchr(st_expr_name(expr), '[') != NULL ||
-                                      st_sheet_family(sheet, st_expr_name(expr)) != NULL))
-        return st_checker_refuse_index(checker, expr);
-    if (checker->function != NULL && (strchr(st_expr_name(expr), '[') != NULL ||
-                                      st_sheet_find_cell(sheet, st_expr_name(expr)) != NULL ||
-                                      st_sheet_find_input(sheet, st_expr_name(expr)) != NULL))
-        expected = "one of the function's arguments: pass the cell as an argument";
-    else if (st_names_get(&sheet->function_names, st_expr_name(expr), &index))
-        expected = "arguments in parentheses: it is a function";
-    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
-            "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", st_expr_name(expr),
-            st_or_none(expected),
-            expected == NULL ? st_or_none(nearest_name(checker, st_expr_name(expr))) : "");
-    return false;
-}
-
 static bool check_name(st_checker *checker, st_expr *expr)
 {
     st_sheet *sheet = checker->sheet;
@@ -90,7 +69,24 @@ static bool check_name(st_checker *checker, st_expr *expr)
             st_relative_set(&expr->type_at, st_checker_value(checker, NULL));
         return true;
     } else {
-        return unknown_name(checker, expr);
+        const st_sheet *name_sheet = checker->sheet;
+        const char *expected = NULL;
+        size_t name_index = 0;
+        if (checker->function == NULL && (strchr(st_expr_name(expr), '[') != NULL ||
+                                          st_sheet_family(name_sheet, st_expr_name(expr)) != NULL))
+            return st_checker_refuse_index(checker, expr);
+        if (checker->function != NULL &&
+            (strchr(st_expr_name(expr), '[') != NULL ||
+             st_sheet_find_cell(name_sheet, st_expr_name(expr)) != NULL ||
+             st_sheet_find_input(name_sheet, st_expr_name(expr)) != NULL))
+            expected = "one of the function's arguments: pass the cell as an argument";
+        else if (st_names_get(&name_sheet->function_names, st_expr_name(expr), &name_index))
+            expected = "arguments in parentheses: it is a function";
+        st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+                "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", st_expr_name(expr),
+                st_or_none(expected),
+                expected == NULL ? st_or_none(nearest_name(checker, st_expr_name(expr))) : "");
+        return false;
     }
     expr->index = (uint32_t)index;
     return true;
@@ -176,23 +172,6 @@ static bool check_power(st_checker *checker, st_expr *expr)
     return true;
 }
 
-static bool check_product(st_checker *checker, st_expr *expr)
-{
-    const st_expr *a = st_expr_child(expr, 0);
-    const st_expr *b = st_expr_child(expr, 1);
-    const char *what = expr->op == ST_OPERATOR_TIMES ? "'*'" : "'/'";
-    bool good = st_checker_need_number(checker, a, what);
-    if (!st_checker_need_number(checker, b, what) || !good)
-        return false;
-    st_dimension dimension =
-        st_dimension_multiply(st_expr_type(a)->unit.dimension, st_expr_type(b)->unit.dimension,
-                              expr->op == ST_OPERATOR_TIMES ? 1 : -1);
-    st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
-    return is_silly(dimension) ? st_checker_fail(checker, expr->operator_offset, ST_ERR_UNIT,
-                                                 "the unit's exponent exceeds 100")
-                               : true;
-}
-
 static bool check_comparison(st_checker *checker, st_expr *expr)
 {
     st_expr *a = st_expr_child(expr, 0);
@@ -239,8 +218,21 @@ static bool check_binary(st_checker *checker, st_expr *expr)
                                     plus ? "add" : "subtract");
     }
     case ST_OPERATOR_TIMES:
-    case ST_OPERATOR_DIVIDE:
-        return check_product(checker, expr);
+    case ST_OPERATOR_DIVIDE: {
+        const st_expr *a = st_expr_child(expr, 0);
+        const st_expr *b = st_expr_child(expr, 1);
+        const char *what = expr->op == ST_OPERATOR_TIMES ? "'*'" : "'/'";
+        bool product_good = st_checker_need_number(checker, a, what);
+        if (!st_checker_need_number(checker, b, what) || !product_good)
+            return false;
+        st_dimension dimension =
+            st_dimension_multiply(st_expr_type(a)->unit.dimension, st_expr_type(b)->unit.dimension,
+                                  expr->op == ST_OPERATOR_TIMES ? 1 : -1);
+        st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
+        return is_silly(dimension) ? st_checker_fail(checker, expr->operator_offset, ST_ERR_UNIT,
+                                                     "the unit's exponent exceeds 100")
+                                   : true;
+    }
     case ST_OPERATOR_POWER:
         return check_power(checker, expr);
     default:

@@ -65,24 +65,6 @@ static st_token fail_at_token(size_t offset)
     return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
 }
 
-/* A unit in brackets behind the number that ends at `open`; returns where the bracket closes. */
-static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, size_t *end,
-                      st_errors *errors)
-{
-    size_t start = open + 1;
-    const char *close = memchr(formula->text + start, ']', formula->length - start);
-    if (close == NULL) {
-        st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, open),
-                "unclosed unit bracket" ST_EXPECTED "']'");
-        return false;
-    }
-    size_t length = (size_t)(close - formula->text) - start;
-    *end = start + length + 1;
-    return st_unit_parse(formula->text + start, length, (st_place){0}, unit, NULL) == ST_OK ||
-           st_unit_parse(formula->text + start, length, st_formula_place_at(formula, start), unit,
-                         errors) == ST_OK;
-}
-
 /* "10us", as a job writes it: in a formula the unit is in brackets. */
 static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t end,
                              st_errors *errors)
@@ -126,8 +108,24 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
          st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value,
                          errors) != ST_OK))
         return fail_at_token(offset);
-    if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors))
-        return fail_at_token(offset);
+    if (at(formula, end) == '[') {
+        /* A unit in brackets behind the number that ends at `open`; returns where the bracket
+         * closes. */
+        size_t start = end + 1;
+        const char *close = memchr(formula->text + start, ']', formula->length - start);
+        if (close == NULL) {
+            st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, end),
+                    "unclosed unit bracket" ST_EXPECTED "']'");
+            return fail_at_token(offset);
+        }
+        size_t length = (size_t)(close - formula->text) - start;
+        end = start + length + 1;
+        if (st_unit_parse(formula->text + start, length, (st_place){0}, &token.unit, NULL) !=
+                ST_OK &&
+            st_unit_parse(formula->text + start, length, st_formula_place_at(formula, start),
+                          &token.unit, errors) != ST_OK)
+            return fail_at_token(offset);
+    }
     token.number = st_unit_to_base(&token.unit, value);
     token.length = end - offset;
     if (!isfinite(token.number) || (token.number == 0 && value != 0)) {

@@ -37,26 +37,6 @@ static void read_parts(st_loader *loader, const st_yaml_node *root)
     }
 }
 
-static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const char *name)
-{
-    const st_yaml_node *node = st_yaml_get(root, "sheet");
-    if (node == NULL || name[0] == '\0') {
-        (void)st_loader_fail(loader, root->place, ST_ERR_NAME,
-                             "missing sheet name" ST_EXPECTED "'sheet: NAME' at the top");
-        return;
-    }
-    for (const char *c = name; *c != '\0'; c++) {
-        bool good = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
-                    *c == '-' || *c == '.' || (*c >= '0' && *c <= '9');
-        if (!good) {
-            (void)st_loader_fail(
-                loader, node->place, ST_ERR_NAME,
-                "'%s' cannot name a sheet" ST_EXPECTED "letters, digits, '-', '_' and '.'", name);
-            return;
-        }
-    }
-}
-
 static void read_sheet(st_loader *loader, const st_yaml_node *root)
 {
     static const char *const keys[] = {"sheet",  "title",  "doc",       "stack", "include",
@@ -72,7 +52,23 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
     }
     st_loader_check_keys(loader, root, keys, sizeof(keys) / sizeof(keys[0]), "the sheet");
     const char *name = st_loader_text(loader, root, "sheet", "the sheet");
-    check_sheet_name(loader, root, name);
+    const st_yaml_node *node = st_yaml_get(root, "sheet");
+    if (node == NULL || name[0] == '\0') {
+        (void)st_loader_fail(loader, root->place, ST_ERR_NAME,
+                             "missing sheet name" ST_EXPECTED "'sheet: NAME' at the top");
+    } else {
+        for (const char *c = name; *c != '\0'; c++) {
+            bool good = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
+                        *c == '-' || *c == '.' || (*c >= '0' && *c <= '9');
+            if (!good) {
+                (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
+                                     "'%s' cannot name a sheet" ST_EXPECTED
+                                     "letters, digits, '-', '_' and '.'",
+                                     name);
+                break;
+            }
+        }
+    }
     if (loader->depth == 1) {
         sheet->name = name;
         sheet->title = st_loader_text(loader, root, "title", "the sheet");

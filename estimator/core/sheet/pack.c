@@ -512,19 +512,6 @@ static void point(packer *own, spot from, spot target)
     own->targets[from.where][from.word] = (uint8_t)(1 + target.where);
 }
 
-static size_t pack_text(packer *own, const char *object)
-{
-    const known *one = find(own, object, &characters);
-    if (one->object != NULL)
-        return one->word;
-    size_t word = reserve(own, KEPT, strlen(object) + 1);
-    if (!own->failed) {
-        memcpy(&own->regions[KEPT].items[word], object, strlen(object));
-        note(own, object, &characters, word);
-    }
-    return word;
-}
-
 static void pack_fields(packer *own, const void *object, const record *of, spot at);
 
 /* The children of an expression. */
@@ -594,7 +581,20 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
         return;
     size_t count = count_of(object, one);
     if (one->kind == TEXT || one->kind == NEAR_TEXT) {
-        point(own, at, (spot){KEPT, pack_text(own, target)});
+        size_t pack_text;
+        const char *text_object = target;
+        const known *text_one = find(own, text_object, &characters);
+        if (text_one->object != NULL) {
+            pack_text = text_one->word;
+        } else {
+            size_t word = reserve(own, KEPT, strlen(text_object) + 1);
+            if (!own->failed) {
+                memcpy(&own->regions[KEPT].items[word], text_object, strlen(text_object));
+                note(own, text_object, &characters, word);
+            }
+            pack_text = word;
+        }
+        point(own, at, (spot){KEPT, pack_text});
     } else if (one->kind == SOURCE) {
         const char *text_of_file = target;
         st_image_text source_one = {.word = (uint32_t)at.word, .file = 0};

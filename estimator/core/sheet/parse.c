@@ -355,36 +355,6 @@ static st_expr *parse_prefix(st_parser *parser)
     return finish(parser, expr, st_expr_stop(operand));
 }
 
-static st_expr *parse_operand(st_parser *parser)
-{
-    st_expr *expr = NULL;
-    switch (parser->token.kind) {
-    case ST_TOKEN_NUMBER:
-        expr = parse_number(parser);
-        break;
-    case ST_TOKEN_NAME:
-        expr = parse_name(parser);
-        break;
-    case ST_TOKEN_OPEN:
-        expr = parse_group(parser);
-        break;
-    case ST_TOKEN_OPERATOR:
-        if (parser->token.op == ST_OPERATOR_MINUS || parser->token.op == ST_OPERATOR_NOT) {
-            expr = parse_prefix(parser);
-            break;
-        }
-        expr = unexpected(parser, "a number, a name or '('");
-        break;
-    case ST_TOKEN_END:
-    case ST_TOKEN_CLOSE:
-    case ST_TOKEN_COMMA:
-    case ST_TOKEN_FAULT:
-        expr = unexpected(parser, "a number, a name or '('");
-        break;
-    }
-    return expr;
-}
-
 static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_expr *right)
 {
     st_expr *expr = new_node(parser, ST_EXPR_BINARY, left->offset, 2);
@@ -407,7 +377,31 @@ static st_expr *parse_binary(st_parser *parser, int weakest)
         return NULL;
     }
     parser->nesting++;
-    st_expr *left = parse_operand(parser);
+    st_expr *left = NULL;
+    switch (parser->token.kind) {
+    case ST_TOKEN_NUMBER:
+        left = parse_number(parser);
+        break;
+    case ST_TOKEN_NAME:
+        left = parse_name(parser);
+        break;
+    case ST_TOKEN_OPEN:
+        left = parse_group(parser);
+        break;
+    case ST_TOKEN_OPERATOR:
+        if (parser->token.op == ST_OPERATOR_MINUS || parser->token.op == ST_OPERATOR_NOT) {
+            left = parse_prefix(parser);
+            break;
+        }
+        left = unexpected(parser, "a number, a name or '('");
+        break;
+    case ST_TOKEN_END:
+    case ST_TOKEN_CLOSE:
+    case ST_TOKEN_COMMA:
+    case ST_TOKEN_FAULT:
+        left = unexpected(parser, "a number, a name or '('");
+        break;
+    }
     while (left != NULL && parser->token.kind == ST_TOKEN_OPERATOR) {
         st_token op = parser->token;
         int strength = binary_strength(op.op);

@@ -84,26 +84,6 @@ static void write_definition(const st_buffer *name, const st_sheet_cell *cell, s
     st_buffer_text(buffer, "$\\par\n");
 }
 
-static void write_checks(const st_sheet *sheet, st_buffer *buffer)
-{
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(sheet, &count);
-    if (count == 0)
-        return;
-    write_heading("Checks", buffer);
-    st_buffer_text(buffer, "\\begin{itemize}\n");
-    for (size_t i = 0; i < count; i++) {
-        st_buffer_text(buffer, "\\item[--] $");
-        st_expr_latex(checks[i].expr, buffer);
-        st_buffer_text(buffer, checks[i].warning ? "$, else a warning: "
-                               : checks[i].limit ? "$, else a limit is exceeded: "
-                                                 : "$, else: ");
-        st_latex_text(checks[i].message, buffer);
-        st_buffer_text(buffer, "\n");
-    }
-    st_buffer_text(buffer, "\\end{itemize}\n");
-}
-
 void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer)
 {
     size_t count = 0;
@@ -147,6 +127,21 @@ void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buf
             st_buffer_end(&name, &buffer->failed);
         }
     }
-    write_checks(sheet, buffer);
+    size_t check_count = 0;
+    const st_sheet_check *checks = st_sheet_checks(sheet, &check_count);
+    if (check_count != 0) {
+        write_heading("Checks", buffer);
+        st_buffer_text(buffer, "\\begin{itemize}\n");
+        for (size_t i = 0; i < check_count; i++) {
+            st_buffer_text(buffer, "\\item[--] $");
+            st_expr_latex(checks[i].expr, buffer);
+            st_buffer_text(buffer, checks[i].warning ? "$, else a warning: "
+                                   : checks[i].limit ? "$, else a limit is exceeded: "
+                                                     : "$, else: ");
+            st_latex_text(checks[i].message, buffer);
+            st_buffer_text(buffer, "\n");
+        }
+        st_buffer_text(buffer, "\\end{itemize}\n");
+    }
     st_buffer_text(buffer, "\n\\end{document}\n");
 }

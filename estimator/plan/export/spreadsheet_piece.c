@@ -116,36 +116,6 @@ static st_piece choose(st_translator *own, const st_piece *condition, bool both,
     return st_piece_call(own, "IF", parts, 3);
 }
 
-/* A false operand decides an `and` and a true one an `or`, whatever the other is. */
-static st_piece join(st_translator *own, st_operator op, const st_piece *operands)
-{
-    bool both = op == ST_OPERATOR_AND;
-    const st_piece *a = &operands[0];
-    const st_piece *b = &operands[1];
-    if (!a->may_fail && !b->may_fail) {
-        /* What does not fail goes to AND and OR, which take any number of operands. */
-        const char *name = both ? "AND" : "OR";
-        const st_piece *join_first = &operands[0];
-        st_piece joined;
-        if (join_first->joins != NULL && strcmp(join_first->joins, name) == 0)
-            joined =
-                finish(own,
-                       st_arena_printf(own->arena, "%.*s,%s)", (int)join_first->length - 1,
-                                       join_first->text, operands[1].text),
-                       (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
-        else
-            joined = st_piece_call(own, name, operands, 2);
-        joined.joins = name;
-        return joined;
-    }
-    if (!a->may_fail || !b->may_fail)
-        return a->may_fail ? choose(own, b, both, a) : choose(own, a, both, b);
-    const st_piece safe[] = {*a, st_piece_single(own, both ? "TRUE" : "FALSE")};
-    const st_piece first = st_piece_call(own, "IFERROR", safe, 2);
-    const st_piece rest = choose(own, b, both, a);
-    return choose(own, &first, both, &rest);
-}
-
 static bool is_enumeration(const st_type *type)
 {
     return type->kind == ST_TYPE_ENUM && type->enumeration != NULL;
@@ -161,8 +131,34 @@ st_piece st_piece_binary(st_translator *own, const st_expr *expr, const st_piece
     st_piece whole;
     switch (expr->op) {
     case ST_OPERATOR_OR:
-    case ST_OPERATOR_AND:
-        return join(own, expr->op, operands);
+    case ST_OPERATOR_AND: {
+        /* A false operand decides an `and` and a true one an `or`, whatever the other is. */
+        bool both = expr->op == ST_OPERATOR_AND;
+        const st_piece *a = &operands[0];
+        const st_piece *b = &operands[1];
+        if (!a->may_fail && !b->may_fail) {
+            /* What does not fail goes to AND and OR, which take any number of operands. */
+            const char *name = both ? "AND" : "OR";
+            const st_piece *join_first = &operands[0];
+            st_piece joined;
+            if (join_first->joins != NULL && strcmp(join_first->joins, name) == 0)
+                joined = finish(
+                    own,
+                    st_arena_printf(own->arena, "%.*s,%s)", (int)join_first->length - 1,
+                                    join_first->text, operands[1].text),
+                    (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
+            else
+                joined = st_piece_call(own, name, operands, 2);
+            joined.joins = name;
+            return joined;
+        }
+        if (!a->may_fail || !b->may_fail)
+            return a->may_fail ? choose(own, b, both, a) : choose(own, a, both, b);
+        const st_piece safe[] = {*a, st_piece_single(own, both ? "TRUE" : "FALSE")};
+        const st_piece first = st_piece_call(own, "IFERROR", safe, 2);
+        const st_piece rest = choose(own, b, both, a);
+        return choose(own, &first, both, &rest);
+    }
     case ST_OPERATOR_PLUS:
         return infix(own, "+", ST_BINDS_SUM, operands);
     case ST_OPERATOR_MINUS:

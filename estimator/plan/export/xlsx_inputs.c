@@ -46,31 +46,6 @@ static double least_of(const st_key *key, const st_unit *unit)
     return key->minimum > 0 && least < SMALLEST ? SMALLEST : least;
 }
 
-/* Numbers stay in the range of the job's key. */
-static void limit_number(st_book *book, st_spot spot, const st_bound_input *input)
-{
-    const st_key *key = input->from != NULL ? input->from->key : NULL;
-    const st_unit *unit = &input->input->type.unit;
-    if (key == NULL)
-        return;
-    double most = st_unit_from_base(unit, key->maximum);
-    bool bounded = most < LARGEST;
-    lxw_data_validation rule = {
-        .validate =
-            key->kind == ST_KEY_COUNT ? LXW_VALIDATION_TYPE_INTEGER : LXW_VALIDATION_TYPE_DECIMAL,
-        .criteria = bounded ? LXW_VALIDATION_CRITERIA_BETWEEN
-                            : LXW_VALIDATION_CRITERIA_GREATER_THAN_OR_EQUAL_TO,
-        .ignore_blank = LXW_VALIDATION_OFF,
-        .error_type = LXW_VALIDATION_ERROR_TYPE_WARNING,
-        .value_number = least_of(key, unit),
-        .minimum_number = least_of(key, unit),
-        .maximum_number = most,
-    };
-    lxw_error fault =
-        book->file->lxw.worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
-    book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
-}
-
 /* What stands in the rule itself, where it fits, for the library loses a little memory over
  * ranges. */
 static bool fits_in_rule(const st_enum *list)
@@ -89,7 +64,27 @@ static void write_value(st_book *book, st_spot spot, const st_bound_input *input
     if (type->kind == ST_TYPE_NUMBER) {
         st_xlsx_number(book->file, spot.sheet, spot.row, spot.column,
                        shown_value(type, input->value), format);
-        limit_number(book, spot, input);
+        /* Numbers stay in the range of the job's key. */
+        const st_key *key = input->from != NULL ? input->from->key : NULL;
+        const st_unit *unit = &input->input->type.unit;
+        if (key != NULL) {
+            double most = st_unit_from_base(unit, key->maximum);
+            bool bounded = most < LARGEST;
+            lxw_data_validation number_rule = {
+                .validate = key->kind == ST_KEY_COUNT ? LXW_VALIDATION_TYPE_INTEGER
+                                                      : LXW_VALIDATION_TYPE_DECIMAL,
+                .criteria = bounded ? LXW_VALIDATION_CRITERIA_BETWEEN
+                                    : LXW_VALIDATION_CRITERIA_GREATER_THAN_OR_EQUAL_TO,
+                .ignore_blank = LXW_VALIDATION_OFF,
+                .error_type = LXW_VALIDATION_ERROR_TYPE_WARNING,
+                .value_number = least_of(key, unit),
+                .minimum_number = least_of(key, unit),
+                .maximum_number = most,
+            };
+            lxw_error number_fault = book->file->lxw.worksheet_data_validation_cell(
+                spot.sheet, spot.row, spot.column, &number_rule);
+            book->file->failed = book->file->failed || number_fault != LXW_NO_ERROR;
+        }
         return;
     }
     if (isfinite(input->value))

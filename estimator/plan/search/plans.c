@@ -167,18 +167,6 @@ static bool fills_layout(const maker *self, double chunks)
                : chunks == 1;
 }
 
-static bool allows_chunks(const maker *self, double chunks)
-{
-    if (self->request->balanced > 0)
-        return fills_layout(self, chunks);
-    if (!fills_ends(self->sizes, chunks))
-        return false;
-    if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1)
-        return chunks == 1;
-    return self->most_layers == 0 ||
-           visit_stages(self, &(stage_visitor){.visit = has_chunks, .context = &chunks});
-}
-
 /* Expert ranks are taken from all ranks of a stage (Lepikhin et al. 2020, sec. 3). */
 static bool allows_experts(const maker *self, double ranks)
 {
@@ -199,8 +187,17 @@ static bool allows_experts(const maker *self, double ranks)
 static bool allows(const maker *self, st_plan_param param, double value)
 {
     switch (param) {
-    case ST_PARAM_VIRTUAL:
-        return allows_chunks(self, value);
+    case ST_PARAM_VIRTUAL: {
+        double chunks = value;
+        if (self->request->balanced > 0)
+            return fills_layout(self, chunks);
+        if (!fills_ends(self->sizes, chunks))
+            return false;
+        if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1)
+            return chunks == 1;
+        return self->most_layers == 0 ||
+               visit_stages(self, &(stage_visitor){.visit = has_chunks, .context = &chunks});
+    }
     case ST_PARAM_EP:
         return allows_experts(self, value);
     case ST_PARAM_MICRO: {

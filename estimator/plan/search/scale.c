@@ -111,30 +111,6 @@ static st_status take_values(study *self, const st_search *search, const st_sear
     return row->plan != NULL ? ST_OK : st_out_of_memory(self->errors);
 }
 
-static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
-{
-    st_search_request request;
-    st_search *search = NULL;
-    st_search_result result;
-    st_search_view view;
-    /* The batch that goes with the GPUs: the job's, or as many sequences per GPU as in the job. */
-    double batch = self->job_batch;
-    row->batch =
-        self->request->weak && batch > 0 ? floor(batch * row->gpus / self->job_gpus + 0.5) : batch;
-    st_status status = make_request(self, row, &request);
-    if (status == ST_OK)
-        status = st_search_create(self->paths, &request, self->arena, &search, errors);
-    if (status == ST_OK)
-        status = st_search_run(search, &st_one_process, self->watch, &result, errors);
-    if (status == ST_OK && result.interrupted) {
-        self->scale->interrupted = true;
-        return ST_OK;
-    }
-    if (status == ST_OK)
-        status = st_search_view_make(self->paths, search, &result, &view, errors);
-    return status == ST_OK ? take_values(self, search, &view, row) : status;
-}
-
 /* --- all ------------------------------------------------------------------------------------- */
 
 /* The job's own plan and batch, and the numbers of GPUs. */
@@ -192,7 +168,32 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
         st_scale_row *row = &scale->rows[i];
         st_error_scope quiet = {.edit = st_error_is_severe};
         st_errors_enter(self.errors, &quiet);
-        st_status row_status = search_row(&self, row, self.errors);
+        st_status row_status = ST_OK;
+        st_errors *row_errors = self.errors;
+        st_search_request row_request;
+        st_search *search = NULL;
+        st_search_result result;
+        st_search_view view;
+        /* The batch that goes with the GPUs: the job's, or as many sequences per GPU as in the job.
+         */
+        double batch = self.job_batch;
+        row->batch = self.request->weak && batch > 0
+                         ? floor(batch * row->gpus / self.job_gpus + 0.5)
+                         : batch;
+        st_status search_status = make_request(&self, row, &row_request);
+        if (search_status == ST_OK)
+            search_status =
+                st_search_create(self.paths, &row_request, self.arena, &search, row_errors);
+        if (search_status == ST_OK)
+            search_status = st_search_run(search, &st_one_process, self.watch, &result, row_errors);
+        if (search_status == ST_OK && result.interrupted) {
+            self.scale->interrupted = true;
+        } else {
+            if (search_status == ST_OK)
+                search_status = st_search_view_make(self.paths, search, &result, &view, row_errors);
+            row_status =
+                search_status == ST_OK ? take_values(&self, search, &view, row) : search_status;
+        }
         st_errors_leave(self.errors, &quiet);
         status = row_status;
         if (scale->interrupted)

@@ -100,30 +100,6 @@ static void choose_columns(const st_scale *scale, scale_column columns[COLUMNS])
     memcpy(columns, chosen, sizeof chosen);
 }
 
-static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
-{
-    scale_column columns[COLUMNS];
-    st_table_column shown[COLUMNS];
-    char fields[20 * COLUMNS] = "";
-    size_t count = 0;
-    choose_columns(scale, columns);
-    for (size_t i = 0; i < COLUMNS; i++) {
-        const scale_column *one = &columns[i];
-        if (!one->is_there || one->title == NULL)
-            continue;
-        size_t length = strlen(fields);
-        (void)snprintf(fields + length, sizeof fields - length, "%s%s", count > 0 ? "," : "",
-                       one->field);
-        shown[count++] =
-            (st_table_column){.title = one->title,
-                              .none = "-",
-                              .right = true,
-                              .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
-                              .digits = one->digits};
-    }
-    st_table_show(st_say_table(root, shown, count, 2), rows, fields);
-}
-
 static void say_head(const st_scale *scale, st_node *root)
 {
     st_say(root, "job      %s\nsheet    %s\nscaling  %s, %s\n", scale->job, scale->sheet,
@@ -168,7 +144,26 @@ void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena)
             st_result_csv_column(result, one->csv_field, heading);
     }
     if (scale->found > 0) {
-        say_table(scale, root, rows);
+        scale_column table_columns[COLUMNS];
+        st_table_column shown[COLUMNS];
+        char fields[20 * COLUMNS] = "";
+        size_t count = 0;
+        choose_columns(scale, table_columns);
+        for (size_t i = 0; i < COLUMNS; i++) {
+            const scale_column *one = &table_columns[i];
+            if (!one->is_there || one->title == NULL)
+                continue;
+            size_t length = strlen(fields);
+            (void)snprintf(fields + length, sizeof fields - length, "%s%s", count > 0 ? "," : "",
+                           one->field);
+            shown[count++] =
+                (st_table_column){.title = one->title,
+                                  .none = "-",
+                                  .right = true,
+                                  .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
+                                  .digits = one->digits};
+        }
+        st_table_show(st_say_table(root, shown, count, 2), rows, fields);
         st_say(root, "\nPlans\n");
     }
     for (size_t i = 0; i < scale->count; i++) {

@@ -123,32 +123,6 @@ static const char *value_text(const search_map *map, int side, size_t index)
         st_type_format(&input->type, map->values[side][index], ST_STYLE_SCALED, text, sizeof text));
 }
 
-static st_status make_sides(search_map *map, st_errors *errors)
-{
-    st_fit_map *made = map->map;
-    const st_search *search = &map->search;
-    double values[ST_PARAMS];
-    for (uint64_t plan = 0; plan < search->plans.count; plan++) {
-        st_plan_at(&search->plans, plan, values);
-        for (int side = 0; side < 2; side++)
-            (void)place_of(map, side, values[map->params[side]]);
-    }
-    if (map->count[0] == MOST_VALUES || map->count[1] == MOST_VALUES)
-        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--map"},
-                       "%s and %s have too many values for a map" ST_EXPECTED "fewer than 64",
-                       made->keys[0], made->keys[1]);
-    for (int side = 0; side < 2; side++) {
-        made->count[side] = map->count[side];
-        made->texts[side] =
-            st_arena_alloc(made->arena, map->count[side] + 1, sizeof *made->texts[side]);
-        for (size_t i = 0; made->texts[side] != NULL && i < map->count[side]; i++)
-            made->texts[side][i] = value_text(map, side, i);
-    }
-    made->cells =
-        st_arena_alloc(made->arena, made->count[0] * made->count[1] + 1, sizeof *made->cells);
-    return st_arena_failed(made->arena) ? st_out_of_memory(errors) : ST_OK;
-}
-
 st_status st_search_map_make(const st_paths *paths, const st_search *search,
                              const char *const keys[2], st_fit_map *made, st_errors *errors)
 {
@@ -161,8 +135,33 @@ st_status st_search_map_make(const st_paths *paths, const st_search *search,
     st_status status = read_keys(keys, made->arena, &map, errors);
     if (status == ST_OK)
         status = make_space(paths, search, &map, errors);
-    if (status == ST_OK)
-        status = make_sides(&map, errors);
+    if (status == ST_OK) {
+        st_fit_map *side_made = map.map;
+        const st_search *side_search = &map.search;
+        double values[ST_PARAMS];
+        for (uint64_t plan = 0; plan < side_search->plans.count; plan++) {
+            st_plan_at(&side_search->plans, plan, values);
+            for (int side = 0; side < 2; side++)
+                (void)place_of(&map, side, values[map.params[side]]);
+        }
+        if (map.count[0] == MOST_VALUES || map.count[1] == MOST_VALUES) {
+            status = st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--map"},
+                             "%s and %s have too many values for a map" ST_EXPECTED "fewer than 64",
+                             side_made->keys[0], side_made->keys[1]);
+        } else {
+            for (int side = 0; side < 2; side++) {
+                side_made->count[side] = map.count[side];
+                side_made->texts[side] = st_arena_alloc(side_made->arena, map.count[side] + 1,
+                                                        sizeof *side_made->texts[side]);
+                for (size_t i = 0; side_made->texts[side] != NULL && i < map.count[side]; i++)
+                    side_made->texts[side][i] = value_text(&map, side, i);
+            }
+            side_made->cells =
+                st_arena_alloc(side_made->arena, side_made->count[0] * side_made->count[1] + 1,
+                               sizeof *side_made->cells);
+            status = st_arena_failed(side_made->arena) ? st_out_of_memory(errors) : ST_OK;
+        }
+    }
     if (status != ST_OK)
         return status;
     made->goal_type = map.search.space->types[GOAL];

@@ -323,22 +323,6 @@ static st_status choose_param(st_search *search, st_plan_param param, st_errors 
                 : choose_fixed(search, param, choice, errors);
 }
 
-/* Zipped axes may have a value twice, with different ones of the others. */
-static st_status check_axes(const st_search *search, st_errors *errors)
-{
-    const st_space *space = search->space;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        bool joined = space->axes[i].follows != 0;
-        for (size_t k = i + 1; k < space->axis_count; k++)
-            joined = joined || space->axes[k].follows == i + 1;
-        if (joined)
-            continue;
-        st_note(&status, check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors));
-    }
-    return status;
-}
-
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
 st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *errors)
@@ -611,8 +595,19 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
             break;
         }
     }
-    if (status == ST_OK)
-        status = check_axes(search, errors);
+    if (status == ST_OK) {
+        /* Zipped axes may have a value twice, with different ones of the others. */
+        const st_space *space = search->space;
+        for (size_t i = 0; i < space->axis_count; i++) {
+            bool joined = space->axes[i].follows != 0;
+            for (size_t k = i + 1; k < space->axis_count; k++)
+                joined = joined || space->axes[k].follows == i + 1;
+            if (joined)
+                continue;
+            st_note(&status,
+                    check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors));
+        }
+    }
     if (status == ST_OK)
         status = choose_gpus(search, errors);
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++)

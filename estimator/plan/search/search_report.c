@@ -46,26 +46,6 @@ static void list_parts(st_search_view *view, const st_sheet *sheet, const char *
     }
 }
 
-/* The parts of the goal, and those of the step time where that is not minimised. */
-static void list_all_parts(st_search_view *view, const st_sheet *sheet)
-{
-    const char *time = st_search_default_goal(sheet);
-    const char *goal = view->search->goal;
-    size_t count = 0;
-    const st_sheet_section *own = section_of(sheet, goal);
-    const st_sheet_section *first = st_sheet_sections(sheet, &count);
-    const st_sheet_section *times = time != NULL ? section_of(sheet, time) : NULL;
-    if (times == NULL && count > 0)
-        times = first; /* the step time goes by another name there */
-    own = time != NULL && strcmp(goal, time) == 0 ? times : own;
-    list_parts(view, sheet, goal, own);
-    view->own_parts = view->part_count;
-    if (time != NULL && own != times) {
-        list_parts(view, sheet, time, times);
-        view->whole = time;
-    }
-}
-
 /* The cell of a role, where the sheet fills it and the list lacks it. */
 static void add_role(const st_sheet *sheet, st_role role, const char **list, size_t *count)
 {
@@ -96,7 +76,22 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
         add_role(sheet, usual[i], list, count);
     for (size_t i = 0; i < view->search->request.also_count; i++)
         add_role(sheet, view->search->request.also[i], list, count);
-    list_all_parts(view, sheet);
+    /* The parts of the goal, and those of the step time where that is not minimised. */
+    const char *time = st_search_default_goal(sheet);
+    const char *goal = view->search->goal;
+    size_t all_count = 0;
+    const st_sheet_section *own = section_of(sheet, goal);
+    const st_sheet_section *first = st_sheet_sections(sheet, &all_count);
+    const st_sheet_section *times = time != NULL ? section_of(sheet, time) : NULL;
+    if (times == NULL && all_count > 0)
+        times = first; /* the step time goes by another name there */
+    own = time != NULL && strcmp(goal, time) == 0 ? times : own;
+    list_parts(view, sheet, goal, own);
+    view->own_parts = view->part_count;
+    if (time != NULL && own != times) {
+        list_parts(view, sheet, time, times);
+        view->whole = time;
+    }
     view->part_from = *count;
     for (size_t i = 0; i < view->part_count; i++)
         list[(*count)++] = view->parts[i];
@@ -523,25 +518,6 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* The numbers of the plan that is nearest to fitting, and what makes an estimate one of it. */
-static void put_nearest_plan(const st_search_view *view, st_node *node)
-{
-    size_t count = 0;
-    const st_found *nearest = &view->result->found.nearest;
-    const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
-    const char *const *sets = st_search_settings(view->search, nearest->row, &count);
-    st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "");
-    if (view->too_large)
-        st_say_ink(node, ST_INK_BAD, "TOO LARGE");
-    st_say(node, "\n");
-    if (rows == NULL || sets == NULL)
-        return;
-    fill_found(rows, 0, node);
-    st_put_bool(node, "fits", !view->too_large);
-    say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
-    say_settings_of(node, "", sets, count);
-}
-
 static void put_rejected(const st_search_view *view, st_node *root)
 {
     const st_space *space = view->search->space;
@@ -575,25 +551,6 @@ static bool is_whole(const st_search_view *view)
            !view->result->guided.used;
 }
 
-/* How many GPUs of a node are used, where the numbers do not fill nodes. */
-static void say_filled(const st_search *search, st_node *root)
-{
-    if (search->used_gpus > 0)
-        st_say(root, " (%.10g of the %.10g GPUs of a node are used)", search->used_gpus,
-               search->node_gpus);
-    else if (search->node_gpus > 0)
-        st_say(root,
-               " (no share of a node of %.10g suits all; "
-               "cluster.gpus_used_per_node says how many)",
-               search->node_gpus);
-    else if (search->fewer_gpus > 0)
-        st_say(root, " (--gpus %.10g is a power of two on each of the nodes, and may be faster)",
-               search->fewer_gpus);
-    else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&
-             search->wanted.gpus[0] < search->wanted.gpus_per_node)
-        st_say(root, " (of the %.10g of a node)", search->wanted.gpus_per_node);
-}
-
 static void say_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
@@ -611,7 +568,21 @@ static void say_head(const st_search_view *view, st_node *root)
     if (search->gpus_from != NULL)
         st_say(root, " (all %s: neither --gpus nor a plan of the job gives a number)",
                search->gpus_from);
-    say_filled(search, root);
+    /* How many GPUs of a node are used, where the numbers do not fill nodes. */
+    if (search->used_gpus > 0)
+        st_say(root, " (%.10g of the %.10g GPUs of a node are used)", search->used_gpus,
+               search->node_gpus);
+    else if (search->node_gpus > 0)
+        st_say(root,
+               " (no share of a node of %.10g suits all; "
+               "cluster.gpus_used_per_node says how many)",
+               search->node_gpus);
+    else if (search->fewer_gpus > 0)
+        st_say(root, " (--gpus %.10g is a power of two on each of the nodes, and may be faster)",
+               search->fewer_gpus);
+    else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&
+             search->wanted.gpus[0] < search->wanted.gpus_per_node)
+        st_say(root, " (of the %.10g of a node)", search->wanted.gpus_per_node);
     st_say(root, "\n");
     st_search_put_held(search, NULL, 10, root);
     uint64_t plans = result->guided.used ? search->rows : result->found.done;
@@ -700,10 +671,26 @@ void st_search_put(const st_search_view *view, st_result *result)
         view->search->request.guide.methods->put(view, root);
     if (view->miss != NULL) {
         st_node *node = st_put_map(root, "nearest");
-        if (!view->result->found.has_nearest)
+        if (!view->result->found.has_nearest) {
             st_say(node, "\nNothing divides\n");
-        else
-            put_nearest_plan(view, node);
+        } else {
+            /* The numbers of the plan that is nearest to fitting, and what makes an estimate one of
+             * it. */
+            size_t count = 0;
+            const st_found *nearest = &view->result->found.nearest;
+            const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
+            const char *const *sets = st_search_settings(view->search, nearest->row, &count);
+            st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "");
+            if (view->too_large)
+                st_say_ink(node, ST_INK_BAD, "TOO LARGE");
+            st_say(node, "\n");
+            if (rows != NULL && sets != NULL) {
+                fill_found(rows, 0, node);
+                st_put_bool(node, "fits", !view->too_large);
+                say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
+                say_settings_of(node, "", sets, count);
+            }
+        }
         st_put_text(node, "lacks", view->miss);
         st_say(node, "  lacks: %s\n", view->miss);
     }

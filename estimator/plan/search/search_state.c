@@ -357,23 +357,6 @@ static st_status check_goal(const st_search *search, const st_sheet *sheet, st_e
     return ST_OK;
 }
 
-/* A picture shows the step time over the memory where no front of other cells is asked for. */
-static st_status choose_picture(st_search *search, const st_sheet *sheet, st_errors *errors)
-{
-    const char *time = st_search_default_goal(sheet);
-    const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
-    if (!search->request.picture || search->request.front[0] != NULL)
-        return ST_OK;
-    if (time == NULL || memory == NULL)
-        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
-                       "sheet %s does not say which cells are the step time and the memory" ST_HINT
-                       "say which cells to draw with --pareto CELL,CELL",
-                       st_sheet_name(sheet));
-    search->request.front[0] = time;
-    search->request.front[1] = memory;
-    return ST_OK;
-}
-
 static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena *arena,
                               st_errors *errors)
 {
@@ -401,7 +384,22 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     }
     if (status != ST_OK || checked != ST_OK)
         return status != ST_OK ? status : checked;
-    checked = choose_picture(search, sheet, errors);
+    /* A picture shows the step time over the memory where no front of other cells is asked for. */
+    checked = ST_OK;
+    const char *time = st_search_default_goal(sheet);
+    const char *picture_memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
+    if (search->request.picture && search->request.front[0] == NULL) {
+        if (time == NULL || picture_memory == NULL) {
+            checked =
+                st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
+                        "sheet %s does not say which cells are the step time and the memory" ST_HINT
+                        "say which cells to draw with --pareto CELL,CELL",
+                        st_sheet_name(sheet));
+        } else {
+            search->request.front[0] = time;
+            search->request.front[1] = picture_memory;
+        }
+    }
     if (checked != ST_OK)
         return checked;
     cells[count++] = search->goal;
@@ -437,23 +435,6 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
     if (estimate.sheet == NULL)
         return ST_OK; /* reported when the space is made */
     return choose_cells(search, estimate.sheet, arena, errors);
-}
-
-/* Other ways than through every plan are those of a module. */
-static st_status check_guide(const st_search *search, st_errors *errors)
-{
-    const st_guide *guide = &search->request.guide;
-    if (search->request.maximise && st_guide_is_given(guide))
-        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
-                       "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
-    if (guide->methods != NULL)
-        return guide->methods->check(search, errors);
-    if (!st_guide_is_given(guide) && guide->floor == NULL)
-        return ST_OK;
-    return st_fail(
-        errors, ST_ERR_USAGE, (st_place){0},
-        "--method, --prune and --bound: steptime was built without guided search" ST_EXPECTED
-        "--method exhaustive" ST_HINT "build again with -Dguided=enabled");
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -497,8 +478,23 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     if (status == ST_OK)
         status = st_search_make_plans(made, errors);
-    if (status == ST_OK)
-        status = check_guide(made, errors);
+    if (status == ST_OK) {
+        /* Other ways than through every plan are those of a module. */
+        const st_guide *guide = &made->request.guide;
+        if (made->request.maximise && st_guide_is_given(guide)) {
+            status = st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
+                             "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
+        } else if (guide->methods != NULL) {
+            status = guide->methods->check(made, errors);
+        } else if (!st_guide_is_given(guide) && guide->floor == NULL) {
+            status = ST_OK;
+        } else {
+            status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                             "--method, --prune and --bound: steptime was built without guided "
+                             "search" ST_EXPECTED "--method exhaustive" ST_HINT
+                             "build again with -Dguided=enabled");
+        }
+    }
     if (status == ST_OK)
         *search = made;
     return status;

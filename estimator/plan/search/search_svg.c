@@ -178,24 +178,6 @@ static size_t draw_plans(const picture *self, bool too_large, unsigned char *tak
     return plans;
 }
 
-static void draw_limit(const picture *self)
-{
-    char value[ST_QUANTITY_TEXT];
-    const st_space *space = self->search.space;
-    if (!self->has_limit || !(self->limit > 0) || !isfinite(self->limit))
-        return;
-    const double low[SIDES] = {self->least[UP], self->limit};
-    const double high[SIDES] = {self->most[UP], self->limit};
-    st_svg_point top = place_of(self, high);
-    st_svg_line(self->svg, place_of(self, low), top, "ink");
-    st_buffer text = {0};
-    st_buffer_printf(
-        &text, "%s %s", space->cells[SIDES],
-        st_type_format(space->types[SIDES], self->limit, ST_STYLE_SCALED, value, sizeof value));
-    st_svg_text(self->svg, (st_svg_point){top.x, top.y - 6}, "middle", st_buffer_read(&text));
-    st_buffer_end(&text, &self->svg->failed);
-}
-
 static void draw_legend(const picture *self, size_t fitting, size_t too_large)
 {
     const st_results *found = &self->view->result->found;
@@ -269,7 +251,20 @@ static st_status draw(picture *self)
     st_svg_curve(self->svg, places, found->front_count, st_svg_color(ST_SVG_VERMILION));
     for (size_t i = 0; i < found->front_count; i++)
         mark(self, places[i], 6, st_svg_color(ST_SVG_VERMILION));
-    draw_limit(self);
+    char value[ST_QUANTITY_TEXT];
+    const st_space *space = self->search.space;
+    if (self->has_limit && self->limit > 0 && isfinite(self->limit)) {
+        const double low[SIDES] = {self->least[UP], self->limit};
+        const double high[SIDES] = {self->most[UP], self->limit};
+        st_svg_point top = place_of(self, high);
+        st_svg_line(self->svg, place_of(self, low), top, "ink");
+        st_buffer text = {0};
+        st_buffer_printf(
+            &text, "%s %s", space->cells[SIDES],
+            st_type_format(space->types[SIDES], self->limit, ST_STYLE_SCALED, value, sizeof value));
+        st_svg_text(self->svg, (st_svg_point){top.x, top.y - 6}, "middle", st_buffer_read(&text));
+        st_buffer_end(&text, &self->svg->failed);
+    }
     draw_legend(self, fitting, too_large);
     st_svg_end(self->svg);
     return self->svg->failed ? ST_ERR_MEMORY : ST_OK;

@@ -177,31 +177,6 @@ static double share_of(const drawing *self, double value)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* The values of the other axes that a line stands for. */
-static void line_name(const drawing *self, size_t number_of_line, char *text, size_t size)
-{
-    const st_space *space = self->plot->space;
-    size_t rest = number_of_line;
-    size_t used = size;
-    char value[512];
-    text[--used] = '\0';
-    for (size_t i = space->axis_count; i-- > 0;) {
-        if (!st_plot_has_lines(self->plot, i))
-            continue;
-        size_t count = space->axes[i].axis.count;
-        (void)st_space_value_text(space, i, rest % count, value, sizeof value);
-        rest /= count;
-        size_t length = strlen(value);
-        if (length + 1 >= used)
-            break;
-        if (text[used] != '\0')
-            text[--used] = ' ';
-        used -= length;
-        memcpy(text + used, value, length);
-    }
-    memmove(text, text + used, size - used);
-}
-
 static void draw_lines(const drawing *self)
 {
     char text[ST_QUANTITY_TEXT];
@@ -240,7 +215,28 @@ static void draw_lines(const drawing *self)
             const st_svg_point from = {LEFT + self->width + 12, y};
             const st_svg_point to = {LEFT + self->width + 32, y};
             st_svg_line(self->buffer, from, to, color);
-            line_name(self, row, line_text, sizeof line_text);
+            /* The values of the other axes that a line stands for. */
+            const size_t size = sizeof line_text;
+            const st_space *space = self->plot->space;
+            size_t rest = row;
+            size_t used = size;
+            char value[512];
+            line_text[--used] = '\0';
+            for (size_t i = space->axis_count; i-- > 0;) {
+                if (!st_plot_has_lines(self->plot, i))
+                    continue;
+                size_t name_count = space->axes[i].axis.count;
+                (void)st_space_value_text(space, i, rest % name_count, value, sizeof value);
+                rest /= name_count;
+                size_t length = strlen(value);
+                if (length + 1 >= used)
+                    break;
+                if (line_text[used] != '\0')
+                    line_text[--used] = ' ';
+                used -= length;
+                memcpy(line_text + used, value, length);
+            }
+            memmove(line_text, line_text + used, size - used);
             label(self, to.x + 6, y + 4, "", line_text);
         }
     }

@@ -126,26 +126,6 @@ static bool is_for_program(const st_axis *axis)
     return text || st_option_plugin(axis->path) > 0;
 }
 
-/* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
-static st_status refuse_unread(binder *self, const st_axis *axis)
-{
-    const st_space *space = self->space;
-    size_t count = 0;
-    size_t read = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &count);
-    const char **constants = st_arena_alloc(space->arena, count + 1, sizeof *constants);
-    if (constants == NULL)
-        return st_out_of_memory(self->errors);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(inputs[i].from, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
-            constants[read++] = inputs[i].from;
-    return st_fail(self->errors, ST_ERR_USAGE, axis->place,
-                   "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
-                   "a constant of the sheet, which 'steptime sheet show' lists" ST_HINT "%s",
-                   axis->path, st_sheet_name(space->sheet),
-                   st_errors_nearest(self->errors, axis->path, constants, read));
-}
-
 static st_status bind_key_axis(binder *self, size_t index)
 {
     st_space *space = self->space;
@@ -167,8 +147,25 @@ static st_status bind_key_axis(binder *self, size_t index)
         axis->type = &inputs[i].type;
         own(self, i, index, numbers);
     }
-    if (!parsed && key == NULL)
-        return refuse_unread(self, &axis->axis);
+    if (!parsed && key == NULL) {
+        /* All rows would be the same: a constant that no input reads is a slip, or of another
+         * sheet. */
+        const st_space *unread_space = self->space;
+        size_t count = 0;
+        size_t read = 0;
+        const st_sheet_input *unread_inputs = st_sheet_inputs(unread_space->sheet, &count);
+        const char **constants = st_arena_alloc(unread_space->arena, count + 1, sizeof *constants);
+        if (constants == NULL)
+            return st_out_of_memory(self->errors);
+        for (size_t i = 0; i < count; i++)
+            if (strncmp(unread_inputs[i].from, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
+                constants[read++] = unread_inputs[i].from;
+        return st_fail(self->errors, ST_ERR_USAGE, axis->axis.place,
+                       "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
+                       "a constant of the sheet, which 'steptime sheet show' lists" ST_HINT "%s",
+                       axis->axis.path, st_sheet_name(unread_space->sheet),
+                       st_errors_nearest(self->errors, axis->axis.path, constants, read));
+    }
     if (!parsed)
         status = st_axis_numbers(&axis->axis, NULL, space->arena, &numbers, self->errors);
     axis->numbers = numbers;
@@ -300,21 +297,6 @@ static size_t depth_of(const char *path)
     return depth;
 }
 
-static st_status list_driven(binder *self)
-{
-    st_space *space = self->space;
-    size_t count = space->base.input_count;
-    space->driven = st_arena_alloc(space->arena, count + 1, sizeof *space->driven);
-    if (space->driven == NULL)
-        return st_out_of_memory(self->errors);
-    for (size_t i = 0; i < count; i++) {
-        if (self->owner[i] != 0)
-            space->driven[space->driven_count++] =
-                (st_driven){.input = i, .axis = self->owner[i] - 1, .values = self->values[i]};
-    }
-    return ST_OK;
-}
-
 st_status st_space_bind_axes(st_space *space, st_errors *errors)
 {
     enum { DEEPEST = 4 };
@@ -354,7 +336,20 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
         if (space->axes[i].axis.section == NULL)
             st_note(&status, bind_key_axis(&self, i));
     }
-    return status == ST_OK ? list_driven(&self) : status;
+    if (status != ST_OK)
+        return status;
+    st_space *driven_space = self.space;
+    size_t list_count = driven_space->base.input_count;
+    driven_space->driven =
+        st_arena_alloc(driven_space->arena, list_count + 1, sizeof *driven_space->driven);
+    if (driven_space->driven == NULL)
+        return st_out_of_memory(self.errors);
+    for (size_t i = 0; i < list_count; i++) {
+        if (self.owner[i] != 0)
+            driven_space->driven[driven_space->driven_count++] =
+                (st_driven){.input = i, .axis = self.owner[i] - 1, .values = self.values[i]};
+    }
+    return ST_OK;
 }
 
 /* --- programs -------------------------------------------------------------------------------- */

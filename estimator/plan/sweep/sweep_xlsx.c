@@ -18,22 +18,6 @@ struct st_sweep_book {
     st_buffer failed;          /* of the row that is written */
 };
 
-static void list_columns(st_sweep_book *book)
-{
-    const st_space *space = book->space;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        book->columns[i].name = space->axes[i].axis.path;
-        book->columns[i].type = st_space_axis_type(space, i);
-    }
-    for (size_t i = 0; i < space->cell_count; i++)
-        book->columns[space->axis_count + i] =
-            (st_xlsx_column){.name = space->cells[i], .type = space->types[i]};
-    size_t count = space->axis_count + space->cell_count;
-    book->columns[count] = (st_xlsx_column){.name = "failed"};
-    book->layout = (st_xlsx_layout){.columns = book->columns,
-                                    .count = count + (st_sweep_marks(space) ? 1 : 0)};
-}
-
 st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_book **book,
                               st_errors *errors)
 {
@@ -47,7 +31,18 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
     made->texts = st_arena_alloc(space->arena, space->axis_count + 1, sizeof *made->texts);
     if (made->columns == NULL || made->fields == NULL || made->texts == NULL)
         return st_out_of_memory(errors);
-    list_columns(made);
+    const st_space *column_space = made->space;
+    for (size_t i = 0; i < column_space->axis_count; i++) {
+        made->columns[i].name = column_space->axes[i].axis.path;
+        made->columns[i].type = st_space_axis_type(column_space, i);
+    }
+    for (size_t i = 0; i < column_space->cell_count; i++)
+        made->columns[column_space->axis_count + i] =
+            (st_xlsx_column){.name = column_space->cells[i], .type = column_space->types[i]};
+    size_t column_count = column_space->axis_count + column_space->cell_count;
+    made->columns[column_count] = (st_xlsx_column){.name = "failed"};
+    made->layout = (st_xlsx_layout){.columns = made->columns,
+                                    .count = column_count + (st_sweep_marks(column_space) ? 1 : 0)};
     st_status status = st_xlsx_table_begin(path, &made->layout, space->arena, &made->table, errors);
     if (status == ST_OK)
         *book = made;

@@ -48,28 +48,6 @@ static void fill_bin(const void *context, size_t index, st_node *node)
     st_put_number(node, "bytes_per_s", usage->bin_s > 0 ? class->bytes[bin] / usage->bin_s : 0);
 }
 
-static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_node *list,
-                      st_node *root)
-{
-    char texts[5][ST_QUANTITY_TEXT];
-    double step_s = usage->bin_s * (double)usage->bins;
-    double mean = step_s > 0 ? class->sent_bytes / step_s : 0;
-    st_node *node = st_put_line_map(list, NULL);
-    st_put_count(node, "first_node", class->first_node);
-    st_put_count(node, "nodes", class->nodes);
-    st_put_number(node, "sent_bytes", class->sent_bytes);
-    st_put_number(node, "hidden_bytes", class->hidden_bytes);
-    st_put_number(node, "delayed_bytes", class->delayed_bytes);
-    st_put_number(node, "mean_bytes_per_s", mean);
-    st_put_number(node, "peak_bytes_per_s", peak_rate(usage, class));
-    st_put_number(node, "on_share", on_share(usage, class));
-    st_say(root, "  %6zu %7zu %12s %12s %12s %12s %12s %7.1f %%\n", class->first_node, class->nodes,
-           st_quantity_text(class->sent_bytes, "GB", texts[0]),
-           st_quantity_text(class->hidden_bytes, "GB", texts[1]),
-           st_quantity_text(class->delayed_bytes, "GB", texts[2]), rate_text(mean, texts[3]),
-           rate_text(peak_rate(usage, class), texts[4]), 100 * on_share(usage, class));
-}
-
 void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result)
 {
     const st_timeline_plan *plan = &usage->timeline->plan;
@@ -94,8 +72,26 @@ void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result
            usage->rate > 0 ? rate_text(usage->rate, classe_text) : "");
     st_say(root, "    node   alike         sent    in passes      delayed         mean         "
                  "peak   sending\n");
-    for (size_t i = 0; i < usage->class_count; i++)
-        put_class(usage, &usage->classes[i], list, root);
+    for (size_t i = 0; i < usage->class_count; i++) {
+        const st_nic_class *class = &usage->classes[i];
+        char texts[5][ST_QUANTITY_TEXT];
+        double class_step_s = usage->bin_s * (double)usage->bins;
+        double mean = class_step_s > 0 ? class->sent_bytes / class_step_s : 0;
+        st_node *node = st_put_line_map(list, NULL);
+        st_put_count(node, "first_node", class->first_node);
+        st_put_count(node, "nodes", class->nodes);
+        st_put_number(node, "sent_bytes", class->sent_bytes);
+        st_put_number(node, "hidden_bytes", class->hidden_bytes);
+        st_put_number(node, "delayed_bytes", class->delayed_bytes);
+        st_put_number(node, "mean_bytes_per_s", mean);
+        st_put_number(node, "peak_bytes_per_s", peak_rate(usage, class));
+        st_put_number(node, "on_share", on_share(usage, class));
+        st_say(root, "  %6zu %7zu %12s %12s %12s %12s %12s %7.1f %%\n", class->first_node,
+               class->nodes, st_quantity_text(class->sent_bytes, "GB", texts[0]),
+               st_quantity_text(class->hidden_bytes, "GB", texts[1]),
+               st_quantity_text(class->delayed_bytes, "GB", texts[2]), rate_text(mean, texts[3]),
+               rate_text(peak_rate(usage, class), texts[4]), 100 * on_share(usage, class));
+    }
     st_say(root, "\n    node  the step, each line by its own most\n");
     for (size_t i = 0; i < usage->class_count; i++) {
         /* The step in columns of text, by the mean of their bins; a bin may be wider than a column.

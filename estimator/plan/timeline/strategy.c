@@ -198,27 +198,6 @@ static const char *count_set(applier *self, const char *path, size_t count)
     return checked(self, st_arena_printf(self->arena, "%s=%zu", path, count));
 }
 
-static st_strategy_variant make_variant(applier *self, size_t stage, const st_split *splits)
-{
-    const st_split *own = &splits[stage];
-    const char *recompute = self->strategy->stages[stage].recompute;
-    st_strategy_variant made = {
-        .tp = (uint32_t)own->tp, .cp = (uint32_t)own->cp, .dp = (uint32_t)own->dp};
-    if (own->tp != splits->tp)
-        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_TP, own->tp);
-    if (own->cp != splits->cp)
-        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_CP, own->cp);
-    if (own->dp != splits->dp) {
-        made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_DP, own->dp);
-        made.items[made.count++] =
-            count_set(self, ST_KEY_BATCH_MICRO, micro_of(self, stage, splits, own));
-    }
-    if (recompute != NULL)
-        made.items[made.count++] =
-            checked(self, st_arena_printf(self->arena, ST_KEY_RECOMPUTE "=%s", recompute));
-    return made;
-}
-
 /* What stages have of their own, and the split of the first one, which all others are told by. */
 static st_split split_stages(applier *self)
 {
@@ -246,8 +225,25 @@ static st_split split_stages(applier *self)
         self->sets->is_uneven =
             self->sets->is_uneven || memcmp(&splits[i], &splits[0], sizeof splits[i]) != 0;
     }
-    for (size_t i = 0; i < count && self->status == ST_OK; i++)
-        variants[i] = make_variant(self, i, splits);
+    for (size_t i = 0; i < count && self->status == ST_OK; i++) {
+        const st_split *own = &splits[i];
+        const char *recompute = self->strategy->stages[i].recompute;
+        st_strategy_variant made = {
+            .tp = (uint32_t)own->tp, .cp = (uint32_t)own->cp, .dp = (uint32_t)own->dp};
+        if (own->tp != splits->tp)
+            made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_TP, own->tp);
+        if (own->cp != splits->cp)
+            made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_CP, own->cp);
+        if (own->dp != splits->dp) {
+            made.items[made.count++] = count_set(self, ST_KEY_PARALLEL_DP, own->dp);
+            made.items[made.count++] =
+                count_set(self, ST_KEY_BATCH_MICRO, micro_of(self, i, splits, own));
+        }
+        if (recompute != NULL)
+            made.items[made.count++] =
+                checked(self, st_arena_printf(self->arena, ST_KEY_RECOMPUTE "=%s", recompute));
+        variants[i] = made;
+    }
     if (self->status == ST_OK && !self->sets->is_uneven) {
         /* Ranks on the stages of the job's order, where all stages are split alike. */
         const st_job_value *order = st_job_value_of(self->job, ST_KEY_PARALLEL_ORDER);

@@ -233,32 +233,6 @@ st_status st_timeline_again(const st_timeline *timeline, st_replay *replay, st_t
     return ST_OK;
 }
 
-/* Work of the stage that has most of it, without transfers and the ends of the step. */
-static int64_t slowest_stage(const st_schedule_plan *plan, uint32_t *which)
-{
-    const st_schedule_shape *shape = &plan->shape;
-    int64_t slowest = 0;
-    *which = 0;
-    for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        int64_t sum = 0;
-        uint32_t places = st_schedule_places(shape);
-        for (uint32_t place = 0; place < places; place++) {
-            /* The first and the last micro-batch of DualPipe go in opposite directions. */
-            bool near = st_schedule_stage(shape, place, 0) == stage;
-            bool far = shape->kind == ST_SCHEDULE_DUALPIPE &&
-                       st_schedule_stage(shape, place, shape->micros - 1) == stage;
-            for (int i = 0; i < ST_PASSES * ST_PART_ALONE && (near || far); i++) {
-                sum +=
-                    (near + far) * shape->times[place].part[i / ST_PART_ALONE][i % ST_PART_ALONE];
-            }
-        }
-        sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
-        *which = sum > slowest ? stage : *which;
-        slowest = sum > slowest ? sum : slowest;
-    }
-    return slowest * shape->micros;
-}
-
 /* Replays with the ends of the step or the transfers left out, one more each time. */
 static st_status replay_without(const st_timeline *whole, const st_schedule_order *order, int round,
                                 int64_t *step, st_errors *errors)
@@ -392,7 +366,28 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
             before = step;
         }
         uint32_t slowest = 0;
-        timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
+        /* Work of the stage that has most of it, without transfers and the ends of the step. */
+        const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+        int64_t stage_slowest = 0;
+        slowest = 0;
+        for (uint32_t stage = 0; stage < shape->stages; stage++) {
+            int64_t sum = 0;
+            uint32_t places = st_schedule_places(shape);
+            for (uint32_t place = 0; place < places; place++) {
+                /* The first and the last micro-batch of DualPipe go in opposite directions. */
+                bool near = st_schedule_stage(shape, place, 0) == stage;
+                bool far = shape->kind == ST_SCHEDULE_DUALPIPE &&
+                           st_schedule_stage(shape, place, shape->micros - 1) == stage;
+                for (int i = 0; i < ST_PASSES * ST_PART_ALONE && (near || far); i++) {
+                    sum += (near + far) *
+                           shape->times[place].part[i / ST_PART_ALONE][i % ST_PART_ALONE];
+                }
+            }
+            sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
+            slowest = sum > stage_slowest ? stage : slowest;
+            stage_slowest = sum > stage_slowest ? sum : stage_slowest;
+        }
+        timeline->term[ST_TERM_STEADY] = stage_slowest * shape->micros;
         timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
         if (term_status == ST_OK)
             find_hiding(timeline, slowest);

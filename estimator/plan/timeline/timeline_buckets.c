@@ -48,18 +48,6 @@ static void read_curve(const st_planner *planner, st_role sizes, st_bucket_curve
     }
 }
 
-/* Buckets of equal size where nothing is known of the layers. */
-static void add_equal_buckets(st_bucket_pieces *list)
-{
-    const st_planner *planner = list->planner;
-    double bytes = planner->value[ST_ROLE_BUCKET_BYTES][BYTES_ALL];
-    uint32_t count = st_plan_whole(fmin(planner->value[ST_ROLE_BUCKETS][0], ST_MOST_PIECES));
-    for (uint32_t i = 0; i < count && !list->failed; i++)
-        (void)add_bucket(list,
-                         &(st_bucket){.bytes = bytes / count,
-                                      .ready_frac = i + 1 == count ? 1 : (double)(i + 1) / count});
-}
-
 /* Units from the last layers to the first become pieces of both passes. */
 static st_status plan_units(st_planner *planner, const st_layers *layers)
 {
@@ -107,7 +95,15 @@ st_status st_plan_buckets(st_planner *planner)
     st_bucket_pieces list = {.planner = planner};
     read_curve(planner, ST_ROLE_BUCKET_SIZES, &list.curve);
     if (layers == NULL) {
-        add_equal_buckets(&list);
+        /* Buckets of equal size where nothing is known of the layers. */
+        const st_planner *bucket_planner = list.planner;
+        double bucket_bytes = bucket_planner->value[ST_ROLE_BUCKET_BYTES][BYTES_ALL];
+        uint32_t count =
+            st_plan_whole(fmin(bucket_planner->value[ST_ROLE_BUCKETS][0], ST_MOST_PIECES));
+        for (uint32_t i = 0; i < count && !list.failed; i++)
+            (void)add_bucket(
+                &list, &(st_bucket){.bytes = bucket_bytes / count,
+                                    .ready_frac = i + 1 == count ? 1 : (double)(i + 1) / count});
     } else {
         st_bucket_caps caps = {.first_bytes = bytes[BYTES_FIRST],
                                .cap_bytes = bytes[BYTES_OTHERS],

@@ -65,29 +65,6 @@ static const char *reason_of(const st_memory_row *row)
     return "blocks are rounded, and stages that have fewer layers keep less";
 }
 
-static void say_stages(const st_timeline_memory *memory, const st_node *stages, st_node *root)
-{
-    static const st_table_column columns[] = {
-        {.title = "stage", .right = true},
-        {.title = "peak", .right = true},
-        {.title = "closed form", .right = true},
-        {.title = "of it", .look = ST_LOOK_CHANGE, .digits = 2, .right = true},
-        {.title = "as the GPU sees it", .right = true},
-        {.title = "in flight", .right = true, .look = ST_LOOK_FIXED, .digits = 2},
-        {.title = "activations", .right = true},
-        {.title = "layer in hand", .right = true},
-        {.title = "peak in"},
-    };
-    st_say(root, "\nPeak of every stage\n");
-    st_table_show(
-        st_say_table(root, columns, ST_COUNT(columns), 2), stages,
-        "stage,peak_gib,closed_form_gib,difference,gpu_gib,micro_batches_in_flight,activations_gib,"
-        "working_gib,peak_in");
-    if (memory->timeline->row_count > MOST_ROWS)
-        st_say(root, "  ... and %zu ranks more (--json shows all)\n",
-               memory->timeline->row_count - MOST_ROWS);
-}
-
 void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena, st_result *result)
 {
     const st_timeline *timeline = memory->timeline;
@@ -121,7 +98,25 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
     (void)st_put_rows(root, "points", fill_point, self, count);
     st_say(root, "job        %s\nschedule   %s\n", timeline->plan.job,
            st_timeline_schedule(&timeline->plan));
-    say_stages(memory, stages, root);
+    static const st_table_column columns[] = {
+        {.title = "stage", .right = true},
+        {.title = "peak", .right = true},
+        {.title = "closed form", .right = true},
+        {.title = "of it", .look = ST_LOOK_CHANGE, .digits = 2, .right = true},
+        {.title = "as the GPU sees it", .right = true},
+        {.title = "in flight", .right = true, .look = ST_LOOK_FIXED, .digits = 2},
+        {.title = "activations", .right = true},
+        {.title = "layer in hand", .right = true},
+        {.title = "peak in"},
+    };
+    st_say(root, "\nPeak of every stage\n");
+    st_table_show(
+        st_say_table(root, columns, ST_COUNT(columns), 2), stages,
+        "stage,peak_gib,closed_form_gib,difference,gpu_gib,micro_batches_in_flight,activations_gib,"
+        "working_gib,peak_in");
+    if (memory->timeline->row_count > MOST_ROWS)
+        st_say(root, "  ... and %zu ranks more (--json shows all)\n",
+               memory->timeline->row_count - MOST_ROWS);
     const st_memory_row *row = &self->memory->rows[self->memory->worst];
     char text[6][ST_QUANTITY_TEXT];
     const double bytes[] = {row->weights_bytes,          row->gradients_bytes,

@@ -49,30 +49,6 @@ static st_status run_roles(st_planner *planner)
 /* --- ranks and schedule ------------------------------------------------------------------------
  */
 
-/* Strides of the ranks by the job's order of them. */
-static st_status fill_groups(st_planner *planner)
-{
-    st_schedule_groups *groups = &planner->plan->schedule.groups;
-    const st_job_value *order = st_job_value_of(planner->estimate->job, ST_KEY_PARALLEL_ORDER);
-    st_placement placement;
-    /* Expert groups lie across the others and have no stride that matters here. */
-    st_placement_plan plan = {
-        .size = {groups->tp, groups->cp, 1, groups->dp, planner->plan->schedule.shape.stages, 0},
-        .gpus_per_node = 1};
-    if (order != NULL && order->origin != ST_ORIGIN_NONE) {
-        plan.order = order->text;
-        plan.place = order->place;
-    }
-    st_status status = st_placement_create(&plan, &placement, planner->errors);
-    if (status == ST_OK) {
-        groups->tp_stride = (uint32_t)placement.stride[ST_GROUP_TP];
-        groups->cp_stride = (uint32_t)placement.stride[ST_GROUP_CP];
-        groups->dp_stride = (uint32_t)placement.stride[ST_GROUP_DP];
-        groups->pp_stride = (uint32_t)placement.stride[ST_GROUP_PP];
-    }
-    return status;
-}
-
 static st_status fill_shape(st_planner *planner)
 {
     st_schedule_plan *schedule = &planner->plan->schedule;
@@ -178,5 +154,26 @@ st_status st_timeline_plan_of(st_estimate *estimate, const st_place_layers *laye
         status = st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                          "a task would last too long, or less than nothing" ST_EXPECTED
                          "at most 10^6 s");
-    return status == ST_OK ? fill_groups(&planner) : status;
+    if (status != ST_OK)
+        return status;
+    /* Strides of the ranks by the job's order of them. */
+    st_schedule_groups *groups = &planner.plan->schedule.groups;
+    const st_job_value *order = st_job_value_of(planner.estimate->job, ST_KEY_PARALLEL_ORDER);
+    st_placement placement;
+    /* Expert groups lie across the others and have no stride that matters here. */
+    st_placement_plan group_plan = {
+        .size = {groups->tp, groups->cp, 1, groups->dp, planner.plan->schedule.shape.stages, 0},
+        .gpus_per_node = 1};
+    if (order != NULL && order->origin != ST_ORIGIN_NONE) {
+        group_plan.order = order->text;
+        group_plan.place = order->place;
+    }
+    st_status group_status = st_placement_create(&group_plan, &placement, planner.errors);
+    if (group_status == ST_OK) {
+        groups->tp_stride = (uint32_t)placement.stride[ST_GROUP_TP];
+        groups->cp_stride = (uint32_t)placement.stride[ST_GROUP_CP];
+        groups->dp_stride = (uint32_t)placement.stride[ST_GROUP_DP];
+        groups->pp_stride = (uint32_t)placement.stride[ST_GROUP_PP];
+    }
+    return group_status;
 }

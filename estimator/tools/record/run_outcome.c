@@ -205,29 +205,6 @@ static void put_oom(st_node *root, const st_run_outcome *outcome)
     st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
 }
 
-static void say_counts(st_node *root, const st_run_outcome *outcome)
-{
-    const double gib = 1073741824;
-    uint64_t same = outcome->processes - outcome->unique;
-    st_say(root, "calls      %llu CUDA calls by %llu process%s", (unsigned long long)outcome->calls,
-           (unsigned long long)outcome->processes, outcome->processes == 1 ? "" : "es");
-    if (outcome->processes > 1 && outcome->unique > 0)
-        st_say(root, ", %llu identical to another", (unsigned long long)same);
-    st_say(root, "\n");
-    st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
-           (unsigned long long)outcome->launches, (unsigned long long)outcome->products,
-           (unsigned long long)outcome->collectives);
-    st_say(root, "memory     at most %.2f GiB on a GPU, including CUDA's own memory\n",
-           (double)outcome->peak_bytes / gib);
-    if (outcome->cut_logs > 0 || outcome->unreadable > 0)
-        st_say(root, "logs       %llu of %llu truncated, %llu unreadable\n",
-               (unsigned long long)outcome->cut_logs, (unsigned long long)outcome->logs,
-               (unsigned long long)outcome->unreadable);
-    if (outcome->unsupported > 0)
-        st_say(root, "unknown    %llu calls of unsupported functions\n",
-               (unsigned long long)outcome->unsupported);
-}
-
 void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends, size_t count,
                         st_node *root)
 {
@@ -251,7 +228,25 @@ void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends
     };
     for (size_t i = 0; i < ST_COUNT(counts); i++)
         st_put_count(root, counts[i].key, counts[i].value);
-    say_counts(root, outcome);
+    const double gib = 1073741824;
+    uint64_t same = outcome->processes - outcome->unique;
+    st_say(root, "calls      %llu CUDA calls by %llu process%s", (unsigned long long)outcome->calls,
+           (unsigned long long)outcome->processes, outcome->processes == 1 ? "" : "es");
+    if (outcome->processes > 1 && outcome->unique > 0)
+        st_say(root, ", %llu identical to another", (unsigned long long)same);
+    st_say(root, "\n");
+    st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
+           (unsigned long long)outcome->launches, (unsigned long long)outcome->products,
+           (unsigned long long)outcome->collectives);
+    st_say(root, "memory     at most %.2f GiB on a GPU, including CUDA's own memory\n",
+           (double)outcome->peak_bytes / gib);
+    if (outcome->cut_logs > 0 || outcome->unreadable > 0)
+        st_say(root, "logs       %llu of %llu truncated, %llu unreadable\n",
+               (unsigned long long)outcome->cut_logs, (unsigned long long)outcome->logs,
+               (unsigned long long)outcome->unreadable);
+    if (outcome->unsupported > 0)
+        st_say(root, "unknown    %llu calls of unsupported functions\n",
+               (unsigned long long)outcome->unsupported);
     put_oom(root, outcome);
     put_items(root, "unsupported", outcome->unsupported_items, outcome->unsupported_count);
     put_items(root, "misuses", outcome->misuses, outcome->misuse_count);

@@ -129,21 +129,6 @@ static void cut_at_steps(thread_builder *t)
     }
 }
 
-/* Where the last call of each thread returns. */
-static void cut_at_ends(thread_builder *t)
-{
-    const st_lists *calls = &t->r->order->thread_calls;
-    for (uint32_t track = 0; track < t->r->order->trace->track_count; track++) {
-        int64_t last = INT64_MIN;
-        for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
-            int64_t end = st_trace_end_ns(event_at(t, calls->items[i]));
-            last = end > last ? end : last;
-        }
-        if (last > INT64_MIN)
-            add_mark(t, track, last, IS_END);
-    }
-}
-
 ST_COMPARE(compare_cuts, cut, ST_RISING(track) ST_RISING(time_ns) ST_RISING(kind) ST_RISING(item));
 
 /* --- tasks
@@ -258,7 +243,17 @@ void st_build_threads(st_build *b, st_rank_build *r)
     cut_at_syncs(&t);
     cut_at_pauses(&t);
     cut_at_steps(&t);
-    cut_at_ends(&t);
+    /* Where the last call of each thread returns. */
+    const st_lists *calls = &t.r->order->thread_calls;
+    for (uint32_t track = 0; track < t.r->order->trace->track_count; track++) {
+        int64_t last = INT64_MIN;
+        for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
+            int64_t end = st_trace_end_ns(event_at(&t, calls->items[i]));
+            last = end > last ? end : last;
+        }
+        if (last > INT64_MIN)
+            add_mark(&t, track, last, IS_END);
+    }
     st_sort(t.cuts, t.count, sizeof *t.cuts, compare_cuts);
     for (size_t first = 0; first < t.count && b->status == ST_OK;) {
         size_t end = first + 1;

@@ -227,23 +227,6 @@ static int group_shift(const collator *c, run first, run other)
     return best;
 }
 
-/* Ranks that began to record at different collectives of a group without sequence numbers. */
-static void align_groups(collator *c)
-{
-    st_instance_member *members = c->made->members;
-    run first = {0, 0};
-    for (size_t i = 0; i < c->made->member_count; i += group_members(c, i).count) {
-        run own = group_members(c, i);
-        if (members[i].key == 0 || members[i].exact)
-            continue;
-        if (first.count == 0 || members[first.first].key != members[i].key)
-            first = own;
-        int shift = first.first == own.first ? 0 : group_shift(c, first, own);
-        for (size_t k = own.first; k < own.first + own.count; k++)
-            members[k].place += (uint32_t)(MOST_SHIFT - shift);
-    }
-}
-
 /* --- groups that the traces do not name ---------------------------------------------------------
  */
 
@@ -513,7 +496,18 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
             members[i].place = place++;
     }
     align_order(&c);
-    align_groups(&c);
+    /* Ranks that began to record at different collectives of a group without sequence numbers. */
+    run first = {0, 0};
+    for (size_t i = 0; i < c.made->member_count; i += group_members(&c, i).count) {
+        run own = group_members(&c, i);
+        if (members[i].key == 0 || members[i].exact)
+            continue;
+        if (first.count == 0 || members[first.first].key != members[i].key)
+            first = own;
+        int shift = first.first == own.first ? 0 : group_shift(&c, first, own);
+        for (size_t k = own.first; k < own.first + own.count; k++)
+            members[k].place += (uint32_t)(MOST_SHIFT - shift);
+    }
     st_sort(collation->members, collation->member_count, sizeof *collation->members,
             compare_members);
     status = form_instances(&c);

@@ -240,20 +240,6 @@ static bool read_list(st_scan *scan, st_scan_span *text)
     return true;
 }
 
-static bool read_detail(st_scan *scan, st_draft_details *details, st_scan_span key)
-{
-    const char *name = st_scan_text(scan, key);
-    int64_t *number = find_place(details, detail_keys, ST_COUNT(detail_keys), name, key.length);
-    if (number != NULL)
-        return read_whole(scan, number);
-    if (key_is(name, key.length, "Input Dims") || key_is(name, key.length, "Input dims"))
-        return read_list(scan, &details->shapes);
-    if (key_is(name, key.length, "Input type"))
-        return read_list(scan, &details->types);
-    return key_is(name, key.length, "Call stack") ? read_text(scan, &details->stack)
-                                                  : st_scan_skip(scan);
-}
-
 static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
 {
     const char *name = st_scan_text(scan, key);
@@ -275,7 +261,21 @@ static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
     st_scan_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
     if (text != NULL)
         return read_text(scan, text);
-    return draft->details != NULL ? read_detail(scan, draft->details, key) : st_scan_skip(scan);
+    if (draft->details == NULL)
+        return st_scan_skip(scan);
+    st_draft_details *details = draft->details;
+    const char *detail_name = st_scan_text(scan, key);
+    int64_t *detail_number =
+        find_place(details, detail_keys, ST_COUNT(detail_keys), detail_name, key.length);
+    if (detail_number != NULL)
+        return read_whole(scan, detail_number);
+    if (key_is(detail_name, key.length, "Input Dims") ||
+        key_is(detail_name, key.length, "Input dims"))
+        return read_list(scan, &details->shapes);
+    if (key_is(detail_name, key.length, "Input type"))
+        return read_list(scan, &details->types);
+    return key_is(detail_name, key.length, "Call stack") ? read_text(scan, &details->stack)
+                                                         : st_scan_skip(scan);
 }
 
 static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)

@@ -374,27 +374,6 @@ static st_status run_programs(st_prices *prices)
     return status;
 }
 
-/* Why plugins leave a cell without a value: of this cell alone, as others are for other kernels. */
-static st_status report_refusal(const st_prices *prices, size_t cell, const st_task_shape *shape,
-                                st_errors *errors)
-{
-    const st_estimate_parts *estimate = &prices->estimate;
-    const st_program *program = NULL;
-    const st_program_options options = {.outputs = &prices->cells[cell],
-                                        .output_count = 1,
-                                        .providers = estimate->providers.items,
-                                        .provider_count = estimate->plugin_count,
-                                        .without_checks = true};
-    st_status status =
-        st_program_compile(estimate->sheet, &options, prices->arena, &program, errors);
-    if (status == ST_OK)
-        status = st_program_verify(program, prices->values, errors);
-    return status != ST_OK
-               ? status
-               : st_fail(errors, ST_ERR_PROVIDER, (st_place){.file = "--refine"},
-                         "%s gives no time of the kernel '%s'", prices->plugins, shape->name);
-}
-
 /* What is known to take some time has its arithmetic from the rules all the same. */
 static st_status put_work(st_prices *prices, const st_task_shape *shape, st_price *price)
 {
@@ -444,8 +423,25 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
     if (status != ST_OK)
         return status;
     double time_s = prices->outputs[cell];
-    if (prices->plain != NULL && !isfinite(time_s) && isfinite(prices->plain_outputs[cell]))
-        return report_refusal(prices, cell, shape, errors);
+    if (prices->plain != NULL && !isfinite(time_s) && isfinite(prices->plain_outputs[cell])) {
+        /* Why plugins leave a cell without a value: of this cell alone, as others are for other
+         * kernels. */
+        const st_estimate_parts *estimate = &prices->estimate;
+        const st_program *program = NULL;
+        const st_program_options options = {.outputs = &prices->cells[cell],
+                                            .output_count = 1,
+                                            .providers = estimate->providers.items,
+                                            .provider_count = estimate->plugin_count,
+                                            .without_checks = true};
+        st_status refusal_status =
+            st_program_compile(estimate->sheet, &options, prices->arena, &program, errors);
+        if (refusal_status == ST_OK)
+            refusal_status = st_program_verify(program, prices->values, errors);
+        return refusal_status != ST_OK
+                   ? refusal_status
+                   : st_fail(errors, ST_ERR_PROVIDER, (st_place){.file = "--refine"},
+                             "%s gives no time of the kernel '%s'", prices->plugins, shape->name);
+    }
     size_t work = prices->operations[rule->operation].work;
     if (!(time_s >= 0 && time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, operation->place,

@@ -126,23 +126,6 @@ static const char *see_product(const st_pytorch_operator *one, const product_nam
     return NULL;
 }
 
-/* Keys and queries have one size of heads and one batch; heads share keys evenly. */
-static const char *see_attention(const st_pytorch_operator *one, bool heads_first)
-{
-    size_t heads = heads_first ? 1 : 2;
-    double shared = size_of(one, 1, heads);
-    double groups = shared > 0 ? size_of(one, 0, heads) / shared : 0;
-    if (one->dim_counts[0] != 4 || one->dim_counts[1] != 4)
-        return NULL;
-    if (differ(size_of(one, 0, 3), size_of(one, 1, 3)))
-        return "queries and keys with heads of one size";
-    if (differ(size_of(one, 0, 0), size_of(one, 1, 0)))
-        return "as many sequences of queries as of keys";
-    return groups < 1 || differ(groups, floor(groups))
-               ? "as many heads of queries as of keys, or a multiple of them"
-               : NULL;
-}
-
 const char *st_pytorch_contradiction(const st_pytorch_operator *one)
 {
     size_t row = ST_FIND(products, ST_COUNT(products), name, one->name);
@@ -164,8 +147,21 @@ const char *st_pytorch_contradiction(const st_pytorch_operator *one)
         }
     for (size_t i = 0; i < ST_COUNT(attentions); i++) {
         const char *name = attentions[i].name;
-        if (strncmp(one->name, name, strlen(name)) == 0 && strstr(one->name, "_backward") == NULL)
-            return see_attention(one, attentions[i].heads_first);
+        if (strncmp(one->name, name, strlen(name)) == 0 && strstr(one->name, "_backward") == NULL) {
+            /* Keys and queries have one size of heads and one batch; heads share keys evenly. */
+            size_t heads = attentions[i].heads_first ? 1 : 2;
+            double shared = size_of(one, 1, heads);
+            double groups = shared > 0 ? size_of(one, 0, heads) / shared : 0;
+            if (one->dim_counts[0] != 4 || one->dim_counts[1] != 4)
+                return NULL;
+            if (differ(size_of(one, 0, 3), size_of(one, 1, 3)))
+                return "queries and keys with heads of one size";
+            if (differ(size_of(one, 0, 0), size_of(one, 1, 0)))
+                return "as many sequences of queries as of keys";
+            return groups < 1 || differ(groups, floor(groups))
+                       ? "as many heads of queries as of keys, or a multiple of them"
+                       : NULL;
+        }
     }
     return NULL;
 }

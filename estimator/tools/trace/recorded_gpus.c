@@ -171,27 +171,6 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
     return ST_OK;
 }
 
-/* 0: the kernel has no price on one of them. */
-static st_status price_one(recorded *r, const st_trace *trace, const asked *one, double *ratio,
-                           bool *refined)
-{
-    st_task_shape shape = {0};
-    st_price before = {0};
-    st_price after = {0};
-    st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
-    *ratio = 0;
-    st_status status = shape_of(r, trace, one, &shape);
-    if (status == ST_OK)
-        status = st_prices_of_task(r->before, &shape, &before, r->errors);
-    if (status == ST_OK)
-        status = st_prices_of_task(r->after, &shape, &after, r->errors);
-    bool is_guess = (before.unknown || after.unknown) && !is_bound_by_memory(class_);
-    if (status == ST_OK && !is_guess && before.time_s > 0 && after.time_s > 0)
-        *ratio = after.time_s / before.time_s;
-    *refined = before.refined || after.refined;
-    return status;
-}
-
 static st_status price_all(recorded *r, size_t rank, const asked *items, size_t count)
 {
     const st_trace *trace = r->set->ranks[rank];
@@ -201,7 +180,22 @@ static st_status price_all(recorded *r, size_t rank, const asked *items, size_t 
         asked before = i > 0 ? items[i - 1] : (asked){0};
         before.event = items[i].event;
         if (i == 0 || compare_asked(&before, &items[i]) != 0) {
-            st_status status = price_one(r, trace, &items[i], &ratio, &refined);
+            /* 0: the kernel has no price on one of them. */
+            const asked *one = &items[i];
+            st_task_shape shape = {0};
+            st_price one_before = {0};
+            st_price after = {0};
+            st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
+            ratio = 0;
+            st_status status = shape_of(r, trace, one, &shape);
+            if (status == ST_OK)
+                status = st_prices_of_task(r->before, &shape, &one_before, r->errors);
+            if (status == ST_OK)
+                status = st_prices_of_task(r->after, &shape, &after, r->errors);
+            bool is_guess = (one_before.unknown || after.unknown) && !is_bound_by_memory(class_);
+            if (status == ST_OK && !is_guess && one_before.time_s > 0 && after.time_s > 0)
+                ratio = after.time_s / one_before.time_s;
+            refined = one_before.refined || after.refined;
             if (status != ST_OK)
                 return status;
         }

@@ -33,27 +33,6 @@ typedef struct rules_reader {
 
 /* ---- operations ---- */
 
-static void read_needs(rules_reader *r, const st_yaml_node *map, st_rule_operation *operation)
-{
-    const st_yaml_node *list = st_read_list(&r->yaml, map, "needs", ST_SIZE_KEYS);
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        const st_yaml_node *item = list->items[i];
-        size_t key = item->kind == ST_YAML_SCALAR
-                         ? st_find_text(st_size_keys, ST_SIZE_KEYS, sizeof(char *), item->text)
-                         : SIZE_MAX;
-        if (key < ST_SIZE_KEYS)
-            operation->needs |= 1U << key;
-        else
-            ST_NOTE(&r->yaml, ST_ERR_NAME, item->place,
-                    "unknown size of a kernel" ST_FOUND "%s" ST_EXPECTED
-                    "operator.m, operator.bytes and the like" ST_HINT "%s",
-                    st_yaml_describe(item, r->yaml.errors),
-                    item->kind == ST_YAML_SCALAR
-                        ? st_errors_nearest(r->yaml.errors, item->text, st_size_keys, ST_SIZE_KEYS)
-                        : "");
-    }
-}
-
 /* A map of texts: `key: text`; returns how many there are. */
 static size_t read_pairs(rules_reader *r, const st_yaml_node *map, const char *key,
                          st_rule_type **pairs)
@@ -84,7 +63,25 @@ static void read_operations(rules_reader *r, const st_yaml_node *root)
         own->time = st_read_text(&r->yaml, item, "time", "");
         own->work = st_read_text(&r->yaml, item, "work", NULL);
         own->by_count = read_pairs(r, item, "by", &own->by);
-        read_needs(r, item, own);
+        const st_yaml_node *need_list = st_read_list(&r->yaml, item, "needs", ST_SIZE_KEYS);
+        for (size_t j = 0; need_list != NULL && j < need_list->count; j++) {
+            const st_yaml_node *need_item = need_list->items[j];
+            size_t key =
+                need_item->kind == ST_YAML_SCALAR
+                    ? st_find_text(st_size_keys, ST_SIZE_KEYS, sizeof(char *), need_item->text)
+                    : SIZE_MAX;
+            if (key < ST_SIZE_KEYS)
+                own->needs |= 1U << key;
+            else
+                ST_NOTE(&r->yaml, ST_ERR_NAME, need_item->place,
+                        "unknown size of a kernel" ST_FOUND "%s" ST_EXPECTED
+                        "operator.m, operator.bytes and the like" ST_HINT "%s",
+                        st_yaml_describe(need_item, r->yaml.errors),
+                        need_item->kind == ST_YAML_SCALAR
+                            ? st_errors_nearest(r->yaml.errors, need_item->text, st_size_keys,
+                                                ST_SIZE_KEYS)
+                            : "");
+        }
     }
 }
 

@@ -388,24 +388,6 @@ static bool pass_word(st_scan *scan, size_t *end)
     return scan->status == ST_OK;
 }
 
-/* A number that the window may cut, or that is none. */
-static bool number_far(st_scan *scan, st_scan_span *text)
-{
-    size_t end = 0;
-    if (!pass_word(scan, &end))
-        return false;
-    if (end == scan->used && scan->ended) { /* a number may go on behind a cut */
-        scan->cut = true;
-        return false;
-    }
-    size_t length = st_scan_number_length(scan->data + scan->at);
-    if (length != end - scan->at)
-        return fail_found(scan, "a number");
-    *text = (st_scan_span){.start = scan->base + scan->at, .length = (uint32_t)length};
-    scan->at = end;
-    return true;
-}
-
 bool st_scan_number(st_scan *scan, st_scan_span *text)
 {
     char c = peek_inside(scan);
@@ -413,8 +395,22 @@ bool st_scan_number(st_scan *scan, st_scan_span *text)
         return st_scan_ok(scan) && fail_kind(scan, "a number");
     size_t length = st_scan_number_length(scan->data + scan->at);
     size_t end = scan->at + length;
-    if (length == 0 || end >= scan->used || in_word(scan->data[end]))
-        return number_far(scan, text);
+    if (length == 0 || end >= scan->used || in_word(scan->data[end])) {
+        /* A number that the window may cut, or that is none. */
+        size_t far_end = 0;
+        if (!pass_word(scan, &far_end))
+            return false;
+        if (far_end == scan->used && scan->ended) { /* a number may go on behind a cut */
+            scan->cut = true;
+            return false;
+        }
+        size_t far_length = st_scan_number_length(scan->data + scan->at);
+        if (far_length != far_end - scan->at)
+            return fail_found(scan, "a number");
+        *text = (st_scan_span){.start = scan->base + scan->at, .length = (uint32_t)far_length};
+        scan->at = far_end;
+        return true;
+    }
     *text = (st_scan_span){.start = scan->base + scan->at, .length = (uint32_t)length};
     scan->at = end;
     return true;

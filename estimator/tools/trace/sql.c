@@ -241,24 +241,9 @@ static st_status skip_comments(const asker *self, const char **at, directives *f
 
 /* ---- rows ---- */
 
-static value take_value(const asker *self, sqlite3_stmt *row, int column)
+static st_status take_rows(asker *self, const char *at, sqlite3_stmt *statement, row_list *list)
 {
-    value taken = {.type = sqlite3_column_type(row, column)};
-    if (taken.type == SQLITE_INTEGER) {
-        taken.number = sqlite3_column_int64(row, column);
-    } else if (taken.type == SQLITE_FLOAT) {
-        taken.real = sqlite3_column_double(row, column);
-    } else if (taken.type != SQLITE_NULL) {
-        const char *text = (const char *)sqlite3_column_text(row, column);
-        taken.type = SQLITE_TEXT;
-        taken.text = text != NULL ? st_arena_copy(self->arena, text, strlen(text)) : "";
-    }
-    return taken;
-}
-
-/* Names of columns, each once. */
-static void name_columns(const asker *self, sqlite3_stmt *statement, row_list *list)
-{
+    /* Names of columns, each once. */
     list->columns = (size_t)sqlite3_column_count(statement);
     list->names = st_arena_alloc(self->arena, list->columns, sizeof *list->names);
     if (!self->question->is_view)
@@ -271,11 +256,6 @@ static void name_columns(const asker *self, sqlite3_stmt *statement, row_list *l
         if (list->places != NULL)
             list->places[c] = st_arena_printf(self->arena, ".%zu", c);
     }
-}
-
-static st_status take_rows(asker *self, const char *at, sqlite3_stmt *statement, row_list *list)
-{
-    name_columns(self, statement, list);
     int code = sqlite3_step(statement);
     for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
         if (list->value_count + list->columns > MOST_VALUES)
@@ -284,7 +264,17 @@ static st_status take_rows(asker *self, const char *at, sqlite3_stmt *statement,
                            "group the rows, or end the statement with LIMIT",
                            MOST_VALUES);
         for (size_t c = 0; c < list->columns; c++) {
-            const value taken = take_value(self, statement, (int)c);
+            const int column = (int)c;
+            value taken = {.type = sqlite3_column_type(statement, column)};
+            if (taken.type == SQLITE_INTEGER) {
+                taken.number = sqlite3_column_int64(statement, column);
+            } else if (taken.type == SQLITE_FLOAT) {
+                taken.real = sqlite3_column_double(statement, column);
+            } else if (taken.type != SQLITE_NULL) {
+                const char *text = (const char *)sqlite3_column_text(statement, column);
+                taken.type = SQLITE_TEXT;
+                taken.text = text != NULL ? st_arena_copy(self->arena, text, strlen(text)) : "";
+            }
             if (!ST_APPEND(self->arena, list->values, list->value_count, taken))
                 return st_out_of_memory(self->errors);
         }
@@ -339,64 +329,50 @@ static bool is_empty_column(const row_list *list, const char *name)
     return true;
 }
 
-/* "*kernel=.name|>count=count|?>rank=.rank" */
-static void say_table(asker *self, const char *text, const row_list *list)
-{
-    st_table_column *columns = st_arena_alloc(self->arena, MOST_COLUMNS, sizeof *columns);
-    char *rest = st_arena_copy(self->arena, text, strlen(text));
-    st_buffer keys = {0};
-    size_t count = 0;
-    while (columns != NULL && rest != NULL && rest[0] != '\0' && count < MOST_COLUMNS) {
-        char *title = rest;
-        rest += strcspn(rest, "|");
-        if (rest[0] == '|')
-            *rest++ = '\0';
-        bool is_optional = title[0] == '?';
-        title += is_optional;
-        bool is_right = title[0] == '>';
-        bool is_name = title[0] == '*';
-        title += is_right || is_name;
-        char *key = strchr(title, '=');
-        if (key != NULL)
-            *key++ = '\0';
-        key = key != NULL ? key : title;
-        if (is_optional && is_empty_column(list, key))
-            continue;
-        columns[count++] = (st_table_column){
-            .title = title, .ink = is_name ? ST_INK_NAME : ST_INK_PLAIN, .right = is_right};
-        st_buffer_printf(&keys, "%s%s", keys.length > 0 ? "," : "", key);
-    }
-    self->table = st_say_table(self->root, columns, count, 2);
-    self->keys = st_arena_copy(self->arena, st_buffer_read(&keys), keys.length);
-    self->result->failed = self->result->failed || keys.failed;
-    st_buffer_free(&keys);
-}
-
 static void put_list(asker *self, const directives *asked, row_list *rows)
 {
     row_list *list = st_arena_alloc(self->arena, 1, sizeof *list);
     if (list == NULL)
         return;
     *list = *rows;
-    if (asked->text != NULL)
-        say_table(self, asked->text, list);
+    if (asked->text != NULL) {
+        /* "*kernel=.name|>count=count|?>rank=.rank" */
+        const char *text = asked->text;
+        st_table_column *columns = st_arena_alloc(self->arena, MOST_COLUMNS, sizeof *columns);
+        char *rest = st_arena_copy(self->arena, text, strlen(text));
+        st_buffer keys = {0};
+        size_t count = 0;
+        while (columns != NULL && rest != NULL && rest[0] != '\0' && count < MOST_COLUMNS) {
+            char *title = rest;
+            rest += strcspn(rest, "|");
+            if (rest[0] == '|')
+                *rest++ = '\0';
+            bool is_optional = title[0] == '?';
+            title += is_optional;
+            bool is_right = title[0] == '>';
+            bool is_name = title[0] == '*';
+            title += is_right || is_name;
+            char *key = strchr(title, '=');
+            if (key != NULL)
+                *key++ = '\0';
+            key = key != NULL ? key : title;
+            if (is_optional && is_empty_column(list, key))
+                continue;
+            columns[count++] = (st_table_column){
+                .title = title, .ink = is_name ? ST_INK_NAME : ST_INK_PLAIN, .right = is_right};
+            st_buffer_printf(&keys, "%s%s", keys.length > 0 ? "," : "", key);
+        }
+        self->table = st_say_table(self->root, columns, count, 2);
+        self->keys = st_arena_copy(self->arena, st_buffer_read(&keys), keys.length);
+        self->result->failed = self->result->failed || keys.failed;
+        st_buffer_free(&keys);
+    }
     st_node *node = st_put_rows(self->root, asked->rows, fill_row, list,
                                 list->columns > 0 ? list->value_count / list->columns : 0);
     if (asked->text != NULL && self->keys != NULL)
         st_table_show(self->table, node, self->keys);
     if (asked->csv != NULL)
         st_result_csv(self->result, asked->rows, asked->csv);
-}
-
-static void put_map(asker *self, const directives *asked, const row_list *list)
-{
-    st_node *node = st_put_line_map(self->root, asked->map);
-    if (list->value_count > 0)
-        fill_row(list, 0, node);
-    if (self->table != NULL && self->keys != NULL && !is_null_field(list, self->keys, ","))
-        st_table_show(self->table, node, self->keys);
-    if (asked->csv != NULL && !is_null_field(list, asked->csv, ",="))
-        st_result_csv(self->result, asked->map, asked->csv);
 }
 
 /* A question of one statement: all columns, as they come. */
@@ -432,8 +408,15 @@ static void put(asker *self, const directives *asked, row_list *list)
             st_say(self->root, "%s", list->values[i].text);
     if (asked->rows != NULL)
         put_list(self, asked, list);
-    if (asked->map != NULL)
-        put_map(self, asked, list);
+    if (asked->map != NULL) {
+        st_node *node = st_put_line_map(self->root, asked->map);
+        if (list->value_count > 0)
+            fill_row(list, 0, node);
+        if (self->table != NULL && self->keys != NULL && !is_null_field(list, self->keys, ","))
+            st_table_show(self->table, node, self->keys);
+        if (asked->csv != NULL && !is_null_field(list, asked->csv, ",="))
+            st_result_csv(self->result, asked->map, asked->csv);
+    }
 }
 
 /* ---- statements ---- */

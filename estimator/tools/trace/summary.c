@@ -115,28 +115,6 @@ static st_status find_steps(summer *s)
     return ST_OK;
 }
 
-static st_status find_utilization(summer *s)
-{
-    st_trace_summary *summary = s->summary;
-    int64_t window_ns = s->end_ns - summary->window_start_ns;
-    summary->period_ns = PERIOD_NS;
-    while (window_ns / summary->period_ns >= MOST_PERIODS)
-        summary->period_ns *= 10;
-    summary->period_count = (size_t)((window_ns + summary->period_ns - 1) / summary->period_ns);
-    summary->utilization_frac =
-        st_arena_alloc(s->arena, summary->period_count + 1, sizeof *summary->utilization_frac);
-    if (summary->utilization_frac == NULL)
-        return ST_ERR_MEMORY;
-    st_busy_periods(s->intervals, s->interval_count, summary->window_start_ns, summary->period_ns,
-                    summary->utilization_frac, summary->period_count);
-    for (size_t i = 0; i < summary->period_count; i++) {
-        int64_t left = window_ns - (int64_t)i * summary->period_ns;
-        summary->utilization_frac[i] /=
-            (double)(left < summary->period_ns ? left : summary->period_ns);
-    }
-    return ST_OK;
-}
-
 static st_status add_up(summer *s)
 {
     st_trace_summary *summary = s->summary;
@@ -242,5 +220,27 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
     st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,
                       &summary->time);
     status = add_up(&s);
-    return status == ST_OK ? find_utilization(&s) : status;
+    if (status != ST_OK)
+        return status;
+    st_trace_summary *utilization_summary = s.summary;
+    int64_t window_ns = s.end_ns - utilization_summary->window_start_ns;
+    utilization_summary->period_ns = PERIOD_NS;
+    while (window_ns / utilization_summary->period_ns >= MOST_PERIODS)
+        utilization_summary->period_ns *= 10;
+    utilization_summary->period_count =
+        (size_t)((window_ns + utilization_summary->period_ns - 1) / utilization_summary->period_ns);
+    utilization_summary->utilization_frac =
+        st_arena_alloc(s.arena, utilization_summary->period_count + 1,
+                       sizeof *utilization_summary->utilization_frac);
+    if (utilization_summary->utilization_frac == NULL)
+        return ST_ERR_MEMORY;
+    st_busy_periods(s.intervals, s.interval_count, utilization_summary->window_start_ns,
+                    utilization_summary->period_ns, utilization_summary->utilization_frac,
+                    utilization_summary->period_count);
+    for (size_t i = 0; i < utilization_summary->period_count; i++) {
+        int64_t left = window_ns - (int64_t)i * utilization_summary->period_ns;
+        utilization_summary->utilization_frac[i] /=
+            (double)(left < utilization_summary->period_ns ? left : utilization_summary->period_ns);
+    }
+    return ST_OK;
 }

@@ -51,32 +51,6 @@ st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of 
     return ST_OK;
 }
 
-/* A copy of the lists by start, each sorted by launch. */
-static st_status sort_by_launch(st_order *order)
-{
-    size_t tracks = order->trace->track_count;
-    st_launch *keys = malloc((order->gpu_count + 1) * sizeof *keys);
-    order->by_launch.starts = order->by_start.starts;
-    order->by_launch.items =
-        st_arena_alloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
-    if (keys == NULL || order->by_launch.items == NULL) {
-        free(keys);
-        return ST_ERR_MEMORY;
-    }
-    for (size_t t = 0; t < tracks; t++) {
-        uint32_t first = order->by_start.starts[t];
-        uint32_t end = order->by_start.starts[t + 1];
-        for (uint32_t i = first; i < end; i++)
-            keys[i - first] =
-                (st_launch){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
-        qsort(keys, end - first, sizeof *keys, st_launch_compare);
-        for (uint32_t i = first; i < end; i++)
-            order->by_launch.items[i] = keys[i - first].event;
-    }
-    free(keys);
-    return ST_OK;
-}
-
 static void find_window(st_order *order, const st_trace_event *event, bool *any)
 {
     if (!*any)
@@ -134,7 +108,30 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
     if (status == ST_OK)
         status = st_lists_make(&order->call_tasks, trace->event_count, trace->event_count,
                                launch_of, order, arena);
-    return status == ST_OK ? sort_by_launch(order) : status;
+    if (status != ST_OK)
+        return status;
+    /* A copy of the lists by start, each sorted by launch. */
+    size_t tracks = order->trace->track_count;
+    st_launch *keys = malloc((order->gpu_count + 1) * sizeof *keys);
+    order->by_launch.starts = order->by_start.starts;
+    order->by_launch.items =
+        st_arena_alloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
+    if (keys == NULL || order->by_launch.items == NULL) {
+        free(keys);
+        return ST_ERR_MEMORY;
+    }
+    for (size_t t = 0; t < tracks; t++) {
+        uint32_t first = order->by_start.starts[t];
+        uint32_t end = order->by_start.starts[t + 1];
+        for (uint32_t i = first; i < end; i++)
+            keys[i - first] =
+                (st_launch){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
+        qsort(keys, end - first, sizeof *keys, st_launch_compare);
+        for (uint32_t i = first; i < end; i++)
+            order->by_launch.items[i] = keys[i - first].event;
+    }
+    free(keys);
+    return ST_OK;
 }
 
 void st_order_free(st_order *order)

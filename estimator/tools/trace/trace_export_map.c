@@ -130,20 +130,6 @@ static void finish(mapper *m)
     }
 }
 
-/* Where the window of the rank begins, by the clock of the file. */
-static int64_t first_ns(const mapper *m)
-{
-    int64_t first = INT64_MAX;
-    int64_t late_ns = m->rank->gpu_late_ns;
-    for (size_t i = 0; i < m->trace->event_count; i++) {
-        const st_trace_event *event = &m->trace->events[i];
-        int64_t start_ns = event->start_ns - (st_trace_is_gpu(event) ? late_ns : 0);
-        if ((st_trace_is_gpu(event) || event->kind == ST_TRACE_CALL) && start_ns < first)
-            first = start_ns;
-    }
-    return first;
-}
-
 st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
                              st_export_map *map)
 {
@@ -160,7 +146,16 @@ st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena
                            .ends = st_arena_alloc(arena, events, sizeof *map->ends)};
     if (map->tracks == NULL || map->starts == NULL || map->ends == NULL)
         return ST_ERR_MEMORY;
-    map->shift_ns = m.rank->start_ns - first_ns(&m);
+    /* Where the window of the rank begins, by the clock of the file. */
+    int64_t first = INT64_MAX;
+    int64_t late_ns = m.rank->gpu_late_ns;
+    for (size_t i = 0; i < m.trace->event_count; i++) {
+        const st_trace_event *event = &m.trace->events[i];
+        int64_t n_start_ns = event->start_ns - (st_trace_is_gpu(event) ? late_ns : 0);
+        if ((st_trace_is_gpu(event) || event->kind == ST_TRACE_CALL) && n_start_ns < first)
+            first = n_start_ns;
+    }
+    map->shift_ns = m.rank->start_ns - first;
     if (asked->before == NULL)
         return ST_OK;
     m.counts = st_arena_alloc(arena, tracks, sizeof *m.counts);

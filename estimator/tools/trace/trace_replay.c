@@ -232,38 +232,6 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
     st_trace_show_breakdowns(table, times);
 }
 
-/* What is left of the step at extremes, and of what it consists. */
-static void put_left(const st_trace_replay_report *report, st_node *root)
-{
-    char text[TEXT];
-    st_say(root, "\n");
-    st_table *table = st_say_columns(
-        root, "*what is left|>length|>change|>host|>unknown waits|>launches|>late|>GPU");
-    st_node *rows = st_put_list(root, "left");
-    for (size_t i = 0; i < report->left_count; i++) {
-        const st_trace_left *left = &report->left[i];
-        st_node *row = st_put_line_map(rows, NULL);
-        st_put_text(row, "what", left->what);
-        st_put_ns(row, "length_ns", left->length_ns);
-        st_put_ns(row, "host_ns", left->host_ns);
-        st_put_ns(row, "unknown_waits_ns", left->wait_ns);
-        st_put_ns(row, "launches_ns", left->launch_ns);
-        st_put_ns(row, "late_ns", left->late_ns);
-        st_put_ns(row, "gpu_ns", left->gpu_ns);
-        st_put_ms(row, ".length", left->length_ns);
-        st_put_format(row, ".change", "%s",
-                      st_change_text(left->length_ns, report->replayed_ns, text, TEXT));
-        int64_t path_ns = left->host_ns + left->wait_ns + left->launch_ns + left->late_ns;
-        path_ns += left->gpu_ns;
-        st_put_share(row, ".host", left->host_ns, path_ns);
-        st_put_share(row, ".waits", left->wait_ns, path_ns);
-        st_put_share(row, ".launches", left->launch_ns, path_ns);
-        st_put_share(row, ".late", left->late_ns, path_ns);
-        st_put_share(row, ".gpu", left->gpu_ns, path_ns);
-    }
-    st_table_show(table, rows, "what,.length,.change,.host,.waits,.launches,.late,.gpu");
-}
-
 void st_trace_replay_result(const st_trace_replay_report *report, st_arena *arena,
                             st_result *result)
 {
@@ -300,6 +268,33 @@ void st_trace_replay_result(const st_trace_replay_report *report, st_arena *aren
         st_put_format(node, ".count", "%llu x", (unsigned long long)tally->count);
     }
     st_table_show(path_table, path, "category,.time,.share,.count");
-    put_left(report, root);
+    /* What is left of the step at extremes, and of what it consists. */
+    char text[TEXT];
+    st_say(root, "\n");
+    st_table *left_table = st_say_columns(
+        root, "*what is left|>length|>change|>host|>unknown waits|>launches|>late|>GPU");
+    st_node *rows = st_put_list(root, "left");
+    for (size_t i = 0; i < report->left_count; i++) {
+        const st_trace_left *left = &report->left[i];
+        st_node *row = st_put_line_map(rows, NULL);
+        st_put_text(row, "what", left->what);
+        st_put_ns(row, "length_ns", left->length_ns);
+        st_put_ns(row, "host_ns", left->host_ns);
+        st_put_ns(row, "unknown_waits_ns", left->wait_ns);
+        st_put_ns(row, "launches_ns", left->launch_ns);
+        st_put_ns(row, "late_ns", left->late_ns);
+        st_put_ns(row, "gpu_ns", left->gpu_ns);
+        st_put_ms(row, ".length", left->length_ns);
+        st_put_format(row, ".change", "%s",
+                      st_change_text(left->length_ns, report->replayed_ns, text, TEXT));
+        int64_t path_ns = left->host_ns + left->wait_ns + left->launch_ns + left->late_ns;
+        path_ns += left->gpu_ns;
+        st_put_share(row, ".host", left->host_ns, path_ns);
+        st_put_share(row, ".waits", left->wait_ns, path_ns);
+        st_put_share(row, ".launches", left->launch_ns, path_ns);
+        st_put_share(row, ".late", left->late_ns, path_ns);
+        st_put_share(row, ".gpu", left->gpu_ns, path_ns);
+    }
+    st_table_show(left_table, rows, "what,.length,.change,.host,.waits,.launches,.late,.gpu");
     st_result_csv(result, "ranks/.rows", "file,rank," ST_BREAKDOWN_COLUMNS);
 }

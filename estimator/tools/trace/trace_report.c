@@ -121,22 +121,6 @@ static void put_counts(st_node *node, const char *key, const st_trace_tally *tal
         st_put_count(map, tallies[i].name, tallies[i].count);
 }
 
-static void put_numbers(const st_trace_summary *rank, st_node *node)
-{
-    st_put_count(node, "gpu_tasks", rank->gpu_tasks);
-    st_put_count(node, "streams", rank->streams);
-    st_put_count(node, "launches_linked", rank->launches_linked);
-    st_put_count(node, "without_launch", rank->unlaunched);
-    st_put_count(node, "stream_overlaps", rank->overlaps);
-    st_put_count(node, "eventrecord", rank->records);
-    st_put_count(node, "waitevent", rank->waits);
-    st_put_count(node, "wait_corr_ge0", rank->exact_waits);
-    st_put_count(node, "comm_kernels", rank->collectives);
-    st_put_count(node, "coll_meta_kernels", rank->described_collectives);
-    put_counts(node, "sync", rank->sync_calls, rank->sync_call_count);
-    put_counts(node, "cuda_sync", rank->sync_records, rank->sync_record_count);
-}
-
 static st_node *put_tally(const st_trace_summary *rank, const st_trace_tally *tally, bool has_class,
                           st_node *list)
 {
@@ -243,7 +227,18 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME, .elastic = true}, {.right = true}, {.right = true}, {.right = true}};
     put_file(rank->trace, node);
-    put_numbers(rank, node);
+    st_put_count(node, "gpu_tasks", rank->gpu_tasks);
+    st_put_count(node, "streams", rank->streams);
+    st_put_count(node, "launches_linked", rank->launches_linked);
+    st_put_count(node, "without_launch", rank->unlaunched);
+    st_put_count(node, "stream_overlaps", rank->overlaps);
+    st_put_count(node, "eventrecord", rank->records);
+    st_put_count(node, "waitevent", rank->waits);
+    st_put_count(node, "wait_corr_ge0", rank->exact_waits);
+    st_put_count(node, "comm_kernels", rank->collectives);
+    st_put_count(node, "coll_meta_kernels", rank->described_collectives);
+    put_counts(node, "sync", rank->sync_calls, rank->sync_call_count);
+    put_counts(node, "cuda_sync", rank->sync_records, rank->sync_record_count);
     st_put_breakdown(node, &rank->time);
     st_node *list = st_put_list(node, ".lines");
     put_line(list, "window", 0, rank->time.window_ns);

@@ -31,29 +31,6 @@ static void put_steps(const st_trace_rank *rank, size_t index, const st_trace_ou
     }
 }
 
-static void put_rank(const st_trace_rank *rank, size_t index, const st_trace_outcome *outcome,
-                     st_table *table, st_node *node)
-{
-    const st_trace *trace = rank->trace;
-    st_put_text(node, "file", trace->file);
-    st_put_known(node, ".rank", trace->rank);
-    st_put_breakdown(st_put_line_map(node, "before"), &outcome->before[index]);
-    if (outcome->after != NULL)
-        st_put_breakdown(st_put_line_map(node, "after"), &outcome->after[index]);
-    else
-        st_put_null(node, "after");
-    st_node *rows = st_put_list(node, ".rows");
-    st_node *first = st_put_breakdown_row(rows, "before", &outcome->before[index]);
-    st_put_format(first, ".name", "%lld",
-                  trace->rank < 0 ? (long long)index : (long long)trace->rank);
-    if (outcome->after != NULL)
-        (void)st_put_breakdown_row(rows, "after", &outcome->after[index]);
-    st_node *steps = st_put_list(node, ".steps");
-    put_steps(rank, index, outcome, node, steps);
-    st_trace_show_breakdowns(table, rows);
-    st_trace_show_breakdowns(table, steps);
-}
-
 void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
                             st_arena *arena, st_result *result)
 {
@@ -88,8 +65,28 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_say(root, "\n");
     st_table *table = st_trace_breakdown_table(root);
     st_node *ranks = st_put_list(root, "ranks");
-    for (size_t i = 0; i < graph->set->count; i++)
-        put_rank(&graph->ranks[i], i, outcome, table, st_put_map(ranks, NULL));
+    for (size_t i = 0; i < graph->set->count; i++) {
+        const st_trace_rank *rank = &graph->ranks[i];
+        st_node *node = st_put_map(ranks, NULL);
+        const st_trace *trace = rank->trace;
+        st_put_text(node, "file", trace->file);
+        st_put_known(node, ".rank", trace->rank);
+        st_put_breakdown(st_put_line_map(node, "before"), &outcome->before[i]);
+        if (outcome->after != NULL)
+            st_put_breakdown(st_put_line_map(node, "after"), &outcome->after[i]);
+        else
+            st_put_null(node, "after");
+        st_node *rows = st_put_list(node, ".rows");
+        st_node *first = st_put_breakdown_row(rows, "before", &outcome->before[i]);
+        st_put_format(first, ".name", "%lld",
+                      trace->rank < 0 ? (long long)i : (long long)trace->rank);
+        if (outcome->after != NULL)
+            (void)st_put_breakdown_row(rows, "after", &outcome->after[i]);
+        st_node *steps = st_put_list(node, ".steps");
+        put_steps(rank, i, outcome, node, steps);
+        st_trace_show_breakdowns(table, rows);
+        st_trace_show_breakdowns(table, steps);
+    }
     st_result_csv(result, "ranks/.rows", "file,.rank=rank," ST_BREAKDOWN_COLUMNS);
     if (outcome->after != NULL)
         return;

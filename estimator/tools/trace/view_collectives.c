@@ -88,24 +88,6 @@ static void describe(const st_trace *trace, uint32_t index, st_collective *made)
     }
 }
 
-static st_status list_kernels(viewer *v, const st_trace_set *set)
-{
-    st_collectives *found = v->found;
-    found->ranks = st_arena_alloc(v->arena, set->count, sizeof *found->ranks);
-    found->counts = st_arena_alloc(v->arena, set->count, sizeof *found->counts);
-    for (size_t r = 0; found->ranks != NULL && found->counts != NULL && r < set->count; r++) {
-        const st_trace *trace = set->ranks[r];
-        found->ranks[r] =
-            st_arena_alloc(v->arena, v->orders->orders[r].gpu_count + 1, sizeof *found->ranks[r]);
-        for (uint32_t i = 0; found->ranks[r] != NULL && i < trace->event_count; i++)
-            if (st_trace_is_gpu(&trace->events[i]) &&
-                trace->events[i].class_ == ST_TRACE_COMMUNICATION)
-                describe(trace, i, &found->ranks[r][found->counts[r]++]);
-        found->count += found->counts[r];
-    }
-    return st_arena_failed(v->arena) ? ST_ERR_MEMORY : ST_OK;
-}
-
 static st_collective *find_kernel(const viewer *v, const st_instance_member *one)
 {
     st_collective *kernels = v->found->ranks[one->rank];
@@ -231,8 +213,23 @@ st_status st_collectives_find(const st_trace_set *set, st_arena *arena, st_colle
     st_status status = st_view_orders_make(set, arena, &orders);
     if (status == ST_OK)
         status = st_collate(orders.orders, orders.count, arena, &v.collation);
-    if (status == ST_OK)
-        status = list_kernels(&v, set);
+    if (status == ST_OK) {
+        st_collectives *kernel_found = v.found;
+        kernel_found->ranks = st_arena_alloc(v.arena, set->count, sizeof *kernel_found->ranks);
+        kernel_found->counts = st_arena_alloc(v.arena, set->count, sizeof *kernel_found->counts);
+        for (size_t r = 0;
+             kernel_found->ranks != NULL && kernel_found->counts != NULL && r < set->count; r++) {
+            const st_trace *trace = set->ranks[r];
+            kernel_found->ranks[r] = st_arena_alloc(v.arena, v.orders->orders[r].gpu_count + 1,
+                                                    sizeof *kernel_found->ranks[r]);
+            for (uint32_t i = 0; kernel_found->ranks[r] != NULL && i < trace->event_count; i++)
+                if (st_trace_is_gpu(&trace->events[i]) &&
+                    trace->events[i].class_ == ST_TRACE_COMMUNICATION)
+                    describe(trace, i, &kernel_found->ranks[r][kernel_found->counts[r]++]);
+            kernel_found->count += kernel_found->counts[r];
+        }
+        status = st_arena_failed(v.arena) ? ST_ERR_MEMORY : ST_OK;
+    }
     if (status == ST_OK)
         status = list_computation(&v);
     for (size_t i = 0; status == ST_OK && i < v.collation.instance_count; i++)

@@ -269,39 +269,6 @@ typedef struct sibling {
 
 ST_COMPARE(compare_siblings, sibling, ST_RISING(parent) ST_FALLING(gpu_ns) ST_RISING(node));
 
-/* From the last sibling to the first, so that a stack hands them out in their order. */
-static st_status put_in_order(st_tree *tree, st_arena *arena)
-{
-    size_t count = tree->count;
-    sibling *siblings = malloc((count + 1) * sizeof *siblings);
-    size_t *firsts = calloc(count + 2, sizeof *firsts);
-    uint32_t *stack = malloc((count + 1) * sizeof *stack);
-    size_t depth = 0;
-    size_t made = 0;
-    tree->order = st_arena_alloc(arena, count, sizeof *tree->order);
-    bool ok = siblings != NULL && firsts != NULL && stack != NULL && tree->order != NULL;
-    for (uint32_t i = 1; ok && i < count; i++) {
-        siblings[i - 1] = (sibling){i, tree->nodes[i].parent, tree->nodes[i].gpu_ns};
-        firsts[tree->nodes[i].parent + 1]++;
-    }
-    if (ok) {
-        st_sort(siblings, count - 1, sizeof *siblings, compare_siblings);
-        for (size_t i = 1; i <= count; i++)
-            firsts[i] += firsts[i - 1];
-        stack[depth++] = ROOT;
-    }
-    while (ok && depth > 0) {
-        uint32_t node = stack[--depth];
-        tree->order[made++] = node;
-        for (size_t i = firsts[node + 1]; i-- > firsts[node];)
-            stack[depth++] = siblings[i].node;
-    }
-    free(siblings);
-    free(firsts);
-    free(stack);
-    return ok ? ST_OK : ST_ERR_MEMORY;
-}
-
 static st_status refuse(const st_trace_set *set, st_tree_by by, st_errors *errors)
 {
     static const struct {
@@ -340,7 +307,36 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
             parent->backward_ns += tree->nodes[i].backward_ns;
             parent->communication_ns += tree->nodes[i].communication_ns;
         }
-        status = put_in_order(tree, g.arena);
+        /* From the last sibling to the first, so that a stack hands them out in their order. */
+        st_arena *arena = g.arena;
+        size_t count = tree->count;
+        sibling *siblings = malloc((count + 1) * sizeof *siblings);
+        size_t *firsts = calloc(count + 2, sizeof *firsts);
+        uint32_t *stack = malloc((count + 1) * sizeof *stack);
+        size_t depth = 0;
+        size_t made = 0;
+        tree->order = st_arena_alloc(arena, count, sizeof *tree->order);
+        bool ok = siblings != NULL && firsts != NULL && stack != NULL && tree->order != NULL;
+        for (uint32_t i = 1; ok && i < count; i++) {
+            siblings[i - 1] = (sibling){i, tree->nodes[i].parent, tree->nodes[i].gpu_ns};
+            firsts[tree->nodes[i].parent + 1]++;
+        }
+        if (ok) {
+            st_sort(siblings, count - 1, sizeof *siblings, compare_siblings);
+            for (size_t i = 1; i <= count; i++)
+                firsts[i] += firsts[i - 1];
+            stack[depth++] = ROOT;
+        }
+        while (ok && depth > 0) {
+            uint32_t node = stack[--depth];
+            tree->order[made++] = node;
+            for (size_t i = firsts[node + 1]; i-- > firsts[node];)
+                stack[depth++] = siblings[i].node;
+        }
+        free(siblings);
+        free(firsts);
+        free(stack);
+        status = ok ? ST_OK : ST_ERR_MEMORY;
     }
     st_view_orders_free(&orders);
     return status;

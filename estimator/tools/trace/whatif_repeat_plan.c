@@ -168,40 +168,6 @@ static size_t count_collectives(const planner *p, const st_repeat *run)
     return count;
 }
 
-/*
- * Where a step's last micro-batch is over on the thread that began it: as far as that thread goes
- * before it launches the next kernel, or waits for the GPU.
- */
-static int64_t over_ns(const planner *p, const st_repeat *forward, const st_repeat *backward)
-{
-    const st_graph_arrays graph = st_graph_arrays_of(p->w->graph->graph);
-    const st_trace_rank *rank = &p->w->graph->ranks[p->rank];
-    st_task_id host = rank->hosts[p->repeats->tasks[forward->first]];
-    uint32_t resource = graph.resource[host];
-    st_task_id next = st_graph_last_task(p->w->graph->graph, resource);
-    for (uint32_t i = forward->first; i < p->repeats->task_count; i++) {
-        st_task_id one = rank->hosts[p->repeats->tasks[i]];
-        if (one == ST_TASK_NONE || graph.resource[one] != resource)
-            continue;
-        if (i >= st_repeat_end(backward)) {
-            next = one;
-            break;
-        }
-        host = one;
-    }
-    int64_t backward_ns = launch_ns(p, st_repeat_end(backward) - 1);
-    for (st_task_id task = host + 1; task <= next; task++) {
-        bool for_gpu = false;
-        for (uint32_t i = graph.before_first[task]; i < graph.before_first[task + 1]; i++)
-            for_gpu = for_gpu || graph.before_kind[i] == ST_EDGE_SYNC;
-        if (for_gpu && st_replay_task(p->w->replay, task - 1).end_ns > backward_ns) {
-            next = task - 1;
-            break;
-        }
-    }
-    return st_replay_task(p->w->replay, next).end_ns;
-}
-
 /* `runs`: forward and backward passes of a step in turn. */
 static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t copies)
 {
@@ -215,7 +181,35 @@ static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t
     if (micros > 1) {
         unit.to_ns = launch_ns(p, forward[2].first);
     } else {
-        unit.to_ns = over_ns(p, forward, &forward[1]);
+        /* Where a step's last micro-batch is over on the thread that began it: as far as that
+         * thread goes before it launches the next kernel, or waits for the GPU. */
+        const st_repeat *backward = &forward[1];
+        const st_graph_arrays graph = st_graph_arrays_of(p->w->graph->graph);
+        const st_trace_rank *rank = &p->w->graph->ranks[p->rank];
+        st_task_id host = rank->hosts[p->repeats->tasks[forward->first]];
+        uint32_t resource = graph.resource[host];
+        st_task_id next = st_graph_last_task(p->w->graph->graph, resource);
+        for (uint32_t i = forward->first; i < p->repeats->task_count; i++) {
+            st_task_id one = rank->hosts[p->repeats->tasks[i]];
+            if (one == ST_TASK_NONE || graph.resource[one] != resource)
+                continue;
+            if (i >= st_repeat_end(backward)) {
+                next = one;
+                break;
+            }
+            host = one;
+        }
+        int64_t backward_ns = launch_ns(p, st_repeat_end(backward) - 1);
+        for (st_task_id task = host + 1; task <= next; task++) {
+            bool for_gpu = false;
+            for (uint32_t i = graph.before_first[task]; i < graph.before_first[task + 1]; i++)
+                for_gpu = for_gpu || graph.before_kind[i] == ST_EDGE_SYNC;
+            if (for_gpu && st_replay_task(p->w->replay, task - 1).end_ns > backward_ns) {
+                next = task - 1;
+                break;
+            }
+        }
+        unit.to_ns = st_replay_task(p->w->replay, next).end_ns;
         unit.reduces = count_collectives(p, forward) == 0 && count_collectives(p, &forward[1]) > 0;
     }
     if (unit.to_ns > unit.from_ns)

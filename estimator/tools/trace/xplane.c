@@ -181,24 +181,6 @@ static bool is_host(const plane *of)
            is_text(of->name, of->name_length, "/host:ROCTRACER");
 }
 
-static line read_line(xplane *own, const st_proto_field *of)
-{
-    line made = {.message = st_proto_inside(of), .name = ""};
-    st_proto message = made.message;
-    st_proto_field field;
-    while (next(own, &message, &field)) {
-        if (field.number == LINE_NAME) {
-            check_wire(own, &field, ST_WIRE_BYTES, "a line");
-            made.name = field.bytes;
-            made.name_length = field.length;
-        } else if (field.number == LINE_ID || field.number == LINE_START_NS) {
-            check_wire(own, &field, ST_WIRE_VARINT, "a line");
-            *(field.number == LINE_ID ? &made.id : &made.start_ns) = st_proto_signed(field.value);
-        }
-    }
-    return made;
-}
-
 /* Calls `visit` with every line of a plane. */
 static void each_line(xplane *own, const plane *of,
                       void (*visit)(xplane *, const plane *, const line *))
@@ -208,7 +190,20 @@ static void each_line(xplane *own, const plane *of,
     while (next(own, &message, &field)) {
         if (field.number != PLANE_LINES)
             continue;
-        line found = read_line(own, &field);
+        line found = {.message = st_proto_inside(&field), .name = ""};
+        st_proto line_message = found.message;
+        st_proto_field line_field;
+        while (next(own, &line_message, &line_field)) {
+            if (line_field.number == LINE_NAME) {
+                check_wire(own, &line_field, ST_WIRE_BYTES, "a line");
+                found.name = line_field.bytes;
+                found.name_length = line_field.length;
+            } else if (line_field.number == LINE_ID || line_field.number == LINE_START_NS) {
+                check_wire(own, &line_field, ST_WIRE_VARINT, "a line");
+                *(line_field.number == LINE_ID ? &found.id : &found.start_ns) =
+                    st_proto_signed(line_field.value);
+            }
+        }
         if (ok(own))
             visit(own, of, &found);
     }

@@ -326,24 +326,6 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     }
 }
 
-static void put_medians(const st_nccl_report *report, st_node *root)
-{
-    static const char *const groups[] = {"all", "one_node", "several_nodes"};
-    st_arena *arena = root->result->arena;
-    st_node *medians = st_put_map(root, "medians");
-    for (int group = 0; group < 3; group++) {
-        st_node *nodes = st_put_map(medians, groups[group]);
-        for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
-            st_node *sizes = st_put_line_map(nodes, st_nccl_ranges[range].key);
-            for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
-                size_t fits = 0;
-                double median = median_of_fits(report, kind, range, group, arena, &fits);
-                st_put_number(sizes, st_nccl_kind_keys[kind], median);
-            }
-        }
-    }
-}
-
 static void say_medians(const st_nccl_report *report, st_node *root)
 {
     const st_table_column median = {
@@ -395,7 +377,21 @@ void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_resul
         st_say(fits, i > 0 ? "\n" : "");
         put_fit(report, &report->fits[i], st_put_map(fits, NULL));
     }
-    put_medians(report, root);
+    static const char *const groups[] = {"all", "one_node", "several_nodes"};
+    st_arena *median_arena = root->result->arena;
+    st_node *medians = st_put_map(root, "medians");
+    for (int group = 0; group < 3; group++) {
+        st_node *nodes = st_put_map(medians, groups[group]);
+        for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
+            st_node *sizes = st_put_line_map(nodes, st_nccl_ranges[range].key);
+            for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
+                size_t median_fits = 0;
+                double median =
+                    median_of_fits(report, kind, range, group, median_arena, &median_fits);
+                st_put_number(sizes, st_nccl_kind_keys[kind], median);
+            }
+        }
+    }
     if (report->count > 1)
         say_medians(report, root);
     if (report->details)

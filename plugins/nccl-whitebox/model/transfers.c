@@ -26,19 +26,6 @@ static const struct {
 
 #define LL_BYTES 16384.0 /* to one rank; src/enqueue.cc, P2P_LL_THRESHOLD */
 
-/* Bytes over the time that they take at the narrowest place, both directions busy. */
-static double exchange_gbs(const st_nccl_plan *plan, const st_nccl_machine *machine)
-{
-    double ranks = plan->group.ranks;
-    double near = plan->group.per_node - 1.0;
-    double far = ranks - plan->group.per_node;
-    double seconds = near / ranks / machine->links_gbs;
-    if (far > 0.0) {
-        seconds = fmax(seconds, far / ranks / (machine->nics_gbs / machine->gpus));
-    }
-    return 1.0 / seconds;
-}
-
 void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
                             const st_nccl_choices *choices)
 {
@@ -46,7 +33,15 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
     bool pair = plan->collective == ST_NCCL_SEND_RECV;
     double near = pair ? (across ? 0.0 : 1.0) : plan->group.per_node - 1.0;
     double far = pair ? (across ? 1.0 : 0.0) : plan->group.ranks - plan->group.per_node;
-    double rate = exchange_gbs(plan, machine);
+    /* Bytes over the time that they take at the narrowest place, both directions busy. */
+    double ranks = plan->group.ranks;
+    double gb_near = plan->group.per_node - 1.0;
+    double gb_far = ranks - plan->group.per_node;
+    double seconds = gb_near / ranks / machine->links_gbs;
+    if (gb_far > 0.0) {
+        seconds = fmax(seconds, gb_far / ranks / (machine->nics_gbs / machine->gpus));
+    }
+    double rate = 1.0 / seconds;
     if (pair) {
         rate = across ? machine->nics_gbs / machine->gpus : machine->links_gbs;
     }

@@ -121,29 +121,6 @@ static double nvls_rate_2_28(const setting *s, int algorithm)
     return count * rate * (reduces ? s->ranks / s->steps : 1.0);
 }
 
-/*
- * What the switch takes: it sums what it reads of all GPUs and writes the sum to all, so that each
- * byte goes once over a link each way, in rounds of a chunk for each channel and head. Between two
- * machines a tree sends each byte once each way, between more it goes up and down.
- */
-static void through_the_switch(const setting *s, st_nccl_line *line)
-{
-    const st_nccl_search *found = &s->plan->search;
-    bool branched = line->algorithm == ST_NCCL_NVLS_TREE;
-    if ((!branched && line->algorithm != ST_NCCL_NVLS) ||
-        s->plan->collective != ST_NCCL_ALL_REDUCE) {
-        return;
-    }
-    line->reach_gbs = s->machine->links_gbs * switch_share(s);
-    line->reach_us = branched ? 0.0 : SWITCH_US;
-    line->round_us = branched ? (s->nodes <= 2.0 ? PAIR_ROUND_US : TREE_ROUND_US) : ROUND_US;
-    line->round_ops = found->nvls_channels * found->nvls_heads;
-    if (branched) {
-        double pooled = found->channels * found->inter_gbs * NIC_REACH;
-        line->reach_gbs = fmin(line->reach_gbs, s->nodes <= 2.0 ? pooled : 0.5 * pooled);
-    }
-}
-
 static void ring_latency(const setting *s, st_nccl_line *line)
 {
     int protocol = line->protocol;
@@ -313,7 +290,24 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
                 s.nodes > 1.0 && s.machine->arch == ST_NCCL_HOPPER) {
                 line->most_gbs = s.plan->search.channels * HOPPER_NIC_GBS * s.ranks / s.steps;
             }
-            through_the_switch(&s, line);
+            /* What the switch takes: it sums what it reads of all GPUs and writes the sum to
+             * all, so that each byte goes once over a link each way, in rounds of a chunk for
+             * each channel and head. Between two machines a tree sends each byte once each way,
+             * between more it goes up and down. */
+            const st_nccl_search *found = &s.plan->search;
+            bool branched = line->algorithm == ST_NCCL_NVLS_TREE;
+            if ((!branched && line->algorithm != ST_NCCL_NVLS) ||
+                s.plan->collective != ST_NCCL_ALL_REDUCE) {
+                continue;
+            }
+            line->reach_gbs = s.machine->links_gbs * switch_share(&s);
+            line->reach_us = branched ? 0.0 : SWITCH_US;
+            line->round_us = branched ? (s.nodes <= 2.0 ? PAIR_ROUND_US : TREE_ROUND_US) : ROUND_US;
+            line->round_ops = found->nvls_channels * found->nvls_heads;
+            if (branched) {
+                double pooled = found->channels * found->inter_gbs * NIC_REACH;
+                line->reach_gbs = fmin(line->reach_gbs, s.nodes <= 2.0 ? pooled : 0.5 * pooled);
+            }
         }
     }
 }

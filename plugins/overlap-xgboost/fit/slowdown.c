@@ -193,28 +193,6 @@ static size_t draw(const st_kernels *kernels, const training *own, size_t member
     return kept;
 }
 
-static st_status train_member(st_trees_library *library, const st_kernel_rows *rows,
-                              const training *own, st_slowdown_model *model, st_errors *errors)
-{
-    const st_recipe *recipe = model->recipe;
-    for (size_t i = 0; i < rows->count; i++) {
-        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
-        own->drawn[model->member_count * rows->kernels->count + rows->items[i]] = true;
-        double slowdown = fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN);
-        memcpy(own->features + i * ST_FEATURES, kernel->features, sizeof kernel->features);
-        own->targets[i] = (float)(recipe->logarithm ? log(slowdown) : slowdown);
-        own->weights[i] = (float)kernel->share;
-    }
-    st_samples samples = {own->features, own->targets, own->weights, rows->count, ST_FEATURES};
-    st_trees_options options = recipe->trees;
-    options.base_score = recipe->logarithm ? model->base : options.base_score;
-    options.seed += (unsigned)model->member_count;
-    st_status status =
-        st_trees_train(library, &samples, &options, &model->members[model->member_count], errors);
-    model->member_count += status == ST_OK ? 1 : 0;
-    return status;
-}
-
 static float median_of(float *values, size_t count)
 {
     return count > 0 ? (float)quantile_of(values, count, 0.5) : NAN;
@@ -352,7 +330,22 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
             part.count = draw(rows->kernels, &own, i, drawn);
             part.items = drawn;
         }
-        status = train_member(library, &part, &own, model, errors);
+        const st_recipe *member_recipe = model->recipe;
+        for (size_t k = 0; k < part.count; k++) {
+            const st_kernel *kernel = &part.kernels->rows[part.items[k]];
+            own.drawn[model->member_count * part.kernels->count + part.items[k]] = true;
+            double slowdown = fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN);
+            memcpy(own.features + k * ST_FEATURES, kernel->features, sizeof kernel->features);
+            own.targets[k] = (float)(member_recipe->logarithm ? log(slowdown) : slowdown);
+            own.weights[k] = (float)kernel->share;
+        }
+        st_samples samples = {own.features, own.targets, own.weights, part.count, ST_FEATURES};
+        st_trees_options options = member_recipe->trees;
+        options.base_score = member_recipe->logarithm ? model->base : options.base_score;
+        options.seed += (unsigned)model->member_count;
+        status = st_trees_train(library, &samples, &options, &model->members[model->member_count],
+                                errors);
+        model->member_count += status == ST_OK ? 1 : 0;
     }
     if (status == ST_OK && recipe->bags > 1)
         status = balance(rows->kernels, &own, arena, model, errors);

@@ -8,25 +8,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
-{
-    for (int k = 0; k < ST_KERNEL_CLASSES; k++) {
-        const st_usual_kernel *usual = &model->usual[k];
-        st_buffer_printf(buffer, "class %s %zu %.9g", st_kernel_class_name((st_kernel_class)k),
-                         usual->count, usual->weight);
-        if (isnan(usual->slowdown))
-            st_buffer_text(buffer, " -");
-        else
-            st_buffer_printf(buffer, " %.9g", usual->slowdown);
-        for (int i = 0; i < ST_FEATURES; i++)
-            if (isnan(usual->features[i]))
-                st_buffer_text(buffer, " -");
-            else
-                st_buffer_printf(buffer, " %.9g", (double)usual->features[i]);
-        st_buffer_text(buffer, "\n");
-    }
-}
-
 /* Bytes, bytes when packed, CRC-32 of the former, and the latter in base64. */
 static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_buffer *buffer)
 {
@@ -74,7 +55,21 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
             st_buffer_printf(buffer, " %zu", i);
     st_buffer_text(buffer, "\n");
     st_buffer_printf(buffer, "classes %d\n", (int)ST_KERNEL_CLASSES);
-    write_usual(model, buffer);
+    for (int k = 0; k < ST_KERNEL_CLASSES; k++) {
+        const st_usual_kernel *usual = &model->usual[k];
+        st_buffer_printf(buffer, "class %s %zu %.9g", st_kernel_class_name((st_kernel_class)k),
+                         usual->count, usual->weight);
+        if (isnan(usual->slowdown))
+            st_buffer_text(buffer, " -");
+        else
+            st_buffer_printf(buffer, " %.9g", usual->slowdown);
+        for (int i = 0; i < ST_FEATURES; i++)
+            if (isnan(usual->features[i]))
+                st_buffer_text(buffer, " -");
+            else
+                st_buffer_printf(buffer, " %.9g", (double)usual->features[i]);
+        st_buffer_text(buffer, "\n");
+    }
     st_buffer_printf(buffer, "members %zu\n", model->member_count);
     for (size_t i = 0; i < model->member_count; i++) {
         const char *bytes = NULL;

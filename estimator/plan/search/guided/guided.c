@@ -310,21 +310,6 @@ static bool make_run(st_guided_run *run)
            st_plan_states_make(&run->states, search->rows, dense, run->arena);
 }
 
-/* What is still possible among the plans that were not computed. */
-static void find_floor(st_guided_run *run)
-{
-    st_guided *guided = &run->result->guided;
-    unsigned settled = ST_STATE_COMPUTED | ST_STATE_SKIPPED;
-    guided->has_floor = guided->scanned;
-    guided->floor = HUGE_VAL;
-    for (uint64_t row = 0; guided->scanned && row < run->search->rows; row++) {
-        bool open = st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
-                    (run->states.marks[row] & settled) == 0;
-        if (open && run->states.low[row] < guided->floor)
-            guided->floor = run->states.low[row];
-    }
-}
-
 static st_status run_guided(const st_search *search, const st_processes *processes,
                             const st_search_watch *watch, st_search_result *result,
                             st_errors *errors)
@@ -355,7 +340,17 @@ static st_status run_guided(const st_search *search, const st_processes *process
         over_result->interrupted = run.interrupted;
         over_result->found.has_nearest =
             over_result->found.has_nearest && over_result->found.kept == 0;
-        find_floor(&run);
+        /* What is still possible among the plans that were not computed. */
+        st_guided *floor_guided = &run.result->guided;
+        unsigned floor_settled = ST_STATE_COMPUTED | ST_STATE_SKIPPED;
+        floor_guided->has_floor = floor_guided->scanned;
+        floor_guided->floor = HUGE_VAL;
+        for (uint64_t row = 0; floor_guided->scanned && row < run.search->rows; row++) {
+            bool open = st_plan_states_outcome(&run.states, row) != ST_OUTCOME_FAILS &&
+                        (run.states.marks[row] & floor_settled) == 0;
+            if (open && run.states.low[row] < floor_guided->floor)
+                floor_guided->floor = run.states.low[row];
+        }
     }
     st_arena_destroy(run.arena);
     if (status != ST_OK)

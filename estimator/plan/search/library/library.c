@@ -164,17 +164,6 @@ static void watch_progress(void *context, uint64_t done, uint64_t rows)
         self->stopped = 1;
 }
 
-static st_status check_request(const st_best_request *request, st_errors *errors)
-{
-    if (request->minimise != NULL && request->maximise != NULL)
-        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
-    if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP)
-        return ST_OK;
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
-}
-
 static st_status fill_plans(finding *self, st_best *best)
 {
     const st_search_result *result = &self->result;
@@ -229,7 +218,16 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
     st_search_watch watch = {
         .progress = watch_progress, .context = &self, .interrupted = &self.stopped};
     st_best made = {0};
-    st_status status = check_request(request, errors);
+    st_status status;
+    if (request->minimise != NULL && request->maximise != NULL) {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                         "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
+    } else if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
+        status = ST_OK;
+    } else {
+        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                         "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
+    }
     if (status == ST_OK) {
         const st_best_request *search_request = self.request;
         st_search_request wanted = {.space = space_of(&search_request->job),

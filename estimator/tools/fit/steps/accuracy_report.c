@@ -109,21 +109,6 @@ static void say_rows(const char *text, size_t rows, st_node *node)
     st_say(node, "\n");
 }
 
-static void put_left_out(const st_accuracy *accuracy, st_node *map)
-{
-    st_node *list = st_put_list(map, "left_out");
-    size_t rows = accuracy->measured->row_count;
-    if (accuracy->reason_count > 0)
-        st_say(map, "  %zu of %zu row%s can be estimated; not compared:\n", accuracy->estimated,
-               rows, rows == 1 ? "" : "s");
-    for (size_t i = 0; i < accuracy->reason_count; i++) {
-        st_node *row = st_put_line_map(list, NULL);
-        st_put_text(row, "why", accuracy->reasons[i].text);
-        st_put_count(row, "rows", accuracy->reasons[i].rows);
-        say_rows(accuracy->reasons[i].text, accuracy->reasons[i].rows, map);
-    }
-}
-
 static void put_assigned(st_node *row, const char *key, const st_assigned *assigned, size_t count,
                          bool details)
 {
@@ -261,7 +246,17 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
                    st_percent_text(accuracy->memory_limit, percent));
         st_say(map, "\n");
     }
-    put_left_out(accuracy, map);
+    st_node *out_list = st_put_list(map, "left_out");
+    size_t out_rows = accuracy->measured->row_count;
+    if (accuracy->reason_count > 0)
+        st_say(map, "  %zu of %zu row%s can be estimated; not compared:\n", accuracy->estimated,
+               out_rows, out_rows == 1 ? "" : "s");
+    for (size_t i = 0; i < accuracy->reason_count; i++) {
+        st_node *row = st_put_line_map(out_list, NULL);
+        st_put_text(row, "why", accuracy->reasons[i].text);
+        st_put_count(row, "rows", accuracy->reasons[i].rows);
+        say_rows(accuracy->reasons[i].text, accuracy->reasons[i].rows, map);
+    }
     put_assumptions(measured, details, map);
     const bool shown = details || measured->csv == NULL;
     static const st_table_column shape[] = {{.title = "row", .ink = ST_INK_NAME},

@@ -118,15 +118,6 @@ static void put_column(const st_calibration *calibration, const st_held *held, s
     put_parts(held->parts, held->part_count, st_put_list(map, "parts"), table);
 }
 
-static void put_tests(const st_calibration *calibration, st_node *root)
-{
-    st_node *list = st_put_list(root, "tests");
-    if (calibration->test_count == 0)
-        return;
-    st_table *table = say_held_table(root, "rows that no fit has seen", is_naive(calibration));
-    put_parts(calibration->tests, calibration->test_count, list, table);
-}
-
 static void fill_row(const void *context, size_t index, st_node *row)
 {
     const st_calibration *calibration = context;
@@ -177,7 +168,12 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
     st_node *list = st_put_list(root, "left_out");
     for (size_t i = 0; i < calibration->column_count; i++)
         put_column(calibration, &calibration->held[i], st_put_map(list, NULL));
-    put_tests(calibration, root);
+    st_node *test_list = st_put_list(root, "tests");
+    if (calibration->test_count != 0) {
+        st_table *test_table =
+            say_held_table(root, "rows that no fit has seen", is_naive(calibration));
+        put_parts(calibration->tests, calibration->test_count, test_list, test_table);
+    }
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);
     /* Keys outside a file of constants have to be set by hand. */
     char value[ST_QUANTITY_TEXT];

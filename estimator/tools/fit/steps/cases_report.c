@@ -8,21 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *format_difference(const st_case_value *value, char *text, size_t size)
-{
-    st_unit percent = st_unit_one();
-    percent.divisor = 100.0;
-    snprintf(percent.text, sizeof percent.text, "%%");
-    if (!isfinite(value->difference_frac))
-        return "-";
-    if (value->difference_frac == 0.0)
-        return "0";
-    char number[ST_QUANTITY_TEXT];
-    st_quantity_format(value->difference_frac, &percent, ST_STYLE_SCALED, number, sizeof number);
-    snprintf(text, size, "%s%s", value->difference_frac > 0.0 ? "+" : "", number);
-    return text;
-}
-
 static void put_value(const st_case *item, const st_case_value *value, bool first, st_node *row)
 {
     char text[ST_QUANTITY_TEXT + 1];
@@ -43,7 +28,24 @@ static void put_value(const st_case *item, const st_case_value *value, bool firs
             (void)!st_unit_parse(unit_text, strlen(unit_text), (st_place){0}, &unit, NULL);
         st_style style = value->tolerance_frac == 0.0 ? ST_STYLE_EXACT : ST_STYLE_UNIT;
         st_put_text(row, ".ours", st_quantity_format(value->value, &unit, style, text, size));
-        st_put_text(row, ".difference", format_difference(value, text, sizeof text));
+        const char *format_difference;
+        const size_t difference_size = sizeof text;
+        st_unit percent = st_unit_one();
+        percent.divisor = 100.0;
+        snprintf(percent.text, sizeof percent.text, "%%");
+        if (!isfinite(value->difference_frac)) {
+            format_difference = "-";
+        } else if (value->difference_frac == 0.0) {
+            format_difference = "0";
+        } else {
+            char number[ST_QUANTITY_TEXT];
+            st_quantity_format(value->difference_frac, &percent, ST_STYLE_SCALED, number,
+                               sizeof number);
+            snprintf(text, difference_size, "%s%s", value->difference_frac > 0.0 ? "+" : "",
+                     number);
+            format_difference = text;
+        }
+        st_put_text(row, ".difference", format_difference);
     } else {
         st_put_text(row, "published", value->published);
         st_put_null(row, "value");

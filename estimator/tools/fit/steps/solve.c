@@ -208,30 +208,6 @@ static void read_solution(const st_problem *problem, const gsl_parts *parts, st_
     }
 }
 
-/* One descent from parts->start. */
-static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *solution)
-{
-    gsl_multifit_nlinear_fdf system = {.f = residuals,
-                                       .df = slopes,
-                                       .n = solution->rows + count_priors(state->problem),
-                                       .p = state->problem->parameter_count,
-                                       .params = state};
-    bool rough = state->problem->rough;
-    double least = rough ? rough_tolerance : tolerance;
-    int info = 0;
-    int code = gsl_multifit_nlinear_init(parts->start, &system, parts->workspace);
-    if (code == GSL_SUCCESS)
-        code = gsl_multifit_nlinear_driver(rough ? ROUGH_ITERATIONS : MAX_ITERATIONS, least, least,
-                                           0.0, NULL, NULL, &info, parts->workspace);
-    if (code == GSL_ENOMEM)
-        return ST_ERR_MEMORY;
-    /* no progress: differences between rows are down to rounding, which is as good as it gets */
-    if (code != GSL_SUCCESS && code != GSL_ENOPROG && !(rough && code == GSL_EMAXITER))
-        return state->status != ST_OK ? state->status : ST_ERR_MATH;
-    read_solution(state->problem, parts, solution);
-    return isfinite(solution->cost) ? ST_OK : ST_ERR_MATH;
-}
-
 /* The best of all descents; a later one must be better by more than rounding. */
 static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *best)
 {
@@ -255,7 +231,30 @@ static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *
                 share = 1.0 - edge;
             gsl_vector_set(start, j, log(share / (1.0 - share)));
         }
-        st_status status = descend(state, parts, &own);
+        /* One descent from parts->start. */
+        st_status status = ST_ERR_MEMORY;
+        gsl_multifit_nlinear_fdf system = {.f = residuals,
+                                           .df = slopes,
+                                           .n = own.rows + count_priors(state->problem),
+                                           .p = state->problem->parameter_count,
+                                           .params = state};
+        bool rough = state->problem->rough;
+        double least = rough ? rough_tolerance : tolerance;
+        int info = 0;
+        int code = gsl_multifit_nlinear_init(parts->start, &system, parts->workspace);
+        if (code == GSL_SUCCESS)
+            code = gsl_multifit_nlinear_driver(rough ? ROUGH_ITERATIONS : MAX_ITERATIONS, least,
+                                               least, 0.0, NULL, NULL, &info, parts->workspace);
+        if (code != GSL_ENOMEM) {
+            /* no progress: differences between rows are down to rounding, which is as good as it
+             * gets */
+            if (code != GSL_SUCCESS && code != GSL_ENOPROG && !(rough && code == GSL_EMAXITER)) {
+                status = state->status != ST_OK ? state->status : ST_ERR_MATH;
+            } else {
+                read_solution(state->problem, parts, &own);
+                status = isfinite(own.cost) ? ST_OK : ST_ERR_MATH;
+            }
+        }
         if (status != ST_OK && status != ST_ERR_MATH)
             return status;
         if (status != ST_OK)

@@ -185,27 +185,6 @@ ST_COMPARE(compare_pairs, st_pair,
            ST_THEN(ST_ORDER(edit_count(a->edits), edit_count(b->edits))) ST_RISING(edits)
                ST_RISING(from) ST_RISING(to));
 
-static st_status sum_up(pairing *own)
-{
-    st_pairs *pairs = own->pairs;
-    double *errors = st_arena_alloc(own->arena, pairs->count + 1, sizeof *errors);
-    if (errors == NULL)
-        return ST_ERR_MEMORY;
-    st_sort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
-    for (size_t first = 0, last = 0; first < pairs->count; first = last) {
-        st_pair_kind *kind = &pairs->kinds[pairs->kind_count++];
-        kind->edits = pairs->items[first].edits;
-        for (last = first; last < pairs->count && pairs->items[last].edits == kind->edits; last++)
-            errors[last - first] = pairs->items[last].error;
-        kind->pairs = (last - first) / 2;
-        kind->errors = st_summarize_errors(errors, last - first);
-        for (size_t i = first; i < last; i++)
-            errors[i - first] = own->measured->rows[pairs->items[i].to].error;
-        kind->alone = st_summarize_errors(errors, last - first);
-    }
-    return ST_OK;
-}
-
 st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, st_errors *errors)
 {
     pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
@@ -258,5 +237,24 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
         }
         status = pair_status;
     }
-    return status == ST_OK ? sum_up(&own) : status;
+    if (status != ST_OK)
+        return status;
+    st_pairs *up_pairs = own.pairs;
+    double *up_errors = st_arena_alloc(own.arena, up_pairs->count + 1, sizeof *up_errors);
+    if (up_errors == NULL)
+        return ST_ERR_MEMORY;
+    st_sort(up_pairs->items, up_pairs->count, sizeof *up_pairs->items, compare_pairs);
+    for (size_t first = 0, last = 0; first < up_pairs->count; first = last) {
+        st_pair_kind *kind = &up_pairs->kinds[up_pairs->kind_count++];
+        kind->edits = up_pairs->items[first].edits;
+        for (last = first; last < up_pairs->count && up_pairs->items[last].edits == kind->edits;
+             last++)
+            up_errors[last - first] = up_pairs->items[last].error;
+        kind->pairs = (last - first) / 2;
+        kind->errors = st_summarize_errors(up_errors, last - first);
+        for (size_t i = first; i < last; i++)
+            up_errors[i - first] = own.measured->rows[up_pairs->items[i].to].error;
+        kind->alone = st_summarize_errors(up_errors, last - first);
+    }
+    return ST_OK;
 }

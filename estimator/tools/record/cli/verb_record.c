@@ -348,38 +348,6 @@ static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_en
     return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
-/* Which ranks were run, and how the others are known. */
-static void put_ranks(const record_options *options, const st_launch_request *request,
-                      const st_rank_dedup *dedup, size_t run, st_node *root)
-{
-    size_t ran = dedup->run > 0 ? dedup->run : run;
-    st_put_count(root, "world", request->world);
-    st_put_count(root, "ranks_run", ran);
-    st_put_count(root, "ranks_run_again", dedup->again);
-    st_put_count(root, "ranks_proven", dedup->proven);
-    st_put_bool(root, "ranks_waited", dedup->met);
-    if (request->store != NULL)
-        st_put_count(root, "keys_stood_in", st_store_stood_in(request->store));
-    if (request->world == 0)
-        return;
-    if (ran >= request->world)
-        st_say(root, "ranks      all %u were run%s\n", request->world,
-               dedup->met ? ", because they wait for each other" : "");
-    else if (dedup->run > 0 && options->plan != NULL)
-        st_say(root, "ranks      %u, of which %zu were run, one per stage of %s\n", request->world,
-               ran, options->plan);
-    else if (dedup->run > 0)
-        st_say(root,
-               "ranks      %u, of which %zu were run; the others are identical to one of these, "
-               "verified by %zu random ranks\n",
-               request->world, ran, dedup->proven);
-    else
-        st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
-    if (request->store != NULL && st_store_stood_in(request->store) > 0)
-        st_say(root, "store      %llu keys that no rank set got placeholders\n",
-               (unsigned long long)st_store_stood_in(request->store));
-}
-
 static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
                   const st_rank_dedup *dedup)
 {
@@ -406,7 +374,34 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     st_say(root, "program    %s\n", request->path);
     st_say(root, "verdict    %s, %s %s; logs in %s\n", word,
            options->profile ? "measured on" : "as if on", device, options->run);
-    put_ranks(options, request, dedup, count, root);
+    /* Which ranks were run, and how the others are known. */
+    size_t ran = dedup->run > 0 ? dedup->run : count;
+    st_put_count(root, "world", request->world);
+    st_put_count(root, "ranks_run", ran);
+    st_put_count(root, "ranks_run_again", dedup->again);
+    st_put_count(root, "ranks_proven", dedup->proven);
+    st_put_bool(root, "ranks_waited", dedup->met);
+    if (request->store != NULL)
+        st_put_count(root, "keys_stood_in", st_store_stood_in(request->store));
+    if (request->world != 0) {
+        if (ran >= request->world)
+            st_say(root, "ranks      all %u were run%s\n", request->world,
+                   dedup->met ? ", because they wait for each other" : "");
+        else if (dedup->run > 0 && options->plan != NULL)
+            st_say(root, "ranks      %u, of which %zu were run, one per stage of %s\n",
+                   request->world, ran, options->plan);
+        else if (dedup->run > 0)
+            st_say(
+                root,
+                "ranks      %u, of which %zu were run; the others are identical to one of these, "
+                "verified by %zu random ranks\n",
+                request->world, ran, dedup->proven);
+        else
+            st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
+        if (request->store != NULL && st_store_stood_in(request->store) > 0)
+            st_say(root, "store      %llu keys that no rank set got placeholders\n",
+                   (unsigned long long)st_store_stood_in(request->store));
+    }
     st_run_outcome_put(&outcome, ends, count, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);

@@ -401,39 +401,6 @@ typedef struct reading {
     size_t length;
 } reading;
 
-static void name_operation(reading *own, uint32_t type)
-{
-    static const char *const names[DESCRIPTORS] = {
-        [10] = "convolution",
-        [11] = "convolution_filter",
-        [12] = "convolution_data",
-        [13] = "pointwise",
-        [14] = "statistics",
-        [19] = "matmul",
-        [20] = "batch_norm",
-        [22] = "reduction",
-        [23] = "batch_norm_backward",
-        [25] = "resample",
-        [26] = "resample_backward",
-        [27] = "concat",
-        [29] = "norm",
-        [30] = "norm_backward",
-        [31] = "reshape",
-        [33] = "random",
-        [35] = "paged_cache",
-        [36] = "quantize",
-        [37] = "dequantize",
-        [41] = "attention",
-        [42] = "grouped_matmul",
-        [43] = "attention_backward",
-    };
-    const char *name = type < DESCRIPTORS && names[type] != NULL ? names[type] : "other";
-    size_t left = sizeof own->text - own->length;
-    int length = snprintf(own->text + own->length, left, "%s%s", own->length > 0 ? "," : "", name);
-    if (length > 0 && (size_t)length < left)
-        own->length += (size_t)length;
-}
-
 static void add_tensor(reading *own, const descriptor *of)
 {
     for (size_t i = 0; i < own->seen_count; i++)
@@ -499,7 +466,36 @@ static void read_matmul(reading *own, const descriptor *of)
 
 static void read_operation(reading *own, const descriptor *of)
 {
-    name_operation(own, of->type);
+    const uint32_t type = of->type;
+    static const char *const names[DESCRIPTORS] = {
+        [10] = "convolution",
+        [11] = "convolution_filter",
+        [12] = "convolution_data",
+        [13] = "pointwise",
+        [14] = "statistics",
+        [19] = "matmul",
+        [20] = "batch_norm",
+        [22] = "reduction",
+        [23] = "batch_norm_backward",
+        [25] = "resample",
+        [26] = "resample_backward",
+        [27] = "concat",
+        [29] = "norm",
+        [30] = "norm_backward",
+        [31] = "reshape",
+        [33] = "random",
+        [35] = "paged_cache",
+        [36] = "quantize",
+        [37] = "dequantize",
+        [41] = "attention",
+        [42] = "grouped_matmul",
+        [43] = "attention_backward",
+    };
+    const char *name = type < DESCRIPTORS && names[type] != NULL ? names[type] : "other";
+    size_t left = sizeof own->text - own->length;
+    int length = snprintf(own->text + own->length, left, "%s%s", own->length > 0 ? "," : "", name);
+    if (length > 0 && (size_t)length < left)
+        own->length += (size_t)length;
     for (const attribute *at = of->attributes; at != NULL; at = at->next)
         for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++) {
             const descriptor *tensor_of = part(of, at->name, i);

@@ -164,25 +164,6 @@ static st_status walk_call(walker *w, st_stream_replay *replay, bool *went)
 
 /* ---- all workers ---- */
 
-static st_status begin_worker(walker *w, size_t index, st_stream_replay *replay)
-{
-    st_walk *walk = w->walk;
-    st_walk_worker *own = &walk->workers[index];
-    const st_worker *worker = &walk->run->workers[index];
-    *own = (st_walk_worker){.worker = worker};
-    own->begin_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
-    own->end_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
-    *replay =
-        (st_stream_replay){.walk = walk, .own = own, .index = (uint32_t)index, .errors = w->errors};
-    replay->clock_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
-    replay->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(uint64_t));
-    if (st_arena_failed(walk->arena))
-        return st_out_of_memory(w->errors);
-    for (size_t i = 0; i < worker->thread_count; i++)
-        replay->recorded_ns[i] = ST_REPLAY_NO_CALL;
-    return ST_OK;
-}
-
 /* Collectives for which some never come end with those that did. */
 static bool give_up_waiting(st_walk *walk)
 {
@@ -251,8 +232,30 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
     for (uint32_t i = 0; i < run->names->count; i++)
         w.costs[i] = -1;
     st_status status = ST_OK;
-    for (size_t i = 0; i < run->worker_count && status == ST_OK; i++)
-        status = begin_worker(&w, i, &replays[i]);
+    for (size_t i = 0; i < run->worker_count && status == ST_OK; i++) {
+        status = ST_OK;
+        st_stream_replay *replay = &replays[i];
+        st_walk *worker_walk = w.walk;
+        st_walk_worker *worker_own = &worker_walk->workers[i];
+        const st_worker *worker = &worker_walk->run->workers[i];
+        *worker_own = (st_walk_worker){.worker = worker};
+        worker_own->begin_ns =
+            st_arena_alloc(worker_walk->arena, worker->call_count + 1, sizeof(int64_t));
+        worker_own->end_ns =
+            st_arena_alloc(worker_walk->arena, worker->call_count + 1, sizeof(int64_t));
+        *replay = (st_stream_replay){
+            .walk = worker_walk, .own = worker_own, .index = (uint32_t)i, .errors = w.errors};
+        replay->clock_ns =
+            st_arena_alloc(worker_walk->arena, worker->thread_count + 1, sizeof(int64_t));
+        replay->recorded_ns =
+            st_arena_alloc(worker_walk->arena, worker->thread_count + 1, sizeof(uint64_t));
+        if (st_arena_failed(worker_walk->arena)) {
+            status = st_out_of_memory(w.errors);
+        } else {
+            for (size_t j = 0; j < worker->thread_count; j++)
+                replay->recorded_ns[j] = ST_REPLAY_NO_CALL;
+        }
+    }
     if (status == ST_OK)
         status = walk_all(&w, replays);
     if (status == ST_OK)

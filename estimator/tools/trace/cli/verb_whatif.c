@@ -299,35 +299,6 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
     return status;
 }
 
-/* How kernels of another shape last; the request has `had` sets of the recorded job. */
-static st_status take_shapes(whatif *own, st_request *request, size_t had)
-{
-    static const st_role_list wanted = {growth_roles, GROWTHS, "this change of shapes needs"};
-    cli_run *run = own->run;
-    double before[GROWTHS];
-    double after[GROWTHS];
-    size_t asked = request->set_count;
-    request->set_count = had;
-    st_status status =
-        st_estimate_roles(run->paths, request, &wanted, run->arena, before, run->errors);
-    if (status == ST_OK)
-        status = check_plan(own, false);
-    if (status == ST_OK)
-        status = check_plan(own, true);
-    request->set_count = asked;
-    if (status == ST_OK)
-        status = st_estimate_roles(run->paths, request, &wanted, run->arena, after, run->errors);
-    if (status == ST_OK) {
-        st_trace_growth *growth = &own->change.growth;
-        double *const members[GROWTHS] = {&growth->products,    &growth->attention,
-                                          &growth->elementwise, &growth->logits,
-                                          &growth->parameters,  &growth->updated};
-        for (size_t i = 0; i < GROWTHS; i++)
-            *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
-    }
-    return status;
-}
-
 /* What changes of kernels, as the sheet of the job and its plugins have it. */
 static st_status take_growth(whatif *own)
 {
@@ -356,7 +327,32 @@ static st_status take_growth(whatif *own)
     }
     if (request.job == NULL || request.set_count == had || (shapes > 0 && options->approximate))
         return ST_OK;
-    return shapes == 0 ? take_updated(own, &request, had) : take_shapes(own, &request, had);
+    if (shapes == 0)
+        return take_updated(own, &request, had);
+    /* How kernels of another shape last; the request has `had` sets of the recorded job. */
+    static const st_role_list wanted = {growth_roles, GROWTHS, "this change of shapes needs"};
+    double before[GROWTHS];
+    double after[GROWTHS];
+    size_t asked = request.set_count;
+    request.set_count = had;
+    st_status status =
+        st_estimate_roles(run->paths, &request, &wanted, run->arena, before, run->errors);
+    if (status == ST_OK)
+        status = check_plan(own, false);
+    if (status == ST_OK)
+        status = check_plan(own, true);
+    request.set_count = asked;
+    if (status == ST_OK)
+        status = st_estimate_roles(run->paths, &request, &wanted, run->arena, after, run->errors);
+    if (status == ST_OK) {
+        st_trace_growth *growth = &own->change.growth;
+        double *const members[GROWTHS] = {&growth->products,    &growth->attention,
+                                          &growth->elementwise, &growth->logits,
+                                          &growth->parameters,  &growth->updated};
+        for (size_t i = 0; i < GROWTHS; i++)
+            *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
+    }
+    return status;
 }
 
 static double ask_ratios(const void *context, size_t rank, size_t event, st_trace_class *taken)
