@@ -17,7 +17,7 @@ enum { ST_BALANCE_ARGUMENTS = 4 + ST_LAYER_KINDS, ST_BALANCE_DEPTHS = 15 /* at m
 /* NAN: more depths than there is room for. */
 double st_balance_code(const st_stage_plan *plan, const double *arguments);
 
-/* The depths of multi-token prediction in such a number. */
+/* The depths of multi-token prediction in a layer count. */
 double st_balance_depths(double code);
 
 /* The layout of a division for such a number, 0: all layers cost the same. Lives until this thread

@@ -228,7 +228,7 @@ static bool is_constant(const st_effect *effect)
         (strncmp(key, ST_KEY_PARALLEL ".", 9) == 0 || strncmp(key, ST_KEY_BATCH ".", 6) == 0 ||
          strncmp(key, ST_KEY_MODEL ".", 6) == 0 || strcmp(key, ST_KEY_CLUSTER_NODES) == 0 ||
          strcmp(key, ST_KEY_CLUSTER_GPUS_PER_NODE) == 0);
-    /* What nobody gave and scales everything says nothing of this job. */
+    /* An assumption that scales everything says nothing about this job. */
     bool neutral = effect->input->from == NULL && effect->input->value == 1 &&
                    fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;
     return !given && !neutral && (effect->is_cluster || st_input_is_assumed(effect->input));

@@ -36,7 +36,7 @@ static size_t values_of(const st_type *type)
     return type->kind == ST_TYPE_BOOL ? 2 : type->enumeration->count;
 }
 
-/* What a number would be if nobody gave it; NaN: nobody knows, or it is none. */
+/* The number used without a given value; NaN: unknown or not a number. */
 static double default_of(const st_bound_input *bound)
 {
     const st_key *key = bound->from != NULL ? bound->from->key : NULL;
@@ -49,7 +49,7 @@ static double default_of(const st_bound_input *bound)
     return st_value_parse(key, &text, &value, NULL) == ST_OK ? value : (double)NAN;
 }
 
-/* Somebody set another value than holds without. */
+/* The set value differs from the one without it. */
 static bool is_asked_for(const st_estimate *estimate, size_t input)
 {
     const st_bound_input *bound = &estimate->inputs[input];

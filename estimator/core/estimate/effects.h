@@ -2,7 +2,7 @@
 /*
  * What an estimate depends on: every number that was put in is raised by a tenth, one at a time,
  * and the program runs again. It shows which constant of a cluster is worth increasing, and
- * which assumptions do not matter to the job at all.
+ * which assumptions have no effect on the job.
  */
 #ifndef STEPTIME_ESTIMATE_EFFECTS_H
 #define STEPTIME_ESTIMATE_EFFECTS_H
@@ -24,7 +24,7 @@ typedef struct st_effect {
  */
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
-/* Warns of values that somebody has set and without which all that is shown would be the same. */
+/* Warns of set values that change nothing in the report. */
 void st_effects_tell(const st_estimate *estimate, st_errors *errors);
 
 /* For qsort of pointers to effects: larger ones first, equal ones in the order of the sheet. */

@@ -27,7 +27,7 @@ typedef struct st_error_band {
 
 /*
  * The band of a kind under a sheet, on the search path: of its own stack, else of all stacks, else
- * with no rows. A table that is there and cannot be read is an error.
+ * with no rows. An unreadable table is an error.
  */
 st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
                              const st_error_kind *kind, st_arena *arena, st_error_band *band,

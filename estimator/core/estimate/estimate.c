@@ -335,7 +335,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     estimate->checks = checks;
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
-    /* Prices that nobody gave, and what follows from them. */
+    /* Prices without a given value, and what depends on them. */
     for (size_t i = 0; i < estimate->shown_count; i++) {
         st_shown *shown = &estimate->shown[i];
         shown->value = st_sheet_known(estimate->sheet, shown->name, shown->value);

@@ -85,7 +85,7 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_say_wrapped(root, title, LABEL_WIDTH + strlen(st_sheet_name(estimate->sheet)) + 2,
                    LABEL_WIDTH);
     st_say(root, "\n");
-    /* The plugins that are on, as the command line would ask for them. */
+    /* The plugins in use, as command-line options. */
     const char *text = "";
     for (size_t i = 0; i < estimate->refinement_count; i++)
         st_text_add(arena, &text, " + ", "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan that was searched because nobody gave one, as it is said at the head of a report. */
+/* A plan found by a search because none was given, at the head of a report. */
 #ifndef STEPTIME_ESTIMATE_FOUND_PLAN_H
 #define STEPTIME_ESTIMATE_FOUND_PLAN_H
 

@@ -21,7 +21,7 @@ typedef struct st_estimate_handle {
 /* Of an estimate that st_estimate_create made. */
 st_estimate_handle *st_estimate_handle_of(st_estimate *estimate);
 
-/* Computes what was asked for unless that is done; what a report shows is there afterwards. */
+/* Computes the requested cells if necessary; a report can be written afterwards. */
 st_status st_estimate_complete(st_estimate_handle *handle, st_errors *errors) ST_NODISCARD;
 /* Adds a cell or input to what is computed, and computes; after an error that leaves no values,
  * nothing has changed. */

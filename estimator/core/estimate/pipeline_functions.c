@@ -44,7 +44,7 @@ enum {
     ARGUMENTS
 };
 
-/* --- plans that are asked for again, as the terms of one step are -------------------------------
+/* --- cached replays of plans, whose terms are computed one by one ------------------------------
  */
 
 /* A block of rows at a time; each thread has its own. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What plugins change: the estimate is run once more without them, and every cell that they have a
+ * What plugins change: the estimate also runs without them, and every cell that they have a
  * part in is compared with its closed form.
  */
 #include "estimate/provider_effects.h"

@@ -881,7 +881,7 @@ double st_balance_most_chunks(double layers, double mtp, double stages)
     return floor((mtp > 0 && stages == 2 ? parts - 1 : parts) / stages);
 }
 
-/* --- layouts that are asked for again by the cells of one plan ------------------------------- */
+/* --- cached layouts, which several cells of one plan need ------------------------------------ */
 
 enum { KNOWN = 256 };
 

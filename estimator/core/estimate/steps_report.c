@@ -56,7 +56,7 @@ static st_status price_group(steps_run *report, const st_transfers *transfers, f
     return status;
 }
 
-/* What is asked for, else as many as a node of the topology has, else all. */
+/* The requested number, else the GPUs of a node of the topology, else all. */
 static uint32_t per_node_of(const steps_run *report, uint32_t ranks)
 {
     uint32_t of_node = report->topology != NULL ? report->topology->node_gpus : 0;

@@ -127,7 +127,7 @@ static void add_row(share_table *table, const share_row *row)
     *share = row->share;
 }
 
-/* Every share is there, and those of a sender are all of its tokens. */
+/* Every share is given, and those of a sender add up to all of its tokens. */
 static void check_line(share_table *table, size_t line)
 {
     double sum = 0;

@@ -238,7 +238,7 @@ static uint64_t boundary_bytes(const st_traffic *traffic, size_t stage, size_t l
     return behind + (stage > 0 ? traffic->sent_bytes[stage - 1][ST_GROUP_PP] : 0);
 }
 
-/* How many ranks of a stage send so many bytes of the stage's kind to others. */
+/* How many ranks of a stage send these bytes of the stage's kind to others. */
 static uint64_t senders_of(const st_placement *placement, st_group group, size_t stage)
 {
     uint64_t ranks = placement->ranks / placement->size[ST_GROUP_PP];

@@ -46,7 +46,7 @@ typedef enum st_way {
     ST_WAY_SUMMED  /* the network sums up on the way (topology->reduces) */
 } st_way;
 
-/* One kind of round, so many times, of messages of a share of the whole. */
+/* One kind of round, repeated, with messages of a share of the whole. */
 typedef struct st_pattern {
     st_way way;
     double rounds;
@@ -64,7 +64,7 @@ st_status st_price_pattern(const st_topology *topology, const st_site *site,
                            const st_pattern *pattern, st_arena *arena,
                            st_price *price) ST_NODISCARD;
 
-/* Seconds of a message of so many bytes. */
+/* Seconds of a message of `bytes`. */
 double st_price_at(const st_price *price, double bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Following a table: every rank runs its statements until it waits for a message that is not there,
- * in turn, until all are done or nobody gets any further. What a chunk holds is the set of ranks
+ * in turn, until all are done or none can continue. What a chunk holds is the set of ranks
  * whose values are in it.
  */
 #include "fabric/steps_text.h"

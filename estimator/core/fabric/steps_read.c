@@ -439,7 +439,7 @@ static void read_ranks(steps_reader *reader)
         reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
 }
 
-/* A line that a table has once: of two nobody knows which counts. */
+/* A line that a table has once. */
 static bool accept_heading(steps_reader *reader, const char *word, int which)
 {
     if (!accept_word(reader, word))

@@ -72,7 +72,7 @@ static bool read_until(int file, long long deadline_ms, st_buffer *text)
     }
 }
 
-/* Whoever closes its end need not end: false where the time is up first. */
+/* A child may close its end and continue; false where the time is up first. */
 static bool wait_until(pid_t child, long long deadline_ms, int *status)
 {
     const struct timespec nap = {.tv_nsec = 500000};

@@ -93,7 +93,7 @@ static const void *pass_list(passing *stream, const kind *of, const void *list, 
 
 /* ---- their contents -------------------------------------------------------------------------- */
 
-/* Nobody calls these: a module that is apart has no code here. */
+/* Never called: an isolated module has no code in this process. */
 static int evaluate_nowhere(void *instance, size_t rows, const double *const *columns,
                             double *values)
 {

@@ -116,7 +116,7 @@ static const char *linker_error(const loading *loader)
 #define STAYS_LOADED 0
 #endif
 
-/* Threads of this process; 0 where nobody knows. */
+/* Threads of this process; 0 if unknown. */
 static size_t count_threads(void)
 {
     size_t count = 0;

@@ -5,7 +5,7 @@
  * A plugin lies in ROOT/plugins/NAME/NAME.so, next to its data, and its id is NAME. Roots
  * are tried in this order, first hit wins: those of the search path (--path folders, STEPTIME_PATH,
  * the user's folder, see paths.h), the folder of plugins next to the running program, the installed
- * one. The working folder is never searched, and only a plugin that is asked for by name is loaded.
+ * one. The working folder is never searched, and only a plugin requested by name is loaded.
  */
 #ifndef STEPTIME_PLUGIN_PLUGINS_H
 #define STEPTIME_PLUGIN_PLUGINS_H
@@ -37,7 +37,7 @@ size_t st_plugin_find_option(const st_plugin_module *module, const char *name);
 /* Index of the schedule of that name; of the only one for "". SIZE_MAX where there is none. */
 size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name);
 
-/* What an order is asked for. */
+/* A request for an order. */
 typedef struct st_plugin_order_request {
     const st_plugin_instance *instance;
     size_t schedule; /* index */
@@ -59,7 +59,7 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
 /* What the plugin logged as warnings since it was last asked becomes warnings at `place`. */
 void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place, st_errors *errors);
 
-/* What was read from a job once and for all; in a sweep such a key cannot become a column. */
+/* Keys read once from the job; a sweep cannot vary them. */
 typedef struct st_refine_keys {
     const char *const *paths; /* keys whose one value in the job the providers count on */
     size_t count;

@@ -40,7 +40,7 @@ typedef struct st_provider_binding {
 st_profile_filter st_binding_group(const st_provider_binding *binding,
                                    const double *const *arguments, size_t row);
 
-/* What st_provider asks for; `context` is an st_provider_binding. */
+/* The functions of an st_provider; `context` is an st_provider_binding. */
 st_status st_binding_evaluate(void *context, size_t rows, const double *const *arguments,
                               double *values);
 st_status st_binding_explain(void *context, const double *const *arguments, st_arena *arena,

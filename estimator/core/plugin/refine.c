@@ -359,7 +359,7 @@ static st_status open_for(refining *binder, const char *provider, size_t *calibr
     if (refinement->profile == NULL)
         return binder->instance_count > 0 ? ST_OK : open_all(binder, NULL, 0);
     binder->instance_count = 0;
-    /* What a profile has; of a profile that is not there the error is where it is named. */
+    /* Entries of the profile; an unknown profile is an error at its name. */
     const st_refinement *profile_refinement = binder->refinement;
     const st_profile_filter filter = {.name = profile_refinement->profile,
                                       .plugin = profile_refinement->plugin,

@@ -543,7 +543,7 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
         if (*count >= ST_PROFILE_MAX_ENTRIES)
             return SQLITE_TOOBIG;
         st_profile entry = {0};
-        /* Every column is there and of its type, which SQLite itself does not demand of a file. */
+        /* Checks columns and their types, which SQLite itself does not. */
         bool good = true;
         for (int i = 0; i < COLUMN_COUNT; i++) {
             int type = sqlite3_column_type(statement, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that number what they are asked for. */
+/* Tables that number their keys. */
 #include "schedule/graph_internal.h"
 
 static uint64_t hash_of(st_pair pair)

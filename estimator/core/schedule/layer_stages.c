@@ -133,7 +133,7 @@ static bool run_pass(pipeline_clock *clock, size_t stage)
         return false;
     const st_slot *slot = &clock->order->slots[stage][clock->done[stage]];
     bool backward = slot->pass != ST_PASS_FORWARD;
-    /* When what a pass needs is there; NaN: that is not done yet. */
+    /* When the inputs of a pass are ready; NaN: not yet. */
     double ready = 0;
     const size_t micro = slot->micro;
     if (backward || stage != 0) {

@@ -23,7 +23,7 @@ static bool walk(st_path *path, st_task_id task)
     while (task != ST_TASK_NONE) {
         st_edge_kind edge = ST_EDGE_PROGRAM;
         int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
-        /* The member that came last; `task` itself where nobody came later. */
+        /* The member that came last, or `task` itself. */
         st_task_id late;
         const st_graph *graph = replay->graph;
         uint32_t instance = graph->instance[task];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kit. Every check loads the plugin anew in a child of its own, so that one that crashes or
+ * The kit. Every check loads the plugin in a new child process, so that one that crashes or
  * never ends is one finding among others.
  */
 #include "plugin/kit/kit.h"
@@ -78,7 +78,7 @@ static st_finding_kind add_row(const trial *test, size_t provider, const block *
     return ST_FINDING_FAIL;
 }
 
-/* What is wrong, and the row that shows it with the value that came back. */
+/* A fault, and the row and value that show it. */
 static st_finding_kind fail_at(const trial *test, size_t provider, const char *what,
                                const block *all, size_t row, st_buffer *text)
 {
@@ -101,7 +101,7 @@ static st_finding_kind check_open(trial *test, st_buffer *text)
     return ST_FINDING_PASS;
 }
 
-/* Opens with one option at `given`; a failure needs a reason. */
+/* Opens with one option at `given`; a failure requires a reason. */
 static st_finding_kind try_option(trial *test, const st_plugin_given *given, st_buffer *text)
 {
     st_plugin_instance *instance = NULL;
@@ -372,7 +372,7 @@ static st_finding_kind check_files(trial *test, st_buffer *text)
     return ST_FINDING_PASS;
 }
 
-/* What all code of a process shares is the plugin's to leave alone. */
+/* A plugin must not change the state that all code of a process shares. */
 static st_finding_kind check_process(trial *test, st_buffer *text)
 {
     for (size_t i = 0; i < test->module->shown.provider_count; i++) {
@@ -533,7 +533,7 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
             return ST_OK;
     }
     if (status == ST_OK) {
-        /* What stood around the checks before it; less than a filter is nothing to rely on. */
+        /* The isolation of the checks before it; it counts from a filter of calls on. */
         const char *text = st_walls_text(walls, arena);
         findings->items[findings->count++] =
             (st_finding){.check = "the system isolates it from the machine",
@@ -543,7 +543,7 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
     }
     if (status != ST_OK)
         return status;
-    /* The last one, behind those that run code of the plugin. */
+    /* The last check, after those that run code of the plugin. */
     st_manifest_match match = ST_MANIFEST_ABSENT;
     st_status manifest_status = st_plugin_match_manifest(paths, name, arena, &match, errors);
     findings->items[findings->count++] = (st_finding){

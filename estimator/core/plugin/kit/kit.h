@@ -18,7 +18,7 @@ typedef struct st_findings {
     size_t count;
 } st_findings;
 
-/* Tries everything. Stops after the first one where the plugin cannot be loaded at all. */
+/* Runs all checks. Stops after the first one if the plugin cannot be loaded. */
 st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
                           st_arena *arena, st_findings *findings, st_errors *errors) ST_NODISCARD;
 

@@ -61,7 +61,7 @@ static st_finding_kind try_schedule(const st_plugin_instance *instance, size_t s
                                    .chunks = chunk_count,
                                    .times = times,
                                    .transfer = 37};
-        /* Uneven times, so that a schedule that looks at them has something to see. */
+        /* Uneven times, which a schedule may use. */
         const uint32_t count = shape.stages * chunk_count;
         for (uint32_t j = 0; j < count; j++) {
             times[j] = (st_chunk_times){0};

@@ -114,7 +114,7 @@ static st_status check(const project *made)
                        "invalid plugin name" ST_FOUND "'%.80s'" ST_EXPECTED
                        "a lower-case letter, then lower-case letters, digits and '-', at most 64",
                        made->name);
-    /* Targets of every project of meson; a plugin's module could not have such a name. */
+    /* Targets of every meson project, which a plugin's module cannot use as its name. */
     const char *name = made->name;
     static const char *const names[] = {
         "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
