@@ -56,6 +56,7 @@ COMMANDS = {
     'plugin info': (['plugin', 'info', 'alpha-beta', '--path', '{build}'], []),
     'plugin check': (['plugin', 'check', 'alpha-beta', '--path', '{build}'], []),
     'trace summary': (['trace', 'summary', '{in}/trace.json', '--json', '-o', '{}/a'], ['a']),
+    'trace kernels': (['trace', 'kernels', '{in}/trace.json', '--partial'], []),
     'trace replay': (['trace', 'replay', '{in}/trace.json', '--partial'], []),
     'trace export': (['trace', 'export', '{in}/trace.json', '--partial', '-o', '{}/a.json'], ['a.json']),
     'trace whatif --job': (['trace', 'whatif', '{in}/trace.json', '--partial', '--job', 'gpt3-175b-64xa100', '--have',

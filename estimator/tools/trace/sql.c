@@ -154,8 +154,7 @@ static st_status fail(asker *self, const char *at, int code)
                        self->question->limit_s);
     if (self->is_refused)
         return st_fail(self->errors, fault_of(self, ST_ERR_VALUE), place_at(self, at),
-                       "the statement does more than read" ST_EXPECTED
-                       "SELECT, or WITH ... SELECT");
+                       "the statement is not read-only" ST_EXPECTED "SELECT, or WITH ... SELECT");
     if (code == SQLITE_NOMEM)
         return sqlite3_memory_highwater(0) > MOST_MEMORY_BYTES / 2
                    ? st_fail(self->errors, ST_ERR_LIMIT, place_at(self, at),

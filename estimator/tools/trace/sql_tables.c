@@ -94,7 +94,7 @@ static const char *const frame_kinds[ST_FRAME_KINDS] = {"operator", "annotation"
 #define STEP(member)    offsetof(st_trace_step, member)
 #define RANK_COLUMN                                                                                \
     {                                                                                              \
-        "rank", IS_RANK, 0, "", "rank of the job; its place where the recording has none", NULL    \
+        "rank", IS_RANK, 0, "", "rank of the job, or its position if the recording has none", NULL \
     }
 
 static const column rank_columns[] = {
@@ -104,7 +104,7 @@ static const column rank_columns[] = {
     {"gpu", IS_NAME, OF_RANK(gpu), "", "name of its first GPU", NULL},
     {"sm_count", IS_KNOWN, OF_RANK(sm_count), "", "multiprocessors of that GPU", NULL},
     {"world_size", IS_KNOWN, OF_RANK(world_size), "", "ranks of the job", NULL},
-    {"base_ns", IS_KNOWN, OF_RANK(base_ns), "ns", "add it to times to compare ranks", NULL},
+    {"base_ns", IS_KNOWN, OF_RANK(base_ns), "ns", "added to times to compare ranks", NULL},
 };
 
 static const column kernel_columns[] = {
@@ -114,7 +114,7 @@ static const column kernel_columns[] = {
      "gemm, attention, norm, elementwise, optimizer, memory, communication, other", NULL},
     {"kind", IS_WORD, EVENT(kind), "", "kernel, memcpy, memset", gpu_kinds},
     RANK_COLUMN,
-    {"device", IS_PROCESS, EVENT(track), "", "GPU of the host", NULL},
+    {"device", IS_PROCESS, EVENT(track), "", "number of the GPU on its host", NULL},
     {"stream", IS_NUMBER, EVENT(track), "", "stream of the GPU", NULL},
     {"start_ns", IS_TIME, EVENT(start_ns), "ns", "on the clock of the recording", NULL},
     {"duration_ns", IS_TIME, EVENT(duration_ns), "ns", "", NULL},
@@ -150,7 +150,7 @@ static const column operator_columns[] = {
     {"duration_ns", IS_TIME, FRAME(duration_ns), "ns", "", NULL},
     {"end_ns", IS_END, FRAME(start_ns), "ns", "start_ns + duration_ns", NULL},
     {"sequence", IS_KNOWN, FRAME(sequence), "", "number that forward and backward share", NULL},
-    {"is_backward", IS_FLAG, FRAME(is_backward), "", "1 where it runs the backward pass", NULL},
+    {"is_backward", IS_FLAG, FRAME(is_backward), "", "1 if it runs in the backward pass", NULL},
     {"shapes", IS_NAME, FRAME(shapes), "", "shapes of its inputs", NULL},
     {"types", IS_NAME, FRAME(types), "", "types of its inputs", NULL},
     {"stack", IS_NAME, FRAME(stack), "", "its calls in Python, the innermost first", NULL},
@@ -158,7 +158,7 @@ static const column operator_columns[] = {
 
 static const column annotation_columns[] = {
     {"id", IS_ID, 0, "", "unique over all ranks", NULL},
-    {"name", IS_NAME, FRAME(name), "", "as the program gave it", NULL},
+    {"name", IS_NAME, FRAME(name), "", "name given by the program", NULL},
     {"kind", IS_WORD, FRAME(kind), "", "annotation, module, python", frame_kinds},
     RANK_COLUMN,
     {"process", IS_PROCESS, FRAME(track), "", "process of the host", NULL},
@@ -175,10 +175,10 @@ static const column memory_columns[] = {
     {"process", IS_PROCESS, MEMORY(track), "", "process of the host", NULL},
     {"thread", IS_NUMBER, MEMORY(track), "", "thread of the host", NULL},
     {"at_ns", IS_TIME, MEMORY(at_ns), "ns", "on the clock of the recording", NULL},
-    {"bytes", IS_TIME, MEMORY(bytes), "bytes", "allocated, below 0: freed", NULL},
+    {"bytes", IS_TIME, MEMORY(bytes), "bytes", "allocated; negative: freed", NULL},
     {"address", IS_KNOWN, MEMORY(address), "", "of the block", NULL},
-    {"allocated_bytes", IS_KNOWN, MEMORY(allocated_bytes), "bytes", "in all, afterwards", NULL},
-    {"reserved_bytes", IS_KNOWN, MEMORY(reserved_bytes), "bytes", "in all, afterwards", NULL},
+    {"allocated_bytes", IS_KNOWN, MEMORY(allocated_bytes), "bytes", "total after the event", NULL},
+    {"reserved_bytes", IS_KNOWN, MEMORY(reserved_bytes), "bytes", "total after the event", NULL},
 };
 
 #define BREAKDOWN(of)                                                                              \
@@ -266,7 +266,7 @@ static const column idle_columns[] = {
     {"idle_ns", IS_TIME, IDLE(idle_ns), "ns", "sum of the six causes", NULL},
     {"host_bound_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_HOST]), "ns", "nothing was launched", NULL},
     {"synchronisation_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_SYNC]), "ns",
-     "nothing was launched, as the host had waited for the GPU", NULL},
+     "nothing was launched because the host had waited for the GPU", NULL},
     {"dependency_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_DEPENDENCY]), "ns",
      "a kernel waited for another stream", NULL},
     {"communication_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_COMMUNICATION]), "ns",
