@@ -4,8 +4,6 @@
 #define _DEFAULT_SOURCE
 #include "base_support.h"
 
-#include "overlap-xgboost/fit/concurrent.h"
-#include "overlap-xgboost/fit/join.h"
 #include "overlap-xgboost/fit/matching.h"
 #include "overlap-xgboost/fit/trace_pairs.h"
 #include "fit/trees/shuffle.h"

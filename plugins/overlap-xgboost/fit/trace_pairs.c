@@ -2,9 +2,7 @@
 /* Streams of one recording matched with those of the other, kernel by kernel. */
 #include "overlap-xgboost/fit/trace_pairs.h"
 
-#include "overlap-xgboost/fit/concurrent.h"
 #include "base/fields.h"
-#include "overlap-xgboost/fit/join.h"
 #include "overlap-xgboost/fit/kernel_table.h"
 #include "overlap-xgboost/fit/matching.h"
 #include "base/numbered_texts.h"
@@ -257,7 +255,7 @@ static st_status prepare(pairing *own, side *of)
     return status;
 }
 
-static st_status tell(const pairing *own, st_status status)
+static st_status report_failure(const pairing *own, st_status status)
 {
     if (status == ST_ERR_MEMORY)
         return st_out_of_memory(own->errors);
@@ -295,9 +293,9 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
                          "no collective runs in the recording with overlap" ST_EXPECTED
                          "kernels of NCCL or RCCL alongside those that compute");
     if (status == ST_OK)
-        status = tell(&own, match_all(&own));
+        status = report_failure(&own, match_all(&own));
     else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT)
-        status = tell(&own, status);
+        status = report_failure(&own, status);
     if (status == ST_OK) {
         made->tally.pairs++;
         size_t all = 0;
