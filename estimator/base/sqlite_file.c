@@ -4,39 +4,39 @@
 
 #ifdef STEPTIME_HAVE_SQLITE
 
-static st_status fail(const st_sqlite *self)
+static st_status fail(const st_sqlite *sqlite)
 {
-    return st_fail(self->errors, ST_ERR_VALUE, (st_place){.file = self->file},
-                   "cannot read the database: %s" ST_EXPECTED "%s", sqlite3_errmsg(self->database),
-                   self->expected);
+    return st_fail(sqlite->errors, ST_ERR_VALUE, (st_place){.file = sqlite->file},
+                   "cannot read the database: %s" ST_EXPECTED "%s",
+                   sqlite3_errmsg(sqlite->database), sqlite->expected);
 }
 
-st_status st_sqlite_open(st_sqlite *self, const char *path)
+st_status st_sqlite_open(st_sqlite *sqlite, const char *path)
 {
-    self->file = path;
-    if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        return fail(self);
-    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite->file = path;
+    if (sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return fail(sqlite);
+    (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(sqlite->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return ST_OK;
 }
 
-void st_sqlite_close(st_sqlite *self)
+void st_sqlite_close(st_sqlite *sqlite)
 {
-    (void)sqlite3_close(self->database);
-    self->database = NULL;
+    (void)sqlite3_close(sqlite->database);
+    sqlite->database = NULL;
 }
 
-st_status st_sqlite_query(const st_sqlite *self, const char *sql,
+st_status st_sqlite_query(const st_sqlite *sqlite, const char *sql,
                           st_status (*take)(void *context, sqlite3_stmt *row), void *context,
                           size_t *rows)
 {
     sqlite3_stmt *statement = NULL;
     st_status status = ST_OK;
     *rows = 0;
-    int code = sqlite3_prepare_v2(self->database, sql, -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(sqlite->database, sql, -1, &statement, NULL);
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
         if (code == SQLITE_ROW) {
@@ -47,30 +47,30 @@ st_status st_sqlite_query(const st_sqlite *self, const char *sql,
             break;
     }
     if (status == ST_OK && code != SQLITE_DONE)
-        status = fail(self);
+        status = fail(sqlite);
     (void)sqlite3_finalize(statement);
     return status;
 }
 
-st_status st_sqlite_has_table(const st_sqlite *self, const char *table, bool *has)
+st_status st_sqlite_has_table(const st_sqlite *sqlite, const char *table, bool *has)
 {
     char sql[160];
     size_t rows = 0;
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %Q", table);
-    st_status status = st_sqlite_query(self, sql, NULL, NULL, &rows);
+    st_status status = st_sqlite_query(sqlite, sql, NULL, NULL, &rows);
     *has = rows > 0;
     return status;
 }
 
-st_status st_sqlite_has_column(const st_sqlite *self, const char *table, const char *column,
+st_status st_sqlite_has_column(const st_sqlite *sqlite, const char *table, const char *column,
                                bool *has)
 {
     char sql[200];
     size_t rows = 0;
     (void)sqlite3_snprintf(sizeof sql, sql, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q",
                            table, column);
-    st_status status = st_sqlite_query(self, sql, NULL, NULL, &rows);
+    st_status status = st_sqlite_query(sqlite, sql, NULL, NULL, &rows);
     *has = rows > 0;
     return status;
 }

@@ -20,15 +20,15 @@ typedef struct st_sqlite {
 } st_sqlite;
 
 /* Opens a database to be read; st_sqlite_close also after a failure. */
-st_status st_sqlite_open(st_sqlite *self, const char *path) ST_NODISCARD;
-void st_sqlite_close(st_sqlite *self);
+st_status st_sqlite_open(st_sqlite *sqlite, const char *path) ST_NODISCARD;
+void st_sqlite_close(st_sqlite *sqlite);
 
 /* Calls `take`, which may be NULL, with every row that a statement finds, and says how many. */
-st_status st_sqlite_query(const st_sqlite *self, const char *sql,
+st_status st_sqlite_query(const st_sqlite *sqlite, const char *sql,
                           st_status (*take)(void *context, sqlite3_stmt *row), void *context,
                           size_t *rows) ST_NODISCARD;
-st_status st_sqlite_has_table(const st_sqlite *self, const char *table, bool *has) ST_NODISCARD;
-st_status st_sqlite_has_column(const st_sqlite *self, const char *table, const char *column,
+st_status st_sqlite_has_table(const st_sqlite *sqlite, const char *table, bool *has) ST_NODISCARD;
+st_status st_sqlite_has_column(const st_sqlite *sqlite, const char *table, const char *column,
                                bool *has) ST_NODISCARD;
 
 #endif

@@ -22,9 +22,9 @@ typedef struct walk {
     size_t indent; /* of a block scalar's lines */
 } walk;
 
-static char source_at(const walk *w, size_t at)
+static char source_at(const walk *scan, size_t at)
 {
-    return at < w->length ? w->source[at] : '\0';
+    return at < scan->length ? scan->source[at] : '\0';
 }
 
 static bool is_blank(char letter)
@@ -37,71 +37,72 @@ static bool is_break(char letter)
     return letter == '\n' || letter == '\r';
 }
 
-static size_t skip_blanks(const walk *w, size_t at)
+static size_t skip_blanks(const walk *scan, size_t at)
 {
-    while (is_blank(source_at(w, at)))
+    while (is_blank(source_at(scan, at)))
         at++;
     return at;
 }
 
 /* Behind one line end: LF, CR or both. */
-static size_t skip_break(const walk *w, size_t at)
+static size_t skip_break(const walk *scan, size_t at)
 {
-    return at + (source_at(w, at) == '\r' && source_at(w, at + 1) == '\n' ? 2 : 1);
+    return at + (source_at(scan, at) == '\r' && source_at(scan, at + 1) == '\n' ? 2 : 1);
 }
 
-static size_t skip_line(const walk *w, size_t at)
+static size_t skip_line(const walk *scan, size_t at)
 {
-    while (at < w->length && !is_break(w->source[at]))
+    while (at < scan->length && !is_break(scan->source[at]))
         at++;
-    return at < w->length ? skip_break(w, at) : at;
+    return at < scan->length ? skip_break(scan, at) : at;
 }
 
 /* Behind an anchor and what separates it from the scalar. */
-static size_t skip_anchor(const walk *w, size_t at)
+static size_t skip_anchor(const walk *scan, size_t at)
 {
-    if (source_at(w, at) != '&')
+    if (source_at(scan, at) != '&')
         return at;
-    while (at < w->length && !is_blank(w->source[at]) && !is_break(w->source[at]))
+    while (at < scan->length && !is_blank(scan->source[at]) && !is_break(scan->source[at]))
         at++;
     for (;;) {
-        at = skip_blanks(w, at);
-        if (source_at(w, at) == '#')
-            at = skip_line(w, at);
-        else if (is_break(source_at(w, at)))
-            at = skip_break(w, at);
+        at = skip_blanks(scan, at);
+        if (source_at(scan, at) == '#')
+            at = skip_line(scan, at);
+        else if (is_break(source_at(scan, at)))
+            at = skip_break(scan, at);
         else
             return at;
     }
 }
 
 /* Up to `indent` blanks at the start of a block scalar's line. */
-static size_t skip_indent(const walk *w, size_t at)
+static size_t skip_indent(const walk *scan, size_t at)
 {
-    size_t end = at + w->indent;
-    while (at < end && source_at(w, at) == ' ')
+    size_t end = at + scan->indent;
+    while (at < end && source_at(scan, at) == ' ')
         at++;
     return at;
 }
 
 /* Line ends of a block scalar: as many in the text, one less, or a blank. */
-static bool step_block_break(walk *w)
+static bool step_block_break(walk *scan)
 {
-    size_t at = w->at;
+    size_t at = scan->at;
     size_t breaks = 0;
-    while (is_break(source_at(w, at))) {
+    while (is_break(source_at(scan, at))) {
         breaks++;
-        at = skip_indent(w, skip_break(w, at));
+        at = skip_indent(scan, skip_break(scan, at));
     }
     size_t given = 0;
-    while (given < breaks && w->done + given < w->text_length && w->text[w->done + given] == '\n')
+    while (given < breaks && scan->done + given < scan->text_length &&
+           scan->text[scan->done + given] == '\n')
         given++;
-    if (given == 0 && w->text[w->done] == ' ' && breaks == 1)
+    if (given == 0 && scan->text[scan->done] == ' ' && breaks == 1)
         given = 1;
     if (given == 0 || given + 1 < breaks)
         return false;
-    w->done += given;
-    w->at = at;
+    scan->done += given;
+    scan->at = at;
     return true;
 }
 
@@ -121,115 +122,116 @@ static size_t escape_length(char letter)
 }
 
 /* Behind escaped line ends, which leave nothing in the text. */
-static size_t skip_continuations(const walk *w, size_t at)
+static size_t skip_continuations(const walk *scan, size_t at)
 {
-    while (w->style == '"' && source_at(w, at) == '\\' && is_break(source_at(w, at + 1)))
-        at = skip_blanks(w, skip_break(w, at + 1));
+    while (scan->style == '"' && source_at(scan, at) == '\\' && is_break(source_at(scan, at + 1)))
+        at = skip_blanks(scan, skip_break(scan, at + 1));
     return at;
 }
 
-static bool step_character(walk *w)
+static bool step_character(walk *scan)
 {
-    if (w->at >= w->length || w->source[w->at] != w->text[w->done])
+    if (scan->at >= scan->length || scan->source[scan->at] != scan->text[scan->done])
         return false;
-    bool is_doubled = w->style == '\'' && w->source[w->at] == '\'';
-    w->at += is_doubled ? 2 : 1;
-    w->done++;
+    bool is_doubled = scan->style == '\'' && scan->source[scan->at] == '\'';
+    scan->at += is_doubled ? 2 : 1;
+    scan->done++;
     return true;
 }
 
 /* One unit further; false where source and text part. */
-static bool step(walk *w)
+static bool step(walk *scan)
 {
-    bool is_block = w->style == '|' || w->style == '>';
+    bool is_block = scan->style == '|' || scan->style == '>';
     if (is_block)
-        return is_break(source_at(w, w->at)) ? step_block_break(w) : step_character(w);
-    size_t behind_blanks = skip_blanks(w, w->at);
-    if (is_break(source_at(w, behind_blanks))) {
+        return is_break(source_at(scan, scan->at)) ? step_block_break(scan) : step_character(scan);
+    size_t behind_blanks = skip_blanks(scan, scan->at);
+    if (is_break(source_at(scan, behind_blanks))) {
         /* A line end of a plain or quoted scalar with the blanks around it: one gives a blank, more
          * give one line end less. False where the text does not have that. */
         size_t breaks = 0;
         size_t at = behind_blanks;
-        while (is_break(source_at(w, at))) {
+        while (is_break(source_at(scan, at))) {
             breaks++;
-            at = skip_blanks(w, skip_break(w, at));
+            at = skip_blanks(scan, skip_break(scan, at));
         }
         size_t given = breaks == 1 ? 1 : breaks - 1;
         char wanted = breaks == 1 ? ' ' : '\n';
         for (size_t i = 0; i < given; i++)
-            if (w->done + i >= w->text_length || w->text[w->done + i] != wanted)
+            if (scan->done + i >= scan->text_length || scan->text[scan->done + i] != wanted)
                 return false;
-        w->done += given;
-        w->at = at;
+        scan->done += given;
+        scan->at = at;
         return true;
     }
-    if (w->style == '"' && source_at(w, w->at) == '\\') {
-        char letter = source_at(w, w->at + 1);
+    if (scan->style == '"' && source_at(scan, scan->at) == '\\') {
+        char letter = source_at(scan, scan->at + 1);
         uint32_t code;
-        size_t size = st_utf8_decode(w->text + w->done, w->text_length - w->done, &code);
-        w->done += size;
-        w->at += escape_length(letter);
-        return size > 0 && w->at <= w->length;
+        size_t size =
+            st_utf8_decode(scan->text + scan->done, scan->text_length - scan->done, &code);
+        scan->done += size;
+        scan->at += escape_length(letter);
+        return size > 0 && scan->at <= scan->length;
     }
-    return step_character(w);
+    return step_character(scan);
 }
 
 st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
 {
     if (scalar->kind != ST_YAML_SCALAR)
         return scalar->place;
-    walk w = {.source = scalar->source,
-              .length = scalar->source_length,
-              .at = scalar->source_offset,
-              .text = scalar->text,
-              .text_length = scalar->length};
+    walk scan = {.source = scalar->source,
+                 .length = scalar->source_length,
+                 .at = scalar->source_offset,
+                 .text = scalar->text,
+                 .text_length = scalar->length};
     if (offset > scalar->length)
         offset = scalar->length;
-    w.at = skip_anchor(&w, w.at);
-    char first = source_at(&w, w.at);
-    w.style = first != '\0' && strchr("'\"|>", first) != NULL ? first : ' ';
-    if (w.style == '|' || w.style == '>') {
+    scan.at = skip_anchor(&scan, scan.at);
+    char first = source_at(&scan, scan.at);
+    scan.style = first != '\0' && strchr("'\"|>", first) != NULL ? first : ' ';
+    if (scan.style == '|' || scan.style == '>') {
         /* Goes to the first character of a block scalar: the indentation of its first full line
          * counts. */
-        w.at = skip_line(&w, w.at);
-        size_t line = w.at;
+        scan.at = skip_line(&scan, scan.at);
+        size_t line = scan.at;
         size_t content;
         for (;;) {
             content = line;
-            while (source_at(&w, content) == ' ')
+            while (source_at(&scan, content) == ' ')
                 content++;
-            if (!is_break(source_at(&w, content)))
+            if (!is_break(source_at(&scan, content)))
                 break;
-            line = skip_break(&w, content);
+            line = skip_break(&scan, content);
         }
-        w.indent = content - line;
-        w.at = skip_indent(&w, w.at);
-    } else if (w.style != ' ') {
-        w.at++;
+        scan.indent = content - line;
+        scan.at = skip_indent(&scan, scan.at);
+    } else if (scan.style != ' ') {
+        scan.at++;
     }
-    w.at = skip_continuations(&w, w.at);
-    size_t reached = w.at;
-    while (w.done < offset) {
-        if (!step(&w))
+    scan.at = skip_continuations(&scan, scan.at);
+    size_t reached = scan.at;
+    while (scan.done < offset) {
+        if (!step(&scan))
             return scalar->place;
-        w.at = skip_continuations(&w, w.at);
-        if (w.done <= offset)
-            reached = w.at;
+        scan.at = skip_continuations(&scan, scan.at);
+        if (scan.done <= offset)
+            reached = scan.at;
     }
     /* `place` moved on from byte `from` of the source to byte `to`. */
     st_place place = scalar->place;
     size_t line_start = scalar->source_offset;
     for (size_t at = scalar->source_offset; at < reached;) {
-        if (!is_break(w.source[at])) {
+        if (!is_break(scan.source[at])) {
             at++;
             continue;
         }
-        at = skip_break(&w, at);
+        at = skip_break(&scan, at);
         if (at > reached)
             break;
         place.line++;
         place.column = 1;
         line_start = at;
     }
-    return st_utf8_advance(place, w.source + line_start, reached - line_start);
+    return st_utf8_advance(place, scan.source + line_start, reached - line_start);
 }

@@ -33,26 +33,26 @@ typedef struct reading {
 static st_status read_file(void *context, const char *name, st_place place, st_arena *arena,
                            st_source *source, st_errors *errors)
 {
-    reading *own = context;
+    reading *loaded = context;
     const char *path = st_arena_printf(arena, "%s%s%s", folder, name, ending);
-    if (path == NULL || own->count == MOST_FILES || !st_file_embedded(path, arena, source))
+    if (path == NULL || loaded->count == MOST_FILES || !st_file_embedded(path, arena, source))
         return st_fail(errors, ST_ERR_IO, place, "unknown sheet '%s'", name);
-    for (size_t i = 0; i < own->count; i++)
-        if (strcmp(own->files[i].name, name) == 0)
+    for (size_t i = 0; i < loaded->count; i++)
+        if (strcmp(loaded->files[i].name, name) == 0)
             return ST_OK;
-    own->sources[own->count] = *source;
-    own->files[own->count++] =
+    loaded->sources[loaded->count] = *source;
+    loaded->files[loaded->count++] =
         (st_image_file){.name = st_arena_copy(arena, name, strlen(name)), .file = source->file};
     return ST_OK;
 }
 
-static st_status load(reading *own, const char *path, st_errors *errors)
+static st_status load(reading *loaded, const char *path, st_errors *errors)
 {
     const size_t length = strlen(path) - strlen(folder) - strlen(ending);
-    const char *name = st_arena_copy(own->arena, path + strlen(folder), length);
-    const st_sheet_reader reader = {.read = read_file, .context = own};
+    const char *name = st_arena_copy(loaded->arena, path + strlen(folder), length);
+    const st_sheet_reader reader = {.read = read_file, .context = loaded};
     return name == NULL ? st_out_of_memory(errors)
-                        : st_sheet_load(&reader, name, own->arena, &own->sheet, errors);
+                        : st_sheet_load(&reader, name, loaded->arena, &loaded->sheet, errors);
 }
 
 /* --- the C file --------------------------------------------------------------------------------

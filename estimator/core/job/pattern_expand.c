@@ -31,118 +31,122 @@ typedef struct speller {
     bool repeatable;
 } speller;
 
-static st_status push(speller *own, char letter, uint32_t at)
+static st_status push(speller *expansion, char letter, uint32_t at)
 {
-    if (own->count >= ST_PATTERN_LAYERS)
-        return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                       "the %s expands to more than %d letters", own->spelled->noun,
+    if (expansion->count >= ST_PATTERN_LAYERS)
+        return st_fail(expansion->errors, ST_ERR_LIMIT, expansion->place,
+                       "the %s expands to more than %d letters", expansion->spelled->noun,
                        ST_PATTERN_LAYERS);
-    own->letters =
-        st_arena_grow(own->arena, own->letters, sizeof(char), own->count + 1, &own->room);
-    own->at = st_arena_grow(own->arena, own->at, sizeof(uint32_t), own->count + 1, &own->at_room);
-    if (own->letters == NULL || own->at == NULL)
-        return st_out_of_memory(own->errors);
-    own->letters[own->count] = letter;
-    own->at[own->count++] = at;
+    expansion->letters = st_arena_grow(expansion->arena, expansion->letters, sizeof(char),
+                                       expansion->count + 1, &expansion->room);
+    expansion->at = st_arena_grow(expansion->arena, expansion->at, sizeof(uint32_t),
+                                  expansion->count + 1, &expansion->at_room);
+    if (expansion->letters == NULL || expansion->at == NULL)
+        return st_out_of_memory(expansion->errors);
+    expansion->letters[expansion->count] = letter;
+    expansion->at[expansion->count++] = at;
     return ST_OK;
 }
 
-static st_status repeat(speller *own)
+static st_status repeat(speller *expansion)
 {
-    size_t star = own->next++;
-    if (!own->repeatable)
-        return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+    size_t star = expansion->next++;
+    if (!expansion->repeatable)
+        return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
                        "nothing to repeat before the '*' at character %zu of the %s" ST_EXPECTED
                        "a letter or a group in brackets",
-                       star + 1, own->spelled->noun);
-    if (!st_is_digit(own->text[own->next]))
-        return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+                       star + 1, expansion->spelled->noun);
+    if (!st_is_digit(expansion->text[expansion->next]))
+        return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
                        "missing count after the '*' at character %zu of the %s", star + 1,
-                       own->spelled->noun);
+                       expansion->spelled->noun);
     /* The count behind a `*`, which is at most one more than any text may hold. */
     size_t times = 0;
-    while (st_is_digit(own->text[own->next])) {
-        times = 10 * times + (size_t)(own->text[own->next++] - '0');
+    while (st_is_digit(expansion->text[expansion->next])) {
+        times = 10 * times + (size_t)(expansion->text[expansion->next++] - '0');
         if (times > ST_PATTERN_LAYERS)
             times = ST_PATTERN_LAYERS + 1;
     }
-    own->repeatable = false;
+    expansion->repeatable = false;
     if (times == 0)
-        return st_fail(own->errors, ST_ERR_VALUE, own->place,
+        return st_fail(expansion->errors, ST_ERR_VALUE, expansion->place,
                        "zero repeats in the %s" ST_FOUND "'*0' at character %zu" ST_EXPECTED
                        "at least 1",
-                       own->spelled->noun, star + 1);
-    size_t length = own->count - own->last;
+                       expansion->spelled->noun, star + 1);
+    size_t length = expansion->count - expansion->last;
     if (length > 0 && times > ST_PATTERN_LAYERS / length)
-        return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                       "the %s expands to more than %d letters", own->spelled->noun,
+        return st_fail(expansion->errors, ST_ERR_LIMIT, expansion->place,
+                       "the %s expands to more than %d letters", expansion->spelled->noun,
                        ST_PATTERN_LAYERS);
     st_status status = ST_OK;
     for (size_t i = length; i < times * length && status == ST_OK; i++)
-        status = push(own, own->letters[own->last + i - length], own->at[own->last + i - length]);
+        status = push(expansion, expansion->letters[expansion->last + i - length],
+                      expansion->at[expansion->last + i - length]);
     return status;
 }
 
-static st_status letter(speller *own)
+static st_status letter(speller *expansion)
 {
-    own->last = own->count;
-    own->repeatable = true;
-    size_t at = own->next++;
-    return push(own, own->text[at], (uint32_t)at + 1);
+    expansion->last = expansion->count;
+    expansion->repeatable = true;
+    size_t at = expansion->next++;
+    return push(expansion, expansion->text[at], (uint32_t)at + 1);
 }
 
-static st_status step(speller *own)
+static st_status step(speller *expansion)
 {
-    char c = own->text[own->next];
-    if (strchr(own->spelled->ignored, c) != NULL) {
-        own->next++;
+    char c = expansion->text[expansion->next];
+    if (strchr(expansion->spelled->ignored, c) != NULL) {
+        expansion->next++;
         return ST_OK;
     }
-    if (c == '*' && (st_is_digit(own->text[own->next + 1]) || !own->spelled->star_is_letter))
-        return repeat(own);
+    if (c == '*' &&
+        (st_is_digit(expansion->text[expansion->next + 1]) || !expansion->spelled->star_is_letter))
+        return repeat(expansion);
     if (c == '(' || c == ')') {
-        size_t at = own->next++;
-        own->repeatable = false;
-        if (own->text[at] == '(') {
-            if (own->depth == DEPTH)
-                return st_fail(own->errors, ST_ERR_LIMIT, own->place,
-                               "the %s nests more than %d brackets", own->spelled->noun, DEPTH);
-            own->open_at[own->depth] = at;
-            own->open[own->depth++] = own->count;
+        size_t at = expansion->next++;
+        expansion->repeatable = false;
+        if (expansion->text[at] == '(') {
+            if (expansion->depth == DEPTH)
+                return st_fail(expansion->errors, ST_ERR_LIMIT, expansion->place,
+                               "the %s nests more than %d brackets", expansion->spelled->noun,
+                               DEPTH);
+            expansion->open_at[expansion->depth] = at;
+            expansion->open[expansion->depth++] = expansion->count;
             return ST_OK;
         }
-        if (own->depth == 0)
-            return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+        if (expansion->depth == 0)
+            return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
                            "unmatched closing bracket in the %s" ST_FOUND "')' at character %zu",
-                           own->spelled->noun, at + 1);
-        own->last = own->open[--own->depth];
-        if (own->last == own->count)
-            return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
+                           expansion->spelled->noun, at + 1);
+        expansion->last = expansion->open[--expansion->depth];
+        if (expansion->last == expansion->count)
+            return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
                            "empty brackets in the %s" ST_FOUND "'()' at character %zu",
-                           own->spelled->noun, own->open_at[own->depth] + 1);
-        own->repeatable = true;
+                           expansion->spelled->noun, expansion->open_at[expansion->depth] + 1);
+        expansion->repeatable = true;
         return ST_OK;
     }
-    return letter(own);
+    return letter(expansion);
 }
 
 st_status st_pattern_expand(const char *text, st_place place, st_arena *arena, st_expanded *spelled,
                             st_errors *errors)
 {
-    speller own = {
+    speller expansion = {
         .spelled = spelled, .text = text, .place = place, .arena = arena, .errors = errors};
     st_status status = ST_OK;
-    while (text[own.next] != '\0' && status == ST_OK)
-        status = step(&own);
-    if (status == ST_OK && own.depth > 0)
+    while (text[expansion.next] != '\0' && status == ST_OK)
+        status = step(&expansion);
+    if (status == ST_OK && expansion.depth > 0)
         status = st_fail(errors, ST_ERR_SYNTAX, place,
                          "unclosed bracket in the %s" ST_FOUND "'(' at character %zu",
-                         spelled->noun, own.open_at[own.depth - 1] + 1);
-    if (status == ST_OK && own.count == 0)
+                         spelled->noun, expansion.open_at[expansion.depth - 1] + 1);
+    if (status == ST_OK && expansion.count == 0)
         status = st_fail(errors, ST_ERR_SYNTAX, place, "the %s is empty", spelled->noun);
-    spelled->letters = own.letters;
-    spelled->at = own.at;
-    spelled->count = own.count;
+    spelled->letters = expansion.letters;
+    spelled->at = expansion.at;
+    spelled->count = expansion.count;
     return status;
 }
 

@@ -26,73 +26,73 @@ typedef struct layout_reader {
     bool late; /* a layer follows multi-token prediction */
 } layout_reader;
 
-static st_status check_counts(const layout_reader *own)
+static st_status check_counts(const layout_reader *reader)
 {
-    const st_layout_needs *needs = own->needs;
-    if ((double)own->layers != needs->layers)
-        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
+    const st_layout_needs *needs = reader->needs;
+    if ((double)reader->layers != needs->layers)
+        return st_fail(reader->errors, ST_ERR_VALUE, needs->place,
                        "the layout and the model have different numbers of layers" ST_FOUND
                        "%u 't'" ST_EXPECTED "%.15g (model.layers)",
-                       own->layers, needs->layers);
-    if ((double)own->mtp != needs->mtp)
-        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
+                       reader->layers, needs->layers);
+    if ((double)reader->mtp != needs->mtp)
+        return st_fail(reader->errors, ST_ERR_VALUE, needs->place,
                        "the layout and the model have different numbers of multi-token prediction "
                        "layers" ST_FOUND "%u 'm'" ST_EXPECTED "%.15g (model.mtp)",
-                       own->mtp, needs->mtp);
-    double whole = (double)own->count / needs->pp;
+                       reader->mtp, needs->mtp);
+    double whole = (double)reader->count / needs->pp;
     if (whole != (double)(size_t)whole) {
         size_t pp = (size_t)needs->pp;
         return st_fail(
-            own->errors, ST_ERR_VALUE, needs->place,
+            reader->errors, ST_ERR_VALUE, needs->place,
             "the stages of the layout do not divide evenly among the pipeline ranks" ST_FOUND
             "%zu stages" ST_EXPECTED "a multiple of parallel.pp (%zu), such as %zu",
-            own->count, pp, (own->count / pp + 1) * pp);
+            reader->count, pp, (reader->count / pp + 1) * pp);
     }
     return ST_OK;
 }
 
-static st_status check_ends(const layout_reader *own, const st_expanded *spelled)
+static st_status check_ends(const layout_reader *reader, const st_expanded *spelled)
 {
-    if (own->embedding != 1 || spelled->letters[0] != 'E')
-        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+    if (reader->embedding != 1 || spelled->letters[0] != 'E')
+        return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                        "the layout must start with its only embedding" ST_FOUND
                        "%zu 'E', and '%c' first" ST_EXPECTED "one 'E' at the beginning",
-                       own->embedding, spelled->letters[0]);
+                       reader->embedding, spelled->letters[0]);
     char last = spelled->letters[spelled->count - 1];
-    if (own->loss != 1 || last != 'L')
-        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+    if (reader->loss != 1 || last != 'L')
+        return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                        "the layout must end with its only loss" ST_FOUND
                        "%zu 'L', and '%c' last" ST_EXPECTED "one 'L' at the end",
-                       own->loss, last);
+                       reader->loss, last);
     return ST_OK;
 }
 
-static st_status check_mtp(const layout_reader *own)
+static st_status check_mtp(const layout_reader *reader)
 {
-    size_t pp = (size_t)own->needs->pp;
-    for (size_t i = 0; i < own->count; i++) {
-        uint32_t mtp = own->stages[i].mtp;
+    size_t pp = (size_t)reader->needs->pp;
+    for (size_t i = 0; i < reader->count; i++) {
+        uint32_t mtp = reader->stages[i].mtp;
         if (mtp == 0)
             continue;
-        if (mtp != own->mtp)
-            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+        if (mtp != reader->mtp)
+            return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                            "the layout splits multi-token prediction over stages" ST_FOUND
                            "%u of %u 'm' in stage %zu" ST_EXPECTED "all of them in one stage",
-                           mtp, own->mtp, i + 1);
+                           mtp, reader->mtp, i + 1);
         if (i % pp == 0 && pp > 1)
-            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+            return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                            "the layout has multi-token prediction on the first rank" ST_FOUND
                            "'m' in stage %zu of %zu" ST_EXPECTED
                            "a stage of another rank, preferably the last",
-                           i + 1, own->count);
-        if (i + pp < own->count)
-            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                           i + 1, reader->count);
+        if (i + pp < reader->count)
+            return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                            "multi-token prediction is not in the last stage of its rank" ST_FOUND
                            "'m' in stage %zu of %zu" ST_EXPECTED "one of the last %zu stages",
-                           i + 1, own->count, pp);
+                           i + 1, reader->count, pp);
     }
-    if (own->late)
-        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+    if (reader->late)
+        return st_fail(reader->errors, ST_ERR_VALUE, reader->needs->place,
                        "layers follow multi-token prediction" ST_EXPECTED
                        "every 't' before the first 'm'");
     return ST_OK;
@@ -106,60 +106,62 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
     st_status status = st_pattern_expand(text, needs->place, arena, &spelled, errors);
     if (status != ST_OK)
         return status;
-    layout_reader own = {.needs = needs,
-                         .errors = errors,
-                         .stages = st_arena_alloc(arena, spelled.count + 1, sizeof *own.stages),
-                         .count = 1};
-    if (own.stages == NULL)
+    layout_reader reader = {.needs = needs,
+                            .errors = errors,
+                            .stages =
+                                st_arena_alloc(arena, spelled.count + 1, sizeof *reader.stages),
+                            .count = 1};
+    if (reader.stages == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < spelled.count; i++) {
         if (strchr("EtmL|", spelled.letters[i]) == NULL)
             return st_expanded_fail(&spelled, i, needs->place, letters, errors);
         const char letter = spelled.letters[i];
-        st_layout_stage *stage = &own.stages[own.count - 1];
+        st_layout_stage *stage = &reader.stages[reader.count - 1];
         if (letter == 't') {
             stage->layers++;
-            own.layers++;
-            own.late = own.late || own.mtp > 0;
+            reader.layers++;
+            reader.late = reader.late || reader.mtp > 0;
         } else if (letter == 'm') {
             stage->mtp++;
-            own.mtp++;
+            reader.mtp++;
         } else if (letter == 'E') {
             stage->embedding = true;
-            own.embedding++;
+            reader.embedding++;
         } else if (letter == 'L') {
             stage->loss = true;
-            own.loss++;
+            reader.loss++;
         } else {
-            own.stages[own.count++].first = own.layers;
+            reader.stages[reader.count++].first = reader.layers;
         }
     }
     const st_layout_needs known = {.place = needs->place,
-                                   .pp = isnan(needs->pp) ? (double)own.count : needs->pp,
-                                   .layers = isnan(needs->layers) ? own.layers : needs->layers,
-                                   .mtp = isnan(needs->mtp) ? own.mtp : needs->mtp};
-    own.needs = &known;
-    st_status check_status = check_ends(&own, &spelled);
+                                   .pp = isnan(needs->pp) ? (double)reader.count : needs->pp,
+                                   .layers = isnan(needs->layers) ? reader.layers : needs->layers,
+                                   .mtp = isnan(needs->mtp) ? reader.mtp : needs->mtp};
+    reader.needs = &known;
+    st_status check_status = check_ends(&reader, &spelled);
     if (check_status == ST_OK) {
-        for (size_t i = 0; i < own.count; i++) {
-            const st_layout_stage *stage = &own.stages[i];
+        for (size_t i = 0; i < reader.count; i++) {
+            const st_layout_stage *stage = &reader.stages[i];
             if (stage->layers == 0 && stage->mtp == 0 && !stage->embedding && !stage->loss) {
-                check_status = st_fail(own.errors, ST_ERR_VALUE, own.needs->place,
+                check_status = st_fail(reader.errors, ST_ERR_VALUE, reader.needs->place,
                                        "the layout has an empty stage" ST_FOUND
                                        "nothing in stage %zu of %zu" ST_EXPECTED
                                        "at least one of E, t, m and L in each",
-                                       i + 1, own.count);
+                                       i + 1, reader.count);
                 break;
             }
         }
     }
     if (check_status == ST_OK)
-        check_status = check_counts(&own);
-    status = check_status == ST_OK ? check_mtp(&own) : check_status;
+        check_status = check_counts(&reader);
+    status = check_status == ST_OK ? check_mtp(&reader) : check_status;
     if (status != ST_OK)
         return status;
-    *layout = (st_layout){
-        .count = own.count, .virtual_stages = own.count / (size_t)known.pp, .stages = own.stages};
+    *layout = (st_layout){.count = reader.count,
+                          .virtual_stages = reader.count / (size_t)known.pp,
+                          .stages = reader.stages};
     return ST_OK;
 }
 

@@ -18,22 +18,22 @@ bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given
     return !st_arena_failed(arena);
 }
 
-static st_guess guess(st_absence *own, const st_expr *expr);
+static st_guess guess(st_absence *absence, const st_expr *expr);
 
-static st_guess guess_binary(st_absence *own, const st_expr *expr)
+static st_guess guess_binary(st_absence *absence, const st_expr *expr)
 {
     if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND) {
         double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
-        st_guess left = guess(own, st_expr_child(expr, 0));
+        st_guess left = guess(absence, st_expr_child(expr, 0));
         if (left.known && left.value == deciding)
             return left;
-        st_guess right = guess(own, st_expr_child(expr, 1));
+        st_guess right = guess(absence, st_expr_child(expr, 1));
         if (right.known && right.value == deciding)
             return right;
         return (st_guess){left.known && right.known, 1 - deciding};
     }
-    st_guess a = guess(own, st_expr_child(expr, 0));
-    st_guess b = guess(own, st_expr_child(expr, 1));
+    st_guess a = guess(absence, st_expr_child(expr, 0));
+    st_guess b = guess(absence, st_expr_child(expr, 1));
     if (!a.known || !b.known)
         return (st_guess){0};
     switch (expr->op) {
@@ -54,7 +54,7 @@ static st_guess guess_binary(st_absence *own, const st_expr *expr)
     }
 }
 
-static st_guess guess(st_absence *own, const st_expr *expr)
+static st_guess guess(st_absence *absence, const st_expr *expr)
 {
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
@@ -64,20 +64,20 @@ static st_guess guess(st_absence *own, const st_expr *expr)
         st_guess result = {0};
         switch (expr->name_kind) {
         case ST_NAME_INPUT:
-            result.known = own->given->value(own->given->context, &own->sheet->inputs[expr->index],
-                                             &result.value);
+            result.known = absence->given->value(
+                absence->given->context, &absence->sheet->inputs[expr->index], &result.value);
             return result;
         case ST_NAME_CELL: {
             const size_t cell = expr->index;
-            if (own->providers[cell] != NULL || own->depth == MOST_CELLS)
+            if (absence->providers[cell] != NULL || absence->depth == MOST_CELLS)
                 return (st_guess){0};
-            if (!own->is_asked[cell]) {
-                own->is_asked[cell] = true;
-                own->depth++;
-                own->cells[cell] = guess(own, own->sheet->cells[cell].expr);
-                own->depth--;
+            if (!absence->is_asked[cell]) {
+                absence->is_asked[cell] = true;
+                absence->depth++;
+                absence->cells[cell] = guess(absence, absence->sheet->cells[cell].expr);
+                absence->depth--;
             }
-            return own->cells[cell];
+            return absence->cells[cell];
         }
         case ST_NAME_VALUE:
             return (st_guess){true, expr->number};
@@ -89,12 +89,12 @@ static st_guess guess(st_absence *own, const st_expr *expr)
         return result;
     }
     case ST_EXPR_UNARY: {
-        st_guess inner = guess(own, st_expr_child(expr, 0));
+        st_guess inner = guess(absence, st_expr_child(expr, 0));
         bool truth = expr->op == ST_OPERATOR_NOT;
         return (st_guess){inner.known, truth ? 1 - inner.value : -inner.value};
     }
     case ST_EXPR_BINARY:
-        return guess_binary(own, expr);
+        return guess_binary(absence, expr);
     case ST_EXPR_CALL:
         break;
     }

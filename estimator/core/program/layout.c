@@ -160,10 +160,10 @@ typedef struct look {
  * it. */
 static void need(void *context, uint32_t slot)
 {
-    const look *self = context;
-    self->workspace->needed[slot] = true;
-    if (self->workspace->last_use[slot] == 0)
-        self->workspace->last_use[slot] = self->now;
+    const look *search = context;
+    search->workspace->needed[slot] = true;
+    if (search->workspace->last_use[slot] == 0)
+        search->workspace->last_use[slot] = search->now;
 }
 
 static void take_place(st_workspace *workspace, uint32_t slot)
@@ -175,9 +175,9 @@ static void take_place(st_workspace *workspace, uint32_t slot)
 
 static void release_place(void *context, uint32_t slot)
 {
-    const look *self = context;
-    st_workspace *workspace = self->workspace;
-    if (workspace->varies[slot] && workspace->last_use[slot] == self->now) {
+    const look *search = context;
+    st_workspace *workspace = search->workspace;
+    if (workspace->varies[slot] && workspace->last_use[slot] == search->now) {
         workspace->free_places[workspace->free_count++] = workspace->places[slot];
         workspace->last_use[slot] = 0; /* once only, even when it is read twice */
     }
@@ -202,8 +202,8 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
         /* The target is taken first: a kernel never writes where it reads. */
         take_place(workspace, instruction->target);
         bool read = workspace->last_use[instruction->target] != 0;
-        look self = {workspace, i + 1};
-        st_layout_visit(workspace, instruction, release_place, &self);
+        look search = {workspace, i + 1};
+        st_layout_visit(workspace, instruction, release_place, &search);
         if (!read) { /* an output that no instruction reads: it is copied out at once */
             workspace->free_places[workspace->free_count++] =
                 workspace->places[instruction->target];
@@ -255,12 +255,12 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
-        look self = {workspace, (uint32_t)i + 1};
+        look search = {workspace, (uint32_t)i + 1};
         /* What is settled needs nothing any more, but for whoever asks why it has no value. */
         if (workspace->needed[instruction->target] &&
             (!is_settled(workspace, instruction->target) ||
              !isfinite(workspace->scalars[instruction->target])))
-            st_layout_visit(workspace, instruction, need, &self);
+            st_layout_visit(workspace, instruction, need, &search);
     }
     assign_places(workspace, inputs);
     for (size_t i = 0; i < program->instruction_count; i++) {

@@ -111,13 +111,13 @@ static int class_of_lists(size_t first, size_t last)
     return (int)(first * LISTS + last);
 }
 
-static int whole_class(const st_product_layout *own)
+static int whole_class(const st_product_layout *plan)
 {
-    return class_of_lists(0, own->list_count - 1);
+    return class_of_lists(0, plan->list_count - 1);
 }
 
 typedef struct class_finder {
-    const st_product_layout *own;
+    const st_product_layout *plan;
     int found;
 } class_finder;
 
@@ -126,7 +126,7 @@ static void join_slot(void *context, uint32_t slot)
     class_finder *self = context;
     /* The class of what reads two classes; NOBODY: a scalar. */
     const int a = self->found;
-    const int b = self->own->of[slot];
+    const int b = self->plan->of[slot];
     if (a == NOBODY || b == NOBODY) {
         self->found = a == NOBODY ? b : a;
     } else {
@@ -139,97 +139,99 @@ static void join_slot(void *context, uint32_t slot)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static uint32_t add_value(st_product_layout *own, int of)
+static uint32_t add_value(st_product_layout *plan, int of)
 {
     const value one = {.of = of};
-    (void)ST_APPEND(own->arena, own->values, own->value_count, one);
-    return (uint32_t)own->value_count - 1;
+    (void)ST_APPEND(plan->arena, plan->values, plan->value_count, one);
+    return (uint32_t)plan->value_count - 1;
 }
 
-static void add_step(st_product_layout *own, const st_step *step, const uses *its)
+static void add_step(st_product_layout *plan, const st_step *step, const uses *its)
 {
-    (void)ST_APPEND(own->arena, own->steps, own->step_count, *step);
-    (void)ST_APPEND(own->arena, own->uses, own->uses_count, *its);
+    (void)ST_APPEND(plan->arena, plan->steps, plan->step_count, *step);
+    (void)ST_APPEND(plan->arena, plan->uses, plan->uses_count, *its);
 }
 
 /* The value of a slot over the rows of a class; NO_VALUE: a scalar. */
-static uint32_t value_in(st_product_layout *own, uint32_t slot, int of)
+static uint32_t value_in(st_product_layout *plan, uint32_t slot, int of)
 {
-    int has = own->of[slot];
+    int has = plan->of[slot];
     if (has == NOBODY)
         return NO_VALUE;
     if (has == of)
         return slot;
-    if (own->spread_for[slot] != of) {
-        const st_step step = {.op = ST_STEP_SPREAD, .spread = &own->spreads[has][of]};
-        own->is_spread[has][of] = true;
-        own->spread_for[slot] = of;
-        own->spread_into[slot] = add_value(own, of);
-        add_step(own, &step,
-                 &(uses){.a = slot, .b = NO_VALUE, .c = NO_VALUE, .out = own->spread_into[slot]});
+    if (plan->spread_for[slot] != of) {
+        const st_step step = {.op = ST_STEP_SPREAD, .spread = &plan->spreads[has][of]};
+        plan->is_spread[has][of] = true;
+        plan->spread_for[slot] = of;
+        plan->spread_into[slot] = add_value(plan, of);
+        add_step(plan, &step,
+                 &(uses){.a = slot, .b = NO_VALUE, .c = NO_VALUE, .out = plan->spread_into[slot]});
     }
-    return own->spread_into[slot];
+    return plan->spread_into[slot];
 }
 
-static uint32_t operand(st_product_layout *own, const st_workspace *workspace, uint32_t slot,
+static uint32_t operand(st_product_layout *plan, const st_workspace *workspace, uint32_t slot,
                         int of, const double **scalar)
 {
-    uint32_t found = value_in(own, slot, of);
+    uint32_t found = value_in(plan, slot, of);
     *scalar = found == NO_VALUE ? &workspace->scalars[slot] : NULL;
     return found;
 }
 
-static void add_operation(st_product_layout *own, const st_workspace *workspace,
+static void add_operation(st_product_layout *plan, const st_workspace *workspace,
                           const st_instruction *instruction, int of)
 {
     const uint32_t *branch = st_layout_branch(workspace, instruction);
     st_step step = {.op = branch != NULL ? ST_STEP_COPY : instruction->op};
     uses its = {NO_VALUE, NO_VALUE, NO_VALUE, instruction->target};
     if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &own->program->calls[instruction->a];
+        const st_program_call *call = &plan->program->calls[instruction->a];
         size_t count = call->provider->argument_count;
-        uint32_t *arguments = st_arena_alloc(own->arena, count + 1, sizeof *arguments);
+        uint32_t *arguments = st_arena_alloc(plan->arena, count + 1, sizeof *arguments);
         for (size_t i = 0; arguments != NULL && i < count; i++)
-            arguments[i] = value_in(own, call->arguments[i], of);
-        const turn one = {.step = own->step_count,
+            arguments[i] = value_in(plan, call->arguments[i], of);
+        const turn one = {.step = plan->step_count,
                           .call = call,
                           .arguments = arguments,
                           .out = instruction->target};
-        (void)ST_APPEND(own->arena, own->turns, own->turn_count, one);
+        (void)ST_APPEND(plan->arena, plan->turns, plan->turn_count, one);
         return;
     }
-    its.a = operand(own, workspace, branch != NULL ? *branch : instruction->a, of, &step.a);
+    its.a = operand(plan, workspace, branch != NULL ? *branch : instruction->a, of, &step.a);
     if (branch == NULL && instruction->op >= ST_OP_ADD)
-        its.b = operand(own, workspace, instruction->b, of, &step.b);
+        its.b = operand(plan, workspace, instruction->b, of, &step.b);
     if (branch == NULL && instruction->op == ST_OP_SELECT)
-        its.c = operand(own, workspace, instruction->c, of, &step.c);
+        its.c = operand(plan, workspace, instruction->c, of, &step.c);
     step.scalars = (step.a != NULL ? ST_SCALAR_A : 0U) | (step.b != NULL ? ST_SCALAR_B : 0U) |
                    (step.c != NULL ? ST_SCALAR_C : 0U);
-    add_step(own, &step, &its);
+    add_step(plan, &step, &its);
 }
 
-static void add_class(st_product_layout *own, const st_workspace *workspace, size_t first,
+static void add_class(st_product_layout *plan, const st_workspace *workspace, size_t first,
                       size_t last, const st_targets *targets)
 {
     const int of = class_of_lists(first, last);
-    row_class *self = &own->classes[of];
-    *self = (row_class){
-        .first = first, .last = last, .first_step = own->step_count, .first_turn = own->turn_count};
+    row_class *self = &plan->classes[of];
+    *self = (row_class){.first = first,
+                        .last = last,
+                        .first_step = plan->step_count,
+                        .first_turn = plan->turn_count};
     if (first == last) {
-        for (uint32_t i = 0; i < own->program->sheet->input_count; i++) {
+        for (uint32_t i = 0; i < plan->program->sheet->input_count; i++) {
             const fetch one = {first, i};
-            if (workspace->varies[i] && own->input_lists[i] == first + 1)
-                (void)ST_APPEND(own->arena, own->fetches, own->fetch_count, one);
+            if (workspace->varies[i] && plan->input_lists[i] == first + 1)
+                (void)ST_APPEND(plan->arena, plan->fetches, plan->fetch_count, one);
         }
     }
-    for (size_t i = 0; i < own->program->instruction_count; i++) {
-        const st_instruction *instruction = &own->program->instructions[i];
-        if (own->of[instruction->target] == of && workspace->needed[instruction->target])
-            add_operation(own, workspace, instruction, of);
+    for (size_t i = 0; i < plan->program->instruction_count; i++) {
+        const st_instruction *instruction = &plan->program->instructions[i];
+        if (plan->of[instruction->target] == of && workspace->needed[instruction->target])
+            add_operation(plan, workspace, instruction, of);
     }
-    if (of == whole_class(own)) {
+    if (of == whole_class(plan)) {
         /* What outputs and failures get, over all rows. */
-        const size_t count = own->program->output_count;
+        const size_t count = plan->program->output_count;
         for (size_t i = 0; i < workspace->copy_count; i++) {
             const st_copy *copy = &workspace->copies[i];
             const st_step *like = &workspace->steps[copy->step];
@@ -237,31 +239,32 @@ static void add_class(st_product_layout *own, const st_workspace *workspace, siz
             size_t output = copy->output == ST_VERDICTS
                                 ? count + (size_t)(like->codes - targets->codes)
                                 : copy->output;
-            uint32_t slot = output < count ? own->program->outputs[output].slot
-                                           : own->program->checks[output - count].slot;
-            const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
-            const st_copy one = {.step = own->step_count, .output = copy->output};
-            (void)ST_APPEND(own->arena, own->copies, own->copy_count, one);
-            add_step(own, &step, &its);
+            uint32_t slot = output < count ? plan->program->outputs[output].slot
+                                           : plan->program->checks[output - count].slot;
+            const uses its = {value_in(plan, slot, whole_class(plan)), NO_VALUE, NO_VALUE,
+                              NO_VALUE};
+            const st_copy one = {.step = plan->step_count, .output = copy->output};
+            (void)ST_APPEND(plan->arena, plan->copies, plan->copy_count, one);
+            add_step(plan, &step, &its);
         }
     }
-    self->end_step = own->step_count;
-    self->end_turn = own->turn_count;
+    self->end_step = plan->step_count;
+    self->end_turn = plan->turn_count;
 }
 
 /* --- registers ------------------------------------------------------------------------------- */
 
 /* Registers that nobody lives in, as a stack for each class that goes through `next`. */
 typedef struct pool {
-    st_product_layout *own;
+    st_product_layout *plan;
     uint32_t *next; /* per register */
     uint32_t free[CLASSES];
 } pool;
 
 static void take(pool *self, uint32_t number)
 {
-    st_product_layout *own = self->own;
-    value *one = number != NO_VALUE ? &own->values[number] : NULL;
+    st_product_layout *plan = self->plan;
+    value *one = number != NO_VALUE ? &plan->values[number] : NULL;
     if (one == NULL)
         return;
     one->place = self->free[one->of];
@@ -269,17 +272,17 @@ static void take(pool *self, uint32_t number)
         self->free[one->of] = self->next[one->place];
         return;
     }
-    one->place = (uint32_t)own->place_count++;
-    own->places[one->place] = (place){one->of, own->classes[one->of].registers++};
+    one->place = (uint32_t)plan->place_count++;
+    plan->places[one->place] = (place){one->of, plan->classes[one->of].registers++};
 }
 
 /* Goes through what the steps and turns read and write, in their order; the target is taken first:
  * a kernel never writes where it reads. */
 static void live(pool *self, size_t at, bool is_turn, size_t time)
 {
-    st_product_layout *own = self->own;
-    const turn *call = is_turn ? &own->turns[at] : NULL;
-    const uses its = is_turn ? (uses){.out = call->out} : own->uses[at];
+    st_product_layout *plan = self->plan;
+    const turn *call = is_turn ? &plan->turns[at] : NULL;
+    const uses its = is_turn ? (uses){.out = call->out} : plan->uses[at];
     const uint32_t *reads = is_turn ? call->arguments : &its.a;
     size_t count = is_turn ? call->call->provider->argument_count : 3;
     bool places = self->next != NULL;
@@ -288,11 +291,11 @@ static void live(pool *self, size_t at, bool is_turn, size_t time)
     for (size_t i = 0; i < count && !places; i++) {
         const uint32_t number = reads[i];
         if (number != NO_VALUE)
-            own->values[number].last = time;
+            plan->values[number].last = time;
     }
     for (size_t i = 0; i < count && places; i++) {
         const uint32_t number = reads[i];
-        value *one = number != NO_VALUE ? &self->own->values[number] : NULL;
+        value *one = number != NO_VALUE ? &self->plan->values[number] : NULL;
         if (one == NULL || one->last != time)
             continue;
         one->last = 0; /* once only, even when it is read twice */
@@ -303,118 +306,118 @@ static void live(pool *self, size_t at, bool is_turn, size_t time)
 
 static void live_all(pool *self)
 {
-    st_product_layout *own = self->own;
+    st_product_layout *plan = self->plan;
     size_t time = 0;
     size_t next_turn = 0;
-    for (size_t step = 0; step <= own->step_count; step++) {
-        for (; next_turn < own->turn_count && own->turns[next_turn].step == step; next_turn++)
+    for (size_t step = 0; step <= plan->step_count; step++) {
+        for (; next_turn < plan->turn_count && plan->turns[next_turn].step == step; next_turn++)
             live(self, next_turn, true, ++time);
-        if (step < own->step_count)
+        if (step < plan->step_count)
             live(self, step, false, ++time);
     }
 }
 
-static void settle(const st_product_layout *own, uint32_t *number)
+static void settle(const st_product_layout *plan, uint32_t *number)
 {
     if (*number != NO_VALUE)
-        *number = own->values[*number].place;
+        *number = plan->values[*number].place;
 }
 
-static bool assign_registers(st_product_layout *own)
+static bool assign_registers(st_product_layout *plan)
 {
-    pool self = {.own = own};
-    uint32_t *next = st_arena_alloc(own->arena, own->value_count + 1, sizeof *next);
-    own->places = st_arena_alloc(own->arena, own->value_count + 1, sizeof *own->places);
-    if (st_arena_failed(own->arena))
+    pool self = {.plan = plan};
+    uint32_t *next = st_arena_alloc(plan->arena, plan->value_count + 1, sizeof *next);
+    plan->places = st_arena_alloc(plan->arena, plan->value_count + 1, sizeof *plan->places);
+    if (st_arena_failed(plan->arena))
         return false;
     for (size_t i = 0; i < CLASSES; i++)
         self.free[i] = NO_VALUE;
     live_all(&self);
     self.next = next;
-    for (size_t i = 0; i < own->fetch_count; i++)
-        take(&self, own->fetches[i].into);
+    for (size_t i = 0; i < plan->fetch_count; i++)
+        take(&self, plan->fetches[i].into);
     live_all(&self);
-    own->memory = st_arena_alloc(own->arena, own->place_count + 1, sizeof *own->memory);
-    if (own->memory == NULL)
+    plan->memory = st_arena_alloc(plan->arena, plan->place_count + 1, sizeof *plan->memory);
+    if (plan->memory == NULL)
         return false;
     /* From now on only places count. */
-    for (size_t i = 0; i < own->fetch_count; i++)
-        settle(own, &own->fetches[i].into);
-    for (size_t i = 0; i < own->step_count; i++) {
-        settle(own, &own->uses[i].a);
-        settle(own, &own->uses[i].b);
-        settle(own, &own->uses[i].c);
-        settle(own, &own->uses[i].out);
+    for (size_t i = 0; i < plan->fetch_count; i++)
+        settle(plan, &plan->fetches[i].into);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        settle(plan, &plan->uses[i].a);
+        settle(plan, &plan->uses[i].b);
+        settle(plan, &plan->uses[i].c);
+        settle(plan, &plan->uses[i].out);
     }
-    for (size_t i = 0; i < own->turn_count; i++) {
-        settle(own, &own->turns[i].out);
-        for (size_t k = 0; k < own->turns[i].call->provider->argument_count; k++)
-            settle(own, &own->turns[i].arguments[k]);
+    for (size_t i = 0; i < plan->turn_count; i++) {
+        settle(plan, &plan->turns[i].out);
+        for (size_t k = 0; k < plan->turns[i].call->provider->argument_count; k++)
+            settle(plan, &plan->turns[i].arguments[k]);
     }
-    size_t blocks = own->place_count + own->program->argument_count + 1;
-    size_t bytes = blocks * padded(own->most_rows) * sizeof(double);
-    own->registers = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    return own->registers != NULL;
+    size_t blocks = plan->place_count + plan->program->argument_count + 1;
+    size_t bytes = blocks * padded(plan->most_rows) * sizeof(double);
+    plan->registers = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return plan->registers != NULL;
 }
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-static bool begin(st_product_layout *own)
+static bool begin(st_product_layout *plan)
 {
-    const size_t slots = own->program->slot_count;
-    st_arena_destroy(own->arena);
-    free(own->registers);
-    own->registers = NULL;
-    own->place_count = own->value_count = own->step_count = own->uses_count = 0;
-    own->turn_count = own->fetch_count = own->copy_count = 0;
-    memset(own->is_spread, 0, sizeof own->is_spread);
-    own->arena = st_arena_create();
-    if (own->arena == NULL)
+    const size_t slots = plan->program->slot_count;
+    st_arena_destroy(plan->arena);
+    free(plan->registers);
+    plan->registers = NULL;
+    plan->place_count = plan->value_count = plan->step_count = plan->uses_count = 0;
+    plan->turn_count = plan->fetch_count = plan->copy_count = 0;
+    memset(plan->is_spread, 0, sizeof plan->is_spread);
+    plan->arena = st_arena_create();
+    if (plan->arena == NULL)
         return false;
-    own->of = st_arena_alloc(own->arena, slots + 1, sizeof *own->of);
-    own->spread_into = st_arena_alloc(own->arena, slots + 1, sizeof *own->spread_into);
-    own->spread_for = st_arena_alloc(own->arena, slots + 1, sizeof *own->spread_for);
-    return !st_arena_failed(own->arena);
+    plan->of = st_arena_alloc(plan->arena, slots + 1, sizeof *plan->of);
+    plan->spread_into = st_arena_alloc(plan->arena, slots + 1, sizeof *plan->spread_into);
+    plan->spread_for = st_arena_alloc(plan->arena, slots + 1, sizeof *plan->spread_for);
+    return !st_arena_failed(plan->arena);
 }
 
-void st_product_make(st_product_layout *own, st_workspace *workspace, const st_targets *targets)
+void st_product_make(st_product_layout *plan, st_workspace *workspace, const st_targets *targets)
 {
-    own->ready = false;
-    if (!begin(own))
+    plan->ready = false;
+    if (!begin(plan))
         return;
     /* Every slot's class. */
-    const st_program *program = own->program;
+    const st_program *program = plan->program;
     for (size_t i = 0; i < program->slot_count; i++)
-        own->of[i] = NOBODY;
+        plan->of[i] = NOBODY;
     for (size_t i = 0; i < program->sheet->input_count; i++) {
-        size_t list = own->input_lists[i];
-        if (workspace->varies[i] && (list == 0 || list > own->list_count))
+        size_t list = plan->input_lists[i];
+        if (workspace->varies[i] && (list == 0 || list > plan->list_count))
             return;
         if (workspace->varies[i])
-            own->of[i] = class_of_lists(list - 1, list - 1);
+            plan->of[i] = class_of_lists(list - 1, list - 1);
     }
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        class_finder finder = {own, NOBODY};
+        class_finder finder = {plan, NOBODY};
         if (!workspace->varies[instruction->target])
             continue;
         st_layout_visit(workspace, instruction, join_slot, &finder);
-        own->of[instruction->target] = finder.found;
+        plan->of[instruction->target] = finder.found;
     }
-    for (size_t i = 0; i < own->program->slot_count; i++) {
-        (void)add_value(own, own->of[i]);
-        own->spread_for[i] = NOBODY;
+    for (size_t i = 0; i < plan->program->slot_count; i++) {
+        (void)add_value(plan, plan->of[i]);
+        plan->spread_for[i] = NOBODY;
     }
     /* A class reads those that lie within it, which are shorter. */
-    for (size_t length = 0; length < own->list_count; length++)
-        for (size_t first = 0; first + length < own->list_count; first++)
-            add_class(own, workspace, first, first + length, targets);
-    own->ready = !st_arena_failed(own->arena) && assign_registers(own);
+    for (size_t length = 0; length < plan->list_count; length++)
+        for (size_t first = 0; first + length < plan->list_count; first++)
+            add_class(plan, workspace, first, first + length, targets);
+    plan->ready = !st_arena_failed(plan->arena) && assign_registers(plan);
 }
 
-bool st_product_is_ready(const st_product_layout *own)
+bool st_product_is_ready(const st_product_layout *plan)
 {
-    return own != NULL && own->ready;
+    return plan != NULL && plan->ready;
 }
 
 st_product_layout *st_product_create(const st_program *program, const uint8_t *input_lists,
@@ -436,14 +439,14 @@ st_product_layout *st_product_create(const st_program *program, const uint8_t *i
     return made;
 }
 
-void st_product_destroy(st_product_layout *own)
+void st_product_destroy(st_product_layout *plan)
 {
-    if (own == NULL)
+    if (plan == NULL)
         return;
-    st_arena_destroy(own->arena);
-    free(own->input_lists);
-    free(own->registers);
-    free(own);
+    st_arena_destroy(plan->arena);
+    free(plan->input_lists);
+    free(plan->registers);
+    free(plan);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -453,25 +456,25 @@ void st_product_destroy(st_product_layout *own)
 static void aim_spread(const row_class *from, const row_class *to, st_spread *spread)
 {
     const uint64_t row = to->base * to->stride;
-    const uint64_t own = row / from->stride;
+    const uint64_t plan = row / from->stride;
     spread->times = from->stride / to->stride;
     spread->left = spread->times - (size_t)(row / to->stride % spread->times);
     spread->period = from->rows;
-    spread->at = (size_t)(from->period > 0 ? own % from->period : own - from->base);
+    spread->at = (size_t)(from->period > 0 ? plan % from->period : plan - from->base);
 }
 
-static void size_classes(st_product_layout *own, const st_product *now, size_t rows)
+static void size_classes(st_product_layout *plan, const st_product *now, size_t rows)
 {
-    double *memory = own->registers;
+    double *memory = plan->registers;
     for (size_t i = 0; i < CLASSES; i++) {
-        row_class *self = &own->classes[i];
-        if (i / LISTS > i % LISTS || i % LISTS >= own->list_count)
+        row_class *self = &plan->classes[i];
+        if (i / LISTS > i % LISTS || i % LISTS >= plan->list_count)
             continue;
         /* The rows of the product that those of a class represent, `rows` of them from now->first
          * on. */
         uint64_t period = 1;
         self->stride = 1;
-        for (size_t j = self->last + 1; j < own->list_count; j++)
+        for (size_t j = self->last + 1; j < plan->list_count; j++)
             self->stride *= now->counts[j];
         for (size_t j = self->first; j <= self->last; j++)
             period *= now->counts[j];
@@ -486,78 +489,78 @@ static void size_classes(st_product_layout *own, const st_product *now, size_t r
     }
     for (size_t from = 0; from < CLASSES; from++)
         for (size_t to = 0; to < CLASSES; to++)
-            if (own->is_spread[from][to])
-                aim_spread(&own->classes[from], &own->classes[to], &own->spreads[from][to]);
+            if (plan->is_spread[from][to])
+                aim_spread(&plan->classes[from], &plan->classes[to], &plan->spreads[from][to]);
 }
 
-static void run_turn(const st_product_layout *own, st_workspace *workspace, const turn *now,
+static void run_turn(const st_product_layout *plan, st_workspace *workspace, const turn *now,
                      size_t rows)
 {
     const st_program_call *call = now->call;
     for (size_t i = 0; i < call->provider->argument_count; i++) {
-        double *block = own->registers + (own->place_count + i) * padded(own->most_rows);
+        double *block = plan->registers + (plan->place_count + i) * padded(plan->most_rows);
         workspace->arguments[i] = block;
         if (now->arguments[i] != NO_VALUE) {
-            workspace->arguments[i] = own->memory[now->arguments[i]];
+            workspace->arguments[i] = plan->memory[now->arguments[i]];
             continue;
         }
         for (size_t row = 0; row < rows; row++)
             block[row] = workspace->scalars[call->arguments[i]];
     }
-    st_provider_call(call->provider, rows, workspace->arguments, own->memory[now->out]);
+    st_provider_call(call->provider, rows, workspace->arguments, plan->memory[now->out]);
 }
 
 /* Up to step `end`. */
-static void run_steps(const st_product_layout *own, const st_workspace *workspace, size_t done,
+static void run_steps(const st_product_layout *plan, const st_workspace *workspace, size_t done,
                       size_t end, size_t rows)
 {
     if (done < end)
-        workspace->kernels(own->steps + done, end - done, rows);
+        workspace->kernels(plan->steps + done, end - done, rows);
 }
 
-void st_product_run(st_product_layout *own, st_workspace *workspace, const st_product *product,
+void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_product *product,
                     const st_targets *targets)
 {
-    size_classes(own, product, targets->rows);
-    for (size_t i = 0; i < own->place_count; i++) {
-        const row_class *its = &own->classes[own->places[i].of];
-        own->memory[i] = its->memory + own->places[i].number * padded(its->rows);
+    size_classes(plan, product, targets->rows);
+    for (size_t i = 0; i < plan->place_count; i++) {
+        const row_class *its = &plan->classes[plan->places[i].of];
+        plan->memory[i] = its->memory + plan->places[i].number * padded(its->rows);
     }
-    for (size_t i = 0; i < own->step_count; i++) {
-        const uses *its = &own->uses[i];
-        st_step *step = &own->steps[i];
-        step->a = its->a != NO_VALUE ? own->memory[its->a] : step->a;
-        step->b = its->b != NO_VALUE ? own->memory[its->b] : step->b;
-        step->c = its->c != NO_VALUE ? own->memory[its->c] : step->c;
-        step->out = its->out != NO_VALUE ? own->memory[its->out] : step->out;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const uses *its = &plan->uses[i];
+        st_step *step = &plan->steps[i];
+        step->a = its->a != NO_VALUE ? plan->memory[its->a] : step->a;
+        step->b = its->b != NO_VALUE ? plan->memory[its->b] : step->b;
+        step->c = its->c != NO_VALUE ? plan->memory[its->c] : step->c;
+        step->out = its->out != NO_VALUE ? plan->memory[its->out] : step->out;
     }
-    for (size_t i = 0; i < own->fetch_count; i++) {
-        const fetch *one = &own->fetches[i];
-        const row_class *its = &own->classes[class_of_lists(one->list, one->list)];
+    for (size_t i = 0; i < plan->fetch_count; i++) {
+        const fetch *one = &plan->fetches[i];
+        const row_class *its = &plan->classes[class_of_lists(one->list, one->list)];
         const size_t count = product->counts[one->list];
         size_t digit = (size_t)(its->base % count);
-        double *into = own->memory[one->into];
+        double *into = plan->memory[one->into];
         for (size_t row = 0; row < its->rows; row++) {
             into[row] = product->lists[one->list][digit];
             digit = digit + 1 == count ? 0 : digit + 1;
         }
     }
-    for (size_t i = 0; i < own->copy_count; i++) {
-        const st_copy *copy = &own->copies[i];
-        own->steps[copy->step].out = copy->output == ST_VERDICTS
-                                         ? targets->failures
-                                         : st_target_of(workspace, targets, copy->output);
+    for (size_t i = 0; i < plan->copy_count; i++) {
+        const st_copy *copy = &plan->copies[i];
+        plan->steps[copy->step].out = copy->output == ST_VERDICTS
+                                          ? targets->failures
+                                          : st_target_of(workspace, targets, copy->output);
     }
-    for (size_t length = 0; length < own->list_count; length++)
-        for (size_t first = 0; first + length < own->list_count; first++) {
-            const row_class *self = &own->classes[class_of_lists(first, first + length)];
+    for (size_t length = 0; length < plan->list_count; length++)
+        for (size_t first = 0; first + length < plan->list_count; first++) {
+            const row_class *self = &plan->classes[class_of_lists(first, first + length)];
             size_t done = self->first_step;
             for (size_t i = self->first_turn; i < self->end_turn; i++) {
-                const turn *now = &own->turns[i];
-                run_steps(own, workspace, done, now->step, self->rows);
-                run_turn(own, workspace, now, self->rows);
+                const turn *now = &plan->turns[i];
+                run_steps(plan, workspace, done, now->step, self->rows);
+                run_turn(plan, workspace, now, self->rows);
                 done = now->step;
             }
-            run_steps(own, workspace, done, self->end_step, self->rows);
+            run_steps(plan, workspace, done, self->end_step, self->rows);
         }
 }

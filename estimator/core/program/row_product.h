@@ -18,16 +18,16 @@
  * memory. */
 st_product_layout *st_product_create(const st_program *program, const uint8_t *input_lists,
                                      size_t list_count, size_t most_rows);
-void st_product_destroy(st_product_layout *own); /* NULL is fine */
+void st_product_destroy(st_product_layout *plan); /* NULL is fine */
 
 /* To be called behind st_layout_make, which finds what varies and what is needed. Out of memory, or
  * an input that varies without a list: the layout is not ready, and rows are computed one by one.
  */
-void st_product_make(st_product_layout *own, st_workspace *workspace, const st_targets *targets);
-bool st_product_is_ready(const st_product_layout *own);
+void st_product_make(st_product_layout *plan, st_workspace *workspace, const st_targets *targets);
+bool st_product_is_ready(const st_product_layout *plan);
 
 /* The steps over all rows of `targets`, at most as many as were announced. */
-void st_product_run(st_product_layout *own, st_workspace *workspace, const st_product *product,
+void st_product_run(st_product_layout *plan, st_workspace *workspace, const st_product *product,
                     const st_targets *targets);
 
 #endif

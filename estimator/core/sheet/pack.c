@@ -473,46 +473,46 @@ static bool is_it(const known *one, const void *object, const record *of)
 }
 
 /* The entry of an object, or the free one for it. */
-static known *find(const packer *own, const void *object, const record *of)
+static known *find(const packer *packing, const void *object, const record *of)
 {
     size_t i = hash_of(object, of) & (MOST_OBJECTS - 1);
-    while (own->seen[i].object != NULL && !is_it(&own->seen[i], object, of))
+    while (packing->seen[i].object != NULL && !is_it(&packing->seen[i], object, of))
         i = (i + 1) & (MOST_OBJECTS - 1);
-    return &own->seen[i];
+    return &packing->seen[i];
 }
 
-static void note(packer *own, const void *object, const record *of, size_t word)
+static void note(packer *packing, const void *object, const record *of, size_t word)
 {
-    own->failed = own->failed || own->seen_count + 1 >= MOST_OBJECTS;
-    if (!own->failed) {
-        *find(own, object, of) = (known){object, of, word};
-        own->seen_count++;
+    packing->failed = packing->failed || packing->seen_count + 1 >= MOST_OBJECTS;
+    if (!packing->failed) {
+        *find(packing, object, of) = (known){object, of, word};
+        packing->seen_count++;
     }
 }
 
 /* Zeros at the end, as strictly aligned as any field; their first word. */
-static size_t reserve(packer *own, region where, size_t bytes)
+static size_t reserve(packer *packing, region where, size_t bytes)
 {
     const size_t alignment = sizeof(double) / WORD > 0 ? sizeof(double) / WORD : 1;
-    words *into = &own->regions[where];
+    words *into = &packing->regions[where];
     size_t first = (into->count + alignment - 1) / alignment * alignment;
     size_t end = first + (bytes + WORD - 1) / WORD;
-    own->failed = own->failed || end > MOST_WORDS;
-    if (!own->failed)
+    packing->failed = packing->failed || end > MOST_WORDS;
+    if (!packing->failed)
         into->count = end;
     return first;
 }
 
 /* Places are exchanged for distances where the regions are joined. What is kept cannot point to
  * what is copied away from it. */
-static void point(packer *own, spot from, spot target)
+static void point(packer *packing, spot from, spot target)
 {
-    own->failed = own->failed || (from.where == KEPT && target.where == COPIED);
-    own->regions[from.where].items[from.word] = target.word * WORD;
-    own->targets[from.where][from.word] = (uint8_t)(1 + target.where);
+    packing->failed = packing->failed || (from.where == KEPT && target.where == COPIED);
+    packing->regions[from.where].items[from.word] = target.word * WORD;
+    packing->targets[from.where][from.word] = (uint8_t)(1 + target.where);
 }
 
-static void pack_fields(packer *own, const void *object, const record *of, spot at);
+static void pack_fields(packer *packing, const void *object, const record *of, spot at);
 
 /* The children of an expression. */
 static size_t bytes_behind(const void *object, const record *of)
@@ -520,23 +520,23 @@ static size_t bytes_behind(const void *object, const record *of)
     return of == &expr ? ((const st_expr *)object)->child_count * child.size : 0;
 }
 
-static size_t pack_objects(packer *own, const void *first, const record *of, size_t count)
+static size_t pack_objects(packer *packing, const void *first, const record *of, size_t count)
 {
-    const known *one = find(own, first, of);
+    const known *one = find(packing, first, of);
     if (one->object != NULL) {
         /* Who points to an object of a list before the list is packed would tear it apart. */
-        const known *last = find(own, (const char *)first + (count - 1) * of->size, of);
-        own->failed = own->failed || last->object == NULL ||
-                      (count - 1) * of->size != (last->word - one->word) * WORD;
+        const known *last = find(packing, (const char *)first + (count - 1) * of->size, of);
+        packing->failed = packing->failed || last->object == NULL ||
+                          (count - 1) * of->size != (last->word - one->word) * WORD;
         return one->word;
     }
     const region where = region_of(of);
-    size_t word = reserve(own, where, count * of->size + bytes_behind(first, of));
+    size_t word = reserve(packing, where, count * of->size + bytes_behind(first, of));
     for (size_t i = 0; i < count && of->size % WORD == 0; i++)
-        note(own, (const char *)first + i * of->size, of, word + i * of->size / WORD);
-    if (where == KEPT && of != &expr && !own->failed) {
+        note(packing, (const char *)first + i * of->size, of, word + i * of->size / WORD);
+    if (where == KEPT && of != &expr && !packing->failed) {
         /* Objects without pointers, which may be smaller than words. */
-        char *to = (char *)&own->regions[KEPT].items[word];
+        char *to = (char *)&packing->regions[KEPT].items[word];
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < of->count; k++) {
                 size_t at = i * of->size + of->fields[k].at;
@@ -546,10 +546,10 @@ static size_t pack_objects(packer *own, const void *first, const record *of, siz
         return word;
     }
     for (size_t i = 0; i < count; i++)
-        pack_fields(own, (const char *)first + i * of->size, of,
+        pack_fields(packing, (const char *)first + i * of->size, of,
                     (spot){where, word + i * of->size / WORD});
     for (size_t at = of->size; at < of->size + bytes_behind(first, of); at += child.size)
-        pack_fields(own, (const char *)first + at, &child, (spot){where, word + at / WORD});
+        pack_fields(packing, (const char *)first + at, &child, (spot){where, word + at / WORD});
     return word;
 }
 
@@ -567,7 +567,7 @@ static size_t count_of(const void *object, const field *pointer)
     return count;
 }
 
-static void pack_pointer(packer *own, const void *object, const field *one, spot at)
+static void pack_pointer(packer *packing, const void *object, const field *one, spot at)
 {
     const char *pointer = (const char *)object + one->at;
     const bool near = one->kind == NEAR || one->kind == NEAR_TEXT;
@@ -576,44 +576,46 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
         target = st_relative_target((const st_relative *)(const void *)pointer);
     else
         memcpy((void *)&target, pointer, sizeof target);
-    own->failed = own->failed || near != (at.where == KEPT);
-    if (target == NULL || own->failed)
+    packing->failed = packing->failed || near != (at.where == KEPT);
+    if (target == NULL || packing->failed)
         return;
     size_t count = count_of(object, one);
     if (one->kind == TEXT || one->kind == NEAR_TEXT) {
         size_t pack_text;
         const char *text_object = target;
-        const known *text_one = find(own, text_object, &characters);
+        const known *text_one = find(packing, text_object, &characters);
         if (text_one->object != NULL) {
             pack_text = text_one->word;
         } else {
-            size_t word = reserve(own, KEPT, strlen(text_object) + 1);
-            if (!own->failed) {
-                memcpy(&own->regions[KEPT].items[word], text_object, strlen(text_object));
-                note(own, text_object, &characters, word);
+            size_t word = reserve(packing, KEPT, strlen(text_object) + 1);
+            if (!packing->failed) {
+                memcpy(&packing->regions[KEPT].items[word], text_object, strlen(text_object));
+                note(packing, text_object, &characters, word);
             }
             pack_text = word;
         }
-        point(own, at, (spot){KEPT, pack_text});
+        point(packing, at, (spot){KEPT, pack_text});
     } else if (one->kind == SOURCE) {
         const char *text_of_file = target;
         st_image_text source_one = {.word = (uint32_t)at.word, .file = 0};
-        while (source_one.file < own->file_count &&
-               own->sources[source_one.file].text != text_of_file)
+        while (source_one.file < packing->file_count &&
+               packing->sources[source_one.file].text != text_of_file)
             source_one.file++;
-        own->failed = own->failed || at.where != COPIED || source_one.file == own->file_count ||
-                      !ST_APPEND(own->arena, own->texts, own->text_count, source_one);
+        packing->failed =
+            packing->failed || at.where != COPIED || source_one.file == packing->file_count ||
+            !ST_APPEND(packing->arena, packing->texts, packing->text_count, source_one);
     } else if (count > 0) {
-        point(own, at, (spot){region_of(one->of), pack_objects(own, target, one->of, count)});
+        point(packing, at,
+              (spot){region_of(one->of), pack_objects(packing, target, one->of, count)});
     }
 }
 
-static void pack_fields(packer *own, const void *object, const record *of, spot at)
+static void pack_fields(packer *packing, const void *object, const record *of, spot at)
 {
-    for (size_t i = 0; i < of->count && !own->failed; i++) {
+    for (size_t i = 0; i < of->count && !packing->failed; i++) {
         const field *one = &of->fields[i];
         const char *from = (const char *)object + one->at;
-        char *to = (char *)&own->regions[at.where].items[at.word] + one->at;
+        char *to = (char *)&packing->regions[at.where].items[at.word] + one->at;
         const spot inside = {at.where, at.word + one->at / WORD};
         size_t items = one->kind == INSIDE ? one->size / one->of->size : 0;
         switch (one->kind) {
@@ -625,7 +627,7 @@ static void pack_fields(packer *own, const void *object, const record *of, spot 
             break;
         case INSIDE:
             for (size_t j = 0; j < items; j++)
-                pack_fields(own, from + j * one->of->size, one->of,
+                pack_fields(packing, from + j * one->of->size, one->of,
                             (spot){at.where, inside.word + j * one->of->size / WORD});
             break;
         case TEXT:
@@ -633,31 +635,31 @@ static void pack_fields(packer *own, const void *object, const record *of, spot 
         case POINTER:
         case NEAR:
         case NEAR_TEXT:
-            pack_pointer(own, object, one, inside);
+            pack_pointer(packing, object, one, inside);
             break;
         }
     }
 }
 
 /* The regions in one piece. */
-static bool join(const packer *own, st_packed *packed)
+static bool join(const packer *packing, st_packed *packed)
 {
     st_sheet_image *image = &packed->image;
     size_t starts[REGIONS + 1] = {0};
     for (size_t i = 0; i < REGIONS; i++)
-        starts[i + 1] = starts[i] + (own->regions[i].count + 1) / 2 * 2;
-    uintptr_t *items = st_arena_alloc(own->arena, starts[REGIONS], sizeof *items);
-    st_image_word *fixed = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *fixed);
-    bool *points = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *points);
+        starts[i + 1] = starts[i] + (packing->regions[i].count + 1) / 2 * 2;
+    uintptr_t *items = st_arena_alloc(packing->arena, starts[REGIONS], sizeof *items);
+    st_image_word *fixed = st_arena_alloc(packing->arena, starts[COPIED] + 1, sizeof *fixed);
+    bool *points = st_arena_alloc(packing->arena, starts[COPIED] + 1, sizeof *points);
     if (items == NULL || fixed == NULL || points == NULL)
         return false;
-    const size_t count = own->regions[COPIED].count;
-    uint16_t *steps = st_arena_alloc(own->arena, count + 1, sizeof *steps);
+    const size_t count = packing->regions[COPIED].count;
+    uint16_t *steps = st_arena_alloc(packing->arena, count + 1, sizeof *steps);
     size_t last = 0;
     if (steps == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (own->targets[COPIED][i] == 0)
+        if (packing->targets[COPIED][i] == 0)
             continue;
         if (i - last > UINT16_MAX)
             return false;
@@ -666,21 +668,21 @@ static bool join(const packer *own, st_packed *packed)
     }
     image->steps = steps;
     for (region where = FIXED; where < REGIONS; where++) {
-        memcpy(items + starts[where], own->regions[where].items,
-               own->regions[where].count * sizeof *items);
+        memcpy(items + starts[where], packing->regions[where].items,
+               packing->regions[where].count * sizeof *items);
         /* What a word that points holds in the image: its target's offset, or, where the image
          * is used as it is, the distance to it. */
         uintptr_t *word_items = items + starts[where];
-        for (size_t i = 0; i < own->regions[where].count; i++) {
-            if (own->targets[where][i] == 0)
+        for (size_t i = 0; i < packing->regions[where].count; i++) {
+            if (packing->targets[where][i] == 0)
                 continue;
-            word_items[i] += starts[own->targets[where][i] - 1] * WORD;
+            word_items[i] += starts[packing->targets[where][i] - 1] * WORD;
             word_items[i] -= where == KEPT ? (starts[KEPT] + i) * WORD : 0;
         }
     }
     for (size_t i = 0; i < starts[COPIED]; i++) {
         fixed[i].number = items[i];
-        points[i] = own->targets[FIXED][i] != 0;
+        points[i] = packing->targets[FIXED][i] != 0;
     }
     packed->points = points;
     image->fixed = fixed;
@@ -694,26 +696,26 @@ static bool join(const packer *own, st_packed *packed)
 const st_packed *st_sheet_pack(const st_sheet *sheet, const st_image_file *files,
                                const st_source *sources, size_t file_count, st_arena *arena)
 {
-    packer own = {.arena = arena,
-                  .seen = st_arena_alloc(arena, MOST_OBJECTS, sizeof(known)),
-                  .sources = sources,
-                  .file_count = file_count};
+    packer packing = {.arena = arena,
+                      .seen = st_arena_alloc(arena, MOST_OBJECTS, sizeof(known)),
+                      .sources = sources,
+                      .file_count = file_count};
     st_packed *packed = st_arena_alloc(arena, 1, sizeof *packed);
     for (size_t i = 0; i < REGIONS; i++) {
-        own.regions[i].items = st_arena_alloc(arena, MOST_WORDS, sizeof(uintptr_t));
-        own.targets[i] = st_arena_alloc(arena, MOST_WORDS, 1);
+        packing.regions[i].items = st_arena_alloc(arena, MOST_WORDS, sizeof(uintptr_t));
+        packing.targets[i] = st_arena_alloc(arena, MOST_WORDS, 1);
     }
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++)
-        own.failed = own.failed || !is_described(records[i]);
-    if (own.failed || st_arena_failed(arena))
+        packing.failed = packing.failed || !is_described(records[i]);
+    if (packing.failed || st_arena_failed(arena))
         return NULL;
-    const spot root = {COPIED, reserve(&own, COPIED, sizeof *sheet)};
-    (void)pack_objects(&own, sheet->enums, &enumeration, sheet->enum_count);
-    pack_fields(&own, sheet, &sheet_record, root);
-    if (own.failed || !join(&own, packed))
+    const spot root = {COPIED, reserve(&packing, COPIED, sizeof *sheet)};
+    (void)pack_objects(&packing, sheet->enums, &enumeration, sheet->enum_count);
+    pack_fields(&packing, sheet, &sheet_record, root);
+    if (packing.failed || !join(&packing, packed))
         return NULL;
-    packed->image.texts = own.texts;
-    packed->image.text_count = own.text_count;
+    packed->image.texts = packing.texts;
+    packed->image.text_count = packing.text_count;
     packed->image.files = files;
     packed->image.file_count = file_count;
     return packed;
