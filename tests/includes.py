@@ -89,7 +89,6 @@ REACHES = {
     'sweep/plot.h',
     'sweep/space.h',
     'sweep/sweep.h',
-    'sweep/sweep_xlsx.h',
     'timeline/nic.h',
     'timeline/schedule_choice.h',
     'timeline/timeline.h',

@@ -20,7 +20,7 @@ EXCEPTIONS = {
     'core/estimate/traffic.c': ('results', 'gpus_per_node'),
     'tools/launch/frameworks/plan.c': ('options of Megatron-LM', 'sequence_parallel'),
     'tools/launch/import/megatron_plan.c': ('options of Megatron-LM', 'sequence_parallel'),
-    'plan/search/scale_write.c': ('results', 'step_time'),
+    'plan/search/scale.c': ('results', 'step_time'),
 }
 # English that sheets and C both use, for different things.
 WORDS = set('alpha buffers dropout entries flop framework gpus load message ring scaling start stride width GPUs'.split())

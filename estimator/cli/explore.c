@@ -33,8 +33,7 @@ st_status cli_explore_request(cli_run *run, st_space_request *request)
     request->checks_warn = common->check == CLI_CHECK_NONE;
     if (cli_is_given(run, &options->seed) && options->sample == 0 &&
         !cli_is_given(run, &options->method))
-        return cli_wrong_use(run, "option --seed says which sample is drawn, and there is none",
-                             "draw one with --sample N");
+        return cli_wrong_use(run, "option --seed requires --sample", "add --sample N");
     return ST_OK;
 }
 
@@ -49,10 +48,10 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide)
     guide->stop_after = options->stop_after;
     bool is_walk = st_method_is_walk(guide->method);
     if (guide->trials > 0 && !is_walk)
-        return cli_wrong_use(run, "option --trials belongs to --method cmaes",
-                             "random, evolution and bayes have it, too");
+        return cli_wrong_use(run, "option --trials requires --method cmaes",
+                             "random, evolution and bayes also support it");
     if (guide->stop_after > 0 && !is_walk)
-        return cli_wrong_use(run, "option --stop-after belongs to --method cmaes",
-                             "random, evolution and bayes have it, too");
+        return cli_wrong_use(run, "option --stop-after requires --method cmaes",
+                             "random, evolution and bayes also support it");
     return ST_OK;
 }

@@ -41,35 +41,34 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
               "cells and inputs to show, separated by commas; may be repeated")
 #define CLI_ROW_WHERE                                                                              \
     CLI_TEXTS(cli_explore_options, wheres, "where", "CONDITION",                                   \
-              "keep what meets a condition in the language of sheets, such as 'memory <= "         \
+              "keep rows that satisfy a condition in the language of sheets, such as 'memory <= "  \
               "72[GiB]'; may be repeated")
 #define CLI_ROW_SEED                                                                               \
-    CLI_COUNT(cli_explore_options, seed, "seed", 0, CLI_MOST_DIGITS, "draw another sample",        \
+    CLI_COUNT(cli_explore_options, seed, "seed", 0, CLI_MOST_DIGITS, "seed of the random sample",  \
               .initial = "0")
 #define CLI_ROW_THREADS                                                                            \
     CLI_COUNT(cli_explore_options, threads, "threads", 1, CLI_MOST_DIGITS,                         \
-              "use N threads (one per core); the result is the same")
+              "use N threads (default: one per core); the result does not depend on N")
 #define CLI_ROW_METHOD                                                                             \
     CLI_CHOICE(cli_explore_options, method, "method", "METHOD",                                    \
                "exhaustive bound cmaes random evolution bayes",                                    \
-               "exhaustive, bound (the least bound first, until none is below what was found: "    \
-               "the same result), or walks that end early: cmaes, random, evolution, bayes; for "  \
-               "plugins that take long",                                                           \
+               "exhaustive; bound (branch and bound, the same result); or a heuristic that ends "  \
+               "early: cmaes, random, evolution, bayes. All but exhaustive are for slow plugins",  \
                .initial = "exhaustive")
 #define CLI_ROW_PRUNE                                                                              \
     CLI_CHOICE(cli_explore_options, pruning, "prune", "WHICH", "none proven declared",             \
-               "skip plans of which rules tell: those that are proven for this search, or also "   \
-               "those that only plugins could contradict (declared)")
+               "skip plans that rules exclude: rules proven for this search, or also rules that "  \
+               "only plugins could contradict (declared)")
 #define CLI_ROW_BOUND                                                                              \
     CLI_TEXT(cli_explore_options, bound, "bound", "CELL",                                          \
-             "a cell that is never above the one that is minimised, on your word",                 \
+             "a cell that you declare to be a lower bound of the minimised cell",                  \
              .word = CLI_WORD_CELL)
 #define CLI_ROW_TRIALS                                                                             \
     CLI_COUNT(cli_explore_options, trials, "trials", 1, CLI_MOST_DIGITS,                           \
-              "plans that a walk computes at most (2000)")
+              "maximum number of plans that a heuristic computes (default: 2000)")
 #define CLI_ROW_STOP_AFTER                                                                         \
     CLI_COUNT(cli_explore_options, stop_after, "stop-after", 1, CLI_MOST_DIGITS,                   \
-              "end a walk when the best five stay the same for N plans that pass (Maya: 20)")
+              "end a heuristic when the best five do not change for N plans that pass (Maya: 20)")
 
 /* How plans are searched. */
 #define CLI_ROWS_GUIDE                                                                             \

@@ -76,10 +76,10 @@ st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks)
     if (begin == NULL || ranks->end == NULL || begin(&ranks->ranks) != 0) {
         ranks->end = NULL;
         return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "mpirun started several processes, and MPI cannot be used" ST_FOUND
+                       "mpirun started several processes, but MPI is unavailable" ST_FOUND
                        "%s" ST_HINT
                        "build with -Dmpi=enabled, or start one process with several --threads",
-                       ranks->module == NULL ? "no module steptime-mpi.so" : "");
+                       ranks->module == NULL ? "missing module steptime-mpi.so" : "");
     }
     return ST_OK;
 }

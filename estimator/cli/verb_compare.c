@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime compare */
 #include "cli/verbs.h"
-#include "cli/job_request.h"
+#include "cli/job_from_options.h"
 #include "timeline/schedule_choice.h"
 #include "plugin/refine_parse.h"
 #include "estimate/compare_providers.h"
@@ -18,26 +18,23 @@ typedef struct compare_options {
 } compare_options;
 
 static const cli_option option_rows[] = {
-    CLI_TEXT(compare_options, sheet_a, "sheet-a", "SHEET",
-             "the sheet for A in place of the job's own", .word = CLI_WORD_SHEET),
-    CLI_TEXT(compare_options, sheet_b, "sheet-b", "SHEET",
-             "the sheet for B in place of the job's own", .word = CLI_WORD_SHEET),
-    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
-              "give a key of both jobs another value; may be repeated", .word = CLI_WORD_KEY,
-              .common = true),
+    CLI_TEXT(compare_options, sheet_a, "sheet-a", "SHEET", "use this sheet for A",
+             .word = CLI_WORD_SHEET),
+    CLI_TEXT(compare_options, sheet_b, "sheet-b", "SHEET", "use this sheet for B",
+             .word = CLI_WORD_SHEET),
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "set a key of both jobs; may be repeated",
+              .word = CLI_WORD_KEY, .common = true),
     CLI_ROW_STACK,
-    CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE",
-              "give a key of B alone another value; may be repeated", .word = CLI_WORD_KEY),
+    CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE", "set a key of B only; may be repeated",
+              .word = CLI_WORD_KEY),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]|...",
-              "estimate A under each of these sets of plugins, a column each; sets are parted by "
-              "'|' or in "
-              "options of "
-              "their own; a '+' joins plugins in one; one set for two jobs counts for both",
+              "estimate A under each of these sets of plugins, one column per set; separate sets "
+              "with '|' or repeat the option, join plugins of a set with '+'; with two jobs, a "
+              "single set applies to both",
               .common = true),
-    CLI_FLAG(cli_common, all, "all", "show every cell, also what is the same on both sides",
-             .common = true),
+    CLI_FLAG(cli_common, all, "all", "show every cell, including equal ones", .common = true),
     CLI_FLAG(compare_options, timeline, "timeline",
-             "compare the sheet's closed form with the replayed timeline of one job"),
+             "compare the closed form of one job with its replayed timeline"),
     CLI_ROW_CHECK,
     CLI_ROW_DB,
     CLI_ROW_QUIET,
@@ -52,7 +49,7 @@ static const cli_example examples[] = {
      "one job under two plans"},
     {"steptime compare gpt-3b-32x3090 --sheet-b mine.yaml", "one job by two sheets"},
     {"steptime compare gpt3-175b-64xa100 --refine 'none|constant|nccl-whitebox+constant'",
-     "what plugins make of a job, side by side"},
+     "one job under several sets of plugins"},
     {"steptime compare gpt3-175b-64xa100 --timeline", "the closed form and the replayed schedule"},
     {NULL, NULL},
 };
@@ -104,7 +101,7 @@ static st_status list_columns(cli_run *run, st_columns *columns)
         status = st_refine_columns(texts->items[i], run->arena, &list, &length, run->errors);
         for (size_t k = 0; k < length && status == ST_OK; k++) {
             if (columns->count == ST_COLUMNS_MAX)
-                return cli_wrong_use(run, "option --refine makes more than 8 columns", NULL);
+                return cli_wrong_use(run, "option --refine yields more than 8 columns", NULL);
             columns->names[columns->count++] = list[k];
         }
     }
@@ -142,7 +139,7 @@ static st_status run_column(cli_run *run, const char *refine, st_columns *column
                                         fault->found != NULL ? ": found " : "",
                                         fault->found != NULL ? fault->found : "");
     }
-    const char *why = fault_why != NULL ? fault_why : "it has no value";
+    const char *why = fault_why != NULL ? fault_why : "it is undefined";
     if (status != ST_OK) {
         columns->estimates[index] = (st_estimate){0};
         columns->faults[index] = why;
@@ -158,8 +155,8 @@ static st_status compare_columns(cli_run *run, st_columns *columns)
     size_t good = 0;
     st_status status = ST_OK;
     if (has_two_sides(run))
-        return cli_wrong_use(run, "several sets of plugins are compared for one job alone",
-                             "leave B, --set-b and --sheet-b out");
+        return cli_wrong_use(run, "several sets of plugins require a single job",
+                             "omit B, --set-b and --sheet-b");
     if (lone) {
         columns->names[1] = columns->names[0];
         columns->names[0] = "job's own";
@@ -208,8 +205,9 @@ static int run_compare(cli_run *run)
         st_timeline_plan plan = {0};
         st_timeline timeline = {0};
         if (has_two_sides(run))
-            return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
-                                                    "leave B, --set-b and --sheet-b out"));
+            return cli_exit_code(run,
+                                 cli_wrong_use(run, "--timeline compares a single job with itself",
+                                               "omit B, --set-b and --sheet-b"));
         const st_schedule_wish own_schedule = {0};
         st_request request = cli_request(run);
         request.sheet = options->sheet_a;
@@ -247,12 +245,11 @@ const cli_verb cli_verb_compare = {
     .name = "compare",
     .arguments = "A [B]",
     .words = {CLI_WORD_JOB, CLI_WORD_JOB},
-    .summary = "show two jobs side by side, cell by cell",
-    .doc =
-        "Estimates two jobs, or one job twice, and shows the inputs and the cells of the reports "
-        "that differ. Without B the job is compared with itself under --sheet-b or --set-b, under "
-        "--timeline its closed form with the replayed schedule, term by term, or under --refine "
-        "what plugins replace, with the change to the first.",
+    .summary = "compare two jobs cell by cell",
+    .doc = "Estimates two jobs, or one job twice, and shows the inputs and report cells that "
+           "differ. Without B, --sheet-b or --set-b compares the job with a variant of itself, "
+           "--timeline compares its closed form with the replayed schedule term by term, and "
+           "--refine compares sets of plugins and shows the changes from the first.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(compare_options),

@@ -62,8 +62,8 @@ static st_status write_formulas(cli_run *run)
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = list_sheets(run, &list);
-    st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with what it "
-                                 "includes, written by `steptime docs formulas`.\n");
+    st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with the sheets "
+                                 "that it includes, written by `steptime docs formulas`.\n");
     for (size_t i = 0; status == ST_OK && i < list.count; i++)
         if (!list.included[i]) {
             const char *name = list.entries[i].name;
@@ -99,8 +99,8 @@ const cli_verb cli_verb_docs = {
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "configuration commands formulas man",
     .summary = "write a reference page",
-    .doc = "Writes a page of the documentation from the tables and sheets that the program works "
-           "with: the keys of a job, the commands, the formulas of all sheets, the man page.",
+    .doc = "Writes a page of the documentation from the program's own tables and sheets: the keys "
+           "of a job, the commands, the formulas of all sheets, or the man page.",
     .examples = examples,
     .options = option_rows,
     .run = run_docs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
 #include "cli/verbs.h"
-#include "cli/asked.h"
+#include "cli/job_from_options.h"
 #include "estimate/report.h"
 
 typedef struct estimate_options {
@@ -15,7 +15,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_MODEL,
     CLI_ROW_CLUSTER,
     CLI_TEXT(estimate_options, gpus, "gpus", "N",
-             "with --model: search the plan of least step time on N GPUs, and estimate it"),
+             "with --model: estimate the plan with the least step time on N GPUs"),
     CLI_ROW_BATCH,
     CLI_ROW_SEQUENCE,
     CLI_ROWS_JOB,
@@ -24,13 +24,12 @@ static const cli_option option_rows[] = {
     CLI_FLAG(cli_common, all, "all",
              "show every cell of the sheet with its meaning and source, and every assumption",
              .common = true),
-    CLI_FLAG(estimate_options, cite, "cite", "show where constants come from"),
+    CLI_FLAG(estimate_options, cite, "cite", "show the sources of constants"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_RESULT(estimate_options, svg, "svg",
-               "draw where the step goes, and the memory of every stage, into FILE as well"),
-    CLI_RESULT(estimate_options, xlsx, "xlsx",
-               "write a workbook whose formulas live into FILE as well"),
+               "also draw the breakdown of the step and the memory of every stage into FILE"),
+    CLI_RESULT(estimate_options, xlsx, "xlsx", "also write a workbook with live formulas to FILE"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
@@ -38,15 +37,15 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime estimate gpt-3b-32x3090", "the step time of a shipped job and what it is made of"},
+    {"steptime estimate gpt-3b-32x3090", "the step time of a shipped job and its breakdown"},
     {"steptime estimate --model llama3-70b --cluster dgx-h100 --gpus 64",
-     "a model on a cluster, under the best plan that a search finds"},
+     "a model on a cluster, under the best plan of a search"},
     {"steptime estimate my-job.yaml --set parallel.tp=4 --set parallel.dp=2",
      "a job of your own under another plan"},
-    {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job by a sheet of your own"},
+    {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job with a sheet of your own"},
     {"steptime estimate gpt-3b-32x3090 --json -o estimate.json", "every number, for a program"},
     {"steptime estimate gpt-3b-32x3090 --xlsx estimate.xlsx",
-     "a workbook for LibreOffice or Excel that computes anew when an input is changed"},
+     "a workbook for LibreOffice or Excel that recalculates when an input changes"},
     {NULL, NULL},
 };
 
@@ -60,18 +59,18 @@ static bool shows_warnings(const cli_run *run)
 static st_status find_plan(cli_run *run, st_found_plan *found)
 {
     const estimate_options *options = run->options;
-    st_status status = cli_asked_read(run, options->gpus);
+    st_status status = cli_job_read(run, options->gpus);
     if (status != ST_OK)
         return status;
     if (run->argument_count > 0)
         return options->gpus == NULL
                    ? ST_OK
-                   : cli_wrong_use(run, "--gpus needs --model: a job has a plan of its own",
-                                   "'steptime search JOB --gpus N' ranks others");
+                   : cli_wrong_use(run,
+                                   "--gpus requires --model; a job file already defines its plan",
+                                   "'steptime search JOB --gpus N' ranks other plans");
     if (options->gpus == NULL)
-        return cli_wrong_use(run, "--model needs --gpus, on how many it is trained",
-                             "write --gpus 64");
-    return cli_asked_plan(run, options->gpus, found);
+        return cli_wrong_use(run, "--model requires --gpus", "add --gpus N, such as --gpus 64");
+    return cli_job_find_plan(run, options->gpus, found);
 }
 
 static int run_estimate(cli_run *run)
@@ -116,15 +115,13 @@ const cli_verb cli_verb_estimate = {
     .arguments = "[JOB]",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "estimate the step time of a training job",
-    .doc =
-        "Shows the step time and what it comes to per GPU, whether the plan fits, where the time "
-        "and the memory go, and which constants matter most. --all shows every number with its "
-        "unit, meaning and source, and all that was assumed.\n\n"
-        "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
-        "standard input. Without one, --model, --cluster and --gpus describe it: every plan for "
-        "that "
-        "many GPUs is compared, and the fastest that passes all checks is estimated; what else had "
-        "to be assumed is said.",
+    .doc = "Shows the step time, the throughput per GPU, whether the plan fits, where time and "
+           "memory go, and which constants matter most. --all shows every number with its unit, "
+           "meaning and source, and every assumption.\n\n"
+           "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
+           "standard input. Without one, --model, --cluster and --gpus describe it: steptime "
+           "compares every plan for that many GPUs, estimates the fastest one that passes all "
+           "checks, and lists what it assumed.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(estimate_options),

@@ -11,10 +11,9 @@ typedef struct explain_options {
 
 static const cli_option option_rows[] = {
     CLI_COUNT(explain_options, depth, "depth", 0, UINT64_MAX,
-              "levels below the cell; 0 shows the cell alone, without this option it goes down to "
-              "the inputs"),
+              "levels below the cell; 0 shows only the cell (default: down to the inputs)"),
     CLI_COUNT(explain_options, digits, "digits", 1, DIGITS_MAX,
-              "significant digits of every number, 1 to 17; 4 where it is left out"),
+              "significant digits of every number, 1 to 17 (default: 4)"),
     CLI_ROWS_JOB,
     CLI_ROW_CHECK,
     CLI_ROW_QUIET,
@@ -26,9 +25,10 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime explain gpt-3b-32x3090 T_iter", "an iteration's time, down to the job's numbers"},
+    {"steptime explain gpt-3b-32x3090 T_iter",
+     "the time of an iteration, down to the numbers of the job"},
     {"steptime explain gpt-3b-32x3090 T_iter --depth 1", "one level only"},
-    {"steptime explain gpt-3b-32x3090 T_iter --depth 0 --digits 9", "to be checked by hand"},
+    {"steptime explain gpt-3b-32x3090 T_iter --depth 0 --digits 9", "numbers to check by hand"},
     {"steptime explain gpt-3b-32x3090 mu", "where an input comes from"},
     {NULL, NULL},
 };
@@ -58,11 +58,10 @@ const cli_verb cli_verb_explain = {
     .name = "explain",
     .arguments = "JOB CELL",
     .words = {CLI_WORD_JOB, CLI_WORD_CELL},
-    .summary = "show how a number of an estimate comes about",
-    .doc =
-        "Shows a cell's meaning, its formula, the formula with numbers, the result and the source, "
-        "then the same for everything that the formula reads, down to the inputs and where they "
-        "come from. What was shown before is not shown again.",
+    .summary = "show how a number of an estimate is computed",
+    .doc = "Shows a cell's meaning, its formula, the formula with numbers, the result and the "
+           "source, then the same for everything that the formula reads, down to the inputs and "
+           "their sources. Each cell is shown once.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(explain_options),

@@ -10,7 +10,7 @@
 static const cli_option option_rows[] = {CLI_ROWS_FORMS, CLI_END};
 
 static const cli_example examples[] = {
-    {"steptime list", "what there is to list"},
+    {"steptime list", "the categories"},
     {"steptime list jobs", "the jobs on the search path"},
     {"steptime list gpus --json", "for a program"},
     {NULL, NULL},
@@ -21,12 +21,12 @@ static const struct {
     st_folder folder;
     const char *doc;
 } folders[] = {
-    {"jobs", ST_FOLDER_JOBS, "what can be estimated: a model on a cluster, with a plan"},
+    {"jobs", ST_FOLDER_JOBS, "what can be estimated: a model on a cluster with a plan"},
     {"models", ST_FOLDER_MODELS, "for --model, and for the jobs"},
     {"clusters", ST_FOLDER_CLUSTERS, "for --cluster, and for the jobs"},
-    {"gpus", ST_FOLDER_GPUS, "data sheets, of which clusters are made"},
-    {"stacks", ST_FOLDER_STACKS, "what software does: overlap, recomputation, precision"},
-    {"constants", ST_FOLDER_CONSTANTS, "what was fitted to measured steps"},
+    {"gpus", ST_FOLDER_GPUS, "data sheets of GPUs, referenced by clusters"},
+    {"stacks", ST_FOLDER_STACKS, "behaviour of software: overlap, recomputation, precision"},
+    {"constants", ST_FOLDER_CONSTANTS, "constants fitted to measured steps"},
     {"sheets", ST_FOLDER_SHEETS, "formulas; 'steptime sheet show' prints one"},
     {"sources", ST_FOLDER_VALIDATION, "published values, for 'steptime validate'"},
     {"tables", ST_FOLDER_TABLES, "measured steps, for 'steptime validate'"},
@@ -157,12 +157,10 @@ const cli_verb cli_verb_list = {
     .arguments = "[jobs|models|clusters|gpus|stacks|constants|sheets|sources|tables]",
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "jobs models clusters gpus stacks constants sheets sources tables",
-    .summary = "list what the search path holds",
-    .doc =
-        "Lists names with their titles and the folder of the search path that each comes from, and "
-        "without an argument what there is to list; '<embedded>' is the program itself. 'sources' "
-        "have published values and 'tables' measured "
-        "rows, for 'steptime validate'.",
+    .summary = "list the contents of the search path",
+    .doc = "Lists names with their titles and the folder of the search path that each comes from; "
+           "'<embedded>' is the program itself. Without an argument it lists the categories. "
+           "'sources' have published values and 'tables' measured rows, for 'steptime validate'.",
     .examples = examples,
     .options = option_rows,
     .run = run_list,

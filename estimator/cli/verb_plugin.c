@@ -18,7 +18,7 @@ typedef struct list_options {
 
 static const cli_option list_rows[] = {
     CLI_FLAG(list_options, look, "look",
-             "load each plugin, in a process of its own, instead of reading its manifest"),
+             "load each plugin in a separate process instead of reading its manifest"),
     CLI_ROWS_FORMS, CLI_END};
 typedef struct info_options {
     bool manifest;
@@ -26,7 +26,7 @@ typedef struct info_options {
 
 static const cli_option info_rows[] = {
     CLI_FLAG(info_options, manifest, "manifest",
-             "write the manifest, NAME.manifest beside NAME.so, that 'plugin list' shows"),
+             "write the manifest that 'plugin list' shows: NAME.manifest next to NAME.so"),
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
@@ -36,10 +36,11 @@ typedef struct check_options {
     double limit;
 } check_options;
 
-static const cli_option check_rows[] = {
-    CLI_NUMBER(check_options, limit, "limit", "SECONDS", 0.1, 3600, "seconds for each check",
-               .range = "seconds, from 0.1 to 3600", .initial = "10"),
-    CLI_ROWS_FORMS, CLI_ROW_COLOR, CLI_END};
+static const cli_option check_rows[] = {CLI_NUMBER(check_options, limit, "limit", "SECONDS", 0.1,
+                                                   3600, "time limit of each check in seconds",
+                                                   .range = "seconds, from 0.1 to 3600",
+                                                   .initial = "10"),
+                                        CLI_ROWS_FORMS, CLI_ROW_COLOR, CLI_END};
 typedef struct new_options {
     const char *folder;
     const char *function;
@@ -49,26 +50,28 @@ static const cli_option new_rows[] = {
     CLI_TEXT(new_options, folder, "dir", "DIR",
              "write to DIR, which must not exist, instead of ./NAME", .word = CLI_WORD_FOLDER),
     CLI_TEXT(new_options, function, "for", "FUNCTION",
-             "begin with this open function of the default sheet, such as all_reduce"),
+             "implement this open function of the default sheet, such as all_reduce"),
     CLI_ROW_PATH, CLI_END};
 
 static const cli_example list_examples[] = {
-    {"steptime plugin list", "the plugins on the search path, as their manifests have them"},
-    {"steptime plugin list --look", "load each aside, and tell why one cannot be used"},
+    {"steptime plugin list", "the plugins on the search path, from their manifests"},
+    {"steptime plugin list --look",
+     "load each in a separate process and report why one cannot be used"},
     {NULL, NULL}};
 static const cli_example info_examples[] = {
-    {"steptime plugin info nccl-whitebox", "what a plugin provides, reads and can be told"},
+    {"steptime plugin info nccl-whitebox", "providers, inputs and options of a plugin"},
     {"steptime plugin info ./build/plugins/mine/mine.so --manifest -o "
      "build/plugins/mine/mine.manifest",
      "after every build"},
     {NULL, NULL}};
 static const cli_example check_examples[] = {
-    {"steptime plugin check ./build/plugins/mine/mine.so", "try a plugin before it is used"},
-    {"steptime plugin check nccl-whitebox --limit 2", "one on the search path, in little time"},
+    {"steptime plugin check ./build/plugins/mine/mine.so", "check a plugin before you use it"},
+    {"steptime plugin check nccl-whitebox --limit 2",
+     "check one on the search path with a short time limit"},
     {NULL, NULL}};
 static const cli_example new_examples[] = {
-    {"steptime plugin new torus", "a project that builds and passes the check as it stands"},
-    {"steptime plugin new torus --for all_to_all", "one that begins with a formula of the sheet"},
+    {"steptime plugin new torus", "a project that builds and passes the check without changes"},
+    {"steptime plugin new torus --for all_to_all", "one that starts from a formula of the sheet"},
     {NULL, NULL}};
 
 /* ---- list ------------------------------------------------------------------------------------ */
@@ -157,7 +160,7 @@ static void fill_option(const void *context, size_t index, st_node *row)
     st_put_bool(row, "calibrated", calibrated);
     st_put_text(row, "doc", option->doc);
     st_put_text_or_null(row, "cite", option->cite);
-    st_put_format(row, ".doc", "%s%s", option->doc, calibrated ? " (may be fitted)" : "");
+    st_put_format(row, ".doc", "%s%s", option->doc, calibrated ? " (can be fitted)" : "");
     /* "0.5 us to 40 us", the choices, or the kind. */
     char least[ST_QUANTITY_TEXT];
     char most[ST_QUANTITY_TEXT];
@@ -193,7 +196,7 @@ static void fill_schedule(const void *context, size_t index, st_node *row)
     st_put_bool(row, "staggered", (schedule->flags & ST_PLUGIN_STAGGERED) != 0);
     st_put_text(row, "doc", schedule->doc);
     st_put_text_or_null(row, "cite", schedule->cite);
-    st_put_text(row, ".chunks", chunked ? "several chunks a stage" : NULL);
+    st_put_text(row, ".chunks", chunked ? "several chunks per stage" : NULL);
 }
 
 static void add_title(st_table *table, const char *title, size_t count)
@@ -325,7 +328,7 @@ static int run_check(cli_run *run)
             failed += failure_findings[i].kind == ST_FINDING_FAIL ? 1 : 0;
         if (failed != 0) {
             status = st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
-                             "plugin %s fails %zu of %zu checks", run->arguments[0], failed,
+                             "plugin %s failed %zu of %zu checks", run->arguments[0], failed,
                              failure_count);
         }
     }
@@ -380,11 +383,11 @@ const cli_verb cli_verb_plugin_list = {
     .arguments = "",
     .words = {CLI_WORD_NONE, CLI_WORD_NONE},
     .summary = "list the plugins on the search path",
-    .doc = "Lists every plugin with its version and where it lies. One that cannot be used is "
-           "'disabled', with the reason; one that another of the same name goes before is "
-           "'shadowed'. No plugin is loaded: what is shown stands in the manifest beside it, which "
-           "'plugin info --manifest' writes; one without, or with that of another build, is "
-           "'unknown'. With --look each is loaded in a process of its own.",
+    .doc = "Lists every plugin with its version and path. A plugin that cannot be used is "
+           "'disabled', with the reason; one hidden by an earlier plugin of the same name is "
+           "'shadowed'. No plugin is loaded: the data comes from the manifest next to it, which "
+           "'plugin info --manifest' writes; a plugin without a manifest, or with the manifest of "
+           "another build, is 'unknown'. --look loads each plugin in a separate process.",
     .examples = list_examples,
     .options = list_rows,
     .options_bytes = sizeof(list_options),
@@ -395,15 +398,14 @@ const cli_verb cli_verb_plugin_info = {
     .name = "plugin info",
     .arguments = "PLUGIN|FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "show what a plugin provides, reads and can be told",
-    .doc =
-        "Shows the providers of a plugin with the units of what they read and give, and its "
-        "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
-        "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
-        "like any other error.\n\n"
-        "With --manifest it writes version, providers, schedules, and length and check sum of the "
-        "file: as NAME.manifest beside NAME.so they let 'plugin list' show the plugin without "
-        "running code of it, and 'plugin check' tells where they are those of another build.",
+    .summary = "show the providers, inputs and options of a plugin",
+    .doc = "Shows the providers of a plugin with the units of their inputs and results, and its "
+           "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
+           "path with a '/'. The plugin runs in a separate process, so that a crash is reported "
+           "like any other error.\n\n"
+           "--manifest writes the version, the providers, the schedules, and the length and "
+           "checksum of the file. As NAME.manifest next to NAME.so they let 'plugin list' show the "
+           "plugin without running its code; 'plugin check' reports a manifest of another build.",
     .examples = info_examples,
     .options = info_rows,
     .options_bytes = sizeof(info_options),
@@ -414,11 +416,10 @@ const cli_verb cli_verb_plugin_check = {
     .name = "plugin check",
     .arguments = "PLUGIN|FILE",
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "try whether a plugin keeps to the rules",
-    .doc = "Tries everything that a plugin has to keep to, each in a process of its own with a "
-           "limit of time and memory, so that a crash and an endless loop are findings like any "
-           "other. The exit code is 3 where a check fails; '-' stands where a check does not "
-           "apply.\n\n"
+    .summary = "check whether a plugin follows the rules",
+    .doc = "Checks every rule for plugins, each in a separate process with limits of time and "
+           "memory, so that a crash or an endless loop is a finding like any other. The exit code "
+           "is 3 if a check fails; '-' marks checks that do not apply.\n\n"
            "PLUGIN is a name on the search path, FILE a path with a '/'.",
     .examples = check_examples,
     .options = check_rows,
@@ -430,12 +431,11 @@ const cli_verb cli_verb_plugin_new = {
     .name = "plugin new",
     .arguments = "NAME",
     .words = {CLI_WORD_NONE, CLI_WORD_NONE},
-    .summary = "write a project for a plugin",
+    .summary = "create a plugin project",
     .doc = "Writes source, meson.build, a test and a README for a plugin that builds and passes "
-           "'steptime plugin check' as it stands. With --for, it begins with an open function of "
-           "the sheet "
-           "that jobs have by default: its arguments, its units and its formula, in C. "
-           "docs/plugins.md goes on from there.",
+           "'steptime plugin check' without changes. With --for it implements an open function of "
+           "the default sheet: its arguments, its units and its formula in C. docs/plugins.md "
+           "explains the next steps.",
     .examples = new_examples,
     .options = new_rows,
     .options_bytes = sizeof(new_options),

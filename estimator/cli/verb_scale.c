@@ -15,14 +15,13 @@ typedef struct scale_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXT(scale_options, gpus, "gpus", "N,...",
-             "how many GPUs: a list or a range such as 8..16384*2"),
+             "numbers of GPUs: a list or a range such as 8..16384*2"),
     CLI_FLAG(scale_options, weak, "weak",
-             "the batch grows with the GPUs, from that of the job's own plan"),
+             "weak scaling: the batch grows with the GPUs, starting from the job's plan"),
     CLI_FLAG(scale_options, strong, "strong",
-             "the batch stays what it is (so it is without this option, where the job has a global "
-             "batch)"),
+             "strong scaling: the batch stays fixed (the default for jobs with a global batch)"),
     CLI_FLAG(scale_options, fixed, "fixed",
-             "keep the job's plan and add data-parallel ranks, instead of the best plan for every "
+             "keep the job's plan and add data-parallel ranks, instead of the best plan for each "
              "number"),
     CLI_ROWS_GUIDE,
     CLI_ROW_WHERE,
@@ -34,7 +33,7 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime scale gpt3-175b-64xa100 --gpus 64..1024*2 --weak",
-     "the best plan for each number of GPUs, the batch growing with it"},
+     "the best plan for each number of GPUs; the batch grows with it"},
     {"steptime scale gpt3-175b-64xa100 --gpus 64..1024*2 --fixed --set batch.global=512",
      "the same plan with more data-parallel ranks, one batch for all"},
     {NULL, NULL},
@@ -49,10 +48,10 @@ static st_status read_request(cli_run *run, st_scale_request *request)
     request->search.top = 1;
     request->search.threads = cli_explore_threads(run);
     if (options->gpus == NULL)
-        return cli_wrong_use(run, "'scale' needs numbers of GPUs",
-                             "give them with --gpus, as in --gpus 8..16384*2");
+        return cli_wrong_use(run, "'scale' requires --gpus",
+                             "add --gpus N,..., such as --gpus 8..16384*2");
     if (options->weak && options->strong)
-        return cli_wrong_use(run, "--weak and --strong exclude each other", NULL);
+        return cli_wrong_use(run, "--weak and --strong are mutually exclusive", NULL);
     st_status status = cli_explore_request(run, &request->search.space);
     return status == ST_OK ? cli_explore_guide(run, &request->search.guide) : status;
 }
@@ -80,7 +79,7 @@ static st_status study(cli_run *run)
     if (scale.found > 0)
         return ST_OK;
     return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
-                   "no number of GPUs has a plan that passes all checks");
+                   "no plan passes all checks for any number of GPUs");
 }
 
 static int run_scale(cli_run *run)
@@ -98,10 +97,10 @@ const cli_verb cli_verb_scale = {
     .arguments = "JOB",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "show how a job scales with the number of GPUs",
-    .doc = "For every number of GPUs: the time of a step, the efficiency (sequences per second and "
-           "GPU, over those of the first number), the share of communication that nothing hides, "
-           "and what a million tokens cost. With --fixed the job's plan gets more data-parallel "
-           "ranks; otherwise every number of GPUs gets its best plan.",
+    .doc = "Shows for every number of GPUs the step time, the efficiency (sequences per second and "
+           "GPU, relative to the first number), the share of exposed communication, and the cost "
+           "of a million tokens. --fixed adds data-parallel ranks to the job's plan; otherwise "
+           "every number of GPUs gets its best plan.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(scale_options),

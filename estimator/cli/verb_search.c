@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime search */
 #include "cli/verbs.h"
-#include "cli/asked.h"
+#include "cli/job_from_options.h"
 #include "cli/explore.h"
 #include "cli/ranks.h"
 #include "search/search_state.h"
@@ -34,58 +34,56 @@ static const cli_option option_rows[] = {
     CLI_ROW_BATCH,
     CLI_ROW_SEQUENCE,
     CLI_TEXT(search_options, gpus, "gpus", "N,...",
-             "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan "
-             "takes)"),
+             "numbers of GPUs: 512, a list or a range such as 8..4096*2 (default: as many as the "
+             "job's plan uses)"),
     CLI_TEXTS(search_options, varies, "vary", "KEY[=VALUES]",
-              "vary this key, too, over these values or over all that can be; several with commas "
-              "between",
+              "also vary this key, over these values or over all possible ones; separate several "
+              "keys with commas",
               .word = CLI_WORD_KEY),
     CLI_TEXTS(search_options, only, "only", "KEY[=VALUES]",
-              "vary these keys and no other of the plan (all of the plan that no --set holds)",
+              "vary only these keys of the plan (default: all that no --set fixes)",
               .word = CLI_WORD_KEY),
     CLI_FILE(search_options, space, "space",
-             "what the file says of GPUs, keys to vary alone or jointly, keys to set and "
-             "conditions; options of the command line come on top"),
+             "read GPUs, keys to vary alone or jointly, keys to set, and conditions from FILE; "
+             "options of the command line are added"),
     CLI_TEXT(search_options, minimise, "minimise", "CELL",
-             "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
-             "(step_time)",
+             "rank plans by this cell: step_time, cost, energy, memory or any other (default: "
+             "step_time)",
              .word = CLI_WORD_CELL),
     CLI_TEXT(search_options, maximise, "maximise", "CELL",
-             "rank by this cell, the greatest value first: tokens_per_s, mfu or any other",
+             "rank by this cell, greatest value first: tokens_per_s, mfu or any other",
              .word = CLI_WORD_CELL),
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
     CLI_NUMBER(search_options, tie_percent, "tie", "PERCENT", 0, 100,
-               "list plans once that differ by no more in any column shown and in memory, and "
-               "count the others; 0 lists each",
+               "group plans whose columns and memory differ by at most P percent, and count the "
+               "others; 0 lists each",
                .range = "percent, from 0 to 100", .initial = "0.1"),
     CLI_FLAG(search_options, all, "all",
-             "rank plans that exceed a limit, such as the memory of a GPU, too, and mark them"),
+             "also rank plans that exceed a limit, such as the memory of a GPU, and mark them"),
     CLI_ROW_CELLS,
-    CLI_RESULT(
-        search_options, write, "write",
-        "write a plan as a job file of its own, which estimates the same; FILE changes only on "
-        "success"),
+    CLI_RESULT(search_options, write, "write",
+               "write a plan as a job file with the same estimate; FILE changes only on success"),
     CLI_COUNT(search_options, rank, "rank", 1, ST_SEARCH_MAX_TOP,
-              "with --write: the plan of this rank", .initial = "1"),
-    CLI_RESULT(
-        search_options, svg, "svg",
-        "draw the step time of all plans over their memory, or the cells of --pareto, into FILE "
-        "as well"),
+              "with --write: write the plan of this rank", .initial = "1"),
+    CLI_RESULT(search_options, svg, "svg",
+               "also draw the step time of all plans over their memory, or the cells of --pareto, "
+               "into FILE"),
     CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
-              "show the plans that no other beats in both cells", .once = true),
-    CLI_NAMES(
-        search_options, map, "map", "KEY,KEY",
-        "instead of a list the best plan for every two values of these keys, as tp,pp, with what "
-        "others lack of memory; --svg draws it",
-        .once = true),
+              "show the Pareto front of two cells: the plans that no other plan beats in both",
+              .once = true),
+    CLI_NAMES(search_options, map, "map", "KEY,KEY",
+              "show the best plan for every pair of values of these keys, such as tp,pp, and the "
+              "missing memory of the others; --svg draws it",
+              .once = true),
     CLI_ROWS_GUIDE,
     CLI_ROW_WHERE,
     CLI_COUNT(cli_explore_options, sample, "sample", 1, CLI_MOST_DIGITS,
-              "look at N plans that are drawn evenly from all of them"),
+              "consider N plans drawn uniformly from all of them"),
     CLI_ROW_SEED,
     CLI_ROW_THREADS,
-    CLI_FLAG(search_options, verbose, "verbose", "tell on standard error what every process did"),
+    CLI_FLAG(search_options, verbose, "verbose",
+             "report on standard error the work of every process"),
     CLI_ROW_CHECK,
     CLI_ROWS_JOB,
     CLI_ROWS_FORMS,
@@ -95,22 +93,22 @@ static const cli_option option_rows[] = {
 static const cli_example examples[] = {
     {"steptime search gpt3-175b-64xa100 --gpus 512", "the ten fastest plans"},
     {"steptime search --model llama3-70b --cluster dgx-h100 --gpus 64",
-     "those of a model on a cluster, without a job"},
+     "the fastest plans of a model on a cluster, without a job"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --where 'memory <= 72[GiB]' --minimise cost",
-     "the cheapest ones that leave some memory free"},
+     "the cheapest plans that leave some memory free"},
     {"steptime search gpt3-175b-64xa100 --gpus 64..1024*2 --pareto step_time,cost",
-     "what speed costs"},
+     "the price of speed"},
     {"steptime search gpt3-175b-64xa100 --only batch.micro,recompute",
-     "only these two, everything else as in the job"},
+     "vary only these two keys; all others as in the job"},
     {"steptime search gpt3-175b-64xa100 --vary cluster.gpu=a100-sxm-80gb,h100-sxm",
-     "every plan with either of two GPUs"},
+     "every plan with each of two GPUs"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --write best.yaml",
-     "the best plan as a job, for 'steptime estimate best.yaml'"},
+     "write the best plan as a job, for 'steptime estimate best.yaml'"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --svg plans.svg",
-     "every plan as a point, and the front of time and memory"},
+     "every plan as a point, and the Pareto front of time and memory"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --map tp,pp --svg map.svg",
-     "what fits, by two sizes"},
-    {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
+     "the plans that fit, by two sizes"},
+    {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space defined in a file"},
     {NULL, NULL},
 };
 
@@ -124,22 +122,21 @@ static st_status check_options(cli_run *run, const search_options *options, cons
 {
     const size_t cells = options->pareto.count;
     if (cells != 0 && cells != 2)
-        return cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory",
+        return cli_wrong_use(run, "option --pareto requires two cells, such as step_time,memory",
                              NULL);
     if (cli_is_given(run, &options->rank) && options->write == NULL)
-        return cli_wrong_use(run, "option --rank says which plan is written, and none is",
-                             "write it with --write FILE");
+        return cli_wrong_use(run, "option --rank requires --write", "add --write FILE");
     if (options->svg != NULL && st_guide_is_given(guide))
-        return cli_wrong_use(run, "--svg draws every plan, and --method and --prune look at some",
+        return cli_wrong_use(run, "--svg needs every plan, but --method and --prune skip some",
                              NULL);
     if (options->all && st_guide_is_given(guide))
-        return cli_wrong_use(run, "--all ranks every plan, and --method and --prune look at some",
+        return cli_wrong_use(run, "--all needs every plan, but --method and --prune skip some",
                              NULL);
     if (run->common.check == CLI_CHECK_NONE && st_guide_is_given(guide))
         return cli_wrong_use(
-            run, "--check none ranks every plan, and --method and --prune look at some", NULL);
+            run, "--check none needs every plan, but --method and --prune skip some", NULL);
     if (options->minimise != NULL && options->maximise != NULL)
-        return cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
+        return cli_wrong_use(run, "--minimise and --maximise are mutually exclusive", NULL);
     return ST_OK;
 }
 
@@ -147,8 +144,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
 {
     const search_options *options = run->options;
     const cli_texts *front = &options->pareto;
-    st_status status = cli_asked_read(run, options->gpus);
-    cli_asked_warn(run);
+    st_status status = cli_job_read(run, options->gpus);
+    cli_job_warn(run);
     if (status == ST_OK)
         status = cli_explore_request(run, &request->space);
     if (status == ST_OK)
@@ -160,11 +157,12 @@ static st_status read_request(cli_run *run, st_search_request *request)
         const size_t keys = options->map.count;
         if (keys != 0) {
             if (keys != 2)
-                status = cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+                status = cli_wrong_use(run, "option --map requires two keys, such as tp,pp", NULL);
             else if (options->pareto.count != 0 || options->write != NULL ||
                      st_guide_is_given(&request->guide))
-                status = cli_wrong_use(run, "--map shows every plan, and nothing beside it",
-                                       "leave --pareto, --write, --method and --prune out");
+                status =
+                    cli_wrong_use(run, "--map excludes --pareto, --write, --method and --prune",
+                                  "omit them, or omit --map");
         }
     }
     request->varies = options->varies.items;
@@ -196,7 +194,7 @@ static st_status write_plan(cli_run *run, const st_search_view *view)
         return ST_OK;
     if (options->rank > count)
         return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--rank"},
-                       "there is no plan of rank %llu" ST_EXPECTED "1 to %zu",
+                       "no plan of rank %llu" ST_EXPECTED "1 to %zu",
                        (unsigned long long)options->rank, count);
     return st_search_write_plan(run->paths, view, (size_t)options->rank,
                                 cli_make_file(run, options->write), run->errors);
@@ -237,9 +235,9 @@ static st_status show(cli_run *run, const st_search *search, const st_search_res
         view.miss != NULL ? st_errors_text(run->errors, "the nearest lacks: %s", view.miss) : NULL;
     bool partly = search->rows < search->total || result->guided.untried > 0;
     const char *message =
-        partly ? "no plan that was looked at passes all checks" : "no plan passes all checks";
+        partly ? "none of the plans considered passes all checks" : "no plan passes all checks";
     if (search->rows == 0)
-        message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
+        message = "no plan for that many GPUs: sizes, layers and batch do not divide";
     return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "%s" ST_HINT "%s", message,
                    run->common.csv ? miss : "");
 }
@@ -346,13 +344,12 @@ const cli_verb cli_verb_search = {
     .arguments = "[JOB]",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "rank every plan of a job for a number of GPUs",
-    .doc =
-        "Enumerates the ways to divide the job over the GPUs (tensor, pipeline, data, context and "
-        "expert ranks, chunks per stage, micro-batch, recomputation, sequence parallelism, "
-        "ZeRO), keeps those that pass the checks of the sheet and every --where, and ranks them. "
-        "The search is exhaustive unless --method says otherwise; what cannot divide is not "
-        "enumerated. Where nothing passes, "
-        "the nearest plan is shown in full with what it lacks, and the exit status is 3.",
+    .doc = "Enumerates the ways to divide the job over the GPUs (tensor, pipeline, data, context "
+           "and expert ranks, chunks per stage, micro-batch, recomputation, sequence parallelism, "
+           "ZeRO), keeps those that pass the checks of the sheet and every --where, and ranks "
+           "them. The search is exhaustive unless --method selects another one; it skips sizes "
+           "that do not divide. If no plan passes, it shows the nearest plan in full with the "
+           "checks that fail, and the exit status is 3.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(search_options),

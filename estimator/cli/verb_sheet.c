@@ -17,7 +17,7 @@ typedef struct show_options {
 
 static const cli_option show_rows[] = {
     CLI_FLAG(show_options, program, "program",
-             "show the operations that the sheet is compiled to as well"),
+             "also show the operations that the sheet compiles to"),
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
@@ -30,17 +30,17 @@ typedef struct export_options {
     unsigned format;
 } export_options;
 
-static const cli_option export_rows[] = {CLI_CHOICE(export_options, format, "format", "FORMAT",
-                                                    "md latex xlsx",
-                                                    "md (Markdown, the default), latex or xlsx"),
-                                         CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
+static const cli_option export_rows[] = {
+    CLI_CHOICE(export_options, format, "format", "FORMAT", "md latex xlsx",
+               "format: md (Markdown, the default), latex or xlsx"),
+    CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example check_examples[] = {
-    {"steptime sheet check mine.yaml", "find every error of a sheet before it is used"},
+    {"steptime sheet check mine.yaml", "find every error of a sheet before you use it"},
     {NULL, NULL}};
 static const cli_example show_examples[] = {
     {"steptime sheet show li2024", "inputs, functions, cells and checks of a sheet"},
-    {"steptime sheet show li2024 --program", "what it compiles to"},
+    {"steptime sheet show li2024 --program", "the compiled operations of a sheet"},
     {NULL, NULL}};
 static const cli_example list_examples[] = {
     {"steptime sheet list", "the sheets on the search path"}, {NULL, NULL}};
@@ -48,7 +48,7 @@ static const cli_example export_examples[] = {
     {"steptime sheet export li2024 --format md", "a sheet as a Markdown document"},
     {"steptime sheet export li2024 --format latex -o li2024.tex", "for pdflatex"},
     {"steptime sheet export li2024 --format xlsx -o li2024.xlsx",
-     "a workbook whose inputs are to be filled in"},
+     "a workbook with inputs to fill in"},
     {NULL, NULL}};
 
 static st_status compile(cli_run *run, const st_sheet *sheet, const st_program **program)
@@ -146,7 +146,7 @@ static int run_show(cli_run *run)
 static st_status write_workbook(cli_run *run, const st_sheet *sheet)
 {
     if (run->common.output == NULL && isatty(st_guard_stdout()) == 1)
-        return cli_wrong_use(run, "a workbook does not go to a terminal", "add --output FILE");
+        return cli_wrong_use(run, "cannot write a workbook to a terminal", "add --output FILE");
     return st_sheet_write_xlsx(sheet, run->arena, &run->result, run->errors);
 }
 
@@ -174,9 +174,8 @@ const cli_verb cli_verb_sheet_check = {
     .arguments = "NAME|FILE...",
     .words = {CLI_WORD_SHEET, CLI_WORD_SHEET},
     .summary = "check sheets: grammar, names, units, cycles",
-    .doc =
-        "Reads each sheet with what it includes and reports all errors and warnings at once, each "
-        "with file, line and column. Exits 1 where a sheet has an error.",
+    .doc = "Reads each sheet with its includes and reports all errors and warnings at once, each "
+           "with file, line and column. Exits 1 if a sheet has an error.",
     .examples = check_examples,
     .options = check_rows,
     .run = run_check,
@@ -198,7 +197,7 @@ const cli_verb cli_verb_sheet_list = {
     .name = "sheet list",
     .arguments = "",
     .summary = "list the sheets on the search path",
-    .doc = "The same as 'steptime list sheets'.",
+    .doc = "Same as 'steptime list sheets'.",
     .examples = list_examples,
     .options = list_rows,
     .run = run_list,
@@ -209,9 +208,8 @@ const cli_verb cli_verb_sheet_export = {
     .arguments = "NAME|FILE",
     .words = {CLI_WORD_SHEET, CLI_WORD_NONE},
     .summary = "write a sheet as a document",
-    .doc = "Writes the sheet's formulas as mathematics in a Markdown document, as a LaTeX document "
-           "that pdflatex "
-           "sets, or as a workbook whose formulas live (docs/spreadsheet.md).",
+    .doc = "Writes the formulas of the sheet as mathematics in Markdown, as a LaTeX document for "
+           "pdflatex, or as a workbook with live formulas (docs/spreadsheet.md).",
     .examples = export_examples,
     .options = export_rows,
     .options_bytes = sizeof(export_options),

@@ -6,7 +6,7 @@
 #include "sweep/plot.h"
 #include "search/space_file.h"
 #include "sweep/sweep.h"
-#include "sweep/sweep_xlsx.h"
+#include "sweep/sweep.h"
 
 #include <string.h>
 
@@ -23,27 +23,27 @@ typedef struct sweep_options {
 
 static const cli_option option_rows[] = {
     CLI_TEXTS(sweep_options, overs, "over", "KEY=VALUES",
-              "an axis: a list 1,2,4, a range 1..8, 1..64*2 or 1..9+2, also of quantities "
-              "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest",
+              "an axis: a list 1,2,4, a range 1..8, 1..64*2 or 1..9+2, quantities (100..400*2 "
+              "GB/s), names or files; may be repeated, the last axis varies fastest",
               .word = CLI_WORD_KEY),
-    CLI_FLAG(sweep_options, zip, "zip", "advance all axes together instead of crossing them"),
+    CLI_FLAG(sweep_options, zip, "zip", "advance all axes together instead of combining them"),
     CLI_FILE(sweep_options, space, "space",
-             "what the file says of keys to vary alone or jointly, keys to set and conditions; "
-             "options of the command line come on top"),
+             "read keys to vary alone or jointly, keys to set, and conditions from FILE; options "
+             "of the command line are added"),
     CLI_ROW_CELLS,
     CLI_ROW_WHERE,
-    CLI_FLAG(cli_common, all, "all", "show rejected rows, too, and what they are rejected for",
-             .common = true),
+    CLI_FLAG(cli_common, all, "all", "also show rejected rows, with the reason", .common = true),
     CLI_COUNT(cli_explore_options, sample, "sample", 1, CLI_MOST_DIGITS,
-              "compute N rows that are drawn evenly from all of them"),
+              "compute N rows drawn uniformly from all of them"),
     CLI_ROW_SEED,
     CLI_TEXT(sweep_options, plot, "plot", "x=KEY,y=CELL",
-             "draw lines as SVG instead of a table, one for each combination of the other axes; "
-             "x=KEY,y=KEY,z=CELL draws a heat map"),
+             "draw an SVG line chart instead of a table, one line per combination of the other "
+             "axes; x=KEY,y=KEY,z=CELL draws a heat map"),
     CLI_NAMES(sweep_options, map, "map", "KEY,KEY",
-              "step time over two axes, or what memory lacks, instead of a table", .once = true),
-    CLI_RESULT(sweep_options, svg, "svg", "with --map: draw it into FILE, too"),
-    CLI_RESULT(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
+              "show the step time over two axes, or the missing memory, instead of a table",
+              .once = true),
+    CLI_RESULT(sweep_options, svg, "svg", "with --map: also draw it into FILE"),
+    CLI_RESULT(sweep_options, xlsx, "xlsx", "also write the rows as a workbook with a chart"),
     CLI_ROW_THREADS,
     CLI_ROW_CHECK,
     CLI_ROWS_JOB,
@@ -55,10 +55,10 @@ static const cli_example examples[] = {
     {"steptime sweep gpt3-175b-64xa100 --over batch.micro=1,2,4", "a table of three rows"},
     {"steptime sweep gpt3-175b-64xa100 --over parallel.tp=1..8*2 --over parallel.pp=1..64*2 "
      "--cells step_time,memory --csv",
-     "every pair of two sizes"},
+     "all combinations of two sizes"},
     {"steptime sweep gpt3-175b-64xa100 --over 'cluster.nic_bandwidth=100..400+100 Gbit/s'",
-     "what more bandwidth buys"},
-    {"steptime sweep gpt3-175b-64xa100 --space space.yaml", "axes that a file describes"},
+     "the effect of more bandwidth"},
+    {"steptime sweep gpt3-175b-64xa100 --space space.yaml", "axes defined in a file"},
     {NULL, NULL},
 };
 
@@ -112,7 +112,7 @@ static st_status tell(cli_run *run, const st_space *space, const st_sweep_result
                        cli_partial_name(run));
     if (status == ST_OK && result->kept == 0)
         return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
-                       "every row is rejected" ST_HINT "--all shows what each is rejected for");
+                       "all rows were rejected" ST_HINT "--all shows the reason for each");
     return status;
 }
 
@@ -179,8 +179,7 @@ static st_status choose_picture(cli_run *run, st_space_request *request)
     if (plot == NULL)
         return ST_OK;
     if (run->common.json || run->common.csv)
-        return cli_wrong_use(run, "--plot draws a picture instead of a table",
-                             "leave --json or --csv out");
+        return cli_wrong_use(run, "--plot excludes --json and --csv", "omit --json and --csv");
     const char *cell = st_plot_cell(plot, run->arena);
     const char **cells = st_arena_alloc(run->arena, 1, sizeof *cells);
     if (cells == NULL)
@@ -241,11 +240,12 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
                                 .once = true};
     st_status status = ST_OK;
     if (options->map.count == 0)
-        status = options->svg == NULL ? ST_OK : cli_wrong_use(run, "--svg draws a --map", NULL);
+        status = options->svg == NULL ? ST_OK : cli_wrong_use(run, "--svg requires --map", NULL);
     else if (options->map.count != 2)
-        status = cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+        status = cli_wrong_use(run, "option --map requires two keys, such as tp,pp", NULL);
     else if (options->plot != NULL || options->xlsx != NULL || options->zip)
-        status = cli_wrong_use(run, "--map shows one thing", "leave --plot, --xlsx and --zip out");
+        status = cli_wrong_use(run, "--map excludes --plot, --xlsx and --zip",
+                               "omit them, or omit --map");
     if (status == ST_OK)
         status = cli_explore_request(run, &request);
     if (status == ST_OK)
@@ -292,10 +292,10 @@ const cli_verb cli_verb_sweep = {
     .name = "sweep",
     .arguments = "JOB",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
-    .summary = "estimate a job for many values of its keys",
+    .summary = "estimate a job over a grid of its keys",
     .doc = "Computes cells of the job's sheet for every combination of values on the axes and "
-           "writes the rows while it computes them; docs/search.md shows how. Rows that a check "
-           "of the sheet rejects are left out and counted, by the first check that they fail.",
+           "writes the rows as it computes them; see docs/search.md. Rows that fail a check of the "
+           "sheet are omitted and counted by the first check that they fail.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(sweep_options),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime timeline */
 #include "cli/verbs.h"
-#include "cli/job_request.h"
+#include "cli/job_from_options.h"
 #include "timeline/timeline_request.h"
 #include "timeline/nic.h"
 #include "timeline/timeline.h"
@@ -30,49 +30,51 @@ typedef struct timeline_options {
 static const cli_option option_rows[] = {
     CLI_ROWS_SCHEDULE(timeline_options),
     CLI_FILE(timeline_options, strategy, "strategy",
-             "a plan by stage, devices, layers and order of passes, in place of the job's"),
+             "a plan by stage, devices, layers and order of passes, instead of the job's plan"),
     CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
-               "one rank of each stage, as all others do the same, or every rank"),
+               "one rank of each stage, which represents the others, or every rank"),
     CLI_RESULT(timeline_options, perfetto, "perfetto",
-               "write the tasks into FILE, for ui.perfetto.dev"),
+               "write the tasks to FILE, for ui.perfetto.dev"),
     CLI_RESULT(timeline_options, svg, "svg", "draw the schedule into FILE"),
     CLI_FLAG(timeline_options, memory, "memory",
-             "memory of every stage through the step, in place of its times; --svg draws it"),
+             "show the memory of every stage during the step instead of times; --svg draws it"),
     CLI_FLAG(
         timeline_options, nic, "nic",
-        "bytes that leave each node through the step, in place of its times; --svg draws them"),
+        "show the bytes that leave each node during the step instead of times; --svg draws them"),
     CLI_COUNT(timeline_options, bins, "bins", 1, ST_NIC_MOST_BINS,
-              "how many parts of the step --nic tells apart; 240 where it is not given"),
-    CLI_TEXTS(
-        timeline_options, slow, "slow", "WHO=FACTOR",
-        "computation of a rank or node, or messages of a group, take a factor longer: rank:17, "
-        "node:3, links:dp; may be repeated"),
-    CLI_TEXT(timeline_options, jitter, "jitter", "KIND:SPREAD",
-             "ranks vary from step to step, normal, lognormal, uniform or exponential, with this "
-             "standard deviation over the mean: variance.distribution and variance.jitter"),
+              "number of intervals of --nic (default: 240)"),
+    CLI_TEXTS(timeline_options, slow, "slow", "WHO=FACTOR",
+              "slow down the computation of a rank or node, or the messages of a group, by a "
+              "factor: rank:17, node:3, links:dp; may be repeated"),
+    CLI_TEXT(
+        timeline_options, jitter, "jitter", "KIND:SPREAD",
+        "random variation of ranks from step to step (normal, lognormal, uniform or exponential) "
+        "with this relative standard deviation: variance.distribution and variance.jitter"),
     CLI_COUNT(timeline_options, samples, "samples", 1, CLI_MOST_GIVEN,
-              "so many steps with jitter (1000)"),
-    CLI_COUNT(timeline_options, seed, "seed", 1, UINT32_MAX, "of what is drawn (1)"),
+              "number of steps with jitter (default: 1000)"),
+    CLI_COUNT(timeline_options, seed, "seed", 1, UINT32_MAX,
+              "seed of the random steps (default: 1)"),
     CLI_ROWS_PLAN,
     CLI_ROWS_FORMS,
     CLI_END,
 };
 
 static const cli_example examples[] = {
-    {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, next to the closed form"},
+    {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, compared with the closed form"},
     {"steptime timeline gpt3-175b-1024xa100 --schedule zero_bubble --svg step.svg",
-     "the picture of another schedule"},
-    {"steptime timeline gpt3-175b-1024xa100 --schedule breadth-first", "the schedule of a plugin"},
+     "draw another schedule"},
+    {"steptime timeline gpt3-175b-1024xa100 --schedule breadth-first",
+     "use the schedule of a plugin"},
     {"steptime timeline gpt2-128xa100 --svg buckets.svg",
      "buckets of gradients alongside the backward pass"},
     {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
     {"steptime timeline gpt3-175b-1024xa100 --memory --svg memory.svg",
-     "memory of every stage through the step"},
+     "memory of every stage during the step"},
     {"steptime timeline gpt-3b-32x3090 --nic --svg nic.svg", "when nodes send to each other"},
     {"steptime timeline gpt3-175b-1024xa100 --slow rank:17=1.385", "one rank is slow"},
     {"steptime timeline gpt3-175b-1024xa100 --jitter lognormal:0.05 --samples 1000 --seed 2385",
-     "how long steps are where ranks vary"},
+     "the distribution of step times with variation between ranks"},
     {NULL, NULL},
 };
 
@@ -128,14 +130,14 @@ static st_status lay_out(cli_run *run, timeline_made *made)
                         : options->perfetto != NULL   ? "--perfetto"
                                                       : NULL;
     if (options->bins > 0 && !options->nic) {
-        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins is for --nic");
+        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins requires --nic");
     } else if (options->nic && options->memory) {
         status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                         "--memory and --nic each show one thing" ST_EXPECTED "one of them");
+                         "--memory and --nic are mutually exclusive" ST_EXPECTED "one of them");
     } else if (varies(options) && other != NULL) {
         status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = other},
-                         "shows one step of ranks that are alike" ST_EXPECTED
-                         "no --slow, --jitter or --samples beside it");
+                         "shows a single step of identical ranks" ST_EXPECTED
+                         "no --slow, --jitter or --samples with it");
     }
     if (status == ST_OK)
         status = cli_paths(run);
@@ -193,14 +195,13 @@ const cli_verb cli_verb_timeline = {
     .name = "timeline",
     .arguments = "JOB",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
-    .summary = "lay a job's step out as tasks and replay them",
-    .doc =
-        "Builds the tasks of one step by the job's pipeline schedule, with durations from the "
-        "sheet's cells, and replays them: step time, bubble, where the time of every stage goes, "
-        "the critical path, exposed and hidden communication and the overlap slowdown, and by how "
-        "much and why the closed form differs.\n\n"
-        "Ranks that do the same work are folded into one of each stage; --ranks all unfolds "
-        "them.",
+    .summary = "replay the step of a job as tasks of its schedule",
+    .doc = "Builds the tasks of one step from the job's pipeline schedule, with durations from the "
+           "sheet's cells, and replays them. Shows step time, bubble, the time of every stage, the "
+           "critical path, exposed and hidden communication, the overlap slowdown, and the "
+           "differences from the closed form with their causes.\n\n"
+           "One rank of each stage represents all ranks that do the same work; --ranks all expands "
+           "them.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(timeline_options),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime traffic */
 #include "cli/verbs.h"
-#include "cli/job_request.h"
+#include "cli/job_from_options.h"
 #include "estimate/messages.h"
 #include "estimate/traffic.h"
 
@@ -17,17 +17,17 @@ typedef struct traffic_options {
 
 static const cli_option option_rows[] = {
     CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb expert_dp",
-             "one kind of traffic alone"),
+             "show one kind of traffic only"),
     CLI_FILE(traffic_options, tokens, "tokens",
-             "send tokens to experts by the shares in FILE, a CSV table of expert,share or "
-             "rank,share or source,target,share, where several also with iteration, instead of by "
-             "model.imbalance"),
-    CLI_RESULT(traffic_options, svg, "svg",
-               "draw the heat map of who sends how much to whom into FILE"),
-    CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),
+             "send tokens to experts by the shares in FILE instead of model.imbalance; FILE is a "
+             "CSV table of expert,share or rank,share or source,target,share, for several "
+             "iterations with a column iteration"),
+    CLI_RESULT(traffic_options, svg, "svg", "draw the heat map of traffic between ranks into FILE"),
+    CLI_FLAG(traffic_options, linear, "linear",
+             "use a linear colour scale instead of a logarithmic one"),
     CLI_FLAG(traffic_options, messages, "messages",
-             "also what a rank of stage parallel.stage sends message by message, and how many have "
-             "which size"),
+             "also show the messages of a rank of stage parallel.stage, with the number of "
+             "messages by size"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_DB,
@@ -38,13 +38,13 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime traffic gpt-3b-32x3090", "groups on nodes, and what they send"},
+    {"steptime traffic gpt-3b-32x3090", "groups on nodes and their traffic"},
     {"steptime traffic gpt-3b-32x3090 --set parallel.order=tp-pp-dp --svg map.svg",
      "the heat map under another placement"},
     {"steptime traffic gpt-3b-32x3090 --by dp --csv", "one row per pair of ranks"},
     {"steptime traffic vgg16-32x3090 --messages", "the messages of a step by size"},
     {"steptime traffic mixtral-8x7b-64xh100 --tokens shares.csv --svg map.svg",
-     "tokens where a router really sent them"},
+     "tokens as a router distributed them"},
     {NULL, NULL},
 };
 
@@ -95,11 +95,11 @@ const cli_verb cli_verb_traffic = {
     .name = "traffic",
     .arguments = "JOB",
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
-    .summary = "show which ranks of a job exchange how much",
-    .doc = "Places the job's ranks on nodes by parallel.order and shows, for every kind of group, "
-           "its shape, how many groups share a node's network cards, and what is sent in a step. "
-           "Volumes are the sheet's, stage by stage; experts fold the ranks of a stage as "
-           "Megatron-Core does.",
+    .summary = "show the traffic between the ranks of a job",
+    .doc = "Places the job's ranks on nodes by parallel.order and shows for every kind of group "
+           "its shape, the number of groups that share a node's network cards, and the bytes sent "
+           "in a step. Volumes come from the sheet, stage by stage; expert parallelism regroups "
+           "the ranks of a stage as Megatron-Core does.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(traffic_options),

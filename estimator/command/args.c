@@ -14,6 +14,18 @@ typedef struct word_list {
     size_t next;
 } word_list;
 
+/* Whether some verb's name is `word` and a second word. */
+static bool is_group(const char *word)
+{
+    size_t count = 0;
+    size_t length = strlen(word);
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(verbs[i]->name, word, length) == 0 && verbs[i]->name[length] == ' ')
+            return true;
+    return false;
+}
+
 st_status cli_unknown_verb(cli_run *run, const char *name)
 {
     const char *candidates[NAMES_MAX];
@@ -48,9 +60,9 @@ static st_status take_verb(cli_run *run, word_list *list)
         if (meant != NULL)
             return cli_wrong_use(run, st_errors_text(run->errors, "unknown option '%s'", first),
                                  meant);
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "option '%s' stands before the verb", first),
-            "the verb comes first: steptime estimate JOB --json");
+        return cli_wrong_use(run,
+                             st_errors_text(run->errors, "option '%s' precedes the verb", first),
+                             "write the verb first: steptime estimate JOB --json");
     }
     list->next++;
     run->verb = cli_find_verb(first);
@@ -67,22 +79,13 @@ static st_status take_verb(cli_run *run, word_list *list)
         }
         return ST_OK;
     }
-    bool is_group = false;
-    size_t count = 0;
-    size_t length = strlen(first);
-    const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(verbs[i]->name, first, length) == 0 && verbs[i]->name[length] == ' ') {
-            is_group = true;
-            break;
-        }
-    if (!is_group)
+    if (!is_group(first))
         return cli_unknown_verb(run, first);
     const char *second = list->next < list->count ? list->words[list->next] : NULL;
     if (second == NULL)
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' needs a second word", first),
-            st_errors_text(run->errors, "'steptime %s --help' lists what it can do", first));
+            run, st_errors_text(run->errors, "'%s' requires a second word", first),
+            st_errors_text(run->errors, "'steptime %s --help' lists its verbs", first));
     if (second[0] == '-') { /* steptime sheet --help */
         run->arguments[run->argument_count++] = first;
         return ST_OK;
@@ -102,10 +105,10 @@ static const char *known_hint(const cli_verb *verb, const char *name)
         const char *hint;
     } hints[] = {
         {"--gpu", "cluster",
-         "the kind of GPU is the cluster's: --cluster NAME ('steptime list clusters'), or with a "
-         "JOB --set cluster.gpu=NAME ('steptime list gpus'); --gpus says how many"},
+         "the cluster defines the GPU: use --cluster NAME ('steptime list clusters'), or with a "
+         "JOB --set cluster.gpu=NAME ('steptime list gpus'); --gpus is the number of GPUs"},
         {"--gpu", "set",
-         "the kind of GPU is the cluster's: --set cluster.gpu=NAME, or cluster=NAME"},
+         "the cluster defines the GPU: use --set cluster.gpu=NAME, or cluster=NAME"},
     };
     for (size_t i = 0; i < ST_COUNT(hints); i++) {
         const char *option = hints[i].option;
@@ -152,7 +155,7 @@ static st_status take_option(cli_run *run, const cli_option *option, const char 
         value = list->words[list->next++];
     if (value == NULL || value[0] == '\0')
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "option --%s needs a value", option->name),
+            run, st_errors_text(run->errors, "option --%s requires a value", option->name),
             st_errors_text(run->errors, "write --%s %s", option->name, option->value));
     return cli_option_take(run, option, value);
 }
@@ -229,16 +232,17 @@ st_status cli_parse(cli_run *run, size_t count, const char *const *words)
     const size_t most = cli_most_arguments(verb);
     if (run->argument_count < count_words(verb->arguments, true))
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
+            run, st_errors_text(run->errors, "'%s' requires %s", verb->name, verb->arguments),
             st_errors_text(run->errors, "see 'steptime help %s'", verb->name));
     if (run->argument_count > most)
         return cli_wrong_use(
             run, st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[most]),
             st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
     if (run->common.json && run->common.csv)
-        return cli_wrong_use(run, "--json and --csv exclude each other", NULL);
+        return cli_wrong_use(run, "--json and --csv are mutually exclusive", NULL);
     if (run->argument_count == 0)
         return ST_OK;
-    return cli_check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
+    return cli_check_choice(run,
+                            st_errors_text(run->errors, "invalid argument of '%s'", verb->name),
                             verb->choices, run->arguments[0], NULL);
 }

@@ -365,16 +365,15 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
 /* Rows that several verbs share. */
 #define CLI_ROW_CHECK                                                                              \
     CLI_CHOICE(cli_common, check, "check", "WHICH", "all none",                                    \
-               "checks of the sheet that count: all, or none, where one that fails is told and "   \
-               "nothing more",                                                                     \
+               "enforce all checks of the sheet, or none: then a failed check is only reported",   \
                .common = true)
 #define CLI_ROW_COLOR                                                                              \
     CLI_CHOICE(cli_common, color, "color", "WHEN", "auto always never",                            \
-               "colour: auto (on a terminal, unless NO_COLOR is set), always or never",            \
+               "use colours: auto (on a terminal, unless NO_COLOR is set), always or never",       \
                .common = true)
 #define CLI_ROW_CSV CLI_FLAG(cli_common, csv, "csv", "print comma-separated values", .common = true)
 #define CLI_ROW_DB                                                                                 \
-    CLI_FILE(cli_common, db, "db", "the database of profiles, instead of the user's own",          \
+    CLI_FILE(cli_common, db, "db", "use this database of profiles instead of the user's",          \
              .common = true)
 #define CLI_ROW_JSON CLI_FLAG(cli_common, json, "json", "print JSON", .common = true)
 #define CLI_ROW_OUTPUT                                                                             \
@@ -382,45 +381,42 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
                "write to FILE instead of standard output; FILE changes only on success",           \
                .letter = 'o', .common = true)
 #define CLI_ROW_PARTIAL                                                                            \
-    CLI_FLAG(cli_common, partial, "partial",                                                       \
-             "use what could be read of faulty files, and of jobs of which ranks are missing",     \
+    CLI_FLAG(cli_common, partial, "partial", "accept damaged files, and jobs with missing ranks",  \
              .common = true)
 #define CLI_ROW_PATH                                                                               \
     CLI_TEXTS(cli_common, paths, "path", "DIR",                                                    \
               "look for sheets and configurations in DIR first; may be repeated",                  \
               .word = CLI_WORD_FOLDER, .common = true)
 #define CLI_ROW_QUIET                                                                              \
-    CLI_FLAG(cli_common, quiet, "quiet", "leave warnings and notes out", .common = true)
+    CLI_FLAG(cli_common, quiet, "quiet", "omit warnings and notes", .common = true)
 #define CLI_ROW_REFINE                                                                             \
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
-              "let this plugin replace open functions and cells, instead of the job's own, "       \
-              "with these options; 'profile' and 'fallback' are among the names; 'none' for "      \
-              "none; may be repeated, in order of preference",                                     \
+              "let this plugin, with these options, replace open functions and cells instead of "  \
+              "the job's plugins; options include 'profile' and 'fallback'; 'none' uses no "       \
+              "plugin; may be repeated, in order of preference",                                   \
               .common = true)
 #define CLI_ROW_STEPS                                                                              \
     CLI_TEXT(cli_common, steps, "steps", "N|N..M",                                                 \
-             "only these steps of the recording, by the numbers of ProfilerStep#N",                \
+             "use only these steps of the recording, the numbers of ProfilerStep#N",               \
              .common = true)
 #define CLI_ROW_FULL_NAMES(type)                                                                   \
     CLI_FLAG(type, full_names, "full-names",                                                       \
-             "show whole names in the table; JSON and CSV always have them")
+             "show full names in the table; JSON and CSV always have them")
 #define CLI_ROW_ISOLATE                                                                            \
-    CLI_FLAG(                                                                                      \
-        cli_common, isolate, "isolate",                                                            \
-        "run plugins in processes of their own, which can compute and read files and nothing "     \
-        "else; one that crashes is an error like any other",                                       \
-        .common = true)
+    CLI_FLAG(cli_common, isolate, "isolate",                                                       \
+             "run plugins in separate processes that can only compute and read files; a crash is " \
+             "an error like any other",                                                            \
+             .common = true)
 #define CLI_ROW_STACK                                                                              \
     CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
-             "take this software stack instead of the job's own", .key = "stack",                  \
+             "use this software stack instead of the job's", .key = "stack",                       \
              .word = CLI_WORD_FILE, .common = true)
 #define CLI_ROW_SET                                                                                \
-    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
-              "give a key of the job another value; may be repeated", .word = CLI_WORD_KEY,        \
-              .common = true),                                                                     \
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "set a key of the job; may be repeated",       \
+              .word = CLI_WORD_KEY, .common = true),                                               \
         CLI_ROW_STACK
 #define CLI_ROW_SHEET                                                                              \
-    CLI_TEXT(cli_common, sheet, "sheet", "NAME|FILE", "use this sheet instead of the job's own",   \
+    CLI_TEXT(cli_common, sheet, "sheet", "NAME|FILE", "use this sheet instead of the job's",       \
              .word = CLI_WORD_SHEET, .common = true)
 
 /* What verbs that show tables have, and what verbs that load a job do. */
@@ -432,22 +428,23 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_CHECK, CLI_ROW_QUIET, CLI_ROW_REFINE, CLI_ROW_DB
 /* What verbs have that price what was recorded. */
 #define CLI_ROWS_PRICES                                                                            \
-    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",     \
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "set a key of the cluster",                    \
               .word = CLI_WORD_KEY, .common = true),                                               \
         CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                         \
-                  "times of collectives from this plugin, in place of nccl-whitebox, or of "       \
-                  "products and attention, as operator-times has them; may be repeated",           \
+                  "use this plugin for the times of collectives (default: nccl-whitebox), or of "  \
+                  "products and attention, such as operator-times; may be repeated",               \
                   .common = true),                                                                 \
         CLI_ROW_DB
 /* Rows for the members `schedule`, `settings` and `detail` of a verb that lays a job out. */
 #define CLI_ROWS_SCHEDULE(options)                                                                 \
     CLI_TEXT(options, schedule, "schedule", "NAME",                                                \
-             "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "    \
-             "zero_bubble_2, zero_bubble_v, v_half, v_min, dualpipe, or that of a plugin, PLUGIN " \
+             "use this schedule instead of the job's parallel.schedule: gpipe, 1f1b, "             \
+             "interleaved, zero_bubble, zero_bubble_2, zero_bubble_v, v_half, v_min, dualpipe, "   \
+             "or a plugin's, PLUGIN "                                                              \
              "or PLUGIN:NAME"),                                                                    \
         CLI_TEXTS(options, settings, "option", "NAME=VALUE",                                       \
-                  "an option of the schedule's plugin; may be repeated"),                          \
+                  "set an option of the schedule's plugin; may be repeated"),                      \
         CLI_CHOICE(options, detail, "detail", "WHICH", "passes layers",                            \
-                   "a task for each kind of work of a pass, or of each of its layers")
+                   "make one task for each kind of work of a pass, or of each of its layers")
 
 #endif

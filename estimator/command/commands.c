@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+/* A bar inside code splits a table's row unless it is escaped. */
+static void write_code(const char *text, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "`");
+    for (const char *next = text; *next != '\0'; next++) {
+        if (*next == '|')
+            st_buffer_text(buffer, "\\");
+        st_buffer_append(buffer, next, 1);
+    }
+    st_buffer_text(buffer, "`");
+}
+
 void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
 {
     if (verb->tool != NULL) {
@@ -26,15 +38,7 @@ void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
         cli_write_option(option, &name);
         cli_write_meaning(option, &meaning);
         st_buffer_text(buffer, "| ");
-        /* A bar inside code splits a table's row unless it is escaped. */
-        const char *code_text = name.data != NULL ? name.data : option->name;
-        st_buffer_text(buffer, "`");
-        for (const char *next = code_text; *next != '\0'; next++) {
-            if (*next == '|')
-                st_buffer_text(buffer, "\\");
-            st_buffer_append(buffer, next, 1);
-        }
-        st_buffer_text(buffer, "`");
+        write_code(name.data != NULL ? name.data : option->name, buffer);
         st_buffer_text(buffer, " | ");
         const char *text = st_buffer_read(&meaning);
         for (const char *next = text; *next != '\0'; next++) {
@@ -56,16 +60,16 @@ void cli_write_commands(st_buffer *buffer)
         buffer,
         "# Commands\n\n"
         "Written by `steptime docs commands` from the program's own tables.\n\n"
-        "Options stand anywhere behind the verb, as `--option VALUE` or `--option=VALUE`; `--` "
-        "ends "
-        "them.\nEvery verb has `-h`, `--help`. The result goes to standard output, messages go to "
+        "Options may appear anywhere after the verb, as `--option VALUE` or `--option=VALUE`; `--` "
+        "ends them.\nEvery verb has `-h`, `--help`. The result goes to standard output, messages "
+        "go to "
         "standard error.\n[output.md](output.md) describes both, and the JSON and CSV.\n\n"
         "| exit code | meaning |\n| --- | --- |\n"
         "| 0 | done |\n"
-        "| 1 | failed: a file or folder that is missing or faulty, input or output, a calculation "
-        "without a result |\n"
-        "| 2 | wrong use: an unknown verb, option, job, sheet or cell, a faulty `--set` |\n"
-        "| 3 | a check of the sheet does not hold |\n");
+        "| 1 | failure: a missing or damaged file or folder, an input or output error, a "
+        "calculation without a result |\n"
+        "| 2 | wrong usage: an unknown verb, option, job, sheet or cell, an invalid `--set` |\n"
+        "| 3 | a check of the sheet fails |\n");
     for (size_t i = 0; i < count; i++)
         cli_write_commands_verb(verbs[i], buffer);
 }

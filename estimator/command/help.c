@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char overview_start[] =
-    "steptime estimates steps of distributed training, and explains every number.\n"
+    "steptime estimates step times of distributed training and explains every number.\n"
     "\n"
     "  steptime estimate --model llama3-70b --cluster dgx-h100 --gpus 64\n"
     "  steptime estimate gpt-3b-32x3090       ('steptime list jobs' has more)\n"
@@ -214,9 +214,9 @@ void cli_write_overview(st_buffer *buffer)
         free(shown);
     }
     write_own_verbs(buffer);
-    st_buffer_text(buffer, "'steptime help VERB' shows a verb's examples and options.\n"
-                           "Exit codes: 0 done, 1 failed, 2 wrong use, 3 a check of the sheet "
-                           "fails.\n");
+    st_buffer_text(
+        buffer, "'steptime help VERB' shows a verb's examples and options.\n"
+                "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a check of the sheet fails.\n");
 }
 
 bool cli_write_group(const char *word, st_buffer *buffer)

@@ -61,14 +61,14 @@ static const struct {
     int number;
     const char *text;
 } crashes[] = {
-    {SIGSEGV, "it touches memory that is not there (SIGSEGV)"},
-    {SIGBUS, "it touches memory that is not there (SIGBUS)"},
-    {SIGFPE, "it divides by zero (SIGFPE)"},
-    {SIGILL, "it runs what is no code (SIGILL)"},
-    {SIGABRT, "it gives up (SIGABRT)"},
-    {SIGALRM, "a timer runs out (SIGALRM)"},
-    {SIGVTALRM, "a timer runs out (SIGVTALRM)"},
-    {SIGPROF, "a timer runs out (SIGPROF)"},
+    {SIGSEGV, "invalid memory access (SIGSEGV)"},
+    {SIGBUS, "invalid memory access (SIGBUS)"},
+    {SIGFPE, "division by zero (SIGFPE)"},
+    {SIGILL, "invalid instruction (SIGILL)"},
+    {SIGABRT, "abort (SIGABRT)"},
+    {SIGALRM, "timer expired (SIGALRM)"},
+    {SIGVTALRM, "timer expired (SIGVTALRM)"},
+    {SIGPROF, "timer expired (SIGPROF)"},
 };
 
 static void say(const char *text)
@@ -91,14 +91,14 @@ static void crash(int number)
     const char *who = NULL;
     const char *what = NULL;
     if (st_guard_running(&who, &what)) {
-        const char *why = "it crashes";
+        const char *why = "crash";
         for (size_t i = 0; i < ST_COUNT(crashes); i++)
             why = crashes[i].number == number ? crashes[i].text : why;
         tell(who, " crashes in '", what, "': ");
         say(why);
         say("\n");
     } else if (number == SIGALRM || number == SIGVTALRM || number == SIGPROF) {
-        say("error: a timer runs out and ends the program, which sets none: a plugin may have\n");
+        say("error: a timer ended the program; a plugin may have set it\n");
     }
     st_scratch_remove();
     (void)signal(number, SIG_DFL);
@@ -157,7 +157,7 @@ static void check_finished(void)
 {
     if (finished != 0)
         return;
-    say("error: the program was ended before its work was done\n");
+    say("error: the program ended before its work was done\n");
     st_scratch_remove();
     _exit(1);
 }
@@ -203,5 +203,6 @@ void cli_say_partial(const cli_run *run, uint64_t done, uint64_t total, st_buffe
         st_buffer_printf(text, "{\"interrupted\": true, \"done\": %llu, \"of\": %llu}\n", known,
                          all);
     else
-        st_buffer_printf(text, "# interrupted after %llu of %llu: this is not all\n", known, all);
+        st_buffer_printf(text, "# interrupted after %llu of %llu: the result is incomplete\n",
+                         known, all);
 }

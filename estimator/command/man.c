@@ -110,34 +110,32 @@ static const char page_start[] =
     ".I VERB\n"
     "[\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n"
     ".SH DESCRIPTION\n"
-    "An estimate is a sheet of named cells: inputs that a job gives and formulas\n"
-    "over them, each with a unit, a meaning and a source.\n"
+    "An estimate is a sheet of named cells: the inputs of a job and formulas\nover them, each with "
+    "a unit, a meaning and a source.\n"
     ".B steptime\n"
     "reads a job and a sheet, checks the units, computes the cells and explains\n"
     "any of them down to the inputs.\n"
     ".PP\n"
-    "Options stand anywhere behind the verb; a word of two hyphens ends them.\n"
+    "Options may appear anywhere after the verb; a word of two hyphens ends them.\n"
     "The result goes to standard output, messages go to standard error.\n";
 
 static const char page_end[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B STEPTIME_PATH\n"
-    "Folders, separated by colons, in which sheets and configurations are looked\n"
-    "for after those of\n"
+    "Folders, separated by colons, to search for sheets and configurations after\nthose of\n"
     ".BR \\-\\-path .\n"
     ".TP\n.B XDG_CONFIG_HOME\n"
-    "The user\\(aqs own sheets and configurations are in its folder\n"
-    ".IR steptime ;\n"
-    "without it, in\n"
+    "The folder that contains the folder\n.I steptime\nwith the user\\(aqs sheets and "
+    "configurations; default:\n"
     ".IR \\(ti/.config/steptime .\n"
     ".TP\n.B NO_COLOR\n"
-    "When not empty, nothing is coloured unless \\-\\-color=always asks for it.\n"
+    "If not empty, disables colours unless \\-\\-color=always is given.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nDone.\n"
-    ".TP\n.B 1\nFailed: a file or folder that is missing or faulty, input or output, a\n"
-    "calculation without a result.\n"
-    ".TP\n.B 2\nWrong use: an unknown verb, option, job, sheet or cell, a faulty \\-\\-set.\n"
-    ".TP\n.B 3\nA check of the sheet does not hold.\n";
+    ".TP\n.B 1\nFailure: a missing or damaged file or folder, an input or output error, "
+    "a\ncalculation without a result.\n"
+    ".TP\n.B 2\nWrong usage: an unknown verb, option, job, sheet or cell, an invalid \\-\\-set.\n"
+    ".TP\n.B 3\nA check of the sheet fails.\n";
 
 void cli_write_man(st_buffer *buffer)
 {

@@ -220,7 +220,8 @@ st_status cli_option_take(cli_run *run, const cli_option *option, const char *va
     }
     if (rival != NULL)
         return cli_wrong_use(run,
-                             st_errors_text(run->errors, "--%s and --set %s=... are both given",
+                             st_errors_text(run->errors,
+                                            "--%s and --set %s=... are mutually exclusive",
                                             rival->name, rival->key),
                              NULL);
     const void *member = member_of(run, option);
@@ -228,7 +229,7 @@ st_status cli_option_take(cli_run *run, const cli_option *option, const char *va
                    (option->kind == CLI_IS_NAMES && !option->once);
     if (!repeats && cli_is_given(run, member))
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "option --%s is given twice", option->name), NULL);
+            run, st_errors_text(run->errors, "duplicate option --%s", option->name), NULL);
     run->given[run->given_count++] = (cli_given){option, member, value};
     return store(run, option, value);
 }

@@ -168,8 +168,9 @@ st_status cli_check_results(cli_run *run)
         for (size_t k = 0; k < i; k++) {
             if (is_file(&run->given[k]) && strcmp(given->value, run->given[k].value) == 0)
                 return cli_wrong_use(
-                    run, st_errors_text(run->errors, "two results for the file '%s'", given->value),
-                    "give each its own");
+                    run,
+                    st_errors_text(run->errors, "two options write to the file '%s'", given->value),
+                    "use a separate file for each");
         }
         st_note(&status, st_output_check(given->value, run->errors));
     }
@@ -181,7 +182,7 @@ const char *cli_partial_name(const cli_run *run)
     const char *file = run->common.output;
     return file == NULL || strcmp(file, "-") == 0
                ? ""
-               : st_errors_text(run->errors, "what was known is in %s.partial", file);
+               : st_errors_text(run->errors, "the partial result is in %s.partial", file);
 }
 
 st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text)

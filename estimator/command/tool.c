@@ -36,12 +36,12 @@ static const char *folder_of(unsigned place, const char *tool, char *folder)
 static const char *distrust(const struct stat *found)
 {
     if (found->st_uid != 0 && found->st_uid != geteuid())
-        return "belongs to another user than root and you";
+        return "is owned by neither root nor you";
     /* A group of the caller's own, as many systems give every user. */
     if ((found->st_mode & S_IWOTH) != 0 ||
         ((found->st_mode & S_IWGRP) != 0 && found->st_gid != 0 &&
          (found->st_gid != getegid() || found->st_gid != geteuid())))
-        return "can be written by other users";
+        return "is writable by other users";
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static st_status find_tool(const char *tool, bool shipped, char *path, st_errors
         if (reason != NULL) {
             if (file >= 0)
                 (void)close(file);
-            return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "the folder of tools %s",
+            return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "the tool folder %s",
                            reason);
         }
         if (file < 0 || fstat(file, &found) != 0) {
@@ -203,13 +203,14 @@ st_status cli_tool_start(cli_run *run, size_t count, const char *const *words)
     if (status != ST_OK || (path[0] == '\0' && !shipped))
         return status;
     if (path[0] == '\0' && strstr(" " STEPTIME_BUILT_TOOLS, tool) == NULL)
-        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "steptime was built without steptime-%s, which 'steptime %s' needs" ST_HINT
-                       "configure the build with -D%s=enabled",
-                       tool, verb->name, tool);
+        return st_fail(
+            run->errors, ST_ERR_IO, (st_place){0},
+            "steptime was built without steptime-%s, which 'steptime %s' requires" ST_HINT
+            "configure the build with -D%s=enabled",
+            tool, verb->name, tool);
     if (path[0] == '\0')
         return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "'steptime %s' needs steptime-%s, which is not installed" ST_HINT
+                       "'steptime %s' requires steptime-%s, which is not installed" ST_HINT
                        "install it in " STEPTIME_TOOLS,
                        verb->name, tool);
     if (!asks_help)

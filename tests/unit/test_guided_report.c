@@ -55,14 +55,14 @@ static void plans_that_were_not_computed_are_accounted_for(void **state)
     st_search_view *view = guided_view(*state, guide, &guided);
     const char *text = guided_text(*state, view, ST_FORM_TEXT);
     static const char *const parts[] = {
-        "How it was searched\n        1385  computed\n          71  of them until the best one\n"
-        "         239  not computed: they fail a check whatever plugins say\n"
-        "          58  not computed: they cannot be among the best\n"
+        "Search statistics\n        1385  computed\n          71  of them up to the best one\n"
+        "         239  not computed: they fail a check for any result of plugins\n"
+        "          58  not computed: their bounds exclude them from the best\n"
         "           6  skipped by rule '",
         "; holds for all pairs of plans\n           7  skipped by rule '",
         "; declared: plugins may contradict it\n           0  skipped by rule '",
-        "; left out: it does not hold for 3 of 42 pairs of plans\n           0  skipped",
-        "; left out: it depends on what plugins say\n          17  not looked at\n"};
+        "; not used: it does not hold for 3 of 42 pairs of plans\n           0  skipped",
+        "; not used: it depends on plugins\n          17  not considered\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
     const char *json = guided_text(*state, view, ST_FORM_JSON);
@@ -86,10 +86,10 @@ static void a_promise_is_as_good_as_its_bound(void **state)
          "No other plan is better: proven\n",
          "\"proven\""},
         {{.used = true, .untried = 4, .computed = 26},
-         "How much better another plan may be is not known\n",
+         "The gap to the best plan is unknown\n",
          "\"none\""},
         {{.used = true, .scanned = true, .untried = 4, .has_floor = true, .floor = 0.3},
-         "Another plan may be better by up to 10.2 %: proven\n",
+         "Another plan may be up to 10.2 % better: proven\n",
          "\"proven\""},
         {{.used = true,
           .scanned = true,
@@ -97,8 +97,7 @@ static void a_promise_is_as_good_as_its_bound(void **state)
           .untried = 4,
           .has_floor = true,
           .floor = 0.3},
-         "Another plan may be better by up to 10.2 %: taken from a cell that was declared to be a "
-         "bound\n",
+         "Another plan may be up to 10.2 % better: from a cell that was declared to be a bound\n",
          "\"declared\""},
         {{.used = true, .scanned = true, .untried = 4, .has_floor = true, .floor = 0.35},
          "No other plan is better: proven\n",

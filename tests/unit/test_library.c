@@ -247,12 +247,12 @@ static void test_senseless_searches_are_refused(void **state)
     request.sample = 5;
     assert_int_equal(st_best_find(own->paths, &request, own->arena, &best, own->errors),
                      ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "a sample is computed whole"));
+    assert_non_null(strstr(said(own), "--sample computes all of its plans"));
     request.sample = 0;
     request.bound = "memory";
     assert_int_equal(st_best_find(own->paths, &request, own->arena, &best, own->errors),
                      ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "'memory' is of another kind than 'step_time'"));
+    assert_non_null(strstr(said(own), "'memory' has another unit or type than 'step_time'"));
     assert_int_equal(best.plan_count, 77);
 }
 

@@ -135,7 +135,7 @@ static void text_rows_and_picture_follow_the_bins(void **state)
         const char *parts[8];
     } forms[] = {
         {ST_FORM_TEXT,
-         {"step time  1 s", "its cards have 48 GB/s",
+         {"step time  1 s", "its NICs have 48 GB/s",
           "9 GB         2 GB         3 GB       9 GB/s      24 GB/s", "50.0 %",
           "       0       3         9 GB", "       7       1         2 GB",
           "|               ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄█", "0 GB         0 GB       2 GB/s       4 GB/s"}},

@@ -278,14 +278,14 @@ static void names_that_no_schedule_has_are_refused(void **state)
         st_status status;
         const char *text;
     } cases[] = {
-        {"1f1c", 0, ST_ERR_USAGE, "there is no schedule '1f1c'"},
+        {"1f1c", 0, ST_ERR_USAGE, "unknown schedule '1f1c'"},
         {"1f1c", 0, ST_ERR_USAGE, "did you mean '1f1b'"},
         {"breadth-frist", 0, ST_ERR_USAGE, "did you mean 'breadth-first'"},
-        {"none:breadth_first", 0, ST_ERR_USAGE, "there is no schedule 'none:breadth_first'"},
+        {"none:breadth_first", 0, ST_ERR_USAGE, "unknown schedule 'none:breadth_first'"},
         {"breadth-first:deep", 0, ST_ERR_USAGE, "plugin 'breadth-first' has no schedule 'deep'"},
         {"breadth-first:deep", 0, ST_ERR_USAGE, "expected breadth-first:breadth_first"},
         {"nccl-whitebox", 0, ST_ERR_USAGE, "plugin 'nccl-whitebox' has no schedules"},
-        {"gpipe", 1, ST_ERR_USAGE, "--option is for the plugin of a --schedule"},
+        {"gpipe", 1, ST_ERR_USAGE, "--option requires a --schedule of a plugin"},
         {"breadth-first", 1, ST_ERR_NAME, "limit"},
     };
     fixture *own = *state;

@@ -63,7 +63,7 @@ static void every_number_has_its_best_plan(void **state)
     const char *text = text_of(*state, scale, ST_FORM_TEXT);
     static const char *const parts[] = {
         "job      bread\nsheet    oven\n"
-        "scaling  strong: the batch stays, the best plan for every number of GPUs\n"
+        "scaling  strong: the batch is fixed, the best plan for every number of GPUs\n"
         "fixed    batch.global=8 (bread.yaml:3), 1 more of bread.yaml\nvaried   tp pp dp micro\n\n"
         "  GPUs  batch         T  efficiency  memory\n",
         "     4      8  639.6 ms     99.25 %   8 GiB\n",
@@ -186,8 +186,8 @@ static void rows_have_what_the_sheet_has(void **state)
         "  GPUs  batch        T  efficiency  exposed     mfu  memory  $/Mtoken\n"
         "     2      8  1.375 s       100 %  9.091 %  38.5 %   3 GiB         8\n"
         "     4      8   750 ms     91.67 %  16.67 %  38.5 %   3 GiB         -\n",
-        "  2: parallel.dp=2 (how much better another plan may be is not known)\n  4: parallel.dp=4",
-        "  4: parallel.dp=4 (another plan may be better by up to 3.85 %)\n  8: parallel.dp=8\n"};
+        "  2: parallel.dp=2 (the gap to the best plan is unknown)\n  4: parallel.dp=4",
+        "  4: parallel.dp=4 (another plan may be up to 3.85 % better)\n  8: parallel.dp=8\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
     const char *json = text_of(own, &scale, ST_FORM_JSON);

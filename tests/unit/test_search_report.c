@@ -306,7 +306,7 @@ static void a_plan_is_a_file_of_its_own(void **state)
     const st_search_view *view = view_of(own, &request);
     assert_int_equal(st_search_write_plan(own->paths, view, 2, &file, own->errors), ST_OK);
     const char *text = st_buffer_read(&file);
-    assert_contains(text, "# Plan 2 that 'steptime search bread' found, T 349.2 ms: the estimate");
+    assert_contains(text, "# Plan 2 of 'steptime search bread', T 349.2 ms: the estimate");
     assert_contains(text, "tp: 2");
     assert_contains(text, "dp: 4");
     assert_lacks(text, "pp: 2");
@@ -355,9 +355,10 @@ static void maps_are_over_two_keys_of_plans(void **state)
 {
     fixture *own = *state;
     static const char *const cases[][3] = {
-        {"tp", "qq", "'qq' is no key of plans: expected two of those that a search varies"},
+        {"tp", "qq",
+         "'qq' is not a key that the search varies: expected two keys of plans, such as tp,pp"},
         {"parallel.tq", "pp", "did you mean 'parallel.tp'?"},
-        {"tp", "parallel.tp", "both keys are parallel.tp: expected two keys, as tp,pp"}};
+        {"tp", "parallel.tp", "both keys are parallel.tp: expected two keys, such as tp,pp"}};
     const st_search_request request = bread_request(NULL, 0, 2);
     const st_search *search = search_of(own, &request);
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -91,7 +91,7 @@ static void axes_and_legend_say_what_it_is(void **state)
         "<text x=\"686\" y=\"122\">Pareto front, 7</text>\n</svg>\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
-    assert_lacks(text, "drawn evenly");
+    assert_lacks(text, "drawn uniformly");
 }
 
 /* A limit beyond all plans widens the picture; where all plans fit nothing says otherwise. */
@@ -115,7 +115,7 @@ static void without_plans_there_is_no_picture(void **state)
     const st_search_view *view = view_of(own, &request);
     st_errors_clear(own->errors);
     assert_int_equal(st_search_svg(own->paths, view, &svg, own->errors), ST_ERR_CHECK);
-    assert_contains(said(own), "there is no plan to draw: none has a value above 0 for T and M");
+    assert_contains(said(own), "no plan to draw: none has positive values of T and M");
     st_buffer_free(&svg);
 }
 

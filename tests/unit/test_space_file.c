@@ -65,23 +65,23 @@ static void files_become_options(void **state)
 static void faults_of_form_stand_where_they_are(void **state)
 {
     static const char *const bad[][2] = {
-        {"[1]\n", "s.yaml:1:1: error: a space is not a map"},
+        {"[1]\n", "s.yaml:1:1: error: a space must be a map"},
         {"vary: {}\n", "s.yaml:1:1: error: missing key 'space' in a space"},
         {"space: x\nvarry: {}\n",
          "s.yaml:2:1: error: unknown key 'varry' in a space; did you mean"},
         {"space: x\nvary: 3\n", "s.yaml:2:7: error: "},
         {"space: x\nzip: {a: 1}\n", "s.yaml:2:6: error: "},
-        {"space: x\nzip: [{a: 1}]\n", "s.yaml:2:7: error: one key alone has nothing to advance"},
-        {"space: x\nzip: [3]\n", "s.yaml:2:7: error: what advances together is not a map"},
-        {"space: x\nvary: {a: {b: 1}}\n", "s.yaml:2:11: error: a map is no list of values"},
-        {"space: x\nvary: {a: [1, [2]]}\n", "s.yaml:2:15: error: an item of the list is no value"},
-        {"space: x\nvary: {a: ['1,2']}\n", "s.yaml:2:12: error: an item of the list is no value"},
-        {"space: x\nvary: {'a b': 1}\n", "s.yaml:2:8: error: 'a b' is no key of a job"},
-        {"space: x\nvary: {'': 1}\n", "s.yaml:2:8: error: '' is no key of a job"},
-        {"space: x\nset: {batch.micro: [1]}\n", "s.yaml:2:20: error: a key that is set has one"},
+        {"space: x\nzip: [{a: 1}]\n", "s.yaml:2:7: error: a single key cannot advance together"},
+        {"space: x\nzip: [3]\n", "s.yaml:2:7: error: keys that advance together must be a map"},
+        {"space: x\nvary: {a: {b: 1}}\n", "s.yaml:2:11: error: a list of values cannot be a map"},
+        {"space: x\nvary: {a: [1, [2]]}\n", "s.yaml:2:15: error: list items must be values"},
+        {"space: x\nvary: {a: ['1,2']}\n", "s.yaml:2:12: error: list items must be values"},
+        {"space: x\nvary: {'a b': 1}\n", "s.yaml:2:8: error: unknown job key 'a b'"},
+        {"space: x\nvary: {'': 1}\n", "s.yaml:2:8: error: unknown job key ''"},
+        {"space: x\nset: {batch.micro: [1]}\n", "s.yaml:2:20: error: a key in 'set' must have one"},
         {"space: x\nset: {batch.micro: 3 GB}\n", "s.yaml:2:20: error: wrong value for batch.micro"},
-        {"space: x\nwhere: [{}]\n", "s.yaml:2:9: error: a condition is not a text"},
-        {"space: x\ngpus: {a: 1}\n", "s.yaml:2:7: error: a map is no list of values"},
+        {"space: x\nwhere: [{}]\n", "s.yaml:2:9: error: a condition must be a string"},
+        {"space: x\ngpus: {a: 1}\n", "s.yaml:2:7: error: a list of values cannot be a map"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -102,7 +102,7 @@ static void too_many_parts_are_refused(void **state)
     for (size_t i = 0; i <= ST_SPACE_FILE_MAX_ITEMS; i++)
         st_buffer_printf(&text, "  constants.c%zu: 1\n", i);
     assert_int_equal(parse(own, text.data, &space), ST_ERR_LIMIT);
-    assert_non_null(strstr(said(own), "s.yaml:1003:3: error: the space has too many parts"));
+    assert_non_null(strstr(said(own), "s.yaml:1003:3: error: too many items in the space"));
     st_buffer_free(&text);
 }
 
@@ -125,7 +125,7 @@ static void faults_of_meaning_stand_where_they_are(void **state)
 {
     static const char *const bad[][2] = {
         {"space: x\nvary:\n  overlap.tpp: 1\n", "s.yaml:3:3: error: unknown key 'overlap.tpp'"},
-        {"space: x\nvary:\n  step_time: 1\n", "s.yaml:3:3: error: 'step_time' is a cell"},
+        {"space: x\nvary:\n  step_time: 1\n", "s.yaml:3:3: error: 'step_time' is a computed cell"},
         {"space: x\nvary:\n  overlap.tp: []\n", "s.yaml:3:3: error: the axis over overlap.tp is"},
         {"space: x\nvary:\n  batch.micro: []\n", "s.yaml:3:3: error: the axis over batch.micro is"},
         {"space: x\nset: {batch.globl: 2}\n", "s.yaml:2:7: error: unknown key 'batch.globl'"},

@@ -348,7 +348,8 @@ static void endless_formulas_are_refused(void **state)
     st_buffer_free(&text);
     assert_int_equal(st_live_translate(program, inputs, own->arena, &live, own->errors),
                      ST_ERR_LIMIT);
-    assert_contains(said(own), "main: error: the sheet is too large");
+    assert_contains(said(own),
+                    "main: error: the sheet is too large after its functions are expanded");
 }
 
 /* --- providers ------------------------------------------------------------------------------- */

@@ -123,24 +123,24 @@ static void strategies_that_do_not_fit_the_job_are_refused(void **state)
         const char *text;
     } cases[] = {
         {{"0-31, layers: 0-20", "32-63, layers: 20-95"},
-         "@/s.yaml:5:30: error: layer 20 is on stage 1 and on an earlier one, or before it in the "
-         "model: expected a range from 21"},
-        {{"0-31, layers: 0-20", "32-63, layers: 22-95"}, "layer 21 is on no stage"},
-        {{"0-31, layers: 1-20", "32-63, layers: 21-95"}, "layer 0 is on no stage"},
+         "@/s.yaml:5:30: error: layer 20 of stage 1 is assigned twice or out of order: expected a "
+         "range from 21"},
+        {{"0-31, layers: 0-20", "32-63, layers: 22-95"}, "no stage contains layer 21"},
+        {{"0-31, layers: 1-20", "32-63, layers: 21-95"}, "no stage contains layer 0"},
         {{"0-31, layers: 0-20", "32-63, layers: 21-94"},
-         "layer 95 is on no stage: expected all layers to 95 (model.layers)"},
+         "no stage contains layer 95: expected all layers to 95 (model.layers)"},
         {{"0-31, layers: 0-20", "32-63, layers: 21-96"},
-         "there is no layer 96: expected from 0 to 95 (model.layers)"},
+         "unknown layer 96: expected from 0 to 95 (model.layers)"},
         {{"0-31, layers: 0-20", "31-63, layers: 21-95"},
          "@/s.yaml:5:15: error: device 31 is on stage 1 and on stage 0: expected each on one "
          "stage"},
         {{"0-31, layers: 0-20", "33-72, layers: 21-95"},
-         "there is no device 72: expected from 0 to 71, as the cluster has"},
+         "unknown device 72: expected from 0 to 71, the devices of the cluster"},
         {{"32-63, layers: 0-20", "0-31, layers: 21-95"},
-         "@/s.yaml:4:15: error: device 32 is on stage 0: expected the stage on which "
-         "parallel.order puts it; stage 0 begins with device 0, of 64"},
+         "@/s.yaml:4:15: error: device 32 is on stage 0: expected the stage that parallel.order "
+         "assigns; stage 0 starts at device 0 and has 64"},
         {{"'1-31, 64', layers: 0-20", "32-63, layers: 21-95"},
-         "device 64 is on stage 0: expected the stage on which"},
+         "device 64 is on stage 0: expected the stage that"},
         {{"0-30, layers: 0-20", "32-63, layers: 21-95"},
          "stage 0 has 31 devices: expected a multiple of 8 (parallel.tp * parallel.cp)"},
         {{"0-31, layers: 0-20", "32-55, layers: 21-95"},

@@ -122,30 +122,30 @@ static void orders_that_cannot_run_are_refused_at_their_pass(void **state)
         {1, "F0 F1 B0 B1", "F0 F1 B0 I1", ST_ERR_VALUE,
          "s.yaml:1:1: error: stage 1 lacks W1, gradients of weights"},
         {1, "F0 F0 B0 B1", "F0 F1 B0 B1", ST_ERR_VALUE,
-         "s.yaml:12:1: error: stage 0 has forward pass twice: found F0 behind F0"},
+         "s.yaml:12:1: error: stage 0 runs forward pass twice: found F0 after F0"},
         {1, "F0 B0 W0 F1 B1", "F0 F1 B0 B1", ST_ERR_VALUE,
-         "s.yaml:13:1: error: stage 0 has gradients of weights twice: found W0 behind B0"},
+         "s.yaml:13:1: error: stage 0 runs gradients of weights twice: found W0 after B0"},
         {1, "F0 I0 B0 F1 B1", "F0 F1 B0 B1", ST_ERR_VALUE,
-         "stage 0 has gradients of activations twice: found B0 behind I0"},
+         "stage 0 runs gradients of activations twice: found B0 after I0"},
         {1, "F0 F1 W0 I0 B1", "F0 F1 B0 B1", ST_ERR_VALUE,
-         "s.yaml:13:1: error: stage 0 has W0 before the gradients of activations"},
+         "s.yaml:13:1: error: stage 0 runs W0 before the gradients of activations"},
         {1, "F0 F2 B0 B1", "F0 F1 B0 B1", ST_ERR_VALUE,
-         "s.yaml:12:1: error: there is no micro-batch 2 of chunk 0: expected 2 micro-batches and 1 "
+         "s.yaml:12:1: error: unknown micro-batch 2 of chunk 0: expected 2 micro-batches and 1 "
          "chunks"},
-        {1, "F0 F1.1 B0 B1", "F0 F1 B0 B1", ST_ERR_VALUE, "there is no micro-batch 1 of chunk 1"},
+        {1, "F0 F1.1 B0 B1", "F0 F1 B0 B1", ST_ERR_VALUE, "unknown micro-batch 1 of chunk 1"},
         {2, "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 F1.0", "F0.0", ST_ERR_VALUE,
          "stage 1 has 1 passes: expected 8 or more"},
         {2, "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 I1.0", "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0",
          ST_ERR_VALUE, "stage 0 lacks W1.0, "},
         {1, "F0 B0 F1 B1", "F1 F0 B0 B1", ST_ERR_CYCLE,
-         "s.yaml:12:1: error: the orders of 'mine' wait for each other: stage 0 stands at B0, "
-         "which needs B0 of stage 1; stage 1 stands at F1, which needs F1 of stage 0\n"},
+         "s.yaml:12:1: error: the orders of 'mine' deadlock: stage 0 waits at B0, which needs B0 "
+         "of stage 1; stage 1 waits at F1, which needs F1 of stage 0\n"},
         {1, "F0 F1 B0 B1", "B0 F0 F1 B1", ST_ERR_CYCLE,
-         "s.yaml:11:1: error: the orders of 'mine' wait for each other: stage 1 stands at B0, "
-         "which needs F0 of stage 1\n"},
+         "s.yaml:11:1: error: the orders of 'mine' deadlock: stage 1 waits at B0, which needs F0 "
+         "of stage 1\n"},
         {1, "F0 F1 I1 W1 I0 W0", "F0 I0 F1 W0 B1", ST_OK, ""},
         {1, "F0 I0 W0 F1 B1", "F0 F1 B0 B1", ST_ERR_CYCLE,
-         "stage 0 stands at I0, which needs B0 of stage 1; stage 1 stands at F1"},
+         "stage 0 waits at I0, which needs B0 of stage 1; stage 1 waits at F1"},
     };
     fixture *self = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -249,7 +249,7 @@ static void slow_ranks_are_found_on_stages_of_their_own(void **state)
     assert_rank(&slow, 4, 3, 9, 1.5);
     assert_int_equal(st_slow_ranks_read(&own, none, 1, self->arena, &slow, self->errors),
                      ST_ERR_USAGE);
-    assert_contains(said(self->errors), "rank 7 is on no stage of the strategy, in 'rank:7=2'");
+    assert_contains(said(self->errors), "no stage of the strategy contains rank 7, in 'rank:7=2'");
     assert_int_equal(st_slow_ranks_read(&own, beyond, 1, self->arena, &slow, self->errors),
                      ST_ERR_USAGE);
     assert_contains(said(self->errors), "expected from 0 to 9");
@@ -263,13 +263,13 @@ static void what_cannot_be_slow_is_refused(void **state)
         const char *text;
         const char *said;
     } cases[] = {
-        {"rank:48=2", "there is no rank '48' in 'rank:48=2': expected from 0 to 47"},
-        {"rank:480=2", "there is no rank '480' in"},
-        {"node:10=2", "there is no node '10' in 'node:10=2': expected from 0 to 9"},
-        {"rank:1x=2", "there is no rank '1x' in"},
+        {"rank:48=2", "unknown rank '48' in 'rank:48=2': expected from 0 to 47"},
+        {"rank:480=2", "unknown rank '480' in"},
+        {"node:10=2", "unknown node '10' in 'node:10=2': expected from 0 to 9"},
+        {"rank:1x=2", "unknown rank '1x' in"},
         {"rank:3=0.99", "the factor of 'rank:3=0.99' is 0.99: expected from 1 to 1000"},
         {"rank:3=1000.5", "the factor of 'rank:3=1000.5' is 1000.5"},
-        {"links:xp=2", "there are no links 'xp' in 'links:xp=2': expected tp, cp, ep, pp or dp"},
+        {"links:xp=2", "unknown links 'xp' in 'links:xp=2': expected tp, cp, ep, pp or dp"},
         {"rank:3", "found 'rank:3': expected rank:N=FACTOR"},
         {"rank=3", "found 'rank=3': expected"},
         {"rank:=3", "found 'rank:=3': expected"},

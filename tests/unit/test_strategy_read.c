@@ -113,32 +113,33 @@ static void what_is_wrong_has_its_place(void **state)
         const char *stages;
         const char *said;
     } wrong[] = {
-        {"  - {devices: 1000000, layers: 0}\n", "s.yaml:3:15: error: '1000000' is no range"},
-        {"  - {devices: 0-1000000, layers: 0}\n", "s.yaml:3:15: error: '0-1000000' is no range"},
-        {"  - {devices: 7-6, layers: 0}\n", "s.yaml:3:15: error: '7-6' is no range"},
-        {"  - {devices: 2-3x, layers: 0}\n", "s.yaml:3:15: error: '2-3x' is no range"},
-        {"  - {devices: '2,,3', layers: 0}\n", "error: ',3' is no range"},
-        {"  - {devices: '2,', layers: 0}\n", "error: '' is no range"},
-        {"  - {devices: 2-, layers: 0}\n", "error: '2-' is no range"},
-        {"  - {devices: 0, layers: 0, order: [F]}\n", "s.yaml:3:37: error: 'F' is no pass"},
-        {"  - {devices: 0, layers: 0, order: [F1.]}\n", "error: 'F1.' is no pass"},
-        {"  - {devices: 0, layers: 0, order: [F1.65536]}\n", "error: 'F1.65536' is no pass"},
-        {"  - {devices: 0, layers: 0, order: [F1-2]}\n", "error: 'F1-2' is no pass"},
-        {"  - {devices: 0, layers: 0, order: [X1]}\n", "error: 'X1' is no pass"},
-        {"  - {devices: 0, layers: 0, order: [[F1]]}\n", "is no pass: expected F, B, I or W"},
-        {"  - {devices: 0, layers: 0, tp: 0}\n", "s.yaml:3:33: error: '0' is no size of tp"},
-        {"  - {devices: 0, layers: 0, cp: 2.385}\n", "error: '2.385' is no size of cp"},
+        {"  - {devices: 1000000, layers: 0}\n", "s.yaml:3:15: error: invalid range '1000000'"},
+        {"  - {devices: 0-1000000, layers: 0}\n", "s.yaml:3:15: error: invalid range '0-1000000'"},
+        {"  - {devices: 7-6, layers: 0}\n", "s.yaml:3:15: error: invalid range '7-6'"},
+        {"  - {devices: 2-3x, layers: 0}\n", "s.yaml:3:15: error: invalid range '2-3x'"},
+        {"  - {devices: '2,,3', layers: 0}\n", "error: invalid range ',3'"},
+        {"  - {devices: '2,', layers: 0}\n", "error: invalid range ''"},
+        {"  - {devices: 2-, layers: 0}\n", "error: invalid range '2-'"},
+        {"  - {devices: 0, layers: 0, order: [F]}\n", "s.yaml:3:37: error: invalid pass: 'F'"},
+        {"  - {devices: 0, layers: 0, order: [F1.]}\n", "error: invalid pass: 'F1.'"},
+        {"  - {devices: 0, layers: 0, order: [F1.65536]}\n", "error: invalid pass: 'F1.65536'"},
+        {"  - {devices: 0, layers: 0, order: [F1-2]}\n", "error: invalid pass: 'F1-2'"},
+        {"  - {devices: 0, layers: 0, order: [X1]}\n", "error: invalid pass: 'X1'"},
+        {"  - {devices: 0, layers: 0, order: [[F1]]}\n",
+         "invalid pass: a list: expected F, B, I or W"},
+        {"  - {devices: 0, layers: 0, tp: 0}\n", "s.yaml:3:33: error: invalid size '0' of tp"},
+        {"  - {devices: 0, layers: 0, cp: 2.385}\n", "error: invalid size '2.385' of cp"},
         {"  - {devices: 0, layers: 0, recompute: some}\n",
          "wrong value for recompute: found 'some'"},
-        {"  - 2.385\n", "s.yaml:3:5: error: stage 0 is not a map"},
+        {"  - 2.385\n", "s.yaml:3:5: error: stage 0 must be a map"},
         {"  - {layers: 0}\n", "missing key 'devices' in stage 0"},
         {"  - {devices: 0}\n", "missing key 'layers' in stage 0"},
         {"  - {devices: 0, layers: 0, order: [F0]}\n  - {devices: 1, layers: 1}\n",
          "s.yaml:4:5: error: stage 1 has no order: expected one, as other stages have"},
         {"  - {devices: 0, layers: 0, order: [F0]}\nschedule: 1f1b\n",
-         "s.yaml:4:11: error: a schedule beside the orders of stages: expected one of both"},
+         "s.yaml:4:11: error: a strategy has both a schedule and orders: expected one of them"},
         {"  - {devices: 0, layers: 0}\nschedule: zero_bubble_v\n",
-         "s.yaml:4:11: error: no schedule of a strategy: found 'zero_bubble_v'"},
+         "s.yaml:4:11: error: unknown schedule of a strategy: found 'zero_bubble_v'"},
         {"  - {devices: 0, layers: '0-8, 12-16'}\nschedule: zero_bubble_2\n",
          "s.yaml:4:11: error: stages have 2 ranges of layers, a chunk for each: found schedule "
          "zero_bubble_2, expected interleaved"},
@@ -152,7 +153,7 @@ static void what_is_wrong_has_its_place(void **state)
         assert_contains(said(self->errors), wrong[i].said);
     }
     assert_int_equal(read_text(self, "[]\n"), ST_ERR_VALUE);
-    assert_contains(said(self->errors), "s.yaml:1:1: error: a strategy is not a map");
+    assert_contains(said(self->errors), "s.yaml:1:1: error: a strategy must be a map");
 }
 
 /* The last schedule that a strategy may name, and the first that it may not, stand side by side. */

@@ -317,18 +317,18 @@ static void pictures_that_cannot_be_drawn_are_refused(void **state)
         const char *text;
         const char *words;
     } cases[] = {
-        {"x=parallel.dp,w=T", "a part of the picture cannot be read"},
-        {"x=parallel.dp,x=constants.glaze,y=T", "a part of the picture cannot be read"},
-        {"x=,y=T", "a part of the picture cannot be read"},
-        {"x:parallel.dp,y=T", "a part of the picture cannot be read"},
-        {"x=parallel.dp", "the picture lacks x or y"},
-        {"y=T", "the picture lacks x or y"},
-        {"x=parallel.dp,z=T", "the picture lacks x or y"},
-        {"x=parallel.pp,y=T", "'parallel.pp' is no axis of the sweep"},
-        {"x=parallel.dp,y=T,z=M", "'T' is no axis of the sweep"},
-        {"x=parallel.dp,y=parallel.dp,z=M", "'parallel.dp' is no axis of the sweep"},
-        {"x=parallel.dp,y=shape", "'shape' is no column of numbers"},
-        {"x=parallel.dp,y=parallel.dp", "'parallel.dp' is no column of numbers"},
+        {"x=parallel.dp,w=T", "cannot read a part of the plot"},
+        {"x=parallel.dp,x=constants.glaze,y=T", "cannot read a part of the plot"},
+        {"x=,y=T", "cannot read a part of the plot"},
+        {"x:parallel.dp,y=T", "cannot read a part of the plot"},
+        {"x=parallel.dp", "the plot lacks x or y"},
+        {"y=T", "the plot lacks x or y"},
+        {"x=parallel.dp,z=T", "the plot lacks x or y"},
+        {"x=parallel.pp,y=T", "'parallel.pp' is not an axis of the sweep"},
+        {"x=parallel.dp,y=T,z=M", "'T' is not an axis of the sweep"},
+        {"x=parallel.dp,y=parallel.dp,z=M", "'parallel.dp' is not an axis of the sweep"},
+        {"x=parallel.dp,y=shape", "'shape' is not a column of numbers"},
+        {"x=parallel.dp,y=parallel.dp", "'parallel.dp' is not a column of numbers"},
     };
     const st_space *space = space_of(own, usual, 2, false);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -362,7 +362,7 @@ static void a_picture_has_room_for_so_much(void **state)
         if ((status == ST_OK) != cases[i].drawn)
             fail_msg("%s, %s: %s", cases[i].overs[0], cases[i].text, said(own));
         if (status != ST_OK)
-            assert_contains(said(own), "the picture would show too much");
+            assert_contains(said(own), "the plot is too large");
     }
 }
 
@@ -536,8 +536,8 @@ static void keys_of_maps_are_two_axes(void **state)
     const st_space *space = space_of(own, usual, 2, false);
     st_sweep_map map;
     static const char *const cases[][3] = {
-        {"pp", "dp", "'pp' is no axis of the sweep"},
-        {"dp", "constants.gloss", "'constants.gloss' is no axis of the sweep"},
+        {"pp", "dp", "'pp' is not an axis of the sweep"},
+        {"dp", "constants.gloss", "'constants.gloss' is not an axis of the sweep"},
         {"dp", "parallel.dp", "both keys are parallel.dp"}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(st_sweep_map_create(own->paths, space, cases[i], &map, own->errors),

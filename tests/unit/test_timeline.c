@@ -186,8 +186,9 @@ static void times_beyond_reason_are_refused(void **state)
     static const char *const sets[] = {"constants.site_factor=1e30"};
     fixture *self = *state;
     assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", sets, 1), ST_ERR_LIMIT);
-    assert_string_equal(said(self->errors), "error: a task would last too long, or less than "
-                                            "nothing: expected at most 10^6 s\n");
+    assert_string_equal(
+        said(self->errors),
+        "error: a task has a negative or too long duration: expected at most 10^6 s\n");
 }
 
 /* --- replays -----------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ static void timelines_are_told_as_text(void **state)
 {
     static const char *const parts[] = {
         "schedule   1f1b, 2 stages, 7 micro-batches\n",
-        "ranks      2, one of each stage, each stands for 30\ntasks      2\n",
+        "ranks      2, one of each stage, each represents 30\ntasks      2\n",
         "step time  2.385 s\nbubble     12.38 % of the pipeline's time\n",
         "the critical path has 2 tasks\n",
         "forward      2    4.385 s        1.192 s      50.00 %\n",
@@ -148,7 +148,7 @@ static void timelines_are_told_as_text(void **state)
         "step_time        2.5 s  2.385 s      -4.60 %\n",
         "hidden communication        250 ms  375 ms      +5.00 %\n",
         "exposed communication       385 ms  385 ms       agrees\n",
-        "bubble: the sheet knows a first",
+        "bubble: the sheet models a first",
         "hidden communication: the sheet hides as much",
     };
     fixture *self = *state;
@@ -199,7 +199,7 @@ static void agreement_is_within_a_billionth_of_the_step(void **state)
     self->timeline.plan.term_s[ST_TERM_TIED] = 0.7 + 2.6e-9;
     st_timeline_terms_report(&self->timeline, self->own->arena, &self->result);
     assert_contains(written(self, ST_FORM_CSV),
-                    "\ntied,0.7000000026,0.7,false,only first and last stage wait for it\n");
+                    "\ntied,0.7000000026,0.7,false,only the first and last stage wait for it\n");
     assert_contains(written(self, ST_FORM_CSV), "\nstep_time,2.5,2.385,false,\nexposed");
     assert_contains(written(self, ST_FORM_TEXT), "tied            700 ms   700 ms      +0.00 %\n");
 }
@@ -218,16 +218,16 @@ static void heads_tell_what_differs(void **state)
     assert_contains(written(self, ST_FORM_TEXT), "1f1b, 1 stage of 4 chunks, 1 micro-batch\n"
                                                  "ranks      2, one of each stage\ntasks");
     assert_contains(written(self, ST_FORM_TEXT),
-                    "  The sheet does not model 1f1b: its own schedule stands there.\n");
+                    "  The sheet does not model 1f1b; it assumes its own schedule.\n");
     plan->schedule.groups.dp = 2;
     self->timeline.end = 0;
     st_timeline_report(&self->timeline, self->own->arena, &self->result);
-    assert_contains(written(self, ST_FORM_TEXT), "one of each stage, each stands for 2\n");
+    assert_contains(written(self, ST_FORM_TEXT), "one of each stage, each represents 2\n");
     assert_contains(written(self, ST_FORM_TEXT), "1.192 s       0.00 %\n");
     plan->own_stages = stages;
     st_timeline_report(&self->timeline, self->own->arena, &self->result);
     assert_contains(written(self, ST_FORM_TEXT),
-                    "one of each stage, each stands for those of its stage\n");
+                    "one of each stage, each represents its pipeline stage\n");
     assert_contains(written(self, ST_FORM_TEXT), "  The sheet does not model stages that differ");
     plan->schedule.every_rank = true;
     st_timeline_report(&self->timeline, self->own->arena, &self->result);
@@ -354,8 +354,9 @@ static void memory_is_told_by_stage_and_moment(void **state)
     static const char *const text[] = {
         "1  20 GiB       16 GiB  +25.00 %           22.25 GiB       2.50     6.25 GiB        "
         "1.5 GiB  B 1\n",
-        "Stage 1 has the most: weights 2.5 GiB, gradients 3.5 GiB, optimizer 4.5 GiB, buffers 768 "
-        "MiB,\nactivations 6.25 GiB, layer in hand 1.5 GiB\n",
+        "Stage 1 has the highest peak: weights 2.5 GiB, gradients 3.5 GiB, optimizer 4.5 GiB, "
+        "buffers 768 "
+        "MiB,\nactivations 6.25 GiB, working layer 1.5 GiB\n",
     };
     static const char *const json[] = {
         "\"peak_gib\": 20,\n  \"closed_form_gib\": 17,\n  \"gpu_gib\": 22.25,\n  "
@@ -387,10 +388,10 @@ static void memory_beside_the_closed_form_has_a_reason(void **state)
     } cases[] = {
         {1.00009, 2.5, 385, NULL},
         {0.99991, 2.5, 385, NULL},
-        {1.00011, 2.5, 0.75, "blocks are rounded, and stages that have fewer layers keep less"},
-        {0.99989, 2.5, 0.75, "blocks are rounded, and stages that have fewer layers keep less"},
-        {1.25, 2.25, 385, "another number of micro-batches in flight than the sheet counts"},
-        {1.25, 2.75, 385, "another number of micro-batches in flight than the sheet counts"},
+        {1.00011, 2.5, 0.75, "blocks are rounded, and stages with fewer layers keep less"},
+        {0.99989, 2.5, 0.75, "blocks are rounded, and stages with fewer layers keep less"},
+        {1.25, 2.25, 385, "the number of micro-batches in flight differs from the sheet's"},
+        {1.25, 2.75, 385, "the number of micro-batches in flight differs from the sheet's"},
         {1.25, 2.5, 2.385, "embedded tokens stay until the backward pass of the first chunk"},
     };
     fixture *self = *state;
@@ -460,7 +461,7 @@ static void too_many_panels_are_refused(void **state)
     st_buffer_free(&svg);
     self->timeline.row_count = 65;
     assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
-    assert_contains(said(self->own->errors), "3 moments on 65 ranks are too many for a picture");
+    assert_contains(said(self->own->errors), "3 points on 65 ranks are too many for a picture");
     rows[1].count = 199998;
     self->timeline.row_count = 64;
     assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
@@ -518,8 +519,9 @@ static void variance_is_told_beside_the_even_step(void **state)
     assert_string_equal(written(self, ST_FORM_CSV),
                         "sample,step_time_s\n1,2.25\n2,2.625\n3,2.375\n");
     const char *text = written(self, ST_FORM_TEXT);
-    assert_contains(text, "ranks      385 in 5 pipelines, of each stage 6 meet in every pass\n"
-                          "jitter     normal, 3 steps, seed 17\n");
+    assert_contains(text,
+                    "ranks      385 in 5 pipelines, of each stage 6 synchronize in every pass\n"
+                    "jitter     normal, 3 steps, seed 17\n");
     assert_contains(text, "  mean of the steps drawn      2.5 s          +25.00 %\n");
     assert_contains(text, "          99 %        3.75 s          +87.50 %\n");
 }
@@ -537,7 +539,7 @@ static void even_ranks_have_one_step(void **state)
     self->timeline.plan.splits_differ = true;
     st_variance_report(&variance, self->own->arena, &self->result);
     const char *text = written(self, ST_FORM_TEXT);
-    assert_contains(text, "6 in 1 pipeline, of each stage up to 6 meet in every pass\n\n");
+    assert_contains(text, "6 in 1 pipeline, of each stage up to 6 synchronize in every pass\n\n");
     assert_contains(text, "slow ranks or links");
     assert_lacks(text, "jitter");
     assert_lacks(text, "expected");

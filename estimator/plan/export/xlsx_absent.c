@@ -9,7 +9,7 @@ static st_status left_out(const char *path, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_USAGE, (st_place){.file = path},
                    "cannot write a workbook: steptime was built without libxlsxwriter" ST_HINT
-                   "install libxlsxwriter-dev and build again");
+                   "install libxlsxwriter-dev and rebuild");
 }
 
 st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, st_arena *arena,

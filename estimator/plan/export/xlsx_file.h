@@ -13,9 +13,37 @@
 #define STEPTIME_EXPORT_XLSX_FILE_H
 
 #include "base/guard.h"
-#include "export/xlsx_library.h"
+#include "steptime/arena.h"
 
 #include <locale.h>
+#include <xlsxwriter.h>
+
+/*
+ * Functions of libxlsxwriter. It is loaded when a workbook is written: with the library of
+ * cryptography that it needs it takes as long to load as an estimate takes.
+ */
+/* clang-format off */
+#define ST_XLSX_FUNCTIONS(X)                                                                       \
+    X(chart_add_series) X(chart_axis_set_name) X(chart_series_set_categories)                      \
+    X(chart_series_set_name) X(chart_series_set_values) X(chart_title_set_name)                    \
+    X(chartsheet_set_chart) X(format_set_bg_color) X(format_set_bold) X(format_set_border)         \
+    X(format_set_border_color) X(format_set_bottom) X(format_set_font_color)                       \
+    X(format_set_font_size) X(format_set_italic) X(format_set_pattern) X(lxw_rowcol_to_cell_abs)   \
+    X(lxw_strerror) X(lxw_workbook_free) X(workbook_add_chart) X(workbook_add_chartsheet)          \
+    X(workbook_add_format) X(workbook_add_worksheet) X(workbook_close) X(workbook_define_name)     \
+    X(workbook_new_opt) X(workbook_set_properties) X(worksheet_conditional_format_range)           \
+    X(worksheet_data_validation_cell) X(worksheet_fit_to_pages) X(worksheet_freeze_panes)          \
+    X(worksheet_repeat_rows) X(worksheet_set_column) X(worksheet_set_landscape)                    \
+    X(worksheet_write_blank) X(worksheet_write_boolean) X(worksheet_write_formula_num)             \
+    X(worksheet_write_formula_str) X(worksheet_write_number) X(worksheet_write_string)
+/* clang-format on */
+
+typedef struct st_xlsx_library {
+    void *handle;
+#define ST_XLSX_MEMBER(name) __typeof__(name) *name;
+    ST_XLSX_FUNCTIONS(ST_XLSX_MEMBER)
+#undef ST_XLSX_MEMBER
+} st_xlsx_library;
 
 typedef struct st_xlsx {
     st_xlsx_library lxw;
@@ -57,5 +85,12 @@ void st_xlsx_text(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t 
 /* NaN leaves the cell empty. */
 void st_xlsx_number(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
                     double value, lxw_format *format);
+
+/*
+ * Whether a ZIP file is complete: every part unpacks to its size and is well-formed XML with as
+ * many children as its elements declare, and rows and cells follow each other. libxlsxwriter does
+ * not check its temporary files: on a full disk a part may end early or lack a block.
+ */
+bool st_xlsx_is_whole(const char *data, size_t length);
 
 #endif

@@ -69,8 +69,7 @@ st_status st_xlsx_table_begin(const char *path, const st_xlsx_layout *layout, st
     *table = NULL;
     if (layout->count > ST_XLSX_MAX_COLUMNS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
-                       "the table has too many columns for a spreadsheet" ST_EXPECTED
-                       "at most 16,384 columns");
+                       "too many columns for a spreadsheet" ST_EXPECTED "at most 16,384 columns");
     st_xlsx_table *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
@@ -89,8 +88,7 @@ st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, s
 {
     if (table->rows >= ST_XLSX_MAX_ROWS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = table->copies[0].file.target},
-                       "the table has too many rows for a spreadsheet" ST_EXPECTED
-                       "at most 1,048,574 rows");
+                       "too many rows for a spreadsheet" ST_EXPECTED "at most 1,048,574 rows");
     bool failed = false;
     for (size_t k = 0; k < COPIES; k++) {
         copy *own = &table->copies[k];

@@ -353,8 +353,7 @@ static st_status add_shape(maker *self)
         return ST_OK;
     if (plans->shape_count == ST_SHAPES_MAX || rows > (UINT64_C(1) << 40))
         return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0},
-                       "there are too many plans to number them" ST_EXPECTED
-                       "fewer GPU counts or fewer values");
+                       "too many plans to number" ST_EXPECTED "fewer GPU counts or fewer values");
     if (!ST_APPEND(self->arena, plans->shapes, plans->shape_count, shape))
         return st_out_of_memory(self->errors);
     plans->count += rows;
@@ -574,8 +573,8 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
     switch (miss->param) {
     case ST_PARAM_DP:
         return st_arena_printf(arena,
-                               "%.10g data-parallel ranks are left of %.10g GPUs (tp %.10g, cp "
-                               "%.10g, pp %.10g), and parallel.dp is to be another",
+                               "%.10g GPUs leave %.10g data-parallel ranks (tp %.10g, cp %.10g, pp "
+                               "%.10g), but parallel.dp is fixed to another number",
                                miss->left, miss->gpus, sizes[ST_PARAM_TP], sizes[ST_PARAM_CP],
                                sizes[ST_PARAM_PP]);
     case ST_PARAM_MICRO:
@@ -596,7 +595,7 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
                                sizes[ST_PARAM_TP] * sizes[ST_PARAM_CP] * sizes[ST_PARAM_DP]);
     case ST_PARAM_SEQUENCE:
     case ST_PARAM_ZERO:
-        return st_arena_printf(arena, "%s has nothing to split with tp %.10g, cp %.10g, dp %.10g",
+        return st_arena_printf(arena, "%s cannot split anything with tp %.10g, cp %.10g, dp %.10g",
                                st_plan_param_key(miss->param), sizes[ST_PARAM_TP],
                                sizes[ST_PARAM_CP], sizes[ST_PARAM_DP]);
     default: /* sizes, which have to divide */

@@ -25,8 +25,4 @@ const char *st_search_default_goal(const st_sheet *sheet);
 /* The numbers of GPUs that a request gives; before its space is made. */
 st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
-/* known_errors.c: how far estimates of the ranked plans' kinds have been off. */
-st_status st_search_find_bands(const st_paths *paths, st_search_view *view,
-                               st_errors *errors) ST_NODISCARD;
-
 #endif

@@ -39,14 +39,14 @@ static st_status read_keys(const char *const keys[2], st_arena *arena, search_ma
         map->params[i] = param == ST_PARAMS && whole != NULL ? st_plan_param_find(whole) : param;
         if (map->params[i] == ST_PARAMS)
             return st_fail(errors, ST_ERR_USAGE, place,
-                           "'%.80s' is no key of plans" ST_EXPECTED
-                           "two of those that a search varies, as tp,pp" ST_HINT "%s",
+                           "'%.80s' is not a key that the search varies" ST_EXPECTED
+                           "two keys of plans, such as tp,pp" ST_HINT "%s",
                            keys[i], st_errors_nearest(errors, keys[i], names, ST_PARAMS));
         map->map->keys[i] = st_plan_param_key(map->params[i]);
     }
     if (map->params[0] == map->params[1])
         return st_fail(errors, ST_ERR_USAGE, place,
-                       "both keys are %s" ST_EXPECTED "two keys, as tp,pp", map->map->keys[0]);
+                       "both keys are %s" ST_EXPECTED "two keys, such as tp,pp", map->map->keys[0]);
     return ST_OK;
 }
 
@@ -98,7 +98,7 @@ static st_status make_space(const st_paths *paths, const st_search *search, sear
                             st_errors *errors)
 {
     static const st_role_part wanted[] = {{ST_ROLE_MEMORY, 0}, {ST_ROLE_GPU_MEMORY, 0}};
-    const st_role_list list = {wanted, 2, "a map of what fits needs"};
+    const st_role_list list = {wanted, 2, "a map of the plans that fit needs"};
     const char **cells = st_arena_alloc(search->space->arena, CELLS, sizeof *cells);
     st_status status =
         cells != NULL ? st_sheet_need_roles(search->space->sheet, &list, &cells[MEMORY], errors)

@@ -61,7 +61,7 @@ static st_status list_values(st_arena *arena, const st_axis *axis, const st_shee
     st_status status = st_axis_numbers(axis, input, arena, &values, errors);
     if (status == ST_OK && axis->count > MOST_VALUES)
         status = st_fail(errors, ST_ERR_LIMIT, axis->place,
-                         "there are too many values" ST_EXPECTED "at most 100000");
+                         "too many values" ST_EXPECTED "at most 100000");
     if (status == ST_OK && values == NULL) {
         double *range = st_arena_alloc(arena, axis->count, sizeof *range);
         if (range == NULL)
@@ -95,7 +95,7 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
     if (!twice)
         return ST_OK;
     return st_fail(errors, ST_ERR_USAGE, axis->place,
-                   "%s has a value twice" ST_EXPECTED "every value once", axis->path);
+                   "duplicate value of %s" ST_EXPECTED "every value once", axis->path);
 }
 
 /* The number of the group in which a key advances with others; SIZE_MAX: in none. */
@@ -149,8 +149,8 @@ static st_status find_groups(st_search *search, st_errors *errors)
     }
     if (search->zipped_count > 0)
         space->infeasible = search->bases_differ
-                                ? "sizes do not divide, or zipped keys are at different places"
-                                : "zipped keys are at different places";
+                                ? "sizes do not divide, or zipped keys do not match"
+                                : "zipped keys do not match";
     return status;
 }
 
@@ -200,7 +200,7 @@ static bool lacks_base(const st_search *search, st_plan_param param)
 static st_status refuse_open(const st_varied *given, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
-                   "the job does not say what %s may divide" ST_EXPECTED
+                   "the job does not define what %s divides" ST_EXPECTED
                    "KEY=VALUES, as in batch.micro=1,2,4",
                    given->key);
 }
@@ -254,7 +254,8 @@ static st_status choose_given(st_search *search, const st_varied *given,
             return st_out_of_memory(errors);
         if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED)
             return st_fail(errors, ST_ERR_LIMIT, axis.place,
-                           "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
+                           "too many zipped axes or values" ST_EXPECTED
+                           "at most 16 groups of 1000 values");
         for (size_t i = 0; i < choice->count; i++) {
             size_t at = 0;
             while (at < count && once[at] != choice->values[i])
@@ -274,7 +275,7 @@ static st_status choose_given(st_search *search, const st_varied *given,
     if (group_of(search, given->key) != SIZE_MAX)
         return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
                        "%s is zipped without values" ST_EXPECTED
-                       "as many values as the keys have that it advances with",
+                       "as many values as the other zipped keys",
                        given->key);
     if (input == NULL)
         return choose_fixed(search, given->param, choice, errors);
@@ -341,7 +342,7 @@ st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *err
         double gpus = choice.values[i];
         if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS)
             status = st_fail(errors, ST_ERR_USAGE, axis.place,
-                             "that many GPUs cannot be searched" ST_EXPECTED
+                             "the number of GPUs is out of range" ST_EXPECTED
                              "whole numbers from 1 to 100000000, at most 1000");
     }
     if (status != ST_OK)
@@ -480,8 +481,8 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
     if (!search->wanted.choices[param].free)
         return ST_OK;
     return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
-                   "too many values of %s with %s, which is made from it" ST_EXPECTED
-                   "at most 100" ST_HINT "give the values of %s, too",
+                   "too many values of %s with %s, which is derived from it" ST_EXPECTED
+                   "at most 100" ST_HINT "also give the values of %s",
                    key, st_plan_param_key(param), st_plan_param_key(param));
 }
 
@@ -548,8 +549,8 @@ static st_status count_rows(st_search *search, st_errors *errors)
     search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
     if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows))
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
-                       "there are %.3g plans" ST_EXPECTED "at most 1000000000" ST_HINT
-                       "vary less, or draw some of them with --sample N",
+                       "%.3g plans are too many" ST_EXPECTED "at most 1000000000" ST_HINT
+                       "vary fewer keys, or draw a sample with --sample N",
                        rows);
     search->rows = sample > 0 && sample < search->total ? sample : search->total;
     return ST_OK;
@@ -568,16 +569,15 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
         bool nodes = param == ST_PARAM_NODES;
         if (param == ST_PARAMS || !search->varies[param])
             continue;
-        st_status reported =
-            st_report(errors, nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                      nodes ? ST_ERR_VALUE : ST_ERR_USAGE, (st_place){.file = "--refine"}, "%s",
-                      st_or_none(nodes ? "the profile of the job's own number of nodes "
-                                         "counts for every plan"
-                                       : st_errors_text(errors,
-                                                        "a plugin reads %s, which plans vary and "
-                                                        "sheet %s has not among its inputs",
-                                                        keys->paths[i],
-                                                        st_sheet_name(search->space->sheet))));
+        st_status reported = st_report(
+            errors, nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+            nodes ? ST_ERR_VALUE : ST_ERR_USAGE, (st_place){.file = "--refine"}, "%s",
+            st_or_none(nodes
+                           ? "all plans use the profile of the job's own number of nodes"
+                           : st_errors_text(errors,
+                                            "a plugin reads %s, which varies between plans and is "
+                                            "not an input of sheet %s",
+                                            keys->paths[i], st_sheet_name(search->space->sheet))));
         status = nodes ? status : reported;
     }
     return status;
@@ -590,14 +590,15 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     for (size_t i = 0; i < search->varied_count; i++) {
         if (search->varied[i].param == ST_PARAM_NODES) {
             status = st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
-                             "a search takes as many nodes as its GPUs need" ST_HINT
-                             "give the numbers of GPUs with --gpus");
+                             "a search derives the number of nodes from the GPUs" ST_HINT
+                             "set the numbers of GPUs with --gpus");
             break;
         }
     }
     if (status == ST_OK) {
         /* Zipped axes may have a value twice, with different ones of the others. */
         const st_space *space = search->space;
+        status = ST_OK;
         for (size_t i = 0; i < space->axis_count; i++) {
             bool joined = space->axes[i].follows != 0;
             for (size_t k = i + 1; k < space->axis_count; k++)
@@ -633,10 +634,9 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     /* Why rows are no plans, where the stack's software is among the reasons. */
     if (search->wanted.whole_groups || search->wanted.near_ends)
         search->space->infeasible = search->bases_differ || search->zipped_count > 0
-                                        ? "sizes do not divide, zipped keys are at different "
-                                          "places, or the stack does not run "
-                                          "it (see limits)"
-                                        : "the stack does not run it (see limits)";
+                                        ? "sizes do not divide, zipped keys do not match, or the "
+                                          "stack does not support it (see limits)"
+                                        : "the stack does not support it (see limits)";
     if (status == ST_OK)
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {

@@ -1,18 +1,262 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
-#include "search/held.h"
-#include "search/merge.h"
-#include "search/search_make.h"
 #include "base/dimension.h"
+#include "base/error_scope.h"
+#include "base/memory.h"
 #include "base/text.h"
-
-#include "steptime/tool/roles.h"
+#include "job/job_write.h"
+#include "plugin/refine_parse.h"
+#include "search/fixed_params.h"
+#include "search/search_make.h"
+#include "search/search_state.h"
 #include "sheet/type_write.h"
+#include "steptime/keys.h"
+#include "steptime/tool/roles.h"
 #include "sweep/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+typedef struct merger {
+    st_search_view *view;
+    double *values; /* of the cells of the plans that are kept */
+    st_found *kept;
+    uint64_t *equals;
+    size_t count;
+} merger;
+
+/* Notes by which keys two plans differ; false where one has more GPUs, or other values of what
+ * varies beside the plan. */
+static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
+                          bool differs[ST_PARAMS])
+{
+    uint64_t repeat = search->space->total;
+    double a[ST_PARAMS];
+    double b[ST_PARAMS];
+    double gpus[2] = {1, 1};
+    if (one % repeat != other % repeat)
+        return false;
+    st_plan_at(&search->plans, one / repeat, a);
+    st_plan_at(&search->plans, other / repeat, b);
+    for (size_t i = ST_PARAM_TP; i <= ST_PARAM_DP; i++) {
+        gpus[0] *= a[i];
+        gpus[1] *= b[i];
+    }
+    for (size_t i = 0; i < ST_PARAMS; i++)
+        differs[i] = a[i] != b[i];
+    return gpus[0] == gpus[1];
+}
+
+/* Equal, both nothing, or apart by no more than a share of the greater one. */
+static bool is_near(double a, double b, double share)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= share * fmax(fabs(a), fabs(b));
+}
+
+/* Of the goal, what is shown and the memory. */
+static bool are_tied(const st_search_view *view, const double *a, const double *b)
+{
+    const st_space *space = view->detail.space;
+    for (size_t i = 0; i < space->cell_count; i++) {
+        bool is_part = i >= view->part_from && i < view->part_from + view->part_count;
+        bool is_number = space->types[i]->kind == ST_TYPE_NUMBER;
+        if (!is_part && !is_near(a[i], b[i], is_number ? view->search->request.tie_frac : 0))
+            return false;
+    }
+    return true;
+}
+
+/* The plan is one of those that are kept, or as good as it. */
+static bool is_merged(merger *self, const st_found *one, const double *values)
+{
+    st_search_view *view = self->view;
+    size_t cells = view->detail.space->cell_count;
+    for (size_t i = 0; i < self->count; i++) {
+        bool differs[ST_PARAMS] = {false};
+        if (self->kept[i].too_large != one->too_large ||
+            !are_tied(view, self->values + i * cells, values) ||
+            !compare_plans(view->search, self->kept[i].row, one->row, differs))
+            continue;
+        self->equals[i]++;
+        view->merged++;
+        for (size_t k = 0; k < ST_PARAMS; k++)
+            view->tied_by[k] = view->tied_by[k] || differs[k];
+        return true;
+    }
+    return false;
+}
+
+/* A plan that was not ranked may still be as good as one that is shown. */
+static bool may_be_more(const st_search_view *view, const merger *self)
+{
+    const st_results *found = &view->result->found;
+    size_t ranked = found->ranking_count;
+    return ranked == found->top && self->count > 0 &&
+           is_near(found->ranking[ranked - 1].goal, self->kept[self->count - 1].goal,
+                   view->search->request.tie_frac);
+}
+
+/*
+ * Picks what is shown of a ranking whose cells are computed (view->ranking): the first of plans
+ * that tie, and how many tie with it. Plans tie that take as many GPUs and differ in no shown cell
+ * and not in their memory by more than the share `tie_frac` of the request; their parts may. False
+ * when out of memory.
+ */
+static bool merge_ties(st_search_view *view)
+{
+    const st_search *search = view->search;
+    const st_results *found = &view->result->found;
+    st_arena *arena = search->space->arena;
+    size_t cells = view->detail.space->cell_count;
+    size_t most = found->ranking_count + 1;
+    merger self = {.view = view,
+                   .values = st_arena_alloc(arena, most * cells, sizeof *self.values),
+                   .kept = st_arena_alloc(arena, most, sizeof *self.kept),
+                   .equals = st_arena_alloc(arena, most, sizeof *self.equals)};
+    if (self.values == NULL || self.kept == NULL || self.equals == NULL)
+        return false;
+    for (size_t i = 0; i < found->ranking_count; i++) {
+        const double *values = view->ranking + i * cells;
+        if (search->request.merges && is_merged(&self, &found->ranking[i], values))
+            continue;
+        if (self.count == search->request.top)
+            continue; /* what follows may be as good as one that is listed */
+        memcpy(self.values + self.count * cells, values, cells * sizeof *values);
+        self.kept[self.count++] = found->ranking[i];
+    }
+    view->ranking = self.values;
+    view->ranked = self.kept;
+    view->ranked_count = self.count;
+    view->equals = self.equals;
+    view->more_ties = search->request.merges && may_be_more(view, &self);
+    return true;
+}
+
+/* Whether some axis may make an estimate one of another kind; the keys of a plan do not. */
+static bool kinds_may_differ(const st_space *space)
+{
+    static const char *const sections[] = {ST_KEY_MODEL, ST_KEY_CLUSTER, ST_KEY_PRECISION,
+                                           ST_KEY_STACK};
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const char *path = space->axes[i].axis.path;
+        for (size_t k = 0; k < ST_COUNT(sections); k++) {
+            size_t length = strlen(sections[k]);
+            if (strncmp(path, sections[k], length) == 0 &&
+                (path[length] == '\0' || path[length] == '.'))
+                return true;
+        }
+    }
+    return false;
+}
+
+static st_status find_band(const st_paths *paths, const st_search_view *view, const st_job *job,
+                           st_error_band *band, st_errors *errors)
+{
+    const st_error_kind kind = st_error_kind_of(job);
+    const st_space *space = view->search->space;
+    st_status status = st_error_band_find(paths, space->sheet, &kind, space->arena, band, errors);
+    band->is_refined = space->plugin_count > 0;
+    return status;
+}
+
+/* The job of a ranked plan, whose warnings were reported before. */
+static st_status load_plan(const st_paths *paths, const st_search_view *view, size_t index,
+                           const st_job **job, st_errors *errors)
+{
+    const st_search *search = view->search;
+    size_t count = 0;
+    const char *const *sets = st_search_settings(search, view->ranked[index].row, &count);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    st_errors_enter(errors, &quiet);
+    st_status status = st_job_load(paths, search->request.space.job, sets, count,
+                                   search->space->arena, job, errors);
+    st_errors_leave(errors, &quiet);
+    return status;
+}
+
+/* How far estimates of the ranked plans\' kinds have been off. */
+static st_status find_bands(const st_paths *paths, st_search_view *view, st_errors *errors)
+{
+    const st_space *space = view->search->space;
+    st_error_band *bands = st_arena_alloc(space->arena, view->ranked_count + 1, sizeof *bands);
+    if (bands == NULL)
+        return ST_ERR_MEMORY;
+    view->band = bands[0];
+    st_status status = find_band(paths, view, space->base.job, &view->band, errors);
+    if (!kinds_may_differ(space))
+        return status;
+    for (size_t i = 0; i < view->ranked_count && status == ST_OK; i++) {
+        const st_job *job = NULL;
+        status = load_plan(paths, view, i, &job, errors);
+        if (status == ST_OK)
+            status = find_band(paths, view, job, &bands[i], errors);
+        bool equal = status != ST_OK || st_error_kind_equal(&bands[i].kind, &bands[0].kind);
+        view->bands = equal ? view->bands : bands;
+    }
+    if (status == ST_OK && view->ranked_count > 0)
+        view->band = bands[0];
+    return status;
+}
+
+/* The user's own sets, and behind them all of the plan. */
+static const char **list_sets(const st_search *search, uint64_t row, size_t *count)
+{
+    size_t own = search->own_set_count;
+    size_t plan_count = 0;
+    const char *const *plan = st_search_sets(search, row, true, &plan_count);
+    const char **sets = st_arena_alloc(search->space->arena, own + plan_count + 1, sizeof *sets);
+    if (plan == NULL || sets == NULL)
+        return NULL;
+    for (size_t i = 0; i < own; i++)
+        sets[i] = search->request.space.sets[i];
+    for (size_t i = 0; i < plan_count; i++)
+        sets[own + i] = plan[i];
+    *count = own + plan_count;
+    return sets;
+}
+
+static const char *comment_of(const st_search_view *view, size_t rank)
+{
+    const st_space *space = view->detail.space;
+    char value[ST_QUANTITY_TEXT];
+    double goal = view->ranking[(rank - 1) * space->cell_count];
+    return st_arena_printf(
+        space->arena,
+        "Plan %zu of 'steptime search %s', %s %s: the estimate of\nthis file has the same values.",
+        rank, st_job_name(space->base.job), space->cells[0],
+        st_type_format(space->types[0], goal, ST_STYLE_SCALED, value, sizeof value));
+}
+
+st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
+                               st_buffer *file, st_errors *errors)
+{
+    const st_search *search = view->search;
+    st_arena *arena = search->space->arena;
+    size_t count = 0;
+    const char **sets = list_sets(search, view->ranked[rank - 1].row, &count);
+    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
+    st_job_writing made = {.comment = comment_of(view, rank), .sheet = search->request.space.sheet};
+    if (sets == NULL || made.comment == NULL)
+        return st_out_of_memory(errors);
+    st_errors_enter(errors, &quiet);
+    st_status status =
+        st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, errors);
+    st_errors_leave(errors, &quiet);
+    if (status == ST_OK) {
+        const st_space_request *space = &search->request.space;
+        const st_words words = {space->refine, space->refine_count};
+        st_refinements plugins = {0};
+        st_status plugin_status =
+            st_refine_for(paths, made.job, &words, search->space->arena, &plugins, errors);
+        made.refinements = plugins.items;
+        made.refinement_count = plugins.count;
+        status = plugin_status;
+    }
+    return status == ST_OK ? st_job_write(&made, arena, file, errors) : status;
+}
 
 /* What is worth a column next to the goal, where the sheet has it. */
 static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY, ST_ROLE_COST,
@@ -199,18 +443,17 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         bool is_known = view->result->found.ranking_count == 0 ||
                         !isnan(st_sheet_known(known_search->space->sheet, known_search->goal,
                                               view->ranking[0]));
-        status =
-            is_known
-                ? ST_OK
-                : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
-                          "%s is not known: neither the cluster nor its GPU has a price" ST_EXPECTED
-                          "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
-                          known_search->goal);
+        status = is_known
+                     ? ST_OK
+                     : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
+                               "unknown %s: neither the cluster nor its GPU has a price" ST_EXPECTED
+                               "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
+                               known_search->goal);
     }
-    if (status == ST_OK && !st_search_merge(view))
+    if (status == ST_OK && !merge_ties(view))
         status = ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = st_search_find_bands(paths, view, errors);
+        status = find_bands(paths, view, errors);
     if (status == ST_OK)
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     if (status == ST_OK)
@@ -566,25 +809,23 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "%s%s", i == 0 ? "" : ", ",
                st_number_format(search->wanted.gpus[i], number, sizeof number));
     if (search->gpus_from != NULL)
-        st_say(root, " (all %s: neither --gpus nor a plan of the job gives a number)",
+        st_say(root, " (all %s: neither --gpus nor the job's plan sets a number)",
                search->gpus_from);
     /* How many GPUs of a node are used, where the numbers do not fill nodes. */
     if (search->used_gpus > 0)
         st_say(root, " (%.10g of the %.10g GPUs of a node are used)", search->used_gpus,
                search->node_gpus);
     else if (search->node_gpus > 0)
-        st_say(root,
-               " (no share of a node of %.10g suits all; "
-               "cluster.gpus_used_per_node says how many)",
+        st_say(root, " (no share of a node of %.10g fits all; set cluster.gpus_used_per_node)",
                search->node_gpus);
     else if (search->fewer_gpus > 0)
-        st_say(root, " (--gpus %.10g is a power of two on each of the nodes, and may be faster)",
+        st_say(root, " (--gpus %.10g uses a power of two on each node and may be faster)",
                search->fewer_gpus);
     else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&
              search->wanted.gpus[0] < search->wanted.gpus_per_node)
         st_say(root, " (of the %.10g of a node)", search->wanted.gpus_per_node);
     st_say(root, "\n");
-    st_search_put_held(search, NULL, 10, root);
+    st_search_put_fixed_params(search, NULL, 10, root);
     uint64_t plans = result->guided.used ? search->rows : result->found.done;
     st_say(root, "plans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
            result->found.kept);
@@ -593,10 +834,10 @@ static void say_head(const st_search_view *view, st_node *root)
     if (sampled)
         st_say(root, "; drawn from %" PRIu64, search->total);
     if (result->interrupted)
-        st_say(root, "; interrupted, %" PRIu64 " were not looked at",
+        st_say(root, "; interrupted, %" PRIu64 " not considered",
                search->rows - result->found.done);
     st_say(root, "\nerror     %s",
-           view->bands != NULL ? "differs from plan to plan, as the column says: median / 9 of 10"
+           view->bands != NULL ? "differs between plans, see the column: median / 9 of 10"
                                : st_or_none(st_error_band_text(&view->band, search->space->arena)));
     st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
     if (is_whole(view) && search->limited)

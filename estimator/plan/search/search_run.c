@@ -196,6 +196,7 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
     free(self.found);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
-                status == ST_ERR_MEMORY ? "out of memory" : "the processes lost touch");
+                status == ST_ERR_MEMORY ? "out of memory"
+                                        : "lost connection between the processes");
     return status;
 }

@@ -76,8 +76,7 @@ static st_status check_twice(const st_varied *list, size_t index, st_errors *err
     for (size_t i = 0; i < index; i++) {
         if (own->param != ST_PARAMS && list[i].param == own->param)
             return st_fail(errors, ST_ERR_USAGE, st_varied_place(own, errors),
-                           "%s is varied twice" ST_EXPECTED "all its values in one list",
-                           list[i].key);
+                           "%s is varied twice" ST_EXPECTED "all values in one list", list[i].key);
     }
     return ST_OK;
 }
@@ -223,12 +222,12 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
         if (counts.count > 1)
             return ST_OK;
         st_place place = {.file = st_errors_text(errors, "--gpus %.200s", search->request.gpus)};
-        return st_fail(
-            errors, ST_ERR_USAGE, place,
-            "%.10g GPUs are not equally many on nodes of %.10g, of which at least half is "
-            "used" ST_EXPECTED "such as %.10g" ST_HINT
-            "--set %s=%.10g leaves a node with fewer ranks",
-            counts.gpus[0], counts.node, st_node_fill_nearest(&counts), used_key, counts.node);
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "%.10g GPUs cannot be spread evenly over nodes of %.10g with at least half "
+                       "of each used" ST_EXPECTED "for example %.10g" ST_HINT
+                       "--set %s=%.10g allows fewer ranks on a node",
+                       counts.gpus[0], counts.node, st_node_fill_nearest(&counts), used_key,
+                       counts.node);
     }
     *set = st_arena_printf(arena, "%s=%.10g", used_key, used);
     return *set != NULL ? ST_OK : st_out_of_memory(errors);
@@ -258,7 +257,7 @@ static st_status check_layouts(const st_search *search, const st_sheet *sheet, s
     for (size_t i = 0; i < search->varied_count; i++)
         if (is_open_layout(&search->varied[i]))
             return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
-                           "%s changes nothing: sheet %s looks into no layouts", layout_key,
+                           "%s has no effect: sheet %s does not read layouts", layout_key,
                            st_sheet_name(sheet));
     return ST_OK;
 }
@@ -346,13 +345,12 @@ static st_status check_goal(const st_search *search, const st_sheet *sheet, st_e
     st_place place = {.file = maximise ? "--maximise" : "--minimise"};
     if (type != NULL && type->kind != ST_TYPE_NUMBER)
         return st_fail(errors, ST_ERR_USAGE, place,
-                       "'%s' is no number, of which one plan has more than another" ST_EXPECTED
-                       "a cell that is a number, such as %s",
+                       "'%s' is not a number" ST_EXPECTED "a cell that is a number, such as %s",
                        goal, st_or_none(st_search_default_goal(sheet)));
     if (!maximise && is_better_greater(sheet, goal))
         return st_fail(errors, ST_ERR_USAGE, place,
-                       "of %s more is better: the worst plans would come first" ST_HINT
-                       "--maximise %s",
+                       "greater %s is better; --minimise would list the worst plans first" ST_HINT
+                       "use --maximise %s",
                        goal, goal);
     return ST_OK;
 }
@@ -390,11 +388,10 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     const char *picture_memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
     if (search->request.picture && search->request.front[0] == NULL) {
         if (time == NULL || picture_memory == NULL) {
-            checked =
-                st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
-                        "sheet %s does not say which cells are the step time and the memory" ST_HINT
-                        "say which cells to draw with --pareto CELL,CELL",
-                        st_sheet_name(sheet));
+            checked = st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
+                              "sheet %s does not declare step time and memory" ST_HINT
+                              "choose the cells to draw with --pareto CELL,CELL",
+                              st_sheet_name(sheet));
         } else {
             search->request.front[0] = time;
             search->request.front[1] = picture_memory;
@@ -483,7 +480,8 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         const st_guide *guide = &made->request.guide;
         if (made->request.maximise && st_guide_is_given(guide)) {
             status = st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
-                             "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
+                             "--method and --prune require --minimise" ST_EXPECTED
+                             "--method exhaustive");
         } else if (guide->methods != NULL) {
             status = guide->methods->check(made, errors);
         } else if (!st_guide_is_given(guide) && guide->floor == NULL) {
@@ -492,7 +490,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
             status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
                              "--method, --prune and --bound: steptime was built without guided "
                              "search" ST_EXPECTED "--method exhaustive" ST_HINT
-                             "build again with -Dguided=enabled");
+                             "rebuild with -Dguided=enabled");
         }
     }
     if (status == ST_OK)

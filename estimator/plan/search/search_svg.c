@@ -205,7 +205,7 @@ static void draw_legend(const picture *self, size_t fitting, size_t too_large)
     }
     if (!all) {
         st_buffer text = {0};
-        st_buffer_printf(&text, "of %" PRIu64 ", drawn evenly", self->search.rows);
+        st_buffer_printf(&text, "of %" PRIu64 ", drawn uniformly", self->search.rows);
         st_svg_text(self->svg, (st_svg_point){WIDTH - RIGHT + 36, y + 4}, "faint",
                     st_buffer_read(&text));
         st_buffer_end(&text, &self->svg->failed);
@@ -306,7 +306,7 @@ st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_bu
     }
     if (status == ST_OK && self.count == 0)
         return st_fail(errors, ST_ERR_CHECK, (st_place){0},
-                       "there is no plan to draw: none has a value above 0 for %s and %s",
+                       "no plan to draw: none has positive values of %s and %s",
                        self.search.space->cells[UP], self.search.space->cells[ACROSS]);
     status = status == ST_OK ? draw(&self) : status;
     return status == ST_OK ? ST_OK : st_out_of_memory(errors);

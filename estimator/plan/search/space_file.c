@@ -20,7 +20,7 @@ static bool has_room(reader *self, size_t count, st_place place)
 {
     if (count >= ST_SPACE_FILE_MAX_ITEMS)
         ST_NOTE(&self->yaml, ST_ERR_LIMIT, place,
-                "the space has too many parts" ST_EXPECTED "at most 1000 of a kind");
+                "too many items in the space" ST_EXPECTED "at most 1000 of a kind");
     return count < ST_SPACE_FILE_MAX_ITEMS;
 }
 
@@ -59,13 +59,14 @@ static const char *join_values(reader *self, const st_yaml_node *node)
     if (node->kind == ST_YAML_SCALAR)
         return node->text;
     if (node->kind == ST_YAML_MAP) {
-        refuse_item(self, node, "a map is no list of values", "a value, a range or a list of them");
+        refuse_item(self, node, "a list of values cannot be a map",
+                    "a value, a range or a list of them");
         return NULL;
     }
     for (size_t i = 0; i < node->count; i++) {
         const st_yaml_node *item = node->items[i];
         if (item->kind != ST_YAML_SCALAR || strchr(item->text, ',') != NULL) {
-            refuse_item(self, item, "an item of the list is no value", "one value");
+            refuse_item(self, item, "list items must be values", "one value");
             st_buffer_free(&text);
             return NULL;
         }
@@ -84,7 +85,7 @@ static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
     if (key[0] != '\0' && strpbrk(key, "= ") == NULL)
         return true;
     ST_NOTE(&self->yaml, ST_ERR_NAME, map->key_places[index],
-            "'%.60s' is no key of a job" ST_EXPECTED "a key such as parallel.tp", key);
+            "unknown job key '%.60s'" ST_EXPECTED "a key such as parallel.tp", key);
     return false;
 }
 
@@ -95,7 +96,7 @@ static bool is_value(reader *self, const char *path, const st_yaml_node *node)
     const st_value_text value = {node->text, node->length, node->quoted, node->place};
     double number = 0;
     if (node->kind != ST_YAML_SCALAR) {
-        refuse_item(self, node, "a key that is set has one value", "one value");
+        refuse_item(self, node, "a key in 'set' must have one value", "one value");
         return false;
     }
     st_status status =
@@ -134,10 +135,10 @@ static void read_assignments(reader *self, const st_yaml_node *map, const char *
 static void read_group(reader *self, const st_yaml_node *group)
 {
     st_space_file *space = self->space;
-    if (!st_read_is(&self->yaml, group, ST_YAML_MAP, "what advances together is not a map"))
+    if (!st_read_is(&self->yaml, group, ST_YAML_MAP, "keys that advance together must be a map"))
         return;
     if (group->count < 2) {
-        refuse_item(self, group, "one key alone has nothing to advance with", "two keys or more");
+        refuse_item(self, group, "a single key cannot advance together", "two or more keys");
         return;
     }
     read_assignments(self, group, "--vary", &space->varies);
@@ -156,7 +157,7 @@ static void read_space(reader *self, const st_yaml_node *root)
     static const char *const known[] = {"space", "doc",  "gpus", "set",
                                         "only",  "vary", "zip",  "where"};
     st_yaml_reader *yaml = &self->yaml;
-    if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map"))
+    if (!st_read_is(yaml, root, ST_YAML_MAP, "a space must be a map"))
         return;
     st_read_keys(yaml, root, "a space", known, ST_COUNT(known), 1);
     self->space->title = st_read_text(yaml, root, "space", "");
@@ -179,7 +180,7 @@ static void read_space(reader *self, const st_yaml_node *root)
     const st_yaml_node *list = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
-        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text"))
+        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition must be a string"))
             continue;
         const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
         add_option(self, &self->space->wheres, item->text,
@@ -305,7 +306,7 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
     text_list axes = given[0];
     if (space->gpus != NULL)
         return st_fail(errors, ST_ERR_USAGE, space->gpus_place,
-                       "a sweep does not divide GPUs" ST_EXPECTED
+                       "a sweep cannot vary the number of GPUs" ST_EXPECTED
                        "axes over cluster.nodes and parallel.dp, or 'steptime search'");
     if (!add_axes((text_list){space->varies.items, space->varies.count}, given, arena, &axes) ||
         !add_axes((text_list){space->only.items, space->only.count}, given, arena, &axes))

@@ -120,12 +120,12 @@ static st_status read_step(const reader *self, rest *from, range *into)
         status = take_unit(self, from->text, from->length, into);
     if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1)
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
-                         "the factor of a range leads nowhere" ST_EXPECTED
+                         "the factor of a range must be above 1" ST_EXPECTED
                          "a factor above 1, as in 1..64*2");
     if (status == ST_OK && into->step <= 0)
-        status =
-            st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
-                    "the step of a range leads nowhere" ST_EXPECTED "a step above 0, as in 1..9+2");
+        status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                         "the step of a range must be above 0" ST_EXPECTED
+                         "a step above 0, as in 1..9+2");
     return status;
 }
 
@@ -170,7 +170,7 @@ static st_status read_range(const reader *self, const char *item, size_t length,
                          (int)(length < 80 ? length : 80), item, self->axis->path);
     if (status == ST_OK && into->kind == RANGE_FACTORS && into->start <= 0)
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
-                         "a range of factors does not start above 0" ST_EXPECTED
+                         "a range with a factor must start above 0" ST_EXPECTED
                          "a start above 0, as in 1..64*2");
     return status;
 }
@@ -331,9 +331,7 @@ st_status st_axes_check(const st_axis *axes, size_t count, st_errors *errors)
             if (strcmp(axes[i].path, axes[j].path) != 0)
                 continue;
             status = st_fail(errors, ST_ERR_USAGE, axes[i].place,
-                             "%s has two axes, and can have one" ST_EXPECTED
-                             "all its values in one list",
-                             axes[i].path);
+                             "%s has two axes" ST_EXPECTED "all values in one list", axes[i].path);
         }
     }
     return status;

@@ -100,7 +100,7 @@ void st_fit_map_put(const st_fit_map *map, st_result *result)
     st_put_count(root, "plans", map->plans);
     (void)st_put_rows(root, "map", fill_cell, map, map->count[0] * map->count[1]);
     st_say(root,
-           "job   %s\ngoal  %s of the best plan that fits, or the memory that the nearest lacks\n",
+           "job   %s\ngoal  %s of the best plan that fits, or the missing memory of the nearest\n",
            map->job, map->goal);
     size_t columns = map->count[1] + 1;
     st_table_column *heads = st_arena_alloc(arena, columns, sizeof *heads);
@@ -162,7 +162,7 @@ void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)
     st_svg_begin(svg, width > 480 ? width : 480, height, words);
     st_svg_text(svg, (st_svg_point){20, 26}, "large", words);
     st_svg_text(svg, (st_svg_point){20, 48}, "faint",
-                "the best plan's goal and memory; grey: what the nearest plan lacks");
+                "goal and memory of the best plan; grey: missing memory of the nearest plan");
     for (size_t row = 0; row < map->count[0]; row++) {
         (void)snprintf(text, sizeof text, "%.10s", map->texts[0][row]);
         st_svg_text(svg, (st_svg_point){LEFT - 8, TOP + HIGH * ((double)row + 0.5) + 4}, "end",

@@ -29,8 +29,6 @@ st_status st_plot_create(const st_space *space, const char *text, st_plot **plot
                          st_errors *errors) ST_NODISCARD;
 /* Takes the rows that a worker holds. */
 void st_plot_take(st_plot *plot, const st_space_worker *worker);
-/* Whether there are lines for the values of an axis: it moves, and neither with x nor another. */
-bool st_plot_has_lines(const st_plot *plot, size_t axis);
 void st_plot_write(const st_plot *plot, st_buffer *buffer);
 
 /* What fits over two axes: step time, memory and what it lacks. */

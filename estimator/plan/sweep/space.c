@@ -45,8 +45,7 @@ static st_status explain_unknown(const st_space *space, size_t over, st_errors *
         errors, ST_ERR_USAGE, (st_place){.file = file}, "%s" ST_EXPECTED "%s" ST_HINT "%s",
         st_or_none(cell != NULL
                        ? st_errors_text(errors,
-                                        "'%s' is a cell that sheet %s computes, and no "
-                                        "axis",
+                                        "'%s' is a computed cell of sheet %s and cannot be an axis",
                                         name, sheet)
                        : st_errors_text(errors, "'%s' is an input of sheet %s", name, sheet)),
         cell != NULL ? "a key of the job" : "", cell != NULL ? "" : input->from);
@@ -79,7 +78,7 @@ static st_status read_axes(st_space *space, st_errors *errors)
     }
     if (request->over_count > ST_AXES_MAX)
         status = st_fail(faults, ST_ERR_LIMIT, (st_place){.file = request->option},
-                         "there are too many axes" ST_EXPECTED "at most 32");
+                         "too many axes" ST_EXPECTED "at most 32");
     for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
         st_note(&status, st_axis_parse(option_of(space, i), request->overs[i], space->arena,
                                        &axes[i], faults));
@@ -108,8 +107,8 @@ static st_status refuse_count(const st_space *space, double rows, st_errors *err
     return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = space->request.option},
                    "the axes make %s configurations" ST_EXPECTED "%s" ST_HINT "%s",
                    st_number_format(rows, text, sizeof text),
-                   sampled ? "at most 4.6e18, also to draw some of them" : "at most 1000000000",
-                   sampled ? "" : "draw some of them with --sample N");
+                   sampled ? "at most 4.6e18, even with --sample" : "at most 1000000000",
+                   sampled ? "" : "draw a sample with --sample N");
 }
 
 static st_status count_cross(st_space *space, st_errors *errors)
@@ -334,7 +333,7 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
     made->request = *request;
     if (request->cell_count > MAX_CELLS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--cells"},
-                       "there are too many cells" ST_EXPECTED "at most 1000");
+                       "too many cells" ST_EXPECTED "at most 1000");
     st_status status = read_axes(made, errors);
     if (status == ST_OK) {
         /* Finds the axes that advance with another. */

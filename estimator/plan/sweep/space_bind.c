@@ -161,8 +161,8 @@ static st_status bind_key_axis(binder *self, size_t index)
             if (strncmp(unread_inputs[i].from, ST_KEY_CONSTANTS ".", sizeof ST_KEY_CONSTANTS) == 0)
                 constants[read++] = unread_inputs[i].from;
         return st_fail(self->errors, ST_ERR_USAGE, axis->axis.place,
-                       "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
-                       "a constant of the sheet, which 'steptime sheet show' lists" ST_HINT "%s",
+                       "%s has no effect: sheet %s does not read it" ST_EXPECTED
+                       "a constant that 'steptime sheet show' lists" ST_HINT "%s",
                        axis->axis.path, st_sheet_name(unread_space->sheet),
                        st_errors_nearest(self->errors, axis->axis.path, constants, read));
     }
@@ -189,13 +189,12 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
             checked =
                 st_fail(self.errors, ST_ERR_USAGE, axis->place,
                         "%s cannot be an axis: %s" ST_HINT "%s", axis->path,
-                        sheet    ? "rows of different sheets have different "
-                                   "cells"
-                        : refine ? "plugins are the same in all rows"
+                        sheet    ? "sheets have different cells"
+                        : refine ? "all rows use the same plugins"
                                  : "no formula reads it",
-                        sheet    ? "'steptime compare' shows two sheets side by side"
-                        : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
-                                   "'steptime compare --refine A|B' shows plugins side by side"
+                        sheet    ? "compare two sheets with 'steptime compare'"
+                        : refine ? "vary an option of a plugin with refine.PLUGIN.OPTION=VALUES, "
+                                   "or compare plugins with 'steptime compare --refine A|B'"
                                  : "");
         } else if (key != NULL && key->kind != ST_KEY_TEXT) {
             checked = st_axis_numbers(&space->axes[i].axis, NULL, space->arena, &unused, errors);
@@ -322,8 +321,8 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
         stack == NULL || cluster == NULL
             ? ST_OK
             : st_fail(errors, ST_ERR_USAGE, cluster->place,
-                      "%s and stack cannot both be axes: what a stack reaches goes by the "
-                      "GPU" ST_HINT "one sweep for each stack, with --stack",
+                      "%s and stack cannot both be axes: rates of a stack depend on the GPU" ST_HINT
+                      "run one sweep per stack with --stack",
                       cluster->path);
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
         for (size_t i = 0; i < space->axis_count; i++) {
@@ -515,7 +514,7 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     if (space->refusals == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < space->plugin_count; i++) {
-        space->refusals[i] = st_arena_printf(space->arena, "plugin %s refuses %s",
+        space->refusals[i] = st_arena_printf(space->arena, "plugin %s rejects %s",
                                              space->plugins[i]->source, space->plugins[i]->name);
         if (space->refusals[i] == NULL)
             return st_out_of_memory(errors);
@@ -550,8 +549,8 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
             axis->variant_stride = space->variant_count;
             if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
                 status = st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
-                                 "too many orders of ranks, layer lists and values that plugins "
-                                 "read" ST_EXPECTED "at most 1000 combinations");
+                                 "too many combinations of rank orders, layer lists and values "
+                                 "that plugins read" ST_EXPECTED "at most 1000 combinations");
                 break;
             }
             space->variant_count *= axis->axis.count;

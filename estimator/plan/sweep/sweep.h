@@ -61,10 +61,21 @@ static inline bool st_sweep_marks(const st_space *space)
 /* "fits; v == 1 or p > 1", "" where none fails; false where a limit is exceeded. */
 bool st_sweep_failed(const st_space_worker *worker, size_t row, st_buffer *text);
 
-/* sweep_write.c: the head of the table, and the rows that a worker holds. */
-void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
-                         const st_errors *errors, st_buffer *buffer);
+/* Writes the rows that a worker holds. */
 void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *options,
                          st_buffer *buffer);
+
+/* The rows as a workbook with a chart. */
+typedef struct st_sweep_book st_sweep_book;
+
+/* Lives in the space's arena until it ends or is dropped. */
+st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_book **book,
+                              st_errors *errors) ST_NODISCARD;
+/* Adds the rows that a worker holds, without those that are rejected. */
+st_status st_sweep_book_take(st_sweep_book *book, const st_space_worker *worker,
+                             st_errors *errors) ST_NODISCARD;
+/* Writes the file, with the first cell over the last axis as a chart; `keep` false writes nothing.
+ */
+st_status st_sweep_book_end(st_sweep_book *book, bool keep, st_errors *errors) ST_NODISCARD;
 
 #endif

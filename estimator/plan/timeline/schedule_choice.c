@@ -104,7 +104,7 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
             names[ST_SCHEDULES + i] = entries[i].id;
         return st_fail(
             wanted->errors, ST_ERR_USAGE, wanted->place,
-            "there is no schedule '%.80s'" ST_EXPECTED
+            "unknown schedule '%.80s'" ST_EXPECTED
             "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, zero_bubble_v, v_half, v_min, "
             "dualpipe, or PLUGIN:NAME" ST_HINT "%s",
             name, st_errors_nearest(wanted->errors, name, names, ST_SCHEDULES + count));
@@ -147,6 +147,6 @@ st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths
     if (wanted.name != NULL)
         return order_of_plugin(&wanted, plan);
     return wish->setting_count > 0 ? st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                                             "--option is for the plugin of a --schedule")
+                                             "--option requires a --schedule of a plugin")
                                    : ST_OK;
 }

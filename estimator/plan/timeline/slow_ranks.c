@@ -67,7 +67,7 @@ static st_status read_number(const slow_reader *self, const slow_text *parts, ui
         value = 10 * value + (uint64_t)(*text - '0');
     if (*text != '\0' || value >= count)
         return st_fail(self->errors, ST_ERR_USAGE, at,
-                       "there is no %s '%s' in '%.80s'" ST_EXPECTED "from 0 to %llu", parts->kind,
+                       "unknown %s '%s' in '%.80s'" ST_EXPECTED "from 0 to %llu", parts->kind,
                        parts->name, parts->text, (unsigned long long)(count - 1));
     *number = value;
     return ST_OK;
@@ -129,7 +129,7 @@ static st_status read_one(const slow_reader *self, const char *text)
             }
         }
         return st_fail(self->errors, ST_ERR_USAGE, at,
-                       "there are no links '%s' in '%.80s'" ST_EXPECTED "tp, cp, ep, pp or dp",
+                       "unknown links '%s' in '%.80s'" ST_EXPECTED "tp, cp, ep, pp or dp",
                        parts.name, parts.text);
     }
     bool node = strcmp(parts.kind, "node") == 0;
@@ -138,7 +138,7 @@ static st_status read_one(const slow_reader *self, const char *text)
     status = read_number(self, &parts, node ? (ranks + each - 1) / each : ranks, &number);
     if (status == ST_OK && !node && group_of(self->places, number) == SIZE_MAX)
         return st_fail(self->errors, ST_ERR_USAGE, at,
-                       "rank %llu is on no stage of the strategy, in '%.80s'",
+                       "no stage of the strategy contains rank %llu, in '%.80s'",
                        (unsigned long long)number, text);
     uint64_t first = node ? number * each : number;
     uint64_t end = node ? first + each : first + 1;

@@ -49,22 +49,22 @@ static void check_layers(applier *self)
         const st_strategy_span *span = span_of(strategy, i);
         if (span->first < next)
             ST_NOTE(self, ST_ERR_VALUE, span->place,
-                    "layer %lu is on stage %zu and on an earlier one, or before it in the "
-                    "model" ST_EXPECTED "a range from %lu",
+                    "layer %lu of stage %zu is assigned twice or out of order" ST_EXPECTED
+                    "a range from %lu",
                     (unsigned long)span->first, i % strategy->count, (unsigned long)next);
         else if (span->first > next)
             ST_NOTE(self, ST_ERR_VALUE, span->place,
-                    "layer %lu is on no stage" ST_EXPECTED "a range from %lu", (unsigned long)next,
-                    (unsigned long)next);
+                    "no stage contains layer %lu" ST_EXPECTED "a range from %lu",
+                    (unsigned long)next, (unsigned long)next);
         else if (span->last >= layers)
             ST_NOTE(self, ST_ERR_VALUE, span->place,
-                    "there is no layer %lu" ST_EXPECTED "from 0 to %lu (model.layers)",
+                    "unknown layer %lu" ST_EXPECTED "from 0 to %lu (model.layers)",
                     (unsigned long)span->last, (unsigned long)layers - 1);
         next = span->last + 1;
     }
     if (self->status == ST_OK && next < layers)
         ST_NOTE(self, ST_ERR_VALUE, span_of(strategy, places - 1)->place,
-                "layer %lu is on no stage" ST_EXPECTED "all layers to %lu (model.layers)",
+                "no stage contains layer %lu" ST_EXPECTED "all layers to %lu (model.layers)",
                 (unsigned long)next, (unsigned long)layers - 1);
 }
 
@@ -142,8 +142,8 @@ static void check_places(applier *self, const st_placement *placement)
                     continue;
                 ST_NOTE(self, ST_ERR_VALUE, span->place,
                         "device %lu is on stage %zu" ST_EXPECTED
-                        "the stage on which parallel.order puts it; stage %zu begins with device "
-                        "%zu, of %zu",
+                        "the stage that parallel.order assigns; stage %zu starts at device %zu and "
+                        "has %zu",
                         (unsigned long)rank, i, i, i * stride, placement->ranks);
                 break;
             }
@@ -344,8 +344,8 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
                 const st_strategy_span *span = &stage->devices.items[k];
                 if (gpus > 0 && span->last >= gpus)
                     ST_NOTE(&self, ST_ERR_VALUE, span->place,
-                            "there is no device %lu" ST_EXPECTED
-                            "from 0 to %.0f, as the cluster has",
+                            "unknown device %lu" ST_EXPECTED
+                            "from 0 to %.0f, the devices of the cluster",
                             (unsigned long)span->last, gpus - 1);
                 check_device(&self, span, i, stage_of);
             }
@@ -361,7 +361,7 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
              own != NULL && own->text != NULL && i < ST_SCHEDULES; i++)
             if (strcmp(own->text, st_schedule_name((st_schedule_kind)i)) == 0)
                 ST_NOTE(&self, ST_ERR_VALUE, own->place,
-                        "schedule '%s' of the job has its own chunks" ST_EXPECTED
+                        "schedule '%s' of the job defines its own chunks" ST_EXPECTED
                         "a schedule or orders in the strategy",
                         own->text);
     }

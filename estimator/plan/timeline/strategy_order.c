@@ -43,7 +43,7 @@ static st_status put_pass(order_trial *self, uint32_t stage, const st_strategy_p
     const st_slot *slot = &pass->slot;
     if (slot->micro >= self->shape->micros || slot->chunk >= self->shape->chunks)
         return st_fail(self->errors, ST_ERR_VALUE, pass->place,
-                       "there is no micro-batch %lu of chunk %u" ST_EXPECTED
+                       "unknown micro-batch %lu of chunk %u" ST_EXPECTED
                        "%lu micro-batches and %lu chunks, both from 0",
                        (unsigned long)slot->micro, (unsigned)slot->chunk,
                        (unsigned long)self->shape->micros, (unsigned long)self->shape->chunks);
@@ -52,12 +52,12 @@ static st_status put_pass(order_trial *self, uint32_t stage, const st_strategy_p
     size_t last = slot->with_weights ? ST_PASS_WEIGHTS : slot->pass;
     if (slot->pass == ST_PASS_WEIGHTS && stands[ST_PASS_BACKWARD] == NULL)
         return st_fail(self->errors, ST_ERR_VALUE, pass->place,
-                       "stage %lu has %s before the gradients of activations that it needs",
+                       "stage %lu runs %s before the gradients of activations that it needs",
                        (unsigned long)stage, slot_text(self, slot));
     for (size_t i = slot->pass; i <= last; i++) {
         if (stands[i] != NULL)
             return st_fail(self->errors, ST_ERR_VALUE, pass->place,
-                           "stage %lu has %s twice" ST_FOUND "%s behind %s" ST_EXPECTED
+                           "stage %lu runs %s twice" ST_FOUND "%s after %s" ST_EXPECTED
                            "every pass of every micro-batch and chunk once",
                            (unsigned long)stage, pass_names[i], slot_text(self, slot),
                            slot_text(self, &stands[i]->slot));
@@ -147,7 +147,7 @@ static st_status tell_cycle(const order_trial *self, uint32_t stage)
     do {
         uint32_t on = blocker(self, stage, &at, &needed);
         if (told < MOST_TOLD)
-            st_buffer_printf(&text, "%sstage %lu stands at %s, which needs %s of stage %lu",
+            st_buffer_printf(&text, "%sstage %lu waits at %s, which needs %s of stage %lu",
                              told > 0 ? "; " : "", (unsigned long)stage, slot_text(self, at),
                              slot_text(self, &needed), (unsigned long)on);
         told++;
@@ -155,9 +155,9 @@ static st_status tell_cycle(const order_trial *self, uint32_t stage)
     } while (stage != first);
     if (told > MOST_TOLD)
         st_buffer_printf(&text, "; and so on over %zu stages", told);
-    st_status status = st_fail(
-        self->errors, ST_ERR_CYCLE, strategy->stages[first].order[self->next[first]].place,
-        "the orders of '%s' wait for each other: %s", strategy->name, st_buffer_read(&text));
+    st_status status =
+        st_fail(self->errors, ST_ERR_CYCLE, strategy->stages[first].order[self->next[first]].place,
+                "the orders of '%s' deadlock: %s", strategy->name, st_buffer_read(&text));
     st_buffer_free(&text);
     return status;
 }

@@ -24,8 +24,8 @@ st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
     const st_job_value *layers = st_job_value_of(job, ST_KEY_MODEL_LAYERS);
     if (layers == NULL || layers->origin == ST_ORIGIN_NONE || layers->number <= 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
-                       "a job without model.layers, as of a layer list, takes no "
-                       "strategy" ST_HINT "parallel.pp cuts a list into stages");
+                       "a job without model.layers, such as one with a layer list, cannot have a "
+                       "strategy" ST_HINT "parallel.pp divides a layer list into stages");
     st_status status = st_file_read(path, (st_place){.file = "--strategy"}, arena, &source, errors);
     if (status == ST_OK)
         status = st_yaml_read(&source, arena, &root, errors);

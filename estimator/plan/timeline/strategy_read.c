@@ -55,8 +55,8 @@ static bool take_span(st_yaml_reader *reader, const st_yaml_node *node, size_t *
     if (good && span->last >= span->first && (text[*at] == ',' || text[*at] == '\0'))
         return true;
     ST_NOTE(reader, ST_ERR_VALUE, span->place,
-            "'%.40s' is no range" ST_EXPECTED
-            "numbers up to %d and rising ranges of them, as 0-7, 16-23",
+            "invalid range '%.40s'" ST_EXPECTED
+            "numbers up to %d and ascending ranges, such as 0-7, 16-23",
             text + first, ST_STRATEGY_NUMBER);
     return false;
 }
@@ -119,7 +119,7 @@ static double read_split(st_yaml_reader *reader, const st_yaml_node *map, const 
     if (take_number(text, &at, &number) && text[at] == '\0' && number > 0)
         return number;
     ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
-            "'%.40s' is no size of %s" ST_EXPECTED "a whole number from 1 to %d", text, key,
+            "invalid size '%.40s' of %s" ST_EXPECTED "a whole number from 1 to %d", text, key,
             ST_STRATEGY_NUMBER);
     return 0;
 }
@@ -131,7 +131,7 @@ static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t i
     const char *what = st_errors_text(reader->errors, "stage %zu", index);
     *stage = (st_strategy_stage){.place = map->place};
     if (!st_read_is(reader, map, ST_YAML_MAP,
-                    st_errors_text(reader->errors, "%s is not a map", what)))
+                    st_errors_text(reader->errors, "%s must be a map", what)))
         return;
     st_read_keys(reader, map, what, keys, ST_COUNT(keys), 2);
     stage->devices = read_spans(reader, map, "devices");
@@ -143,11 +143,10 @@ static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t i
             const st_yaml_node *item = list->items[i];
             passes[i].place = item->place;
             if (item->kind != ST_YAML_SCALAR || !read_pass(item->text, &passes[i].slot))
-                ST_NOTE(
-                    reader, ST_ERR_VALUE, item->place,
-                    "%s is no pass" ST_EXPECTED
-                    "F, B, I or W with a micro-batch from 0, and a chunk behind a point: F3, B0.1",
-                    st_yaml_describe(item, reader->errors));
+                ST_NOTE(reader, ST_ERR_VALUE, item->place,
+                        "invalid pass: %s" ST_EXPECTED
+                        "F, B, I or W with a micro-batch from 0, and a chunk after a dot: F3, B0.1",
+                        st_yaml_describe(item, reader->errors));
         }
         stage->order = passes;
         stage->pass_count = list->count;
@@ -177,7 +176,7 @@ static void check_schedule(st_yaml_reader *reader, const st_strategy *strategy)
         kind++;
     if (name != NULL && kind > ST_SCHEDULE_ZERO_BUBBLE_2)
         ST_NOTE(reader, ST_ERR_VALUE, strategy->schedule_place,
-                "no schedule of a strategy" ST_FOUND "'%.60s'" ST_EXPECTED
+                "unknown schedule of a strategy" ST_FOUND "'%.60s'" ST_EXPECTED
                 "gpipe, 1f1b, interleaved, zero_bubble or zero_bubble_2",
                 name);
     else if (name != NULL && chunks > 1 && kind != ST_SCHEDULE_INTERLEAVED)
@@ -193,7 +192,7 @@ st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strateg
     static const char *const keys[] = {"strategy", "stages", "schedule"};
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
     *strategy = (st_strategy){0};
-    if (!st_read_is(&reader, root, ST_YAML_MAP, "a strategy is not a map"))
+    if (!st_read_is(&reader, root, ST_YAML_MAP, "a strategy must be a map"))
         return reader.status;
     st_read_keys(&reader, root, "a strategy", keys, ST_COUNT(keys), 2);
     strategy->name = st_read_text(&reader, root, "strategy", "");
@@ -219,7 +218,7 @@ st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strateg
                     "stage %zu has no order" ST_EXPECTED "one, as other stages have", i);
     if (with > 0 && strategy->schedule != NULL)
         ST_NOTE(&reader, ST_ERR_VALUE, strategy->schedule_place,
-                "a schedule beside the orders of stages" ST_EXPECTED "one of both");
+                "a strategy has both a schedule and orders" ST_EXPECTED "one of them");
     check_schedule(&reader, strategy);
     return reader.status;
 }

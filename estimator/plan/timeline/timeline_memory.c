@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory through a step; see timeline.h. */
-#include "timeline/timeline.h"
-
-#include "steptime/tool/estimates.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "estimate/estimate_internal.h"
 #include "schedule/graph_internal.h"
+#include "steptime/tool/estimates.h"
 #include "steptime/tool/roles.h"
+#include "timeline/timeline.h"
+#include "timeline/timeline_svg.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST, MIDDLE, LAST, ENDS };
@@ -54,7 +57,7 @@ static st_status find_roles(const st_sheet *sheet, st_role_part *parts, const ch
                                           {ST_ROLE_HELD_BY_PASS, FIRST},
                                           {ST_ROLE_STAGE_MEMORY, FIRST}};
     for (size_t i = 0; i < ST_COUNT(needed); i++) { /* of a sheet without them one is told */
-        const st_role_list one = {&needed[i], 1, "memory through a step needs"};
+        const st_role_list one = {&needed[i], 1, "memory during a step needs"};
         const char *name = NULL;
         st_status status = st_sheet_need_roles(sheet, &one, &name, errors);
         if (status != ST_OK)
@@ -349,4 +352,279 @@ st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *time
         }
     }
     return status;
+}
+
+enum { MOST_ROWS = 64 };
+
+typedef struct memory_report {
+    const st_timeline_memory *memory;
+    st_unit gib;
+    st_unit byte;
+} memory_report;
+
+static void fill_stage(const void *context, size_t index, st_node *node)
+{
+    const memory_report *self = context;
+    const st_memory_row *row = &self->memory->rows[index];
+    st_put_count(node, "rank", row->rank);
+    st_put_count(node, "stage", row->stage);
+    st_put_quantity(node, "peak_gib", row->peak.allocated_bytes, &self->gib);
+    st_put_quantity(node, "closed_form_gib", row->closed_bytes, &self->gib);
+    st_put_number(node, "difference",
+                  row->closed_bytes > 0 ? row->peak.allocated_bytes / row->closed_bytes - 1 : 0);
+    st_put_quantity(node, "gpu_gib", row->gpu_bytes, &self->gib);
+    st_put_seconds(node, "peak_at_s", st_ticks_s(row->peak.time));
+    st_put_text(node, "peak_in", row->peak_task);
+    st_put_quantity(node, "weights_gib", row->weights_bytes, &self->gib);
+    st_put_quantity(node, "gradients_gib", row->gradients_bytes, &self->gib);
+    st_put_quantity(node, "optimizer_gib", row->optimizer_bytes, &self->gib);
+    st_put_quantity(node, "buffers_gib", row->buffers_bytes, &self->gib);
+    st_put_quantity(node, "activations_gib", row->peak.activations_bytes, &self->gib);
+    st_put_quantity(node, "embedding_gib", row->embedding_bytes, &self->gib);
+    st_put_quantity(node, "working_gib", row->peak.working_bytes, &self->gib);
+    st_put_quantity(node, "rounding_gib", row->rounding_bytes, &self->gib);
+    st_put_number(node, "micro_batches_in_flight", row->in_flight);
+    st_put_number(node, "closed_form_micro_batches", row->closed_in_flight);
+}
+
+/* The points of all ranks one behind the other. */
+static void fill_point(const void *context, size_t index, st_node *node)
+{
+    const memory_report *self = context;
+    const st_memory_row *row = self->memory->rows;
+    while (index >= row->count) {
+        index -= row->count;
+        row++;
+    }
+    const st_memory_point *point = &row->points[index];
+    st_put_count(node, "rank", row->rank);
+    st_put_seconds(node, "time_s", st_ticks_s(point->time));
+    st_put_quantity(node, "allocated_bytes", point->allocated_bytes, &self->byte);
+    st_put_quantity(node, "activations_bytes", point->activations_bytes, &self->byte);
+    st_put_quantity(node, "working_bytes", point->working_bytes, &self->byte);
+}
+
+/* Why the replay's peak is not the closed form's. */
+static const char *reason_of(const st_memory_row *row)
+{
+    if (fabs(row->in_flight - row->closed_in_flight) > 1e-9)
+        return "the number of micro-batches in flight differs from the sheet's for its stage";
+    if (fabs(row->embedding_bytes - row->closed_embedding_bytes) > 1)
+        return "embedded tokens stay until the backward pass of the first chunk; the sheet counts "
+               "it like any other";
+    return "blocks are rounded, and stages with fewer layers keep less";
+}
+
+void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena, st_result *result)
+{
+    const st_timeline *timeline = memory->timeline;
+    const st_memory_row *worst = &memory->rows[memory->worst];
+    st_node *root = st_result_begin(result, arena);
+    memory_report *self = st_arena_alloc(arena, 1, sizeof *self);
+    if (self == NULL) {
+        result->failed = true;
+        return;
+    }
+    *self = (memory_report){.memory = memory, .gib = st_unit_one(), .byte = st_unit_one()};
+    if (st_unit_parse("GiB", 3, (st_place){0}, &self->gib, NULL) != ST_OK ||
+        st_unit_parse("B", 1, (st_place){0}, &self->byte, NULL) != ST_OK)
+        result->failed = true;
+    st_put_text(root, "job", timeline->plan.job);
+    st_put_text(root, "sheet", timeline->plan.sheet);
+    st_refine_put(&timeline->plan.refinements, root);
+    st_put_text(root, "schedule", st_timeline_schedule(&timeline->plan));
+    st_put_seconds(root, "step_time_s", st_ticks_s(timeline->step));
+    st_put_quantity(root, "peak_gib", worst->peak.allocated_bytes, &self->gib);
+    st_put_quantity(root, "closed_form_gib", memory->closed_bytes, &self->gib);
+    st_put_quantity(root, "gpu_gib", worst->gpu_bytes, &self->gib);
+    st_put_quantity(root, "closed_form_gpu_gib", memory->gpu_closed_bytes, &self->gib);
+    st_put_quantity(root, "gpu_memory_gib", memory->gpu_memory_bytes, &self->gib);
+    size_t shown = timeline->row_count > MOST_ROWS ? MOST_ROWS : timeline->row_count;
+    (void)st_put_rows(root, "stages", fill_stage, self, timeline->row_count);
+    st_node *stages = st_put_rows(root, ".stages", fill_stage, self, shown);
+    size_t count = 0;
+    for (size_t i = 0; i < memory->timeline->row_count; i++)
+        count += memory->rows[i].count;
+    (void)st_put_rows(root, "points", fill_point, self, count);
+    st_say(root, "job        %s\nschedule   %s\n", timeline->plan.job,
+           st_timeline_schedule(&timeline->plan));
+    static const st_table_column columns[] = {
+        {.title = "stage", .right = true},
+        {.title = "peak", .right = true},
+        {.title = "closed form", .right = true},
+        {.title = "of it", .look = ST_LOOK_CHANGE, .digits = 2, .right = true},
+        {.title = "as the GPU sees it", .right = true},
+        {.title = "in flight", .right = true, .look = ST_LOOK_FIXED, .digits = 2},
+        {.title = "activations", .right = true},
+        {.title = "working layer", .right = true},
+        {.title = "peak in"},
+    };
+    st_say(root, "\nPeak of every stage\n");
+    st_table_show(
+        st_say_table(root, columns, ST_COUNT(columns), 2), stages,
+        "stage,peak_gib,closed_form_gib,difference,gpu_gib,micro_batches_in_flight,activations_gib,"
+        "working_gib,peak_in");
+    if (memory->timeline->row_count > MOST_ROWS)
+        st_say(root, "  ... and %zu ranks more (--json shows all)\n",
+               memory->timeline->row_count - MOST_ROWS);
+    const st_memory_row *row = &self->memory->rows[self->memory->worst];
+    char text[6][ST_QUANTITY_TEXT];
+    const double bytes[] = {row->weights_bytes,          row->gradients_bytes,
+                            row->optimizer_bytes,        row->buffers_bytes,
+                            row->peak.activations_bytes, row->peak.working_bytes};
+    for (size_t i = 0; i < ST_COUNT(bytes); i++)
+        (void)st_quantity_format(bytes[i], &self->gib, ST_STYLE_SCALED, text[i], sizeof text[i]);
+    st_say(root,
+           "\nStage %lu has the highest peak: weights %s, gradients %s, optimizer %s, buffers %s,\n"
+           "activations %s, working layer %s\n",
+           (unsigned long)row->stage, text[0], text[1], text[2], text[3], text[4], text[5]);
+    if (fabs(row->peak.allocated_bytes / row->closed_bytes - 1) > 1e-4)
+        st_say(root, "It differs from the closed form: %s\n", reason_of(row));
+    st_result_csv(result, "points", "rank,time_s,allocated_bytes,activations_bytes,working_bytes");
+}
+
+enum {
+    MOST_PANELS = 64,
+    MOST_DRAWN = 200000, /* points */
+    LEFT = 90,           /* pixels */
+    TOP = 70,
+    WIDTH = 1100,
+    HEIGHT = 110,
+    GAP = 26 /* between panels */
+};
+
+typedef enum layer { WEIGHTS, GRADIENTS, OPTIMIZER, BUFFERS, ACTIVATIONS, WORKING, LAYERS } layer;
+
+static const struct {
+    st_svg_hue hue;
+    const char *words;
+} looks[LAYERS] = {
+    [WEIGHTS] = {ST_SVG_BLUE, "weights"},
+    [GRADIENTS] = {ST_SVG_VIOLET, "gradients"},
+    [OPTIMIZER] = {ST_SVG_BROWN, "optimizer"},
+    [BUFFERS] = {ST_SVG_GREY, "buffers"},
+    [ACTIVATIONS] = {ST_SVG_GREEN, "activations"},
+    [WORKING] = {ST_SVG_ORANGE, "working layer or logits"},
+};
+
+typedef struct memory_drawing {
+    const st_timeline_memory *memory;
+    st_svg_point *points; /* room for a panel's outline */
+    double most_bytes;
+    st_buffer *svg;
+} memory_drawing;
+
+/* What lies under a kind of memory and with it. */
+static double height_of(const st_memory_row *row, const st_memory_point *point, layer which)
+{
+    const double bytes[LAYERS] = {row->weights_bytes,       row->gradients_bytes,
+                                  row->optimizer_bytes,     row->buffers_bytes,
+                                  point->activations_bytes, point->working_bytes};
+    double sum = 0;
+    for (int i = 0; i <= (int)which; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+static double top_of(size_t panel)
+{
+    return TOP + (double)panel * (HEIGHT + GAP);
+}
+
+static double x_of(const memory_drawing *self, const st_memory_point *point)
+{
+    int64_t end = self->memory->timeline->end;
+    return LEFT + (end > 0 ? WIDTH * (double)point->time / (double)end : 0);
+}
+
+static double y_of(const memory_drawing *self, size_t panel, double bytes)
+{
+    return top_of(panel) + HEIGHT * (1 - bytes / self->most_bytes);
+}
+
+static void draw_panel(const memory_drawing *self, size_t panel)
+{
+    const st_memory_row *row = &self->memory->rows[panel];
+    char number[ST_QUANTITY_TEXT];
+    char text[ST_QUANTITY_TEXT + 64];
+    double top = top_of(panel);
+    bool every_rank = self->memory->timeline->plan.schedule.every_rank;
+    st_svg_box_write(self->svg, (st_svg_box){LEFT, top, WIDTH, HEIGHT}, "panel");
+    for (int which = LAYERS - 1; which >= 0; which--) {
+        /* The area from the ground on; what is drawn later covers what lies under it. */
+        const layer layer_which = (layer)which;
+        const st_memory_row *layer_row = &self->memory->rows[panel];
+        size_t count = 0;
+        double ground = top_of(panel) + HEIGHT;
+        self->points[count++] = (st_svg_point){LEFT, ground};
+        for (size_t i = 0; i < layer_row->count; i++)
+            self->points[count++] = (st_svg_point){
+                x_of(self, &layer_row->points[i]),
+                y_of(self, panel, height_of(layer_row, &layer_row->points[i], layer_which))};
+        self->points[count++] = (st_svg_point){LEFT + WIDTH, ground};
+        st_svg_area(self->svg, self->points, count, st_svg_color(looks[layer_which].hue));
+    }
+    (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
+                   (unsigned long)(every_rank ? row->rank : row->stage + 1));
+    st_svg_text(self->svg, (st_svg_point){LEFT - 8, top + HEIGHT / 2.0}, "end", text);
+    (void)snprintf(text, sizeof text, "%s in %s",
+                   st_quantity_text(row->peak.allocated_bytes, "GiB", number),
+                   row->peak_task != NULL ? row->peak_task : "rest");
+    st_svg_text(self->svg, (st_svg_point){LEFT + WIDTH, top - 5}, "end", text);
+    double limit = self->memory->gpu_memory_bytes;
+    if (limit < self->most_bytes) {
+        double y = y_of(self, panel, limit);
+        st_svg_line(self->svg, (st_svg_point){LEFT, y}, (st_svg_point){LEFT + WIDTH, y},
+                    st_svg_color(ST_SVG_VERMILION));
+    }
+}
+
+st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buffer *buffer,
+                                       st_errors *errors)
+{
+    size_t panels = memory->timeline->row_count;
+    size_t most = 0;
+    size_t all = 0;
+    for (size_t i = 0; i < panels; i++) {
+        most = memory->rows[i].count > most ? memory->rows[i].count : most;
+        all += memory->rows[i].count;
+    }
+    if (panels > MOST_PANELS || all > MOST_DRAWN)
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                       "%zu points on %zu ranks are too many for a picture" ST_EXPECTED
+                       "at most 200000 points on 64 ranks" ST_HINT
+                       "use fewer micro-batches, or one rank of each stage",
+                       all, panels);
+    memory_drawing self = {.memory = memory,
+                           .points = calloc(most + 2, sizeof *self.points),
+                           .most_bytes = 1.05 * memory->rows[memory->worst].peak.allocated_bytes,
+                           .svg = buffer};
+    st_buffer title = {0};
+    if (self.points == NULL)
+        return st_out_of_memory(errors);
+    st_buffer_printf(&title, "Memory during a step of %s", memory->timeline->plan.job);
+    const char *words = st_buffer_read(&title);
+    double bottom = top_of(panels) - GAP + 4;
+    st_svg_begin(buffer, LEFT + WIDTH + 40, (int)bottom + 64, words);
+    for (size_t i = 0; i < panels; i++)
+        draw_panel(&self, i);
+    const st_timeline_memory *word_memory = self.memory;
+    st_svg_key keys[LAYERS];
+    char number[2][ST_QUANTITY_TEXT];
+    char text[3 * ST_QUANTITY_TEXT];
+    for (int i = 0; i < LAYERS; i++)
+        keys[i] = (st_svg_key){.color = st_svg_color(looks[i].hue), .text = looks[i].words};
+    (void)snprintf(text, sizeof text, "%s, peak %s, in closed form %s",
+                   st_timeline_schedule(&word_memory->timeline->plan),
+                   st_quantity_text(word_memory->rows[word_memory->worst].peak.allocated_bytes,
+                                    "GiB", number[0]),
+                   st_quantity_text(word_memory->closed_bytes, "GiB", number[1]));
+    st_svg_text(self.svg, (st_svg_point){LEFT, 26}, "large", words);
+    st_svg_text(self.svg, (st_svg_point){LEFT, 48}, "faint", text);
+    st_timeline_draw_axis(word_memory->timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, self.svg);
+    (void)st_svg_legend(self.svg, keys, LAYERS, (st_svg_box){LEFT, bottom + 34, WIDTH, 0});
+    st_svg_end(buffer);
+    st_buffer_end(&title, &buffer->failed);
+    free(self.points);
+    return ST_OK;
 }

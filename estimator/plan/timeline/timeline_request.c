@@ -70,7 +70,7 @@ st_status st_timeline_load(const st_timeline_request *request, st_arena *arena,
     if (request->strategy != NULL) {
         if (request->schedule != NULL)
             return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
-                           "has its own schedule" ST_EXPECTED "no --schedule beside it");
+                           "defines its own schedule" ST_EXPECTED "no --schedule with it");
         status = st_job_load_for(request->paths, &parts, arena, &planned, errors);
         if (status == ST_OK)
             status = st_strategy_load(request->strategy, planned, arena, &file, &sets, errors);

@@ -7,19 +7,107 @@
  * The parts of a run call each other: methods and the scan have plans computed and noted here, and
  * processes share what each of them finds.
  */
-#include "search/guided/guided_module.h"
-#include "search/guided/run.h"
-
 #include "base/dimension.h"
-#include "sweep/threads.h"
 #include "program/instructions.h"
+#include "search/guided/guided_module.h"
 #include "search/guided/lattice.h"
+#include "search/guided/run.h"
 #include "search/guided/walks.h"
+#include "sweep/threads.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static st_status st_guided_scan(st_guided_run *run);
+static st_status st_guided_walk(st_guided_run *run);
+
+static void say_count(uint64_t count, const char *what, st_node *root)
+{
+    if (count > 0)
+        st_say(root, "  %10" PRIu64 "  %s\n", count, what);
+}
+
+static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
+{
+    static const char *const states[] = {
+        [ST_RULE_IDLE] = "nothing to skip",
+        [ST_RULE_PROVEN] = "holds for all pairs of plans",
+        [ST_RULE_OPEN] = "declared: plugins may contradict it",
+        [ST_RULE_BROKEN] = "not used: it does not hold",
+    };
+    const char *state = states[result->state];
+    if (result->state == ST_RULE_OPEN && !result->applied)
+        state = "not used: it depends on plugins";
+    st_say(root, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
+           st_rule_name(rule), st_rule_doc(rule), state);
+    if (result->broken > 0)
+        st_say(root, " for %" PRIu64 " of %" PRIu64 " pairs of plans", result->broken,
+               result->pairs);
+    st_say(root, "\n");
+}
+
+void st_guided_put(const st_search_view *view, st_node *root)
+{
+    const st_guided *guided = &view->result->guided;
+    bool pruned = view->search->request.guide.pruning != ST_PRUNING_NONE;
+    st_node *node = st_put_map(root, "guided");
+    st_put_count(node, "computed", guided->computed);
+    st_put_count(node, "best_at", guided->best_at);
+    st_put_count(node, "ruled_out", guided->ruled_out);
+    st_put_count(node, "cut", guided->cut);
+    st_put_count(node, "untried", guided->untried);
+    st_put_number(node, "gap", st_search_gap(view->search, view->result));
+    st_put_text(node, "bound",
+                !guided->scanned   ? "none"
+                : guided->declared ? "declared"
+                                   : "proven");
+    if (pruned) {
+        static const char *const states[] = {[ST_RULE_IDLE] = "idle",
+                                             [ST_RULE_PROVEN] = "proven",
+                                             [ST_RULE_OPEN] = "open",
+                                             [ST_RULE_BROKEN] = "broken"};
+        st_node *list = st_put_list(node, "rules");
+        for (size_t i = 0; i < ST_RULES; i++) {
+            const st_rule_result *rule = &guided->rules[i];
+            st_node *row = st_put_line_map(list, NULL);
+            st_put_text(row, "name", st_rule_name(i));
+            st_put_text(row, "state", states[rule->state]);
+            st_put_bool(row, "applied", rule->applied);
+            st_put_count(row, "pairs", rule->pairs);
+            st_put_count(row, "broken", rule->broken);
+            st_put_count(row, "skipped", rule->skipped);
+        }
+    }
+    const st_guided *method_guided = &view->result->guided;
+    st_say(node, "\nSearch statistics\n");
+    say_count(method_guided->computed, "computed", node);
+    if (st_method_is_walk(view->search->request.guide.method))
+        say_count(method_guided->best_at, "of them up to the best one", node);
+    say_count(method_guided->ruled_out, "not computed: they fail a check for any result of plugins",
+              node);
+    say_count(method_guided->cut, "not computed: their bounds exclude them from the best", node);
+    for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE; i++)
+        say_rule(i, &method_guided->rules[i], node);
+    say_count(method_guided->untried, "not considered", node);
+    const st_guided *promise_guided = &view->result->guided;
+    double gap = st_search_gap(view->search, view->result);
+    if (gap == 0) {
+        st_say(node, "No other plan is better");
+    } else if (gap != gap) {
+        st_say(node, "The gap to the best plan is unknown\n");
+        return;
+    } else {
+        st_say(node, "Another plan may be up to %.3g %% better", 100 * gap);
+    }
+    bool plugins = view->search->space->variants[0].plugin_count > 0;
+    st_say(node, ": %s\n",
+           promise_guided->declared ? "from a cell that was declared to be a bound"
+           : plugins                ? "proven, because results of plugins are never negative"
+                                    : "proven");
+}
 
 /* Plans of which something can be noted one by one. */
 static const uint64_t most_rows = UINT64_C(1) << 24;
@@ -30,21 +118,21 @@ static st_status check(const st_search *search, st_errors *errors)
     bool every = guide->method == ST_METHOD_BOUND || guide->pruning != ST_PRUNING_NONE;
     if (guide->method == ST_METHOD_EXHAUSTIVE && guide->floor != NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "--bound says nothing to an exhaustive search" ST_EXPECTED
+                       "--bound has no effect on an exhaustive search" ST_EXPECTED
                        "--method bound or --method cmaes");
     if (!st_guide_is_given(guide))
         return ST_OK;
     if (search->request.space.sample > 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "a sample is computed whole" ST_EXPECTED
+                       "--sample computes all of its plans" ST_EXPECTED
                        "--method exhaustive and no --prune");
     if (search->request.front[0] != NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                       "a Pareto front needs every plan" ST_EXPECTED
+                       "a Pareto front requires every plan" ST_EXPECTED
                        "--method exhaustive and no --prune");
     if (every && search->rows > most_rows)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
-                       "there are %llu plans" ST_EXPECTED
+                       "%llu plans are too many" ST_EXPECTED
                        "at most 16777216 for --method bound and --prune",
                        (unsigned long long)search->rows);
     /* A bound of another kind than the goal bounds nothing. */
@@ -54,14 +142,15 @@ static st_status check(const st_search *search, st_errors *errors)
                                st_dimension_equal(goal->unit.dimension, floor->unit.dimension)))
         return ST_OK;
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "--bound: '%.60s' is of another kind than '%.60s'" ST_EXPECTED
-                   "a cell that is never above the one that is minimised",
+                   "--bound: '%.60s' has another unit or type than '%.60s'" ST_EXPECTED
+                   "a cell that is a lower bound of the minimised cell",
                    search->request.guide.floor, search->goal);
 }
 
 /* --- what was found -------------------------------------------------------------------------- */
 
-bool st_guided_skip(st_guided_run *run, uint64_t row)
+/* Whether a rule tells that the row need not be computed; notes it. */
+static bool st_guided_skip(st_guided_run *run, uint64_t row)
 {
     st_rule_result *rules = run->result->guided.rules;
     if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->states.marks == NULL)
@@ -79,8 +168,9 @@ bool st_guided_skip(st_guided_run *run, uint64_t row)
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
-                    st_trial *trial)
+/* What a worker says of a row that it has computed, with all checks. */
+static void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
+                           st_trial *trial)
 {
     trial->reason = worker->reasons[row];
     trial->goal = worker->outputs[0][row];
@@ -100,12 +190,6 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
     st_space_compute(worker, count);
     for (size_t i = 0; i < count; i++)
         st_guided_read(run->search, worker, i, &run->trials[first + i]);
-}
-
-bool st_guided_is_settled(const st_guided_run *run)
-{
-    uint64_t patience = run->search->request.guide.stop_after;
-    return patience > 0 && run->best_count == ST_GUIDED_STANDING && run->unchanged >= patience;
 }
 
 static st_status note_trial(st_guided_run *run, const st_trial *trial)
@@ -141,7 +225,8 @@ static st_status note_trial(st_guided_run *run, const st_trial *trial)
                                                                               : ST_ERR_MEMORY;
 }
 
-st_status st_guided_compute(st_guided_run *run)
+/* Computes what is in the batch; the trials stay until the next one is added. */
+static st_status st_guided_compute(st_guided_run *run)
 {
     enum { CHUNK = 8 };
     int chunks = (int)((run->trial_count + CHUNK - 1) / CHUNK);
@@ -163,19 +248,21 @@ st_status st_guided_compute(st_guided_run *run)
     return status;
 }
 
-st_status st_guided_try(st_guided_run *run, uint64_t row)
+/* Adds a row to the batch; computes the batch when it is full. */
+static st_status st_guided_try(st_guided_run *run, uint64_t row)
 {
     run->trials[run->trial_count++].row = row;
     return run->trial_count == ST_GUIDED_BATCH ? st_guided_compute(run) : ST_OK;
 }
 
-bool st_guided_is_interrupted(const st_guided_run *run)
+/* Whether the user interrupted this process. */
+static bool st_guided_is_interrupted(const st_guided_run *run)
 {
     const st_search_watch *watch = run->watch;
     return watch->interrupted != NULL && *watch->interrupted != 0;
 }
 
-bool st_guided_stop(st_guided_run *run)
+static bool st_guided_stop(st_guided_run *run)
 {
     const st_search_watch *watch = run->watch;
     if (watch->progress != NULL && run->processes->rank == 0)
@@ -355,7 +442,8 @@ static st_status run_guided(const st_search *search, const st_processes *process
     st_arena_destroy(run.arena);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
-                status == ST_ERR_IO ? "the processes lost touch" : st_status_text(status));
+                status == ST_ERR_IO ? "lost connection between the processes"
+                                    : st_status_text(status));
     return status;
 }
 
@@ -535,7 +623,8 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
     run->interrupted = atomic_load(&stop);
 }
 
-st_status st_guided_scan(st_guided_run *run)
+/* Bounds and outcomes of all rows. */
+static st_status st_guided_scan(st_guided_run *run)
 {
     scanner *scanners = st_arena_alloc(run->arena, (size_t)run->threads, sizeof *scanners);
     for (int i = 0; i < run->threads; i++)
@@ -840,7 +929,11 @@ static st_status run_generations(swarm *self)
     st_status status = ST_OK;
     for (uint64_t i = 0; i < most && guided->computed < self->budget && status == ST_OK; i++) {
         uint64_t fresh = 0;
-        if (st_guided_stop(self->run) || st_guided_is_settled(self->run) ||
+        if (st_guided_stop(self->run))
+            break;
+        uint64_t patience = self->run->search->request.guide.stop_after;
+        if ((patience > 0 && self->run->best_count == ST_GUIDED_STANDING &&
+             self->run->unchanged >= patience) ||
             self->barren > MOST_BARREN)
             break;
         status = run_generation(self, &fresh);
@@ -850,7 +943,8 @@ static st_status run_generations(swarm *self)
     return status;
 }
 
-st_status st_guided_walk(st_guided_run *run)
+/* A walk over the lattice of choices. */
+static st_status st_guided_walk(st_guided_run *run)
 {
     const st_search *search = run->search;
     uint64_t trials = search->request.guide.trials;

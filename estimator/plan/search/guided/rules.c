@@ -25,13 +25,14 @@ typedef struct statement {
 } statement;
 
 static const statement rules_of_maya[ST_RULES] = {
-    {"recomputation", "what fails a check fails it with less recomputation, too",
+    {"recomputation", "a plan that fails a check also fails it with less recomputation",
      ST_PARAM_RECOMPUTE, true, true, false},
-    {"sequence", "what fails a check fails it without sequence parallelism, too", ST_PARAM_SEQUENCE,
-     true, true, false},
-    {"optimizer", "what passes without a distributed optimizer gets no better by it", ST_PARAM_ZERO,
-     false, false, false},
-    {"microbatches", "what passes in one pipeline stage gets no better by smaller micro-batches",
+    {"sequence", "a plan that fails a check also fails it without sequence parallelism",
+     ST_PARAM_SEQUENCE, true, true, false},
+    {"optimizer", "a distributed optimizer does not improve a plan that passes without it",
+     ST_PARAM_ZERO, false, false, false},
+    {"microbatches",
+     "smaller micro-batches do not improve a plan that passes in one pipeline stage",
      ST_PARAM_MICRO, true, false, true},
 };
 

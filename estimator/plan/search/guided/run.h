@@ -47,26 +47,7 @@ st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
 st_status st_guided_share_states(st_guided_run *run) ST_NODISCARD;
 st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
 
-/* Bounds and outcomes of all rows. */
-st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
-/* A walk over the lattice of choices. */
-st_status st_guided_walk(st_guided_run *run) ST_NODISCARD;
-
-/* What a worker says of a row that it has computed, with all checks. */
-void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
-                    st_trial *trial);
-/* guided_report.c: says what became of the plans that were not computed. */
+/* Reports the plans that were not computed. */
 void st_guided_put(const st_search_view *view, st_node *root);
-/* Adds a row to the batch; computes the batch when it is full. */
-st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
-/* Computes what is in the batch; the trials stay until the next one is added. */
-st_status st_guided_compute(st_guided_run *run) ST_NODISCARD;
-/* Whether a rule tells that the row need not be computed; notes it. */
-bool st_guided_skip(st_guided_run *run, uint64_t row);
-/* Whether the user interrupted this process. */
-bool st_guided_is_interrupted(const st_guided_run *run);
-bool st_guided_stop(st_guided_run *run);
-/* Whether the best five stand for as many plans as the user waits for (Maya, section 6.3). */
-bool st_guided_is_settled(const st_guided_run *run);
 
 #endif

@@ -221,12 +221,12 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
     st_status status;
     if (request->minimise != NULL && request->maximise != NULL) {
         status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                         "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
+                         "minimise and maximise are mutually exclusive" ST_EXPECTED "one of them");
     } else if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
         status = ST_OK;
     } else {
         status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                         "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
+                         "the number of plans to rank is out of range" ST_EXPECTED "1 to 1000");
     }
     if (status == ST_OK) {
         const st_best_request *search_request = self.request;

@@ -3,7 +3,7 @@
  * What is fixed, and who said so; see held.h. What nobody said and a search does not vary either is
  * told as assumed: a reader must not take it for an answer.
  */
-#include "search/held.h"
+#include "search/fixed_params.h"
 
 #include "job/job_loader.h"
 #include "job/keys.h"
@@ -201,7 +201,8 @@ static void put_unused(const st_search *search, size_t width, st_node *root)
     st_say_fact(root, "unused", width, text);
 }
 
-void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
+void st_search_put_fixed_params(const st_search *search, const char *without, size_t width,
+                                st_node *root)
 {
     writer self = {.search = search,
                    .without = without,

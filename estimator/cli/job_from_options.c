@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job described by its parts, and the plan that is found for it; see asked.h. */
-#include "cli/asked.h"
-#include "cli/job_request.h"
+/* A job described by its parts, and the plan that is found for it; see job_from_options.h. */
+#include "cli/job_from_options.h"
 
 #include "base/yaml.h"
 #ifdef STEPTIME_HAVE_LAUNCH
@@ -149,7 +148,7 @@ static st_status check_mistaken(cli_run *run)
         st_wrong_kind_hint(run->paths, ST_FOLDER_JOBS, name, run->arena, run->errors);
     return mistaken == NULL
                ? ST_OK
-               : cli_wrong_use(run, st_errors_text(run->errors, "there is no job '%s'", name),
+               : cli_wrong_use(run, st_errors_text(run->errors, "unknown job '%s'", name),
                                mistaken);
 }
 
@@ -165,26 +164,30 @@ static st_status check(cli_run *run)
         if (status != ST_OK)
             return status;
         if (job_asked->model != NULL || parts)
-            return cli_wrong_use(
-                run,
-                st_errors_text(run->errors, "a job and %s exclude each other",
-                               job_asked->model != NULL ? "--model" : "the parts of one"),
-                "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
+            return cli_wrong_use(run,
+                                 st_errors_text(run->errors, "a job and %s are mutually exclusive",
+                                                job_asked->model != NULL
+                                                    ? "--model"
+                                                    : "the options that describe one"),
+                                 "change a key of the job with --set, such as --set model=NAME or "
+                                 "--set batch.global=512");
         if (is_json(name))
             return cli_wrong_use(
-                run, st_errors_text(run->errors, "'%s' is no job", name),
-                st_errors_text(run->errors,
-                               "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64",
-                               run->verb->name, name));
+                run, st_errors_text(run->errors, "'%s' is not a job", name),
+                st_errors_text(
+                    run->errors,
+                    "use it as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64",
+                    run->verb->name, name));
         return ST_OK;
     }
     if (asked->model == NULL)
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' needs JOB, or --model and --cluster", verb),
+            run, st_errors_text(run->errors, "'%s' requires JOB, or --model and --cluster", verb),
             st_errors_text(run->errors, "see 'steptime help %s'", verb));
     if (asked->cluster == NULL)
-        return cli_wrong_use(run, "--model needs --cluster",
-                             "such as --cluster dgx-h100; 'steptime list clusters' lists them");
+        return cli_wrong_use(
+            run, "--model requires --cluster",
+            "add --cluster NAME, such as --cluster dgx-h100; 'steptime list clusters' lists all");
     return ST_OK;
 }
 
@@ -198,7 +201,7 @@ static const char *stem_of(cli_run *run, const char *name)
                : start;
 }
 
-st_status cli_asked_read(cli_run *run, const char *gpus)
+st_status cli_job_read(cli_run *run, const char *gpus)
 {
     const cli_asked *asked = &run->common.asked;
     cli_texts texts = {0};
@@ -225,7 +228,7 @@ st_status cli_asked_read(cli_run *run, const char *gpus)
     return status;
 }
 
-void cli_asked_warn(cli_run *run)
+void cli_job_warn(cli_run *run)
 {
     const cli_texts *assumed = &run->common.asked.assumed;
     const char *text = "";
@@ -233,7 +236,7 @@ void cli_asked_warn(cli_run *run)
         text = st_errors_text(run->errors, "%s %s", text, assumed->items[i]);
     if (assumed->count > 0)
         st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, (st_place){0},
-                  "assumed, as nobody gave them:%s", text);
+                  "assumed by default:%s", text);
 }
 
 /* ---- its plan ---- */
@@ -243,10 +246,9 @@ static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *fou
     const st_best_plan *plan = best->plan_count > 0 ? &best->plans[0] : best->nearest;
     st_status status = ST_OK;
     if (plan == NULL)
-        return st_fail(
-            run->errors, ST_ERR_CHECK, (st_place){0},
-            "there is no plan for that many GPUs: sizes, layers and batch do not divide" ST_HINT
-            "try another --gpus or --batch");
+        return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
+                       "no plan for that many GPUs: sizes, layers and batch do not divide" ST_HINT
+                       "try another --gpus or --batch");
     for (size_t i = 0; i < plan->set_count && status == ST_OK; i++)
         status = cli_add_text(run, &run->common.sets, plan->sets[i]);
     *found = (st_found_plan){.goal = best->goal,
@@ -259,7 +261,7 @@ static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *fou
     return status;
 }
 
-st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found)
+st_status cli_job_find_plan(cli_run *run, const char *gpus, st_found_plan *found)
 {
     const st_request job = cli_request(run);
     st_best best = {0};
@@ -277,4 +279,22 @@ st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found)
     if (status == ST_OK)
         status = take_plan(run, &best, found);
     return status;
+}
+
+st_request cli_request(const cli_run *run)
+{
+    const cli_common *common = &run->common;
+    return (st_request){.job = run->arguments[0],
+                        .sheet = common->sheet,
+                        .sets = common->sets.items,
+                        .set_count = common->sets.count,
+                        .refine = common->refine.items,
+                        .refine_count = common->refine.count,
+                        .checks_warn = common->check == CLI_CHECK_NONE};
+}
+
+st_status cli_load_job(cli_run *run, st_estimate *estimate)
+{
+    const st_request request = cli_request(run);
+    return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
 }

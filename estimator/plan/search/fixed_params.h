@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search varies, and what it holds fixed by whose word: the head of its report. */
-#ifndef STEPTIME_SEARCH_HELD_H
-#define STEPTIME_SEARCH_HELD_H
+#ifndef STEPTIME_SEARCH_FIXED_PARAMS_H
+#define STEPTIME_SEARCH_FIXED_PARAMS_H
 
 #include "search/search_state.h"
 
@@ -9,6 +9,7 @@
  * Puts "held" and "varied"; `without` is a key that whoever asks gives by itself (NULL: none).
  * Text stands behind labels of `width`.
  */
-void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root);
+void st_search_put_fixed_params(const st_search *search, const char *without, size_t width,
+                                st_node *root);
 
 #endif
