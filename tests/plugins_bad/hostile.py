@@ -91,7 +91,7 @@ APART = {
     'exit': 'it ended its process', 'quick-exit': 'it ended its process', 'low-exit': 'it ended its process',
     'thread-exit': 'it ended its process', 'pthread-exit': 'it ended its process',
     'exit-load': 'it ended the process', 'abort': 'it crashed: signal 6',
-    'abort-later': 'ended its process, or had to be ended', 'wild-write': 'it crashed: signal 11',
+    'abort-later': 'ended its process or was killed', 'wild-write': 'it crashed: signal 11',
     'wild-jump': 'it crashed: signal 11', 'wild-thread': 'it crashed: signal 11', 'stack': 'it crashed: signal 11',
     'beyond': 'it crashed: signal 11', 'divide': 'it crashed: signal 8', 'kill': 'it crashed: signal 9',
     'stop': 'it stopped its process', 'memory': 'it crashed: signal 6', 'columns': 'unusable value',
