@@ -16,15 +16,15 @@
  *
  * Numbers of things are small and dense and belong to the process: strings, streams, events,
  * graphs and executable graphs from 1, in order of creation; stream 0 is the legacy default
- * stream, stream ST_LOG_STREAM_PER_THREAD the default one of each thread (told apart by the file).
- * Strings are defined in every file that uses them, before their first use; the reader collects
- * them. A communicator's number is the same in all processes of a run: a hash of ncclUniqueId, or,
- * of a split, of the parent's number, the number of splits before, and the color.
+ * stream, stream ST_LOG_STREAM_PER_THREAD the default one of each thread (the file distinguishes
+ * them). Strings are defined in every file that uses them, before their first use; the reader
+ * collects them. A communicator's number is the same in all processes of a run: a hash of
+ * ncclUniqueId, or, of a split, of the parent's number, the number of splits before, and the color.
  *
  * Units: bytes; nanoseconds. What a call enqueues carries no duration: there was no GPU.
  *
  * Calls while a stream is captured are not executed, they become nodes of the graph: their records
- * have ST_LOG_CAPTURED set and stand, in order, in the capturing streams between
+ * have ST_LOG_CAPTURED set and lie, in order, in the capturing streams between
  * ST_LOG_CAPTURE_BEGIN and ST_LOG_CAPTURE_END. A ST_LOG_GRAPH_LAUNCH runs them all again.
  */
 #ifndef STEPTIME_RECORD_LOG_H
@@ -47,7 +47,7 @@ typedef struct st_log_header {
     uint32_t header_bytes; /* sizeof(st_log_header) */
     uint32_t record_bytes; /* sizeof(st_log_record) */
     int32_t rank;          /* as the environment said when the process began; -1: it did not */
-    int32_t world;         /* ranks in all, -1: unknown; ST_LOG_COMM tells what NCCL was told */
+    int32_t world;         /* total ranks, -1: unknown; ST_LOG_COMM has those of NCCL */
     int32_t local_rank;    /* -1: unknown */
     uint32_t pid;
     uint32_t tid;
@@ -68,7 +68,7 @@ typedef struct st_log_header {
 typedef enum st_log_kind {
     ST_LOG_NONE = 0, /* ends a file */
     ST_LOG_STRING,   /* `string`; the reader keeps these for itself */
-    ST_LOG_CALL,     /* a call of which nothing but name, times and result is kept */
+    ST_LOG_CALL,     /* a call with name, times and result alone */
     ST_LOG_LAUNCH,
     ST_LOG_ARGUMENTS, /* of the launch before it */
     ST_LOG_COPY,
@@ -109,7 +109,7 @@ enum {
     ST_LOG_ASYNC = 2,        /* of copies, sets and memory: in order of the stream */
     ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream ... */
     ST_LOG_DEFAULT = 8,      /* ... it is this one */
-    ST_LOG_FURTHER = 16      /* of a measured ST_LOG_GEMM: the product was told before */
+    ST_LOG_FURTHER = 16      /* of a measured ST_LOG_GEMM: the product was logged before */
 };
 
 typedef enum st_log_direction {
@@ -124,7 +124,7 @@ typedef enum st_log_direction {
 typedef enum st_log_memory_kind {
     ST_LOG_DEVICE,     /* cudaMalloc, cuMemAlloc */
     ST_LOG_POOL,       /* cudaMallocAsync: charged in the pool's pieces */
-    ST_LOG_VIRTUAL,    /* cuMemCreate: physical memory, of which maps are made */
+    ST_LOG_VIRTUAL,    /* cuMemCreate: physical memory that is mapped later */
     ST_LOG_MANAGED,    /* cudaMallocManaged */
     ST_LOG_PINNED,     /* cudaMallocHost, cudaHostRegister: no memory of the device */
     ST_LOG_PAGEABLE,   /* the program's own: of copies only */
@@ -167,7 +167,7 @@ typedef enum st_log_operation {
 
 /* What an argument of a kernel is, in ST_LOG_ARGUMENTS. */
 typedef enum st_log_argument {
-    ST_LOG_ARG_UNKNOWN, /* a structure, or the name of the kernel did not tell; value is 0 */
+    ST_LOG_ARG_UNKNOWN, /* a structure, or not known from the kernel's name; value is 0 */
     ST_LOG_ARG_POINTER, /* value: bytes from there to the end of its allocation, 0: none known */
     ST_LOG_ARG_INTEGER, /* value: int64_t */
     ST_LOG_ARG_FLOAT    /* value: the bits of a double */
@@ -261,7 +261,7 @@ typedef struct st_log_gemm { /* ST_LOG_GEMM, ST_LOG_BLAS; D (m by n) = A (m by k
     uint8_t compute;     /* cublasComputeType_t: 64 half, 68 single, 77 TF32, ... */
     uint8_t transpose_a; /* 0, 1: transposed, 2: conjugated too */
     uint8_t transpose_b;
-    uint16_t epilogue; /* cublasLtEpilogue_t; 0: not told, 1: none. Of ST_LOG_BLAS: how often its
+    uint16_t epilogue; /* cublasLtEpilogue_t; 0: unknown, 1: none. Of ST_LOG_BLAS: how often its
                           numbers are read or written */
     uint32_t lda, ldb, ldd;
 } st_log_gemm;
@@ -398,14 +398,14 @@ void st_log_abandon(st_log_writer *writer);
 typedef struct st_log st_log;
 
 /* The paths of a run's logs in order of their names, in `arena`; `folder` may also name one log.
- * That there is none is an error. */
+ * A folder without logs is an error. */
 st_status st_log_list(const char *folder, st_arena *arena, const char *const **paths, size_t *count,
                       st_errors *errors) ST_NODISCARD;
 /* Opens a file and checks its header. On success *log is the caller's to close. */
 st_status st_log_open(const char *path, st_log **log, st_errors *errors) ST_NODISCARD;
 const st_log_header *st_log_header_of(const st_log *log); /* its texts end in NUL */
 /*
- * The next record that is no string; *more is false at the end of the file, and *into then is
+ * The next record other than a string; *more is false at the end of the file, and *into then is
  * zeroed. A cut file ends at its last whole record, without an error (st_log_is_whole); a record of
  * an unknown kind is an error with its place.
  */

@@ -14,12 +14,12 @@ enum {
     FEW = 16,       /* so many ranks are all run */
     MOST_AXES = 16, /* of the grid */
     MOST_BASES = 8, /* points that the axes go through */
-    FULL_AXIS = 8,  /* places of an axis, all of which are tried */
+    FULL_AXIS = 8,  /* on an axis this short all places are tried */
     MOST_CORNERS = 4096,
     PROOFS = 8,
     MOST_DRAWS = 32, /* for them */
     MOST_COMMS = 64, /* of a rank that are looked at */
-    MOST_AGAIN = 4,  /* runs of a rank that was told wrong */
+    MOST_AGAIN = 4,  /* runs of a rank that got wrong splits */
 };
 
 typedef struct axis {
@@ -65,7 +65,7 @@ typedef struct search {
     size_t axis_count;
     uint32_t bases[MOST_BASES];
     size_t base_count;
-    bool failed; /* a rank is bad, though it was told right */
+    bool failed; /* a rank is bad although its splits were right */
 } search;
 
 /* ---- running ranks ---- */
@@ -109,7 +109,7 @@ static int32_t read_log(search *s, const char *path)
     return rank;
 }
 
-/* ---- splits that were told wrong ---- */
+/* ---- wrong splits ---- */
 
 static const member *parent_of(const search *s, const member *own)
 {
@@ -119,7 +119,7 @@ static const member *parent_of(const search *s, const member *own)
     return NULL;
 }
 
-/* Whether a rank was told other ranks of its part than those that ran since would have it. */
+/* Whether a rank got another part of a split than the ranks that ran since imply. */
 static bool is_wrong(const search *s, const member *own)
 {
     char path[4096];
@@ -203,8 +203,8 @@ static st_status run_batch(search *s)
     return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
 }
 
-/* And what found other ranks in its part of a communicator than there are. What is told wrong again
- * and again is run with all the others, which it then can wait for. */
+/* Runs again ranks that got wrong splits. One that gets them repeatedly runs with all others, which
+ * it can then wait for. */
 static st_status run_wanted(search *s)
 {
     st_status status = ST_OK;
@@ -264,7 +264,7 @@ static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
         bounds[(*count)++] = bound;
 }
 
-/* Products of sizes from the fastest axis on, each of which divides the next. */
+/* Products of sizes from the fastest axis on; each divides the next. */
 static st_status find_axes(search *s)
 {
     uint32_t bounds[2 * MOST_COMMS + 3] = {0};
@@ -381,7 +381,7 @@ static st_status walk_axes(search *s)
 
 /* ---- corners ---- */
 
-/* The rank that stands for this one: of each axis the first place that does the same. */
+/* The rank that represents this one: the first equal place on each axis. */
 static uint32_t corner_of(const search *s, uint32_t rank)
 {
     uint32_t corner = 0;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that do the same as others, so that these alone are run.
- *
- * A rank is told by the rolling hash of what it enqueued. Ranks are taken for the corners of a
- * grid, whose axes the communicators of the ranks that ran tell: a communicator of 8 ranks that are
- * 2 apart is an axis, and so is a node. Ranks along each axis are run through three points of the
- * grid; places on an axis where all three do the same are one, and of each combination one rank is
- * run. Ranks taken at random then prove it, and one that does not do what it should gives the axes
- * another point. All of a few ranks are run.
+ * Finds ranks with identical work, so that one of them runs. The rolling hash of what a rank
+ * enqueued identifies its work. The ranks form a grid whose axes follow from the communicators of
+ * the ranks that ran: a communicator of 8 ranks with stride 2 is an axis, and so is a node. Along
+ * each axis the ranks through three points of the grid run; places where all three have equal work
+ * are one, and one rank of each combination runs. Random ranks verify the result; a rank that
+ * differs adds a point to the axes. With few ranks all of them run.
  */
 #ifndef STEPTIME_RECORD_RANK_DEDUP_H
 #define STEPTIME_RECORD_RANK_DEDUP_H
@@ -18,10 +16,10 @@
 
 typedef struct st_rank_dedup {
     uint32_t world;
-    int32_t *as;      /* by rank: the one that was run and does the same; itself where it was run */
+    int32_t *as;      /* by rank: the one that ran with identical work; itself if it ran */
     size_t run;       /* ranks that were run, each counted once */
-    size_t again;     /* runs beside these, since they were told wrong counts of ncclCommSplit */
-    size_t proven;    /* of the ranks, those run to prove the others that did as they should */
+    size_t again;     /* further runs, because ranks got wrong sizes from ncclCommSplit */
+    size_t proven;    /* random ranks that verified the result */
     bool is_complete; /* every rank was run */
     bool met;         /* because they wait for one another */
 } st_rank_dedup;

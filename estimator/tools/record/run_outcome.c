@@ -149,7 +149,7 @@ st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcom
         else if (!st_log_is_whole(log))
             outcome->cut_logs++;
         if (one_status != ST_OK || !st_log_is_whole(log))
-            outcome->calls += calls; /* whole ones tell at their ends */
+            outcome->calls += calls; /* whole logs have the count in their last record */
         st_log_destroy(log);
     }
     st_sort(outcome->each, outcome->each_count, sizeof *outcome->each, order_hashes);

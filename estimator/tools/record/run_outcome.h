@@ -34,7 +34,7 @@ typedef struct st_run_outcome {
     uint64_t processes;
     uint64_t unique; /* processes that did something no other did, by their hash */
     uint64_t forks;
-    uint64_t unsure_splits; /* of communicators, whose ranks were told to be those of the whole */
+    uint64_t unsure_splits; /* splits of a communicator that got the size of their parent */
     uint64_t peak_bytes;    /* the most that was charged on one device */
     bool out_of_memory;
     int32_t oom_rank;
@@ -50,8 +50,8 @@ typedef struct st_run_outcome {
     size_t each_count;
 } st_run_outcome;
 
-/* Reads all logs of a run's folder; that there is none is fine (logs == 0). Logs that cannot be
- * read are counted, not reported. */
+/* Reads all logs of a run's folder, which may have none (logs == 0). Unreadable logs are counted,
+ * not reported. */
 st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcome *outcome,
                               st_errors *errors) ST_NODISCARD;
 

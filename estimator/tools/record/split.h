@@ -31,7 +31,7 @@ typedef struct st_split {
 typedef struct st_split_place {
     int32_t rank;
     int32_t ranks;
-    bool certain; /* false: several answers fit, and this is none of them but the parent's */
+    bool certain; /* false: several answers fit, and this is the parent's place */
 } st_split_place;
 
 /* The place of one of the members. */

@@ -67,7 +67,7 @@ static void put_number(const char *name, uint32_t number)
     put(name, text);
 }
 
-/* "FIRST:what stood there before" */
+/* "FIRST:previous value" */
 static void put_before(const char *name, const char *first)
 {
     const char *old = getenv(name);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting programs with the recorder before CUDA's libraries, one process for each rank.
+ * Starts programs with the recorder preloaded, one process per rank. A rank has RANK, WORLD_SIZE,
+ * LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment, as with torchrun,
+ * and leads a process group, which is killed when its time is over. Its output goes to standard
+ * error.
  *
- * A rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its
- * environment, as torchrun gives them, and is the leader of a process group, which is ended when
- * its time is over. What it prints goes where the standard error goes.
- *
- * Ranks run one after the other, but one that waits - for a file that another rank writes, for a
- * connection, in ncclCommSplit for the other ranks - does not keep the next from being started. So
- * programs meet by whatever means they have, and those that need not meet do not disturb each
- * other's times. A store that is served has its keys stood in for where all that run wait for them,
- * and not all ranks run.
+ * Ranks run one after the other, but when one waits - for a file of another rank, for a connection,
+ * in ncclCommSplit - the next one starts. So programs can meet by any means, and those that do not
+ * meet do not disturb each other's times. If only some ranks run and all of them wait for keys of
+ * the store, these keys get placeholders.
  */
 #ifndef STEPTIME_RECORD_START_PROGRAM_H
 #define STEPTIME_RECORD_START_PROGRAM_H
@@ -32,7 +30,7 @@ typedef struct st_launch_request {
     bool together;     /* start all ranks at once */
     bool complete;     /* all ranks run: those of a communicator can wait for each other */
     st_store *store;   /* by which ranks meet, see tcp_store.h; NULL: none is served */
-    const char *cupti; /* CUPTI's library, where a real GPU computes; NULL: there is none */
+    const char *cupti; /* CUPTI's library, with a real GPU; NULL: none */
 } st_launch_request;
 
 typedef struct st_real_gpu {

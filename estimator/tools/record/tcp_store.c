@@ -362,7 +362,7 @@ static void do_barrier(st_store *store, connection *from, reader *r)
 
 typedef void command(st_store *store, connection *from, reader *r);
 
-/* By the byte that stands first. */
+/* By the first byte. */
 static command *const commands[] = {
     do_validate, do_set,    do_compare_set, do_get,       do_add,       do_check,  do_wait,
     do_count,    do_delete, do_append,      do_multi_get, do_multi_set, do_cancel, do_ping,

@@ -5,8 +5,8 @@
  * TCPStoreBackend and TCPStoreLibUvBackend do: a byte for the command, then numbers of eight bytes
  * and bytes behind their length, in the order of the machine's own bytes.
  *
- * Where not all ranks run, some wait for keys that nobody sets. The recorder says when that is so,
- * and they get 128 bytes, as long as an ncclUniqueId, which follow from the key alone.
+ * If only some ranks run, they may wait for keys that nobody sets. The recorder detects that, and
+ * they get 128 bytes, as long as an ncclUniqueId, derived from the key.
  */
 #ifndef STEPTIME_RECORD_TCP_STORE_H
 #define STEPTIME_RECORD_TCP_STORE_H
@@ -26,7 +26,7 @@ size_t st_store_waiting(const st_store *store);
 bool st_store_all_wait(const st_store *store, size_t connections);
 /* Gives those what nobody set. */
 void st_store_stand_in(st_store *store);
-/* How many keys were stood in for. */
+/* How many keys got placeholders. */
 uint64_t st_store_stood_in(const st_store *store);
 void st_store_close(st_store *store); /* NULL is fine */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a process does anything, as Linux tells it in /proc. */
+/* Whether a process is active, from /proc. */
 #ifndef STEPTIME_RECORD_WAITING_H
 #define STEPTIME_RECORD_WAITING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranks of a job differ, as its plan tells: one of each stage of the pipeline. */
+/* Which ranks of a job differ by its plan: one per pipeline stage. */
 #ifndef STEPTIME_CLI_PLANNED_RANKS_H
 #define STEPTIME_CLI_PLANNED_RANKS_H
 
@@ -7,8 +7,7 @@
 
 typedef struct cli_planned_ranks {
     size_t world;
-    int32_t *ranks; /* of each stage the one that is second in all groups, which tells their
-                       order */
+    int32_t *ranks; /* of each stage the second one of all groups, which gives their order */
     size_t count;
     int32_t *as; /* by rank: the one of its stage */
 } cli_planned_ranks;

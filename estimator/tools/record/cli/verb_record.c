@@ -117,7 +117,7 @@ static double number_of(const st_job *job, const char *path)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
 }
 
-/* "NVIDIA H100 SXM 80 GB" stands in `name:` of the file. */
+/* "NVIDIA H100 SXM 80 GB" is `name:` of the file. */
 static st_status read_gpu(cli_run *run, const char *name, const st_job **job)
 {
     st_gpus gpus = {0};
@@ -222,7 +222,7 @@ static bool is_empty(const char *path)
 typedef struct rank_list {
     int32_t *items;
     size_t count;
-    int32_t *as; /* by rank, as the plan says; NULL: there is none */
+    int32_t *as; /* by rank, as planned; NULL: no plan */
 } rank_list;
 
 static st_status check_ranks(cli_run *run, bool one, bool all)

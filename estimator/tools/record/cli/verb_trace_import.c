@@ -66,7 +66,7 @@ static st_status write_one(cli_run *run, const st_imported *imported, uint64_t r
     return status;
 }
 
-/* Into a folder every rank, or where others stand in for some, each worker's. */
+/* Into a folder, the trace of each worker. */
 static st_status write_traces(cli_run *run, const st_imported *imported, const char *path)
 {
     struct stat info;

@@ -25,7 +25,7 @@ enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2, MOST_CONTEXTS = 64, MOST_DEVICES =
 enum { WAIT_HOST_EVENT = 1, WAIT_STREAM_EVENT, WAIT_STREAM, WAIT_CONTEXT };
 enum { STREAM_NON_BLOCKING = 2, STREAM_DEFAULT = 3, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
 
-/* Products whose calls CUPTI may still tell of: it hands over every half second at least. */
+/* Products whose calls CUPTI may still report: it delivers at least every half second. */
 enum { MOST_PRODUCTS = 1 << 18 };
 
 typedef struct product {
@@ -44,14 +44,14 @@ static st_index strings_by_key;
 static uint32_t strings;
 static uint64_t calls;
 static uint64_t work;
-static uint32_t context_devices[MOST_CONTEXTS]; /* by context, as far as tasks tell */
+static uint32_t context_devices[MOST_CONTEXTS]; /* by context, as far as tasks report it */
 static uint64_t live_bytes[MOST_DEVICES];
 static product products[MOST_PRODUCTS];
 static uint64_t product_count;
 
 /* ---- names ---- */
 
-/* The number of a text, which is defined where it is new; 0: there is no room. */
+/* The number of a text, which is defined where it is new; 0: out of memory. */
 static uint32_t string_of(uint64_t key, const char *text)
 {
     uint32_t found = 0;
@@ -150,7 +150,7 @@ static void take_kernel(const st_cupti_kernel *kernel)
         record.launch.block[i] = (uint16_t)kernel->block[i];
     }
     learn_device(kernel->context, kernel->device);
-    /* What threads do in which order is not told; the sum is the same whatever it is. */
+    /* The order between threads is unknown; a sum does not depend on it. */
     uint64_t hash = st_hash_text(ST_HASH_BEGIN, kernel->name != NULL ? kernel->name : "");
     for (size_t i = 0; i < 3; i++)
         hash = st_hash_word(hash, kernel->grid[i]);

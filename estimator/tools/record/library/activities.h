@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUPTI tells of calls and of a GPU's tasks, as records of a log.
+ * What CUPTI reports about calls and GPU tasks, as records of a log.
  *
  * The beginnings of CUPTI's records have been the same since CUDA 11; what follows them, and what
  * no record here needs, is left alone. The CUPTI reference describes them (CUpti_Activity...).
@@ -89,13 +89,13 @@ typedef int st_callback_name(uint32_t domain, uint32_t callback, const char **na
  * modulo 2^64. */
 bool st_activities_open(const char *path, const st_log_header *header, uint64_t zero_ns,
                         st_callback_name *name);
-/* Writes one of CUPTI's records; of kinds that are none of the above nothing. */
+/* Writes one of CUPTI's records; ignores kinds not listed above. */
 void st_activities_take(const void *record);
-/* Gives a product the number that stands for it in ST_CUPTI_EXTERNAL; 0: there is no log. */
+/* Gives a product its number in ST_CUPTI_EXTERNAL; 0: no log is open. */
 uint64_t st_activities_product(const st_log_gemm *gemm);
-/* Tells that a stream is the default one of its device. */
+/* Logs that a stream is the default one of its device. */
 void st_activities_default(uint32_t stream);
-/* Tells what CUPTI refused. */
+/* Logs what CUPTI refused. */
 void st_activities_refused(const char *what, int error);
 void st_activities_close(void);
 /* For pthread_atfork: CUPTI's thread may hold the lock, and a child's log is its parent's. */

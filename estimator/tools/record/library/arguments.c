@@ -62,7 +62,7 @@ static void put_argument(drafter *own, uint8_t kind, uint64_t value, uint32_t bl
     own->first++;
 }
 
-/* A pointer with the bytes to the end of its block; false: it is none of a block. */
+/* A pointer with the bytes to the end of its block; false: it has no block. */
 static bool put_pointer(drafter *own, uint64_t address, uint8_t code)
 {
     const st_block *block = st_memory_find(address);

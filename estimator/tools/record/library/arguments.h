@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of kernels: what they are, and how they stand in the log. */
+/* Arguments of kernels and their records in the log. */
 #ifndef STEPTIME_RECORD_LIBRARY_ARGUMENTS_H
 #define STEPTIME_RECORD_LIBRARY_ARGUMENTS_H
 
@@ -21,7 +21,7 @@ void st_parameters_name(st_parameters *of, const char *kernel);
 /* Where a launch has its arguments. */
 typedef struct st_arguments {
     uint64_t list;   /* an address for each; 0: they lie in a row */
-    uint64_t buffer; /* there, each at its offset; 0: there are none */
+    uint64_t buffer; /* of all of them, each at its offset; 0: none */
 } st_arguments;
 
 /* Drafts ST_LOG_ARGUMENTS records; KiB that the pointers reach to the ends of their blocks. */

@@ -82,7 +82,7 @@ uint64_t st_do_gemm(st_call *call)
     return 0;
 }
 
-/* ---- what is no product ---- */
+/* ---- other functions ---- */
 
 /* A number that the device would compute is zero; only the host's memory is written to. */
 static void put_result(const st_call *call, const st_object *handle, uint32_t type)

@@ -3,7 +3,7 @@
  * cuBLASLt: layouts and descriptions of products, which a program makes, fills attribute by
  * attribute, and hands over. Programs may keep them in memory of their own (the Init functions:
  * 64 bytes of a layout, 256 of a description), so that all of them are structures behind pointers
- * here, with a word that tells them from anything else.
+ * here, with a word that marks them.
  */
 #include "record/library/handlers.h"
 #include "record/library/objects.h"

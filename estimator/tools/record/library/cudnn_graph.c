@@ -456,7 +456,7 @@ static void read_matmul(reading *own, const descriptor *of)
     tensor c = read_tensor(part(of, MATMUL_C, 0));
     double batch = c.elements / ((double)dim_of(&c, 1) * dim_of(&c, 2));
     if (own->into->matmuls++ > 0)
-        return; /* attention is told by its first product */
+        return; /* the first product identifies attention */
     own->into->dims[0] = dim_of(&c, 2);
     own->into->dims[1] = dim_of(&c, 1);
     own->into->dims[2] = dim_of(&a, 1);

@@ -324,7 +324,7 @@ bool st_memory_give(uint64_t start, st_block *block)
             const void *now =
                 mmap(host_of(unback_start), end - unback_start, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, NO_FILE, 0);
-            /* Where that failed the pages stay as they are, which nobody is told of any more. */
+            /* Where that fails the pages stay, unused. */
             (void)now;
         }
     }

@@ -37,7 +37,7 @@ bool st_memory_give(uint64_t start, st_block *block);
 const st_block *st_memory_find(uint64_t address);
 
 uint64_t st_memory_live(uint32_t device);
-/* Charges something that is no block; false where it does not fit. */
+/* Charges memory other than a block; false where it does not fit. */
 bool st_memory_charge(uint32_t device, uint64_t bytes);
 void st_memory_discharge(uint32_t device, uint64_t bytes);
 /* Records an out of memory with the largest live blocks; CUDA's error. */

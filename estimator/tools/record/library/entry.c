@@ -80,7 +80,7 @@ static inline bool is_defined(const st_thread *thread, uint32_t string)
            (thread->defined[string / 64] >> (string % 64) & 1) != 0;
 }
 
-/* A string stands in a log before the first record that names it. */
+/* A log defines a string before the first record that uses it. */
 static inline bool define(st_thread *thread, uint32_t string)
 {
     if (is_defined(thread, string))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands behind every name of CUDA's libraries: libsteptime-record.so.
+ * The implementation behind every function of CUDA's libraries: libsteptime-record.so.
  *
  * calls.txt has a line for each function that a library exports. The generator makes an entry of
  * st_entries from it and a trampoline of that name, which stores the words of its arguments and
  * calls st_dispatch. This takes the one lock of the process, runs the entry's handler, and writes
  * what the handler left in `draft` to the log of the thread. An entry without a handler is not
- * supported: it is told in the log and answers with its library's own error.
+ * supported: it is logged and returns its library's own error.
  *
  * This code lives in other people's programs. It uses nothing of steptime but the log's writer,
  * exports nothing but the functions of calls.txt, prints nothing, and ends nobody's process.
@@ -69,7 +69,7 @@ typedef struct st_entry {
     bool quiet;          /* not kept in the log unless it is misused */
     bool per_thread;     /* its default stream is each thread's own */
     int32_t constant;    /* of the table's line */
-    uint8_t place[26];   /* where the argument of this letter stands, from 1; 0: there is none */
+    uint8_t place[26];   /* position of the argument with this letter, from 1; 0: none */
 } st_entry;
 
 extern const st_entry st_entries[]; /* in order of names, then the spare ones */
@@ -106,7 +106,7 @@ typedef struct st_process {
     bool started;
     bool ended;
     bool is_child;     /* forked from a process that used CUDA */
-    bool two_versions; /* it is told */
+    bool two_versions; /* it is logged */
     st_log_header header;
     char folder[3072];
     st_thread *threads;
@@ -180,11 +180,11 @@ uint64_t st_host_ns(void);
 /* Reads the settings, where no call has come yet. */
 void st_begin_process(void);
 
-/* The address that stands for a name: its trampoline's, or a spare one's that is not supported. */
+/* The address for a name: its trampoline, or a spare one that is not supported. */
 st_function st_address_of(const char *name);
-/* That of a function that is known by exactly this name; NULL: none is. */
+/* That of the function with exactly this name; NULL: none. */
 st_function st_address_of_known(const char *name);
-/* That of a function of the runtime; NULL: the runtime has none of this name. */
+/* That of a function of the runtime; NULL: none. */
 st_function st_address_of_runtime(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `steptime record` tells the library in the program's environment:
+ * What `steptime record` passes to the library in the program's environment:
  *
  *     STEPTIME_RECORD          the folder of the run, an absolute path
  *     STEPTIME_RECORD_DEVICE   "h100-sxm,NVIDIA H100,85899345920,90,132": file, name, bytes of

@@ -4,8 +4,8 @@
 
 Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
 record_trampolines.S (a function of each name) and record.map (what is exported); and profile_entries.c,
-profile_trampolines.S and profile.map, the same with NCCL and products alone. Whatever stands wrong in the table is an
-error with its line.
+profile_trampolines.S and profile.map, the same with NCCL and products alone. An error in the table
+ * is reported with its line.
 """
 import copy
 import pathlib
@@ -13,7 +13,7 @@ import re
 import sys
 
 LIBRARIES = 'cudart cuda cublas cublasLt cudnn nccl nvml'.split()
-SPARES = 64  # for names that are asked for by cudaGetDriverEntryPoint and stand in no line
+SPARES = 64  # for names that cudaGetDriverEntryPoint asks for and the table lacks
 HEAD = '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made of calls.txt by generate.py. */\n'
 
 
@@ -40,12 +40,12 @@ def read(file):
         if len(words) < 2 or len(words) > 6 or words[0] not in LIBRARIES:
             fail(file, number, f'expected LIBRARY NAME [HANDLER [KINDS [CONSTANT [quiet]]]], found {text!r}')
         if not re.fullmatch(r'\w+', words[1]) or words[1] in lines:
-            fail(file, number, f'{words[1]} is no name, or stands there twice')
+            fail(file, number, f'{words[1]} is not a name, or a duplicate')
         if len(words) > 3 and not re.fullmatch(r'-|[a-z.]+', words[3]):
             fail(file, number, f'kinds are letters and dots, or -, found {words[3]}')
         letters = words[3].replace('.', '') if len(words) > 3 else ''
         if len(set(letters)) < len(letters):
-            fail(file, number, f'a letter stands twice in {words[3]}')
+            fail(file, number, f'duplicate letter in {words[3]}')
         if len(words) > 5 and words[5] != 'quiet':
             fail(file, number, f'expected quiet, found {words[5]}')
         lines[words[1]] = Line(words)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in the third column of calls.txt: each is a st_handler, st_do_NAME. Generated from
- * it: record_handlers.h. */
+/* The handlers that the third column of calls.txt names: st_do_NAME, a st_handler. The build
+ * generates record_handlers.h from it. */
 #ifndef STEPTIME_RECORD_LIBRARY_HANDLERS_H
 #define STEPTIME_RECORD_LIBRARY_HANDLERS_H
 

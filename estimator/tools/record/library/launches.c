@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* A function of the program's that stands for a kernel. */
+/* A host function that represents a kernel. */
 typedef struct kernel {
     uint64_t host;      /* its address */
     uint64_t hash;      /* of its name */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters of kernels as their binaries describe them: fat binaries and cubins, in which section
- * .nv.info.KERNEL holds place and size of each (attribute 0x17). Compressed binaries and PTX tell
- * nothing.
+ * .nv.info.KERNEL holds place and size of each (attribute 0x17). Compressed binaries and PTX have
+ * no such section.
  */
 #ifndef STEPTIME_RECORD_LIBRARY_LAYOUTS_H
 #define STEPTIME_RECORD_LIBRARY_LAYOUTS_H
@@ -19,7 +19,7 @@ typedef struct st_layout {
     uint16_t bytes[ST_MOST_PARAMETERS];
 } st_layout;
 
-/* Of a kernel in a cubin, a fat binary or what wraps one; false where it does not tell. */
+/* Of a kernel in a cubin, a fat binary or its wrapper; false where it has none. */
 bool st_layout_find(const void *image, const char *kernel, st_layout *layout);
 
 /* A copy of a cubin or a fat binary, for free(); NULL where it is none. */

@@ -247,7 +247,7 @@ uint64_t st_do_collective(st_call *call)
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
     st_enqueue(call, stream);
-    /* Which communicator of the process it is, and how far the other rank is, tell ranks apart. */
+    /* The communicator and the distance of the other rank distinguish ranks. */
     const st_log_collective *collective = &call->draft.collective;
     int64_t ranks = comm->comm.ranks;
     int64_t apart = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles: what a program holds of streams, events, graphs and the like. A handle is no pointer but
- * kind, generation and place in a table, so that one that was destroyed, or never made, is known
- * without touching memory.
+ * Handles: what a program holds of streams, events, graphs and the like. A handle is not a pointer
+ * but kind, generation and place in a table, so that an invalid one is detected without touching
+ * memory.
  */
 #ifndef STEPTIME_RECORD_LIBRARY_OBJECTS_H
 #define STEPTIME_RECORD_LIBRARY_OBJECTS_H
@@ -79,7 +79,7 @@ typedef struct st_object {
 
 /* NULL when out of memory. */
 st_object *st_object_make(st_object_kind kind);
-/* NULL where the handle is none of this kind that is alive. */
+/* NULL for an invalid handle of this kind. */
 st_object *st_object_of(uint64_t handle, st_object_kind kind);
 /* That of the index-th argument; NULL makes the call a misuse, whose error is draft.status. */
 st_object *st_object_taken(st_call *call, unsigned index, st_object_kind kind);

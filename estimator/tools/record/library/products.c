@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on a real GPU: CUPTI measures their kernels and has no sizes, which stand in the call of
- * cuBLAS. It is read here and passed on as it came, to the library that the program has loaded.
- *
- * Layouts and descriptions of cuBLASLt are the real library's, which is asked for what they hold.
+ * Products on a real GPU: CUPTI measures their kernels without sizes, which are arguments of cuBLAS
+ * calls. These are read here and passed on to the library that the program has loaded. Layouts and
+ * descriptions of cuBLASLt are the real library's, which returns their attributes.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "record/library/products.h"
@@ -84,7 +83,7 @@ uint64_t st_do_gemm(st_call *call)
 
 /* ---- cuBLASLt ---- */
 
-/* An attribute of a layout or a description, 0 where the library does not tell it. */
+/* An attribute of a layout or a description, 0 where the library has none. */
 static uint64_t attribute(const char *getter, const st_call *call, unsigned argument, int number,
                           size_t bytes)
 {

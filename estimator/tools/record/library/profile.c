@@ -315,7 +315,7 @@ uint64_t st_memory_live(uint32_t device)
     return 0;
 }
 
-/* Real memory, which CUPTI tells of as well. */
+/* Real memory, which CUPTI reports as well. */
 uint64_t st_do_comm_memory(st_call *call)
 {
     bool given =

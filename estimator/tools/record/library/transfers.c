@@ -157,7 +157,7 @@ static void draft_copy(st_call *call, uint64_t to, uint64_t from, uint64_t bytes
     }
 }
 
-/* Whether what is said of the direction fits the pointers: a device's is none of the host. */
+/* Whether the direction fits the pointers. */
 static bool fits(uint64_t to, uint64_t from, uint64_t direction)
 {
     switch (direction) {

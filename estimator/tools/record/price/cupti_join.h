@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUPTI measured: calls and, apart from them, what they put on the GPU, which numbers join. A
- * call gets the record of what it did; where that is more than one thing, as a graph's launch does,
- * the others stand behind it.
+ * What CUPTI measured: calls and, in separate records, their GPU tasks, joined by numbers. A call
+ * gets the record of its first task; further tasks, as of a graph's launch, follow it.
  */
 #ifndef STEPTIME_RECORD_PRICE_CUPTI_JOIN_H
 #define STEPTIME_RECORD_PRICE_CUPTI_JOIN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls cost the host: from a table, or learnt from a recording of PyTorch's profiler on a
- * real GPU, of each call the median of those that wait for nothing. cuBLAS, cuDNN and NCCL are not
- * in such recordings by their own names; what they launch is, so that their calls cost one launch.
+ * What calls cost the host: from a table, or from a recording of PyTorch's profiler on a real GPU,
+ * as the median of each call that does not wait. Such recordings lack the calls of cuBLAS, cuDNN
+ * and NCCL but contain what these launch, so each of their calls costs one launch.
  */
 #include "record/price/imported.h"
 

@@ -16,24 +16,24 @@ static void release_run(void *context)
     st_run_destroy(context);
 }
 
-static st_status read_run(const st_import_request *request, st_arena *arena, st_imported *own,
+static st_status read_run(const st_import_request *request, st_arena *arena, st_imported *made,
                           st_errors *errors)
 {
-    st_status status = st_run_read(request->folder, &request->run, &own->run, errors);
+    st_status status = st_run_read(request->folder, &request->run, &made->run, errors);
     if (status != ST_OK)
         return status;
-    if (st_arena_defer(arena, release_run, own->run))
+    if (st_arena_defer(arena, release_run, made->run))
         return ST_OK;
-    st_run_destroy(own->run);
+    st_run_destroy(made->run);
     return st_out_of_memory(errors);
 }
 
 /* Prices for what the command line asks for, or for the device that was recorded. */
 static st_status open_prices(const st_paths *paths, const st_import_request *request,
-                             st_arena *arena, st_imported *own, st_errors *errors)
+                             st_arena *arena, st_imported *made, st_errors *errors)
 {
     st_prices_request prices = request->prices;
-    const st_worker *first = &own->run->workers[0];
+    const st_worker *first = &made->run->workers[0];
     if (prices.gpu == NULL && prices.cluster == NULL) {
         const char *device = first->header.device;
         if (device[0] == '\0' || st_name_is_path(device))
@@ -42,81 +42,82 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
                            "specify it with --gpu NAME");
         prices.gpu = device;
     }
-    st_status status = st_prices_open(paths, &prices, arena, &own->prices, errors);
+    st_status status = st_prices_open(paths, &prices, arena, &made->prices, errors);
     if (status == ST_OK)
-        own->device = st_job_text(st_prices_job(own->prices), ST_KEY_CLUSTER_GPU_NAME);
+        made->device = st_job_text(st_prices_job(made->prices), ST_KEY_CLUSTER_GPU_NAME);
     return status;
 }
 
-static void warn_of_gaps(const st_imported *own, st_errors *errors)
+static void warn_of_gaps(const st_imported *made, st_errors *errors)
 {
-    st_place place = {.file = own->run->folder};
+    st_place place = {.file = made->run->folder};
     uint64_t unsupported = 0;
-    for (size_t i = 0; i < own->run->worker_count; i++)
-        unsupported += own->run->workers[i].unsupported;
+    for (size_t i = 0; i < made->run->worker_count; i++)
+        unsupported += made->run->workers[i].unsupported;
     if (unsupported > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "the program called %llu functions that the recorder does not support; the times "
                   "exclude them",
                   (unsigned long long)unsupported);
-    if (own->run->lost_tasks > 0)
+    if (made->run->lost_tasks > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "ignored %llu measured GPU tasks without a call",
-                  (unsigned long long)own->run->lost_tasks);
-    if (own->walk->unmatched > 0)
+                  (unsigned long long)made->run->lost_tasks);
+    if (made->walk->unmatched > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%llu collectives lack ranks of their communicator; they end with the ranks that "
                   "joined",
-                  (unsigned long long)own->walk->unmatched);
-    if (own->unpriced > 0)
+                  (unsigned long long)made->walk->unmatched);
+    if (made->unpriced > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%llu collectives have no time" ST_HINT
                   "specify their network with --cluster NAME",
-                  (unsigned long long)own->unpriced);
-    if (own->groups->inferred > 0)
+                  (unsigned long long)made->unpriced);
+    if (made->groups->inferred > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "%zu communicators have unread ranks; their stride is inferred from the ranks "
                   "that were read",
-                  own->groups->inferred);
+                  made->groups->inferred);
 }
 
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
                            st_imported **imported, st_errors *errors)
 {
-    st_imported *own = st_arena_alloc(arena, 1, sizeof *own);
-    if (own == NULL)
+    st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL)
         return st_out_of_memory(errors);
-    st_status status = read_run(request, arena, own, errors);
+    st_status status = read_run(request, arena, made, errors);
     if (status == ST_OK)
-        status = open_prices(paths, request, arena, own, errors);
+        status = open_prices(paths, request, arena, made, errors);
     if (status != ST_OK)
         return status;
     st_walk_options options = {.gap_ns = request->gap_ns};
-    own->shape_prices = st_arena_alloc(arena, own->run->shape_count + 1, sizeof *own->shape_prices);
-    own->workers = st_arena_alloc(arena, own->run->worker_count + 1, sizeof *own->workers);
-    if (own->shape_prices == NULL || own->workers == NULL)
+    made->shape_prices =
+        st_arena_alloc(arena, made->run->shape_count + 1, sizeof *made->shape_prices);
+    made->workers = st_arena_alloc(arena, made->run->worker_count + 1, sizeof *made->workers);
+    if (made->shape_prices == NULL || made->workers == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < own->run->shape_count; i++)
-        st_note(&status, st_prices_of_task(own->prices, &own->run->shapes[i], &own->shape_prices[i],
-                                           errors));
+    for (size_t i = 0; i < made->run->shape_count; i++)
+        st_note(&status, st_prices_of_task(made->prices, &made->run->shapes[i],
+                                           &made->shape_prices[i], errors));
     if (status == ST_OK)
-        status = st_groups_make(own->run, own->prices, arena, &own->groups, errors);
+        status = st_groups_make(made->run, made->prices, arena, &made->groups, errors);
     if (status == ST_OK && request->costs != NULL)
         status =
             st_call_costs_read(request->costs, arena, &options.costs, &options.cost_count, errors);
     if (status == ST_OK)
         status =
-            st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
-    for (size_t i = 0; i < own->run->worker_count && status == ST_OK; i++) {
-        status = st_imported_count(own, i, arena, errors);
+            st_walk_run(made->run, made->shape_prices, made->groups, &options, &made->walk, errors);
+    for (size_t i = 0; i < made->run->worker_count && status == ST_OK; i++) {
+        status = st_imported_count(made, i, arena, errors);
         if (status == ST_OK)
-            status = st_imported_find_steps(own, i, arena, errors);
+            status = st_imported_find_steps(made, i, arena, errors);
     }
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < own->groups->instance_count; i++)
-        own->unpriced += own->groups->instances[i].price.unknown;
-    warn_of_gaps(own, errors);
-    *imported = own;
+    for (size_t i = 0; i < made->groups->instance_count; i++)
+        made->unpriced += made->groups->instances[i].price.unknown;
+    warn_of_gaps(made, errors);
+    *imported = made;
     return ST_OK;
 }

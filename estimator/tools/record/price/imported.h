@@ -73,13 +73,13 @@ typedef struct st_imported {
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
                            st_imported **imported, st_errors *errors) ST_NODISCARD;
 
-/* The trace of one rank, which its worker stands for, as the profiler of PyTorch would write it. */
+/* The trace of one rank, from its worker, as PyTorch's profiler would write it. */
 void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *buffer);
 
 /* What `steptime trace import` prints. */
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result);
 
-/* Costs of calls by their names: a table "call,time_us", or a recording from which they are learnt
+/* Costs of calls by their names: a table "call,time_us", or a recording to learn them from
  * (docs/record.md). */
 st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_cost **costs,
                              size_t *count, st_errors *errors) ST_NODISCARD;

@@ -12,7 +12,7 @@ enum { INNER_STREAMS = 1000000, THREAD_STREAMS = 2000000, MOST_RANKS_SHOWN = 128
 
 typedef struct trace_writer {
     const st_imported *imported;
-    const st_walk_worker *own;
+    const st_walk_worker *walked;
     const st_worker *worker;
     uint32_t index; /* of the worker */
     st_buffer *out;
@@ -65,7 +65,7 @@ static void write_memory(trace_writer *w, size_t index)
         w->out,
         ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\","
         "\"ts\":%s",
-        st_microseconds_print(w->own->end_ns[index], time));
+        st_microseconds_print(w->walked->end_ns[index], time));
     put_place(w, w->worker->header.pid, w->worker->header.tid + (int64_t)call->thread);
     st_buffer_printf(w->out,
                      "\"Addr\":%llu,\"Bytes\":%s%llu,\"Device Type\":1,\"Device Id\":%u,"
@@ -100,10 +100,10 @@ static const char *torch_type(uint32_t type)
 static void write_collective(trace_writer *w, const st_walk_task *task)
 {
     /* The collective by which all that meet call the task: the one of the least number. */
-    const st_walk_meet *meet = &w->own->meets[task->meet];
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = w->own->meets[i].next)
-        if (w->own->meets[i].instance < meet->instance)
-            meet = &w->own->meets[i];
+    const st_walk_meet *meet = &w->walked->meets[task->meet];
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = w->walked->meets[i].next)
+        if (w->walked->meets[i].instance < meet->instance)
+            meet = &w->walked->meets[i];
     const st_log_record *record = &w->worker->calls[meet->what].record;
     const st_log_collective *collective = &record->collective;
     const st_communicator *group = st_groups_find(w->imported->groups, w->index, record);
@@ -135,7 +135,7 @@ static void write_collective(trace_writer *w, const st_walk_task *task)
 
 /* ---- GPU tasks ---- */
 
-/* A name by which readers of traces tell the class of a task. */
+/* A name from which readers of traces derive the class of a task. */
 static const char *task_name(const trace_writer *w, const st_worker_call *call,
                              const char **category, char *text, size_t size)
 {
@@ -173,7 +173,7 @@ static void write_task(trace_writer *w, const st_walk_task *task)
     enum { NAME = 160 };
     char text[NAME];
     const char *category = NULL;
-    const st_walk_lane *lane = &w->own->lanes[task->lane];
+    const st_walk_lane *lane = &w->walked->lanes[task->lane];
     const st_worker_call *call = &w->worker->calls[task->what];
     const char *name = task_name(w, call, &category, text, sizeof text);
     begin_event(w, category, name, task->start_ns, task->end_ns);
@@ -228,7 +228,7 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
 {
     uint32_t index = imported->run->worker_of[rank];
     trace_writer w = {.imported = imported,
-                      .own = &imported->walk->workers[index],
+                      .walked = &imported->walk->workers[index],
                       .worker = &imported->run->workers[index],
                       .index = index,
                       .out = buffer};
@@ -255,8 +255,8 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
         const st_worker_call *call = &w.worker->calls[i];
         const char *name = name_of(&w, call->name);
         bool driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
-        begin_event(&w, driver ? "cuda_driver" : "cuda_runtime", name, w.own->begin_ns[i],
-                    w.own->end_ns[i]);
+        begin_event(&w, driver ? "cuda_driver" : "cuda_runtime", name, w.walked->begin_ns[i],
+                    w.walked->end_ns[i]);
         put_place(&w, w.worker->header.pid, w.worker->header.tid + (int64_t)call->thread);
         st_buffer_printf(w.out, "\"correlation\":%zu}}", i + 1);
         bool allocates = record->kind == ST_LOG_MALLOC || record->kind == ST_LOG_FREE;
@@ -264,15 +264,15 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
             record->memory.memory != ST_LOG_PINNED)
             write_memory(&w, i);
     }
-    for (size_t i = 0; i < w.own->task_count; i++) {
+    for (size_t i = 0; i < w.walked->task_count; i++) {
         /* What a stream waits for before a task, as the profiler records it since 2024. */
-        const st_walk_task *task = &w.own->tasks[i];
-        const st_walk_lane *lane = &w.own->lanes[task->lane];
-        for (uint32_t j = task->wait; j != ST_NO_INDEX; j = w.own->waits[j].next) {
-            const st_walk_wait *wait = &w.own->waits[j];
+        const st_walk_task *task = &w.walked->tasks[i];
+        const st_walk_lane *lane = &w.walked->lanes[task->lane];
+        for (uint32_t j = task->wait; j != ST_NO_INDEX; j = w.walked->waits[j].next) {
+            const st_walk_wait *wait = &w.walked->waits[j];
             if (wait->record == ST_NO_INDEX)
                 continue;
-            const st_walk_lane *on = &w.own->lanes[w.own->tasks[wait->task].lane];
+            const st_walk_lane *on = &w.walked->lanes[w.walked->tasks[wait->task].lane];
             begin_event(&w, "cuda_sync", "Stream Wait Event", task->launch_ns, task->launch_ns);
             put_place(&w, lane->device, stream_number(lane));
             st_buffer_printf(w.out,
@@ -283,7 +283,7 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
                              (long long)stream_number(on), (unsigned long)wait->record + 1,
                              (unsigned long)lane->device);
         }
-        write_task(&w, &w.own->tasks[i]);
+        write_task(&w, &w.walked->tasks[i]);
     }
     st_buffer_text(buffer, "\n]}\n");
 }

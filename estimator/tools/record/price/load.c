@@ -109,7 +109,7 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     st_status status = intern(l->run, of, &name);
     if (status != ST_OK || !st_task_shape_of(record, l->run->names->texts[name], &shape))
         return status;
-    shape.measured = record->call == 0; /* only what CUPTI tells of is of no function */
+    shape.measured = record->call == 0; /* only records of CUPTI have no function */
     return st_run_shape(l->run, &shape, &call->shape);
 }
 
@@ -231,7 +231,7 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
     /* Calls of several threads in order of time; of one they are. */
     if (worker->thread_count > 1)
         st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
-    /* The rank that NCCL was told in the largest communicator, where the environment told none. */
+    /* The rank in the largest communicator, where the environment has none. */
     int64_t most = 0;
     int64_t rank = worker->header.rank;
     for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
@@ -257,15 +257,15 @@ static bool used_gpu(const st_worker *worker)
     return false;
 }
 
-/* Takes such processes out, and workers that then stand for nobody. */
+/* Removes such processes, and workers that then represent nobody. */
 static st_status leave_out(loader *l, uint32_t *of)
 {
     st_run *run = l->run;
     bool *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
-    bool *beside = st_arena_alloc(run->arena, l->process_count + 1, sizeof *beside);
+    bool *launchers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *launchers);
     uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
     size_t kept = 0;
-    if (used == NULL || beside == NULL || moved == NULL)
+    if (used == NULL || launchers == NULL || moved == NULL)
         return st_out_of_memory(l->errors);
     for (size_t i = 0; i < run->worker_count; i++)
         used[i] = used_gpu(&run->workers[i]);
@@ -274,10 +274,10 @@ static st_status leave_out(loader *l, uint32_t *of)
         int64_t rank = l->processes[i].rank;
         for (size_t j = 0; j < l->process_count && !used[of[i]] && !found; j++)
             found = used[of[j]] && (rank < 0 || l->processes[j].rank == rank);
-        beside[i] = found;
+        launchers[i] = found;
     }
     for (size_t i = 0; i < l->process_count; i++) {
-        if (beside[i])
+        if (launchers[i])
             continue;
         moved[of[i]] = 1;
         l->processes[kept] = l->processes[i];
@@ -334,8 +334,8 @@ static uint64_t world_of(const loader *l)
 {
     uint64_t world = l->options->world;
     for (size_t i = 0; i < l->process_count && l->options->world == 0; i++) {
-        int32_t told = l->files[l->processes[i].first].header.world;
-        world = told > 0 && (uint64_t)told > world ? (uint64_t)told : world;
+        int32_t declared = l->files[l->processes[i].first].header.world;
+        world = declared > 0 && (uint64_t)declared > world ? (uint64_t)declared : world;
     }
     for (size_t i = 0; i < l->run->worker_count && l->options->world == 0; i++)
         for (size_t k = 0; k < l->run->workers[i].comm_count; k++) {
@@ -345,7 +345,7 @@ static uint64_t world_of(const loader *l)
     return world > l->process_count ? world : l->process_count;
 }
 
-/* Puts recorded ranks into their places, those that tell none into what is free. */
+/* Puts recorded ranks into their places, and those without a rank into free ones. */
 static st_status place_ranks(loader *l, const uint32_t *of)
 {
     st_run *run = l->run;
@@ -390,7 +390,7 @@ static st_status follow_dedup(const loader *l)
     st_run *run = l->run;
     int32_t *as = NULL;
     bool found = false;
-    if (run->world != (uint64_t)l->files[0].header.world) /* it tells of another number of ranks */
+    if (run->world != (uint64_t)l->files[0].header.world) /* it is about another number of ranks */
         return ST_OK;
     st_status status =
         st_rank_dedup_read(run->folder, run->world, run->arena, &as, &found, l->errors);

@@ -111,7 +111,7 @@ typedef struct elements {
 } elements;
 
 /* The number, or the product of neighbouring ones, that fits the threads; else one that fits the
- * blocks, by the number behind it. A launch of one block fits too much to tell. */
+ * blocks, by the number behind it. A launch of one block fits too many numbers. */
 static elements elements_of(const st_memory_ranges *ranges, const launch *of)
 {
     elements found = {0};

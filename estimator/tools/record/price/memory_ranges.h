@@ -3,10 +3,10 @@
  * What launches read and write, by their arguments.
  *
  * A pointer reaches to the end of its allocation, which is too far where a program divides one
- * allocation among many tensors. Two things tell more. A whole number that fits the launch - as
- * many elements as its threads take, each 1, 2, 4, 8 or 16 - is the number of elements; so may be
- * the product of neighbouring ones. Without one a tensor ends where another begins that some launch
- * of the program was given; then the bytes are at most so many.
+ * allocation among many tensors. Two rules narrow it. An integer argument, or a product of adjacent
+ * ones, that fits the launch (its threads with 1, 2, 4, 8 or 16 elements each) is the number of
+ * elements. Otherwise a tensor ends where a tensor of another launch begins, and the bytes are an
+ * upper bound.
  */
 #ifndef STEPTIME_RECORD_PRICE_MEMORY_RANGES_H
 #define STEPTIME_RECORD_PRICE_MEMORY_RANGES_H

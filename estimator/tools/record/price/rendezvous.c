@@ -46,7 +46,7 @@ static bool stride_fits(const st_run *run, size_t index, const st_communicator *
     return (int64_t)run->world % (stride * group->ranks) == 0;
 }
 
-/* The distance of ranks of which all are known. */
+/* The stride of ranks that are all known. */
 static void measure_stride(const st_run *run, st_communicator *group)
 {
     int64_t least = INT64_MAX;
@@ -63,7 +63,7 @@ static void measure_stride(const st_run *run, st_communicator *group)
     group->stride = stride < 1 ? 1 : stride;
 }
 
-/* Those that stand for the ranks of an inferred communicator: a set of workers is its key. */
+/* The workers that represent the ranks of an inferred communicator; their set is its key. */
 static st_status find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
 {
     const st_run *run = g->run;

@@ -3,9 +3,9 @@
  * Communicators of a run: which workers are in each, how its ranks lie on nodes, and the
  * collectives in which they meet.
  *
- * Where all ranks of a communicator were recorded they are told by its number. Of others the
- * recorded rank, its rank in the communicator and its size tell how far apart the ranks are, and
- * the workers that stand in for them are those that meet.
+ * If all ranks of a communicator were recorded, its number identifies them. Otherwise the recorded
+ * rank, its rank in the communicator and its size give the stride of its ranks, and the workers
+ * that represent these ranks meet.
  */
 #ifndef STEPTIME_RECORD_PRICE_RENDEZVOUS_H
 #define STEPTIME_RECORD_PRICE_RENDEZVOUS_H
@@ -65,7 +65,7 @@ typedef struct st_groups {
     st_index index; /* of instances, by key */
     st_message_pair *pairs;
     size_t pair_count;
-    size_t inferred; /* communicators whose ranks are told by sizes alone */
+    size_t inferred; /* communicators whose ranks are inferred from sizes */
     st_arena *arena;
     st_errors *errors;
 } st_groups;
@@ -81,8 +81,8 @@ st_communicator *st_groups_find(const st_groups *groups, uint32_t worker,
 st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
                          uint32_t *instance) ST_NODISCARD;
 
-/* Whether a worker waits in a collective without being waited for: it receives from one that stands
- * for several. */
+/* Whether a worker waits in a collective and nobody waits for it: it receives from one that
+ * represents several ranks. */
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record);
 
 /* The bytes by which providers price it. */

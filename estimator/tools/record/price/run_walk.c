@@ -71,9 +71,9 @@ static int64_t gap_before(const walker *w, const st_stream_replay *replay,
 /* The end of a lane's work; false while it is not known. */
 static bool end_of_lane(const st_stream_replay *replay, uint32_t lane, int64_t *end_ns)
 {
-    if (lane == ST_NO_INDEX) /* of which there are too many: nothing was put into it */
+    if (lane == ST_NO_INDEX) /* too many streams: this one has no work */
         return true;
-    const st_walk_lane *own = &replay->own->lanes[lane];
+    const st_walk_lane *own = &replay->walked->lanes[lane];
     if (own->head != ST_NO_INDEX)
         return false;
     *end_ns = own->ready_ns > *end_ns ? own->ready_ns : *end_ns;
@@ -83,8 +83,8 @@ static bool end_of_lane(const st_stream_replay *replay, uint32_t lane, int64_t *
 static bool end_of_device(const st_stream_replay *replay, uint32_t device, int64_t *end_ns)
 {
     bool known = true;
-    for (size_t i = 0; i < replay->own->lane_count && known; i++)
-        if (replay->own->lanes[i].device == device)
+    for (size_t i = 0; i < replay->walked->lane_count && known; i++)
+        if (replay->walked->lanes[i].device == device)
             known = end_of_lane(replay, (uint32_t)i, end_ns);
     return known;
 }
@@ -103,7 +103,7 @@ static bool wait_of(st_stream_replay *replay, const st_worker_call *call, int64_
         const uint32_t task = st_stream_replay_event(replay, &record->event);
         if (task == ST_NO_INDEX)
             return true;
-        int64_t end = replay->own->tasks[task].end_ns;
+        int64_t end = replay->walked->tasks[task].end_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
         return end >= 0;
     }
@@ -123,7 +123,7 @@ static bool wait_of(st_stream_replay *replay, const st_worker_call *call, int64_
 static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t *end_ns,
                                  bool *known)
 {
-    const st_worker_call *call = &replay->own->worker->calls[replay->next];
+    const st_worker_call *call = &replay->walked->worker->calls[replay->next];
     *known = wait_of(replay, call, end_ns);
     if (!*known)
         return ST_OK;
@@ -144,7 +144,7 @@ static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t 
 /* *went: the call is done; otherwise it waits for other workers. */
 static st_status walk_call(walker *w, st_stream_replay *replay, bool *went)
 {
-    const st_worker_call *call = &replay->own->worker->calls[replay->next];
+    const st_worker_call *call = &replay->walked->worker->calls[replay->next];
     const st_log_record *record = &call->record;
     bool follows = call->behind > 0; /* of the same call of the program */
     int64_t begin = replay->clock_ns[call->thread] + (follows ? 0 : gap_before(w, replay, call));
@@ -153,8 +153,8 @@ static st_status walk_call(walker *w, st_stream_replay *replay, bool *went)
     if (status != ST_OK || !*went)
         return status;
     replay->launched = false;
-    replay->own->begin_ns[replay->next] = begin;
-    replay->own->end_ns[replay->next] = end;
+    replay->walked->begin_ns[replay->next] = begin;
+    replay->walked->end_ns[replay->next] = end;
     replay->clock_ns[call->thread] = end;
     if (!follows)
         replay->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
@@ -182,7 +182,7 @@ static bool give_up_waiting(st_walk *walk)
 static bool is_done(const st_walk *walk, const st_stream_replay *replays)
 {
     for (size_t i = 0; i < walk->run->worker_count; i++)
-        if (replays[i].next < replays[i].own->worker->call_count ||
+        if (replays[i].next < replays[i].walked->worker->call_count ||
             !st_stream_replay_is_done(&replays[i]))
             return false;
     return true;
@@ -197,7 +197,7 @@ static st_status walk_all(walker *w, st_stream_replay *replays)
             /* As far as it goes without others; *any: it went at all. */
             st_stream_replay *replay = &replays[i];
             bool went = true;
-            while (status == ST_OK && went && replay->next < replay->own->worker->call_count) {
+            while (status == ST_OK && went && replay->next < replay->walked->worker->call_count) {
                 status = walk_call(w, replay, &went);
                 if (status == ST_OK && !went) {
                     went = st_stream_replay_resolve(replay);
@@ -219,46 +219,36 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
                       const st_walk_options *options, st_walk **walk, st_errors *errors)
 {
     st_arena *arena = groups->arena;
-    st_walk *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_walk *made = st_arena_alloc(arena, 1, sizeof *made);
     st_stream_replay *replays = st_arena_alloc(arena, run->worker_count + 1, sizeof *replays);
-    walker w = {.walk = own, .options = options, .errors = errors};
+    walker w = {.walk = made, .options = options, .errors = errors};
     w.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
-    if (own == NULL || replays == NULL || w.costs == NULL)
+    if (made == NULL || replays == NULL || w.costs == NULL)
         return st_out_of_memory(errors);
-    *own = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
-    own->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *own->workers);
-    if (own->workers == NULL)
+    *made = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
+    made->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *made->workers);
+    if (made->workers == NULL)
         return st_out_of_memory(errors);
     for (uint32_t i = 0; i < run->names->count; i++)
         w.costs[i] = -1;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < run->worker_count && status == ST_OK; i++) {
-        status = ST_OK;
+    for (size_t i = 0; i < run->worker_count; i++) {
+        const st_worker *worker = &run->workers[i];
+        st_walk_worker *walked = &made->workers[i];
         st_stream_replay *replay = &replays[i];
-        st_walk *worker_walk = w.walk;
-        st_walk_worker *worker_own = &worker_walk->workers[i];
-        const st_worker *worker = &worker_walk->run->workers[i];
-        *worker_own = (st_walk_worker){.worker = worker};
-        worker_own->begin_ns =
-            st_arena_alloc(worker_walk->arena, worker->call_count + 1, sizeof(int64_t));
-        worker_own->end_ns =
-            st_arena_alloc(worker_walk->arena, worker->call_count + 1, sizeof(int64_t));
+        *walked = (st_walk_worker){.worker = worker};
+        walked->begin_ns = st_arena_alloc(arena, worker->call_count + 1, sizeof(int64_t));
+        walked->end_ns = st_arena_alloc(arena, worker->call_count + 1, sizeof(int64_t));
         *replay = (st_stream_replay){
-            .walk = worker_walk, .own = worker_own, .index = (uint32_t)i, .errors = w.errors};
-        replay->clock_ns =
-            st_arena_alloc(worker_walk->arena, worker->thread_count + 1, sizeof(int64_t));
-        replay->recorded_ns =
-            st_arena_alloc(worker_walk->arena, worker->thread_count + 1, sizeof(uint64_t));
-        if (st_arena_failed(worker_walk->arena)) {
-            status = st_out_of_memory(w.errors);
-        } else {
-            for (size_t j = 0; j < worker->thread_count; j++)
-                replay->recorded_ns[j] = ST_REPLAY_NO_CALL;
-        }
+            .walk = made, .walked = walked, .index = (uint32_t)i, .errors = errors};
+        replay->clock_ns = st_arena_alloc(arena, worker->thread_count + 1, sizeof(int64_t));
+        replay->recorded_ns = st_arena_alloc(arena, worker->thread_count + 1, sizeof(uint64_t));
+        if (st_arena_failed(arena))
+            return st_out_of_memory(errors);
+        for (size_t j = 0; j < worker->thread_count; j++)
+            replay->recorded_ns[j] = ST_REPLAY_NO_CALL;
     }
+    st_status status = walk_all(&w, replays);
     if (status == ST_OK)
-        status = walk_all(&w, replays);
-    if (status == ST_OK)
-        *walk = own;
+        *walk = made;
     return status;
 }

@@ -31,7 +31,7 @@ typedef struct st_walk_task {
     int64_t end_ns;
     int64_t duration_ns;
     uint32_t call; /* of the worker, that launched it */
-    uint32_t what; /* that says what it is: another call where a graph was launched */
+    uint32_t what; /* that describes it: another call where a graph was launched */
     uint32_t lane; /* stream */
     uint32_t next; /* on its stream */
     uint32_t wait; /* the first of its waits, ST_NO_INDEX: none */
@@ -57,7 +57,7 @@ typedef struct st_walk_lane {
     uint32_t device;
     uint32_t stream;  /* as the log has it */
     uint32_t thread;  /* of a default stream for each thread */
-    bool inner;       /* of graphs: a stream that was captured beside the first one */
+    bool inner;       /* of graphs: a captured stream other than the first one */
     bool blocking;    /* waits for the legacy default stream */
     uint32_t head;    /* the first task that is not resolved */
     uint32_t tail;    /* the last task */

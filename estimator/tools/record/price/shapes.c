@@ -136,7 +136,7 @@ st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
 
 /* ---- names ---- */
 
-/* A length and so many letters of a mangled name; NULL where there is no such part. */
+/* A length and as many letters of a mangled name; NULL at its end. */
 static const char *read_part(const char *at, size_t *length)
 {
     size_t count = 0;

@@ -16,7 +16,7 @@ enum { MOST_LEFT_OUT = 256 };
 
 typedef struct step_finder {
     const st_run *run;
-    const st_walk_worker *own;
+    const st_walk_worker *walked;
     uint64_t *marks;   /* by task from the last: what it is */
     uint32_t *borders; /* of the marks: the longest beginning that is an end, too */
     size_t count;
@@ -76,16 +76,16 @@ static st_status measure(const step_finder *f, st_arena *arena, st_imported_work
     if (times == NULL || counts->step_begin_ns == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < steps; i++) {
-        const st_walk_task *task = &f->own->tasks[end - (steps - i) * f->period];
-        counts->step_begin_ns[i] = f->own->begin_ns[task->call];
+        const st_walk_task *task = &f->walked->tasks[end - (steps - i) * f->period];
+        counts->step_begin_ns[i] = f->walked->begin_ns[task->call];
     }
-    int64_t last_ns = f->own->end_ns[f->own->worker->call_count - 1];
+    int64_t last_ns = f->walked->end_ns[f->walked->worker->call_count - 1];
     for (size_t i = end - f->period; i < end; i++)
-        last_ns = f->own->tasks[i].end_ns > last_ns ? f->own->tasks[i].end_ns : last_ns;
+        last_ns = f->walked->tasks[i].end_ns > last_ns ? f->walked->tasks[i].end_ns : last_ns;
     counts->step_begin_ns[steps] = last_ns;
     for (size_t i = 0; i + 1 < steps; i++)
-        times[i] = f->own->tasks[end - (steps - i - 1) * f->period].start_ns -
-                   f->own->tasks[end - (steps - i) * f->period].start_ns;
+        times[i] = f->walked->tasks[end - (steps - i - 1) * f->period].start_ns -
+                   f->walked->tasks[end - (steps - i) * f->period].start_ns;
     st_sort(times, steps - 1, sizeof *times, st_order_times);
     counts->steps = steps;
     counts->step_tasks = f->period;
@@ -96,8 +96,8 @@ static st_status measure(const step_finder *f, st_arena *arena, st_imported_work
 st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena,
                                  st_errors *errors)
 {
-    const st_walk_worker *own = &imported->walk->workers[worker];
-    step_finder f = {.run = imported->run, .own = own, .count = own->task_count};
+    const st_walk_worker *walked = &imported->walk->workers[worker];
+    step_finder f = {.run = imported->run, .walked = walked, .count = walked->task_count};
     f.marks = st_arena_alloc(arena, f.count + 1, sizeof *f.marks);
     f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
     if (f.marks == NULL || f.borders == NULL)
@@ -105,16 +105,15 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
     for (size_t i = 0; i < f.count; i++) {
         /* What a task is, whatever its pointers: its shape, or operation and message. */
         const size_t index = f.count - 1 - i;
-        const st_walk_worker *mark_own = f.own;
-        const st_worker_call *call = &mark_own->worker->calls[mark_own->tasks[index].what];
+        const st_worker_call *call = &walked->worker->calls[walked->tasks[index].what];
         uint64_t mark = call->shape != ST_NO_INDEX ? mark_of_shape(&f.run->shapes[call->shape]) : 0;
         if (call->record.kind == ST_LOG_COLLECTIVE)
             mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
                    call->record.collective.count;
-        uint32_t last = index > 0 ? mark_own->tasks[index - 1].call : 0;
+        uint32_t last = index > 0 ? walked->tasks[index - 1].call : 0;
         bool waits = index == 0;
-        for (uint32_t j = last; j < mark_own->tasks[index].call && !waits; j++) {
-            uint16_t kind = mark_own->worker->calls[j].record.kind;
+        for (uint32_t j = last; j < walked->tasks[index].call && !waits; j++) {
+            uint16_t kind = walked->worker->calls[j].record.kind;
             waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
                     kind == ST_LOG_DEVICE_SYNC;
         }

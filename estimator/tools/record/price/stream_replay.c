@@ -11,11 +11,11 @@ enum { MOST_EVENTS = 1 << 20, MOST_LANES = 4096, MOST_WAITS = 1 << 25 };
 uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *call,
                                uint32_t stream)
 {
-    st_walk_worker *own = replay->own;
+    st_walk_worker *walked = replay->walked;
     bool inner = (call->record.flags & ST_LOG_CAPTURED) != 0;
     uint32_t thread = stream == ST_LOG_STREAM_PER_THREAD ? call->thread : 0;
-    for (size_t i = 0; i < own->lane_count; i++) {
-        const st_walk_lane *lane = &own->lanes[i];
+    for (size_t i = 0; i < walked->lane_count; i++) {
+        const st_walk_lane *lane = &walked->lanes[i];
         if (lane->stream == stream && lane->device == call->record.device &&
             lane->thread == thread && lane->inner == inner)
             return (uint32_t)i;
@@ -28,11 +28,11 @@ uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *c
                          .head = ST_NO_INDEX,
                          .tail = ST_NO_INDEX,
                          .wait = ST_NO_INDEX};
-    if (own->lane_count >= MOST_LANES)
+    if (walked->lane_count >= MOST_LANES)
         return ST_NO_INDEX;
-    if (!ST_APPEND(replay->walk->arena, own->lanes, own->lane_count, made))
+    if (!ST_APPEND(replay->walk->arena, walked->lanes, walked->lane_count, made))
         return ST_NO_INDEX;
-    return (uint32_t)own->lane_count - 1;
+    return (uint32_t)walked->lane_count - 1;
 }
 
 /* Out of memory, or more of something than a program has. */
@@ -40,7 +40,7 @@ static st_status no_room(const st_stream_replay *replay)
 {
     if (st_arena_failed(replay->walk->arena))
         return st_out_of_memory(replay->errors);
-    return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = replay->own->worker->file},
+    return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = replay->walked->worker->file},
                    "too many streams, events or GPU tasks in the log" ST_EXPECTED
                    "at most %d, %d and %d",
                    MOST_LANES, MOST_EVENTS, ST_WORKERS_MOST_TASKS);
@@ -49,45 +49,45 @@ static st_status no_room(const st_stream_replay *replay)
 /* Puts a wait in front of a list. */
 static st_status add_wait(st_stream_replay *replay, uint32_t *list, uint32_t task, uint32_t record)
 {
-    st_walk_worker *own = replay->own;
+    st_walk_worker *walked = replay->walked;
     st_walk_wait wait = {.task = task, .record = record, .next = *list};
     if (task == ST_NO_INDEX)
         return ST_OK;
-    if (own->wait_count >= MOST_WAITS ||
-        !ST_APPEND(replay->walk->arena, own->waits, own->wait_count, wait))
+    if (walked->wait_count >= MOST_WAITS ||
+        !ST_APPEND(replay->walk->arena, walked->waits, walked->wait_count, wait))
         return no_room(replay);
-    *list = (uint32_t)own->wait_count - 1;
+    *list = (uint32_t)walked->wait_count - 1;
     return ST_OK;
 }
 
 static st_status add_task(st_stream_replay *replay, const st_walk_task *task)
 {
-    st_walk_worker *own = replay->own;
-    uint32_t index = (uint32_t)own->task_count;
+    st_walk_worker *walked = replay->walked;
+    uint32_t index = (uint32_t)walked->task_count;
     st_walk_task made = *task;
-    st_walk_lane *lane = &own->lanes[task->lane];
+    st_walk_lane *lane = &walked->lanes[task->lane];
     made.next = ST_NO_INDEX;
     made.start_ns = made.end_ns = -1;
     made.wait = lane->wait;
     /* The legacy default stream and the blocking ones of a device wait for each other. */
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->lane_count && status == ST_OK && lane->blocking; i++) {
-        const st_walk_lane *other = &own->lanes[i];
+    for (size_t i = 0; i < walked->lane_count && status == ST_OK && lane->blocking; i++) {
+        const st_walk_lane *other = &walked->lanes[i];
         bool meets = other != lane && other->device == lane->device && other->blocking &&
                      (lane->stream == 0) != (other->stream == 0);
         bool matters =
             meets && other->tail != ST_NO_INDEX &&
-            (other->head != ST_NO_INDEX || own->tasks[other->tail].end_ns > lane->ready_ns);
+            (other->head != ST_NO_INDEX || walked->tasks[other->tail].end_ns > lane->ready_ns);
         if (matters)
             status = add_wait(replay, &made.wait, other->tail, ST_NO_INDEX);
     }
     if (status != ST_OK)
         return status;
-    if (own->task_count >= ST_WORKERS_MOST_TASKS ||
-        !ST_APPEND(replay->walk->arena, own->tasks, own->task_count, made))
+    if (walked->task_count >= ST_WORKERS_MOST_TASKS ||
+        !ST_APPEND(replay->walk->arena, walked->tasks, walked->task_count, made))
         return no_room(replay);
     if (lane->tail != ST_NO_INDEX)
-        own->tasks[lane->tail].next = index;
+        walked->tasks[lane->tail].next = index;
     if (lane->head == ST_NO_INDEX)
         lane->head = index;
     lane->tail = index;
@@ -118,43 +118,43 @@ uint32_t st_stream_replay_event(const st_stream_replay *replay, const st_log_eve
 
 static st_status add_meet(st_stream_replay *replay, uint32_t what, uint32_t next, uint32_t *meet)
 {
-    st_walk_worker *own = replay->own;
+    st_walk_worker *walked = replay->walked;
     st_walk_meet made = {.what = what, .next = next};
     st_status status = st_groups_meet(replay->walk->groups, replay->index,
-                                      &own->worker->calls[what].record, &made.instance);
+                                      &walked->worker->calls[what].record, &made.instance);
     if (status != ST_OK)
         return status;
-    if (!ST_APPEND(replay->walk->arena, own->meets, own->meet_count, made))
+    if (!ST_APPEND(replay->walk->arena, walked->meets, walked->meet_count, made))
         return no_room(replay);
-    *meet = (uint32_t)own->meet_count - 1;
+    *meet = (uint32_t)walked->meet_count - 1;
     return ST_OK;
 }
 
 static st_status launch_collective(st_stream_replay *replay, st_walk_task *task)
 {
-    st_walk_worker *own = replay->own;
-    const st_log_collective *collective = &own->worker->calls[task->what].record.collective;
+    st_walk_worker *walked = replay->walked;
+    const st_log_collective *collective = &walked->worker->calls[task->what].record.collective;
     /* The task of the group that is open, in this stream. */
     uint32_t open = ST_NO_INDEX;
     if (collective->group != 0 && collective->group == replay->open_group) {
-        for (size_t i = replay->group_first; i < own->task_count; i++)
-            if (own->tasks[i].lane == task->lane && own->tasks[i].meet != ST_NO_INDEX) {
+        for (size_t i = replay->group_first; i < walked->task_count; i++)
+            if (walked->tasks[i].lane == task->lane && walked->tasks[i].meet != ST_NO_INDEX) {
                 open = (uint32_t)i;
                 break;
             }
     }
     if (collective->group != replay->open_group) {
         replay->open_group = collective->group;
-        replay->group_first = own->task_count;
+        replay->group_first = walked->task_count;
     }
     if (open == ST_NO_INDEX) {
         st_status status = add_meet(replay, task->what, ST_NO_INDEX, &task->meet);
         return status == ST_OK ? add_task(replay, task) : status;
     }
     uint32_t meet = 0;
-    st_status status = add_meet(replay, task->what, own->tasks[open].meet, &meet);
+    st_status status = add_meet(replay, task->what, walked->tasks[open].meet, &meet);
     if (status == ST_OK)
-        own->tasks[open].meet = meet;
+        walked->tasks[open].meet = meet;
     return status;
 }
 
@@ -191,15 +191,15 @@ static uint32_t lane_of(st_stream_replay *replay, const launching *by, uint32_t 
 {
     if (by->lane != ST_NO_INDEX && stream == by->origin)
         return by->lane;
-    return st_stream_replay_lane(replay, &replay->own->worker->calls[what], stream);
+    return st_stream_replay_lane(replay, &replay->walked->worker->calls[what], stream);
 }
 
-/* The nodes of a graph, in the stream that it is launched into and in streams of its own; a graph
- * among them is launched the same way. */
+/* The nodes of a graph, in the stream that it is launched into and in streams of its walked; a
+ * graph among them is launched the same way. */
 static st_status launch_graph(st_stream_replay *replay, const launching *by, uint32_t what)
 {
     enum { MOST_DEPTH = 8, MOST_NESTED = ST_WORKERS_MOST_TASKS };
-    const st_worker *worker = replay->own->worker;
+    const st_worker *worker = replay->walked->worker;
     const st_log_graph *graph = &worker->calls[what].record.graph;
     const st_replay_capture *capture = capture_of(replay, graph);
     launching nodes = *by;
@@ -225,7 +225,7 @@ static st_status launch_graph(st_stream_replay *replay, const launching *by, uin
 /* What call `what` says is launched, which is the launching one, or a node of a graph. */
 static st_status launch_record(st_stream_replay *replay, const launching *by, uint32_t what)
 {
-    const st_worker_call *node = &replay->own->worker->calls[what];
+    const st_worker_call *node = &replay->walked->worker->calls[what];
     const st_log_record *record = &node->record;
     if (record->kind == ST_LOG_GRAPH_LAUNCH)
         return record->status == 0 ? launch_graph(replay, by, what) : ST_OK;
@@ -246,12 +246,12 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
         if (event == NULL)
             return no_room(replay);
         if (record->kind == ST_LOG_EVENT_WAIT)
-            return add_wait(replay, &replay->own->lanes[lane].wait, event->task, event->record);
-        *event = (st_replay_event){.task = replay->own->lanes[lane].tail, .record = what};
+            return add_wait(replay, &replay->walked->lanes[lane].wait, event->task, event->record);
+        *event = (st_replay_event){.task = replay->walked->lanes[lane].tail, .record = what};
         return ST_OK;
     }
     case ST_LOG_STREAM_CREATE:
-        replay->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
+        replay->walked->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
         return ST_OK;
     case ST_LOG_COLLECTIVE:
         return launch_collective(replay, &task);
@@ -268,7 +268,7 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
 
 st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64_t launch_ns)
 {
-    const st_log_record *record = &replay->own->worker->calls[call].record;
+    const st_log_record *record = &replay->walked->worker->calls[call].record;
     st_replay_capture *capture = NULL;
     const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
@@ -299,18 +299,18 @@ st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64
 
 /* ---- when ---- */
 
-/* The end of the collectives of a task: sends beside receives, others one after the other. */
+/* The end of the collectives of a task: sends concurrent with receives, others in sequence. */
 static bool find_end(const st_stream_replay *replay, st_walk_task *task)
 {
-    const st_walk_worker *own = replay->own;
+    const st_walk_worker *walked = replay->walked;
     int64_t last = task->start_ns;
     int64_t sent = 0;
     int64_t received = 0;
     int64_t others = 0;
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
-        const st_walk_meet *meet = &own->meets[i];
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
+        const st_walk_meet *meet = &walked->meets[i];
         const st_instance_of *instance = &replay->walk->groups->instances[meet->instance];
-        uint32_t operation = own->worker->calls[meet->what].record.collective.operation;
+        uint32_t operation = walked->worker->calls[meet->what].record.collective.operation;
         if (instance->arrived < instance->expected)
             return false;
         last = instance->last_ns > last ? instance->last_ns : last;
@@ -326,13 +326,13 @@ static bool find_end(const st_stream_replay *replay, st_walk_task *task)
 /* One task of a stream, the first that has no end. */
 static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
 {
-    st_walk_worker *own = replay->own;
-    st_walk_task *task = &own->tasks[lane->head];
+    st_walk_worker *walked = replay->walked;
+    st_walk_task *task = &walked->tasks[lane->head];
     if (task->start_ns < 0) {
         /* The latest of what a task waits for; false while that is not known. */
         int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
-        for (uint32_t i = task->wait; i != ST_NO_INDEX; i = own->waits[i].next) {
-            int64_t end = own->tasks[own->waits[i].task].end_ns;
+        for (uint32_t i = task->wait; i != ST_NO_INDEX; i = walked->waits[i].next) {
+            int64_t end = walked->tasks[walked->waits[i].task].end_ns;
             if (end < 0)
                 return false;
             start = end > start ? end : start;
@@ -343,9 +343,9 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
         task->end_ns = task->start_ns + task->duration_ns;
     bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
     if (arrives) {
-        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
-            st_instance_of *instance = &replay->walk->groups->instances[own->meets[i].instance];
-            const st_log_record *record = &own->worker->calls[own->meets[i].what].record;
+        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
+            st_instance_of *instance = &replay->walk->groups->instances[walked->meets[i].instance];
+            const st_log_record *record = &walked->worker->calls[walked->meets[i].what].record;
             if (st_groups_only_waits(replay->walk->groups, replay->index, record))
                 continue;
             instance->arrived++;
@@ -367,8 +367,8 @@ bool st_stream_replay_resolve(st_stream_replay *replay)
     bool again = true;
     while (again) {
         again = false;
-        for (size_t i = 0; i < replay->own->lane_count; i++) {
-            st_walk_lane *lane = &replay->own->lanes[i];
+        for (size_t i = 0; i < replay->walked->lane_count; i++) {
+            st_walk_lane *lane = &replay->walked->lanes[i];
             bool went = lane->head != ST_NO_INDEX;
             while (went && lane->head != ST_NO_INDEX) {
                 uint32_t before = lane->head;
@@ -384,8 +384,8 @@ bool st_stream_replay_resolve(st_stream_replay *replay)
 
 bool st_stream_replay_is_done(const st_stream_replay *replay)
 {
-    for (size_t i = 0; i < replay->own->lane_count; i++)
-        if (replay->own->lanes[i].head != ST_NO_INDEX)
+    for (size_t i = 0; i < replay->walked->lane_count; i++)
+        if (replay->walked->lanes[i].head != ST_NO_INDEX)
             return false;
     return true;
 }

@@ -28,7 +28,7 @@ typedef struct st_replay_capture {
 
 typedef struct st_stream_replay {
     st_walk *walk;
-    st_walk_worker *own;
+    st_walk_worker *walked;
     uint32_t index;        /* of the worker */
     size_t next;           /* call */
     bool launched;         /* what the next call launches is in its stream already */

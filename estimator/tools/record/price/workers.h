@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The logs of a recorded run as workers: the calls of each process in order of time, with names
- * that all of them share. Processes that did the same by the hash at the end of their logs are one
- * worker that stands in for all of them; only its log is read.
+ * that all of them share. Processes with equal hashes at the end of their logs are one worker,
+ * which represents all of them; only its log is read.
  */
 #ifndef STEPTIME_RECORD_PRICE_WORKERS_H
 #define STEPTIME_RECORD_PRICE_WORKERS_H
@@ -49,7 +49,7 @@ typedef struct st_worker {
     st_log_header header;
     int64_t rank;
     uint64_t hash;       /* of what it did; 0: not known */
-    uint64_t rank_count; /* ranks that it stands for, itself included */
+    uint64_t rank_count; /* ranks that it represents, itself included */
     bool whole;          /* its logs end in order */
     st_worker_call *calls;
     size_t call_count;
@@ -66,7 +66,7 @@ typedef struct st_run {
     size_t worker_count;
     size_t process_count; /* recorded */
     uint64_t world;
-    uint32_t *worker_of;    /* by rank: the worker that is it or stands in for it */
+    uint32_t *worker_of;    /* by rank: the worker that represents it */
     uint64_t assumed;       /* ranks that were not recorded */
     uint64_t left_out;      /* processes that used no GPU, where others did */
     uint64_t lost_tasks;    /* measured ones, whose calls are not in the logs */
@@ -93,8 +93,7 @@ st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
 /* The stream that a record goes to, NULL for none. */
 const uint32_t *st_record_stream(const st_log_record *record);
 
-/* What a record does on the GPU; false where it is no task of rules. `pointer_bytes` are those that
- * the record's arguments tell. */
+/* What a record does on the GPU; false where the rules have no task for it. */
 bool st_task_shape_of(const st_log_record *record, const char *name, st_task_shape *shape);
 
 /* The name of a kernel without its parameters and the namespaces around it; returns `text`. */
