@@ -21,9 +21,9 @@ typedef struct forest {
     st_errors *errors;
 } forest;
 
-static st_status fail(const forest *own)
+static st_status fail(const forest *trees)
 {
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+    return st_fail(trees->errors, ST_ERR_VALUE, (st_place){0},
                    "XGBoost writes its trees in an unknown format");
 }
 
@@ -67,9 +67,9 @@ static bool read_line(const char *line, size_t *id, st_times_node *node)
 }
 
 /* The lines of a tree, and the place of each of XGBoost's numbers. */
-static st_status read_nodes(forest *own, const char *text, size_t *places)
+static st_status read_nodes(forest *trees, const char *text, size_t *places)
 {
-    size_t first = own->count;
+    size_t first = trees->count;
     char line[256];
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
@@ -78,19 +78,19 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
             text++;
             continue;
         }
-        if (length >= sizeof line || own->count - first >= MOST_ID)
-            return fail(own);
+        if (length >= sizeof line || trees->count - first >= MOST_ID)
+            return fail(trees);
         memcpy(line, text, length);
         line[length] = '\0';
         st_times_node node = {0};
         if (!read_line(line, &id, &node))
-            return fail(own);
-        places[id] = own->count - first;
-        if (!ST_APPEND(own->arena, own->nodes, own->count, node))
-            return st_out_of_memory(own->errors);
+            return fail(trees);
+        places[id] = trees->count - first;
+        if (!ST_APPEND(trees->arena, trees->nodes, trees->count, node))
+            return st_out_of_memory(trees->errors);
         text += length;
     }
-    return own->count > first ? ST_OK : fail(own);
+    return trees->count > first ? ST_OK : fail(trees);
 }
 
 static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_model *model,
@@ -133,17 +133,17 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
 /* ---- training ---- */
 
 /* Every sample, or every second, third, ... of many. */
-static st_status fill(const st_times *times, size_t piece, const st_times_learner *own,
+static st_status fill(const st_times *times, size_t piece, const st_times_learner *learner,
                       st_samples *samples, double *mean)
 {
     const st_times_model *model = &times->models[piece];
     size_t stride = times->shape_count + times->piece_count;
     size_t step = times->row_count / TRAINED + 1;
     float *features =
-        st_arena_alloc(own->arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
-    float *targets = st_arena_alloc(own->arena, times->row_count + 1, sizeof *targets);
+        st_arena_alloc(learner->arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
+    float *targets = st_arena_alloc(learner->arena, times->row_count + 1, sizeof *targets);
     if (features == NULL || targets == NULL)
-        return st_out_of_memory(own->errors);
+        return st_out_of_memory(learner->errors);
     size_t count = 0;
     *mean = 0;
     for (size_t i = 0; i < times->row_count; i += step) {
@@ -173,12 +173,12 @@ static st_status fill(const st_times *times, size_t piece, const st_times_learne
     return ST_OK;
 }
 
-st_status st_times_train(st_times *times, size_t piece, const st_times_learner *own)
+st_status st_times_train(st_times *times, size_t piece, const st_times_learner *learner)
 {
     st_times_model *model = &times->models[piece];
     st_samples samples = {0};
     st_trees *trees = NULL;
-    st_status status = fill(times, piece, own, &samples, &model->base);
+    st_status status = fill(times, piece, learner, &samples, &model->base);
     if (status != ST_OK)
         return status;
     model->base = (double)(float)model->base;
@@ -190,9 +190,9 @@ st_status st_times_train(st_times *times, size_t piece, const st_times_learner *
                                 .min_child_weight = samples.count < 100 ? 1 : 3,
                                 .base_score = model->base,
                                 .seed = 1};
-    status = st_trees_train(own->library, &samples, &options, &trees, own->errors);
+    status = st_trees_train(learner->library, &samples, &options, &trees, learner->errors);
     if (status == ST_OK)
-        status = read_forest(trees, own->arena, model, own->errors);
+        status = read_forest(trees, learner->arena, model, learner->errors);
     st_trees_destroy(trees);
     return status;
 }

@@ -52,15 +52,15 @@ typedef struct st_layer_fit {
 } st_layer_fit;
 
 /* Layer times from everything that is given. */
-st_status st_layer_fit_read(st_layer_fit *own) ST_NODISCARD;
+st_status st_layer_fit_read(st_layer_fit *fit) ST_NODISCARD;
 
 /* Errors of step times, on all rows of the tables of measured steps. */
-st_status st_layer_fit_try_steps(st_layer_fit *own) ST_NODISCARD;
+st_status st_layer_fit_try_steps(st_layer_fit *fit) ST_NODISCARD;
 
 /* Errors on the tables to be tried, and with one model or file left out at a time. */
-st_status st_layer_fit_test_all(st_layer_fit *own) ST_NODISCARD;
+st_status st_layer_fit_test_all(st_layer_fit *fit) ST_NODISCARD;
 
 /* To the profile and to the file. */
-st_status st_layer_fit_save(const st_layer_fit *own) ST_NODISCARD;
+st_status st_layer_fit_save(const st_layer_fit *fit) ST_NODISCARD;
 
 #endif

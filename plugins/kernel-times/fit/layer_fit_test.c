@@ -8,7 +8,7 @@
 /* ---- measured steps ---- */
 
 /* Tries the times on all rows of a table; those that they come from count apart. */
-static st_status try_table(st_layer_fit *own, const st_measured_table *table, const st_times *times)
+static st_status try_table(st_layer_fit *fit, const st_measured_table *table, const st_times *times)
 {
     st_measured *all = NULL;
     st_measured *used = NULL;
@@ -16,60 +16,60 @@ static st_status try_table(st_layer_fit *own, const st_measured_table *table, co
     size_t used_count = 0;
     st_measured_table asked = {.file = table->file};
     st_status status =
-        st_measured_read(&own->asked->steps, &asked, own->arena, &all, &all_count, own->errors);
+        st_measured_read(&fit->asked->steps, &asked, fit->arena, &all, &all_count, fit->errors);
     asked.filter = table->filter;
     if (status == ST_OK)
-        status = st_measured_read(&own->asked->steps, &asked, own->arena, &used, &used_count,
-                                  own->errors);
+        status = st_measured_read(&fit->asked->steps, &asked, fit->arena, &used, &used_count,
+                                  fit->errors);
     if (status != ST_OK || all_count == 0)
         return status;
-    bool *lines = st_arena_alloc(own->arena, all[0].csv->row_count + 1, sizeof *lines);
+    bool *lines = st_arena_alloc(fit->arena, all[0].csv->row_count + 1, sizeof *lines);
     if (lines == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < used_count && status == ST_OK; i++)
-        status = st_step_usable(&used[i], own->arena, lines, own->errors);
+        status = st_step_usable(&used[i], fit->arena, lines, fit->errors);
     for (size_t i = 0; i < all_count && status == ST_OK; i++)
-        status = st_step_try(&all[i], times, lines, own->arena, &own->step_errors, own->errors);
+        status = st_step_try(&all[i], times, lines, fit->arena, &fit->step_errors, fit->errors);
     return status;
 }
 
 /* With the times as the plugin will read them. */
-st_status st_layer_fit_try_steps(st_layer_fit *own)
+st_status st_layer_fit_try_steps(st_layer_fit *fit)
 {
     /* The models of step times. */
     const st_time_models *models = NULL;
-    for (size_t i = 0; i < own->sets->count; i++)
-        if (own->sets->sets[i].cell == ST_TIMES_OF_LAYER) {
-            models = &own->models[i];
+    for (size_t i = 0; i < fit->sets->count; i++)
+        if (fit->sets->sets[i].cell == ST_TIMES_OF_LAYER) {
+            models = &fit->models[i];
             break;
         }
     st_buffer buffer = {0};
     st_times times;
     char reason[200];
     st_status status = ST_OK;
-    if (own->asked->table_count == 0 || models == NULL)
+    if (fit->asked->table_count == 0 || models == NULL)
         return ST_OK;
-    st_times_write(models, own->sets, &buffer);
+    st_times_write(models, fit->sets, &buffer);
     const char *fault =
         buffer.failed ? "out of memory"
                       : st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
     st_buffer_free(&buffer);
     if (fault != NULL)
-        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
-    for (size_t i = 0; i < own->asked->table_count && status == ST_OK; i++)
-        status = try_table(own, &own->asked->tables[i], &times);
+        return st_fail(fit->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
+    for (size_t i = 0; i < fit->asked->table_count && status == ST_OK; i++)
+        status = try_table(fit, &fit->asked->tables[i], &times);
     st_times_free(&times);
     return status;
 }
 
 /* ---- tables of layer times ---- */
 
-static st_layer_fit_test *add_test(st_layer_fit *own, const char *name,
+static st_layer_fit_test *add_test(st_layer_fit *fit, const char *name,
                                    const st_time_models *models)
 {
     const st_layer_fit_test test = {.name = name, .models = models};
-    return ST_APPEND(own->arena, own->tests, own->test_count, test)
-               ? &own->tests[own->test_count - 1]
+    return ST_APPEND(fit->arena, fit->tests, fit->test_count, test)
+               ? &fit->tests[fit->test_count - 1]
                : NULL;
 }
 
@@ -81,23 +81,23 @@ typedef struct held_out {
     size_t count;
 } held_out;
 
-static bool make_room(held_out *own, size_t count, st_arena *arena)
+static bool make_room(held_out *errors, size_t count, st_arena *arena)
 {
-    own->measured = st_arena_alloc(arena, count + 1, sizeof *own->measured);
+    errors->measured = st_arena_alloc(arena, count + 1, sizeof *errors->measured);
     for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
-        own->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **own->errors_of);
-        own->sums[i] = st_arena_alloc(arena, count + 1, sizeof **own->sums);
+        errors->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **errors->errors_of);
+        errors->sums[i] = st_arena_alloc(arena, count + 1, sizeof **errors->sums);
     }
     return !st_arena_failed(arena);
 }
 
 /* Trains with the samples that count and tries the others. */
-static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool *counts,
+static st_status hold_out(st_layer_fit *fit, const st_time_set *set, const bool *counts,
                           st_layer_fit_test *test)
 {
     held_out left = {.count = 0};
-    const st_times_learner learner = {set, own->library, own->arena, own->errors};
-    st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
+    const st_times_learner learner = {set, fit->library, fit->arena, fit->errors};
+    st_status status = make_room(&left, set->count, fit->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
         status = st_times_hold_out(&learner, piece, counts, left.errors_of, &left.count);
         if (status == ST_OK) {
@@ -133,31 +133,31 @@ static bool is_same_kind(const st_time_set *left, const st_time_set *right)
            memcmp(left->pieces, right->pieces, left->piece_count * sizeof left->pieces[0]) == 0;
 }
 
-static st_status test_file(st_layer_fit *own, const char *file)
+static st_status test_file(st_layer_fit *fit, const char *file)
 {
     bool found = false;
-    st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
+    st_time_sets *tested = st_arena_alloc(fit->arena, 1, sizeof *tested);
     if (tested == NULL)
         return ST_ERR_MEMORY;
     st_status status =
-        st_time_file_read(file, own->paths, own->asked->gpu, own->arena, tested, own->errors);
-    for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
+        st_time_file_read(file, fit->paths, fit->asked->gpu, fit->arena, tested, fit->errors);
+    for (size_t i = 0; status == ST_OK && i < fit->sets->count; i++) {
         for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
             st_time_set both;
             bool *counts = NULL;
-            if (!is_same_kind(&own->sets->sets[i], &tested->sets[k]))
+            if (!is_same_kind(&fit->sets->sets[i], &tested->sets[k]))
                 continue;
             found = true;
             st_time_merge(&tested->sets[k]);
             /* The samples of --test behind those of the fit, as one set of which the first ones
              * count. */
             status = ST_OK;
-            const st_time_set *fitted = &own->sets->sets[i];
+            const st_time_set *fitted = &fit->sets->sets[i];
             const st_time_set *join_test = &tested->sets[k];
             size_t count = fitted->count + join_test->count;
             both = *fitted;
-            both.samples = st_arena_alloc(own->arena, count + 1, sizeof *both.samples);
-            counts = st_arena_alloc(own->arena, count + 1, sizeof *counts);
+            both.samples = st_arena_alloc(fit->arena, count + 1, sizeof *both.samples);
+            counts = st_arena_alloc(fit->arena, count + 1, sizeof *counts);
             if (both.samples == NULL || counts == NULL) {
                 status = ST_ERR_MEMORY;
             } else {
@@ -168,33 +168,33 @@ static st_status test_file(st_layer_fit *own, const char *file)
                 for (size_t j = 0; j < fitted->count; j++)
                     counts[j] = true;
             }
-            st_layer_fit_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
+            st_layer_fit_test *test = status == ST_OK ? add_test(fit, file, &fit->models[i]) : NULL;
             if (status == ST_OK)
-                status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
+                status = test != NULL ? hold_out(fit, &both, counts, test) : ST_ERR_MEMORY;
         }
     }
     return status == ST_OK && !found
-               ? st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
+               ? st_fail(fit->errors, ST_ERR_NAME, (st_place){.file = file},
                          "this table has none of the fitted times, or has other columns")
                : status;
 }
 
-st_status st_layer_fit_test_all(st_layer_fit *own)
+st_status st_layer_fit_test_all(st_layer_fit *fit)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->asked->test_count && status == ST_OK; i++)
-        status = test_file(own, own->asked->tests[i]);
-    if (status != ST_OK || !own->asked->leave_one_out)
+    for (size_t i = 0; i < fit->asked->test_count && status == ST_OK; i++)
+        status = test_file(fit, fit->asked->tests[i]);
+    if (status != ST_OK || !fit->asked->leave_one_out)
         return status;
-    if (own->sets->group_count < 2)
-        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+    if (fit->sets->group_count < 2)
+        return st_fail(fit->errors, ST_ERR_USAGE, (st_place){0},
                        "--leave-one-out needs times of two models or files");
-    for (size_t i = 0; i < own->sets->count; i++)
-        for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++) {
+    for (size_t i = 0; i < fit->sets->count; i++)
+        for (size_t group = 0; group < fit->sets->group_count && status == ST_OK; group++) {
             status = ST_ERR_MEMORY;
-            const st_time_set *set = &own->sets->sets[i];
+            const st_time_set *set = &fit->sets->sets[i];
             size_t left = 0;
-            bool *counts = st_arena_alloc(own->arena, set->count + 1, sizeof *counts);
+            bool *counts = st_arena_alloc(fit->arena, set->count + 1, sizeof *counts);
             if (counts != NULL) {
                 for (size_t j = 0; j < set->count; j++) {
                     counts[j] = set->samples[j].group != group;
@@ -204,8 +204,8 @@ st_status st_layer_fit_test_all(st_layer_fit *own)
                     status = ST_OK;
                 } else {
                     st_layer_fit_test *test =
-                        add_test(own, own->sets->groups[group], &own->models[i]);
-                    status = test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
+                        add_test(fit, fit->sets->groups[group], &fit->models[i]);
+                    status = test != NULL ? hold_out(fit, set, counts, test) : ST_ERR_MEMORY;
                 }
             }
         }

@@ -33,14 +33,14 @@ typedef struct layer_finder {
     size_t optimizer_ranks;
 } layer_finder;
 
-static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *run)
+static pattern *find_pattern(layer_finder *finder, uint64_t mark, const st_repeat *run)
 {
-    for (size_t i = 0; i < own->pattern_count; i++)
-        if (own->patterns[i].mark == mark && own->patterns[i].period == run->period)
-            return &own->patterns[i];
-    if (own->pattern_count == MOST_PATTERNS)
+    for (size_t i = 0; i < finder->pattern_count; i++)
+        if (finder->patterns[i].mark == mark && finder->patterns[i].period == run->period)
+            return &finder->patterns[i];
+    if (finder->pattern_count == MOST_PATTERNS)
         return NULL;
-    pattern *made = &own->patterns[own->pattern_count++];
+    pattern *made = &finder->patterns[finder->pattern_count++];
     *made = (pattern){.mark = mark, .period = run->period, .first = run->first};
     return made;
 }
@@ -48,30 +48,30 @@ static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *
 ST_COMPARE(by_computation, pattern, ST_FALLING(computation_ns));
 
 /* The two patterns with the most work; the one that runs first goes forward. */
-static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
+static st_status take_rank(layer_finder *finder, const st_trace *trace, uint32_t layers)
 {
-    st_sort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
-    if (own->pattern_count == 0)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+    st_sort(finder->patterns, finder->pattern_count, sizeof finder->patterns[0], by_computation);
+    if (finder->pattern_count == 0)
+        return st_fail(finder->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this trace has no repeated kernels, as layers would cause" ST_HINT
                        "give the number of layers with --layers");
     /* what is far less than the other is none of the two passes */
-    size_t count = own->pattern_count > 1 &&
-                           own->patterns[1].computation_ns > own->patterns[0].computation_ns / 10
+    size_t count = finder->pattern_count > 1 && finder->patterns[1].computation_ns >
+                                                    finder->patterns[0].computation_ns / 10
                        ? 2
                        : 1;
-    const pattern *both[ST_LAYER_PASSES] = {&own->patterns[0], &own->patterns[1]};
+    const pattern *both[ST_LAYER_PASSES] = {&finder->patterns[0], &finder->patterns[1]};
     if (count == 2 && both[0]->first > both[1]->first) {
-        both[0] = &own->patterns[1];
-        both[1] = &own->patterns[0];
+        both[0] = &finder->patterns[1];
+        both[1] = &finder->patterns[0];
     }
-    if (own->result->ranks > 0 && count != own->result->pass_count)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+    if (finder->result->ranks > 0 && count != finder->result->pass_count)
+        return st_fail(finder->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank has other passes than the previous one" ST_HINT
                        "give the number of layers with --layers");
-    own->result->pass_count = count;
+    finder->result->pass_count = count;
     for (size_t i = 0; i < count; i++) {
-        st_layer_runs *into = &own->result->passes[i];
+        st_layer_runs *into = &finder->result->passes[i];
         double per_layer = 1e-9 / ((double)both[i]->runs * layers);
         into->runs += both[i]->runs;
         into->tasks += both[i]->period;
@@ -82,19 +82,19 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
     return ST_OK;
 }
 
-static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
+static st_status find_rank(layer_finder *finder, const st_trace *trace, uint32_t layers)
 {
     st_repeats repeats;
-    own->pattern_count = 0;
-    if (st_repeats_find(trace, layers, own->arena, &repeats) != ST_OK)
-        return st_out_of_memory(own->errors);
+    finder->pattern_count = 0;
+    if (st_repeats_find(trace, layers, finder->arena, &repeats) != ST_OK)
+        return st_out_of_memory(finder->errors);
     if (repeats.layers > 0 && !st_repeats_are_layers(&repeats))
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+        return st_fail(finder->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "%s" ST_HINT "give the number of layers with --layers",
-                       st_or_none(st_repeats_doubt(&repeats, own->errors)));
+                       st_or_none(st_repeats_doubt(&repeats, finder->errors)));
     for (size_t i = 0; i < repeats.count; i++) {
         const st_repeat *run = &repeats.items[i];
-        pattern *into = find_pattern(own, st_repeat_mark(trace, &repeats, run), run);
+        pattern *into = find_pattern(finder, st_repeat_mark(trace, &repeats, run), run);
         int64_t start_ns = INT64_MAX;
         int64_t end_ns = INT64_MIN;
         if (into == NULL)
@@ -110,15 +110,15 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         into->elapsed_ns = st_add_ns(into->elapsed_ns, end_ns - start_ns);
         into->runs++;
     }
-    if (own->result->layers != 0 && repeats.layers != own->result->layers)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+    if (finder->result->layers != 0 && repeats.layers != finder->result->layers)
+        return st_fail(finder->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank repeats %u layers, the previous one %u" ST_HINT
                        "give the number of layers with --layers",
-                       repeats.layers, own->result->layers);
-    st_status status = take_rank(own, trace, repeats.layers);
+                       repeats.layers, finder->result->layers);
+    st_status status = take_rank(finder, trace, repeats.layers);
     if (status == ST_OK) {
-        own->result->layers = repeats.layers;
-        own->result->ranks++;
+        finder->result->layers = repeats.layers;
+        finder->result->ranks++;
         /* The optimizer's kernels of a step. */
         int64_t sum_ns = 0;
         size_t steps = trace->kind_counts[ST_TRACE_STEP];
@@ -128,9 +128,9 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
                 sum_ns = st_add_ns(sum_ns, event->duration_ns);
         }
         if (steps > 0 && sum_ns > 0) {
-            own->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
-            own->result->steps += steps;
-            own->optimizer_ranks++;
+            finder->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
+            finder->result->steps += steps;
+            finder->optimizer_ranks++;
         }
     }
     return status;
@@ -139,18 +139,18 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
 st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_arena *arena,
                                st_trace_layers *result, st_errors *errors)
 {
-    layer_finder *own = st_arena_alloc(arena, 1, sizeof *own);
+    layer_finder *finder = st_arena_alloc(arena, 1, sizeof *finder);
     st_status status = ST_OK;
-    if (own == NULL)
+    if (finder == NULL)
         return st_out_of_memory(errors);
     *result = (st_trace_layers){.layers = 0};
     if (set->count > 0 && set->ranks[0]->gpu != ST_TRACE_NONE)
         result->gpu = set->ranks[0]->names[set->ranks[0]->gpu];
-    own->arena = arena;
-    own->errors = errors;
-    own->result = result;
+    finder->arena = arena;
+    finder->errors = errors;
+    finder->result = result;
     for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        status = find_rank(own, set->ranks[i], layers);
+        status = find_rank(finder, set->ranks[i], layers);
     for (size_t i = 0; i < ST_LAYER_PASSES && status == ST_OK; i++) {
         st_layer_runs *runs = &result->passes[i];
         runs->tasks /= (double)result->ranks;
@@ -158,7 +158,8 @@ st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_aren
         runs->communication_s /= (double)result->ranks;
         runs->elapsed_s /= (double)result->ranks;
     }
-    result->optimizer_s =
-        own->optimizer_ranks > 0 ? result->optimizer_s / (double)own->optimizer_ranks : (double)NAN;
+    result->optimizer_s = finder->optimizer_ranks > 0
+                              ? result->optimizer_s / (double)finder->optimizer_ranks
+                              : (double)NAN;
     return status;
 }

@@ -43,33 +43,33 @@ static st_status build(const st_time_set *set, const bool *counts, st_arena *are
 
 /* ---- one model ---- */
 
-static bool is_possible(const st_times_learner *own, st_times_form form, size_t rows)
+static bool is_possible(const st_times_learner *learner, st_times_form form, size_t rows)
 {
-    return form == ST_TIMES_ROOFLINE || (own->library != NULL && rows >= LEAST_FOR_TREES);
+    return form == ST_TIMES_ROOFLINE || (learner->library != NULL && rows >= LEAST_FOR_TREES);
 }
 
-static st_status fit_form(const st_times_learner *own, size_t piece, st_times_form form,
+static st_status fit_form(const st_times_learner *learner, size_t piece, st_times_form form,
                           st_times *times)
 {
     st_times_model *model = &times->models[piece];
     bool same_trees = form == ST_TIMES_WITHIN && model->given && model->form == ST_TIMES_BOTH;
     model->given = true;
     model->form = form;
-    return form == ST_TIMES_ROOFLINE || same_trees ? ST_OK : st_times_train(times, piece, own);
+    return form == ST_TIMES_ROOFLINE || same_trees ? ST_OK : st_times_train(times, piece, learner);
 }
 
-st_status st_times_hold_out(const st_times_learner *own, size_t piece, const bool *counts,
+st_status st_times_hold_out(const st_times_learner *learner, size_t piece, const bool *counts,
                             double *const *errors_of, size_t *count)
 {
-    const st_time_set *set = own->set;
+    const st_time_set *set = learner->set;
     st_times times;
-    st_status status = build(set, counts, own->arena, &times, own->errors);
+    st_status status = build(set, counts, learner->arena, &times, learner->errors);
     if (status == ST_OK)
-        status = st_times_fit_roofline(set, piece, counts, own->arena,
-                                       &times.models[piece].roofline, own->errors);
+        status = st_times_fit_roofline(set, piece, counts, learner->arena,
+                                       &times.models[piece].roofline, learner->errors);
     for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++) {
-        bool possible = is_possible(own, form, times.row_count);
-        status = possible ? fit_form(own, piece, form, &times) : ST_OK;
+        bool possible = is_possible(learner, form, times.row_count);
+        status = possible ? fit_form(learner, piece, form, &times) : ST_OK;
         *count = 0;
         for (size_t i = 0; i < set->count && status == ST_OK; i++) {
             const st_time_sample *sample = &set->samples[i];
@@ -117,25 +117,25 @@ static size_t make_folds(const st_time_set *set, st_arena *arena, size_t *folds)
 }
 
 /* Errors of all forms on all folds of a piece. */
-static st_status try_forms(const st_times_learner *own, size_t piece, const size_t *folds,
+static st_status try_forms(const st_times_learner *learner, size_t piece, const size_t *folds,
                            size_t fold_count, st_error_summary *summaries)
 {
     double *errors_of[ST_TIMES_FORMS];
     double *next[ST_TIMES_FORMS];
     size_t total = 0;
     st_status status = ST_OK;
-    bool *counts = st_arena_alloc(own->arena, own->set->count + 1, sizeof *counts);
+    bool *counts = st_arena_alloc(learner->arena, learner->set->count + 1, sizeof *counts);
     for (size_t i = 0; i < ST_TIMES_FORMS; i++)
-        errors_of[i] = st_arena_alloc(own->arena, own->set->count + 1, sizeof **errors_of);
-    if (st_arena_failed(own->arena))
-        return st_out_of_memory(own->errors);
+        errors_of[i] = st_arena_alloc(learner->arena, learner->set->count + 1, sizeof **errors_of);
+    if (st_arena_failed(learner->arena))
+        return st_out_of_memory(learner->errors);
     for (size_t fold = 0; fold < fold_count && status == ST_OK; fold++) {
         size_t count = 0;
-        for (size_t i = 0; i < own->set->count; i++)
+        for (size_t i = 0; i < learner->set->count; i++)
             counts[i] = folds[i] != fold;
         for (size_t i = 0; i < ST_TIMES_FORMS; i++)
             next[i] = errors_of[i] + total;
-        status = st_times_hold_out(own, piece, counts, next, &count);
+        status = st_times_hold_out(learner, piece, counts, next, &count);
         total += count;
     }
     for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
@@ -146,7 +146,7 @@ static st_status try_forms(const st_times_learner *own, size_t piece, const size
 st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_times_form only,
                          st_arena *arena, st_time_models *models, st_errors *errors)
 {
-    const st_times_learner own = {set, library, arena, errors};
+    const st_times_learner learner = {set, library, arena, errors};
     *models = (st_time_models){.set = set};
     size_t *folds = st_arena_alloc(arena, set->count + 1, sizeof *folds);
     st_status status = build(set, NULL, arena, &models->times, errors);
@@ -156,7 +156,7 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
         st_times_form form = only;
         if (only == ST_TIMES_FORMS && set->count >= LEAST_SAMPLES) {
-            status = try_forms(&own, piece, folds, fold_count, models->held_out[piece]);
+            status = try_forms(&learner, piece, folds, fold_count, models->held_out[piece]);
             /* Trees within the range of what was measured are not worse than the roofline where
              * nothing held out lies in that range, and are taken then. Other ties and NaN go to
              * the roofline. */
@@ -168,14 +168,14 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
                 if (summaries[best_form].mean_absolute < summaries[best].mean_absolute)
                     best = best_form;
             form = best;
-        } else if (only == ST_TIMES_FORMS || !is_possible(&own, only, set->count)) {
+        } else if (only == ST_TIMES_FORMS || !is_possible(&learner, only, set->count)) {
             form = ST_TIMES_ROOFLINE;
         }
         if (status == ST_OK)
             status = st_times_fit_roofline(set, piece, NULL, arena,
                                            &models->times.models[piece].roofline, errors);
         if (status == ST_OK)
-            status = fit_form(&own, piece, form, &models->times);
+            status = fit_form(&learner, piece, form, &models->times);
     }
     return status;
 }

@@ -46,14 +46,15 @@ typedef struct st_times_learner {
  * Trains each form of a piece on the samples that count; the errors of the others, which `count`
  * becomes the number of, by form: relative, NaN where it cannot be trained.
  */
-st_status st_times_hold_out(const st_times_learner *own, size_t piece, const bool *counts,
+st_status st_times_hold_out(const st_times_learner *learner, size_t piece, const bool *counts,
                             double *const *errors_of, size_t *count) ST_NODISCARD;
 
 /*
  * Trains the trees of a piece on the rows of `times`. Its model must say its form, trees or trees
  * on the roofline, and have the roofline.
  */
-st_status st_times_train(st_times *times, size_t piece, const st_times_learner *own) ST_NODISCARD;
+st_status st_times_train(st_times *times, size_t piece,
+                         const st_times_learner *learner) ST_NODISCARD;
 
 /* The text that the plugin reads; see times.h. */
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer);

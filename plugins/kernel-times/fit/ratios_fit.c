@@ -74,12 +74,12 @@ typedef struct matcher {
 st_status st_ratios_match(const st_time_sets *from, const st_time_sets *to, st_arena *arena,
                           st_ratios_kernels *kernels, st_errors *errors)
 {
-    matcher own = {.kernels = kernels};
+    matcher match = {.kernels = kernels};
     *kernels = (st_ratios_kernels){.count = 0};
     kernels->items = st_arena_alloc(arena, count_pieces(from) + 1, sizeof *kernels->items);
     /* All pieces with dimensions of their own, sorted by these. */
     counterpart *items = st_arena_alloc(arena, count_pieces(to) + 1, sizeof *items);
-    own.count = 0;
+    match.count = 0;
     for (size_t i = 0; i < to->count && items != NULL; i++) {
         const st_time_set *set = &to->sets[i];
         for (size_t k = 0; k < set->count * set->piece_count; k++) {
@@ -89,35 +89,35 @@ st_status st_ratios_match(const st_time_sets *from, const st_time_sets *to, st_a
                                 .seconds = sample->times[piece],
                                 .group = sample->group};
             if (st_times_dimensions(next.piece, &sample->shape, next.dimensions))
-                items[(own.count)++] = next;
+                items[(match.count)++] = next;
         }
     }
     if (items != NULL)
-        qsort(items, own.count, sizeof *items, by_piece);
-    own.items = items;
-    if (kernels->items == NULL || own.items == NULL)
+        qsort(items, match.count, sizeof *items, by_piece);
+    match.items = items;
+    if (kernels->items == NULL || match.items == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < from->count; i++)
         for (size_t k = 0; k < from->sets[i].count; k++) {
             const st_time_set *set = &from->sets[i];
             const st_time_sample *sample = &from->sets[i].samples[k];
-            size_t before = own.kernels->count;
+            size_t before = match.kernels->count;
             for (size_t j = 0; j < set->piece_count; j++) {
                 counterpart wanted = {.piece = set->pieces[j]};
                 if (!st_times_dimensions(wanted.piece, &sample->shape, wanted.dimensions) ||
-                    !find_equal(own.items, own.count, &wanted)) {
-                    own.kernels->unlike++;
+                    !find_equal(match.items, match.count, &wanted)) {
+                    match.kernels->unlike++;
                     continue;
                 }
-                own.kernels->items[own.kernels->count++] =
+                match.kernels->items[match.kernels->count++] =
                     (st_ratios_kernel){.class_ = class_of(wanted.piece),
                                        .from_s = sample->times[j],
                                        .to_s = wanted.seconds,
                                        .repeats = st_times_repeats(wanted.piece),
-                                       .layer = own.kernels->layers,
+                                       .layer = match.kernels->layers,
                                        .group = wanted.group};
             }
-            own.kernels->layers += own.kernels->count > before ? 1 : 0;
+            match.kernels->layers += match.kernels->count > before ? 1 : 0;
         }
     return kernels->count > 0
                ? ST_OK
@@ -145,27 +145,27 @@ static bool has_group(const st_ratios_kernels *kernels, size_t group, bool other
     return false;
 }
 
-static st_status try_group(trial *own, size_t group, st_arena *arena, st_ratios_test *test)
+static st_status try_group(trial *attempt, size_t group, st_arena *arena, st_ratios_test *test)
 {
     st_ratios *learnt = st_arena_alloc(arena, ST_RATIOS_WAYS, sizeof *learnt);
     if (learnt == NULL ||
-        st_ratios_learn(own->kernels, group, true, arena, &learnt[ST_RATIOS_FLAT]) != ST_OK ||
-        st_ratios_learn(own->kernels, group, false, arena, &learnt[ST_RATIOS_CURVES]) != ST_OK)
+        st_ratios_learn(attempt->kernels, group, true, arena, &learnt[ST_RATIOS_FLAT]) != ST_OK ||
+        st_ratios_learn(attempt->kernels, group, false, arena, &learnt[ST_RATIOS_CURVES]) != ST_OK)
         return ST_ERR_MEMORY;
-    own->learnt[ST_RATIOS_FLAT] = &learnt[ST_RATIOS_FLAT];
-    own->learnt[ST_RATIOS_CURVES] = &learnt[ST_RATIOS_CURVES];
+    attempt->learnt[ST_RATIOS_FLAT] = &learnt[ST_RATIOS_FLAT];
+    attempt->learnt[ST_RATIOS_CURVES] = &learnt[ST_RATIOS_CURVES];
     for (st_ratios_way way = 0; way < ST_RATIOS_WAYS; way++) {
         /* Errors of the kernels of a group, and of the layers that they are pieces of. */
         size_t layer = SIZE_MAX;
         double predicted = 0;
         double measured = 0;
         test->kernels = test->layers = 0;
-        for (size_t i = 0; i <= own->kernels->count; i++) {
-            const st_ratios_kernel *kernel = &own->kernels->items[i];
-            bool ends = i == own->kernels->count || kernel->layer != layer;
+        for (size_t i = 0; i <= attempt->kernels->count; i++) {
+            const st_ratios_kernel *kernel = &attempt->kernels->items[i];
+            bool ends = i == attempt->kernels->count || kernel->layer != layer;
             if (ends && measured > 0)
-                own->sums[test->layers++] = predicted / measured - 1;
-            if (i == own->kernels->count)
+                attempt->sums[test->layers++] = predicted / measured - 1;
+            if (i == attempt->kernels->count)
                 break;
             predicted = ends ? 0 : predicted;
             measured = ends ? 0 : measured;
@@ -174,17 +174,17 @@ static st_status try_group(trial *own, size_t group, st_arena *arena, st_ratios_
                 continue;
             double ratio;
             st_trace_class taken;
-            if (own->learnt[way] != NULL)
-                ratio = st_ratios_ask(own->learnt[way], kernel->class_, kernel->from_s, &taken);
+            if (attempt->learnt[way] != NULL)
+                ratio = st_ratios_ask(attempt->learnt[way], kernel->class_, kernel->from_s, &taken);
             else
-                ratio = kernel->class_ == ST_TRACE_GEMM ? own->rates : own->bandwidths;
+                ratio = kernel->class_ == ST_TRACE_GEMM ? attempt->rates : attempt->bandwidths;
             double estimate = ratio * kernel->from_s;
-            own->each[test->kernels++] = estimate / kernel->to_s - 1;
+            attempt->each[test->kernels++] = estimate / kernel->to_s - 1;
             predicted += kernel->repeats * estimate;
             measured += kernel->repeats * kernel->to_s;
         }
-        test->each[way] = st_summarize_errors(own->each, test->kernels);
-        test->sums[way] = st_summarize_errors(own->sums, test->layers);
+        test->each[way] = st_summarize_errors(attempt->each, test->kernels);
+        test->sums[way] = st_summarize_errors(attempt->sums, test->layers);
     }
     return ST_OK;
 }
@@ -194,11 +194,11 @@ st_status st_ratios_try(const st_ratios_kernels *kernels, const st_time_sets *fr
                         st_errors *errors)
 {
     size_t room = kernels->count + 1;
-    trial own = {.kernels = kernels,
-                 .rates = from->peak / to->peak,
-                 .bandwidths = from->bandwidth / to->bandwidth,
-                 .each = st_arena_alloc(arena, room, sizeof *own.each),
-                 .sums = st_arena_alloc(arena, room, sizeof *own.sums)};
+    trial attempt = {.kernels = kernels,
+                     .rates = from->peak / to->peak,
+                     .bandwidths = from->bandwidth / to->bandwidth,
+                     .each = st_arena_alloc(arena, room, sizeof *attempt.each),
+                     .sums = st_arena_alloc(arena, room, sizeof *attempt.sums)};
     *tests = (st_ratios_tests){
         .items = st_arena_alloc(arena, to->group_count + 1, sizeof *tests->items)};
     if (st_arena_failed(arena))
@@ -208,7 +208,7 @@ st_status st_ratios_try(const st_ratios_kernels *kernels, const st_time_sets *fr
             continue;
         st_ratios_test *test = &tests->items[tests->count++];
         *test = (st_ratios_test){.name = to->groups[group]};
-        if (try_group(&own, group, arena, test) != ST_OK)
+        if (try_group(&attempt, group, arena, test) != ST_OK)
             return st_out_of_memory(errors);
     }
     return ST_OK;

@@ -166,31 +166,31 @@ typedef struct table_reader {
     size_t found_count;
 } table_reader;
 
-static void note(table_reader *own, st_status status)
+static void note(table_reader *input, st_status status)
 {
-    st_note(&own->fields.status, status);
+    st_note(&input->fields.status, status);
 }
 
-static bool has(const table_reader *own, size_t field)
+static bool has(const table_reader *input, size_t field)
 {
-    return st_fields_have(&own->fields, field);
+    return st_fields_have(&input->fields, field);
 }
 
-static void need(table_reader *own, size_t field, const char *hint)
+static void need(table_reader *input, size_t field, const char *hint)
 {
-    if (!has(own, field))
-        st_fields_missing(&own->fields, fields[field].name, hint);
+    if (!has(input, field))
+        st_fields_missing(&input->fields, fields[field].name, hint);
 }
 
-static void add_time(table_reader *own, size_t index)
+static void add_time(table_reader *input, size_t index)
 {
     const time_column *column = &time_columns[index];
     table_set *set = NULL;
-    for (size_t i = 0; i < own->found_count; i++)
-        if (own->found[i].cell == column->cell)
-            set = &own->found[i];
+    for (size_t i = 0; i < input->found_count; i++)
+        if (input->found[i].cell == column->cell)
+            set = &input->found[i];
     if (set == NULL) {
-        set = &own->found[own->found_count++];
+        set = &input->found[input->found_count++];
         *set = (table_set){.cell = column->cell};
     }
     /* a whole layer next to its pieces: the pieces say no more */
@@ -200,89 +200,90 @@ static void add_time(table_reader *own, size_t index)
     set->columns[set->count++] = index;
 }
 
-static bool has_pieces(const table_reader *own)
+static bool has_pieces(const table_reader *input)
 {
-    for (size_t i = 0; i < own->found_count; i++)
-        if (!st_times_is_all(own->found[i].pieces[0]))
+    for (size_t i = 0; i < input->found_count; i++)
+        if (!st_times_is_all(input->found[i].pieces[0]))
             return true;
     return false;
 }
 
-static bool has_times(const table_reader *own, st_times_cell cell)
+static bool has_times(const table_reader *input, st_times_cell cell)
 {
-    for (size_t i = 0; i < own->found_count; i++)
-        if (own->found[i].cell == cell)
+    for (size_t i = 0; i < input->found_count; i++)
+        if (input->found[i].cell == cell)
             return true;
     return false;
 }
 
-static void check_times(table_reader *own)
+static void check_times(table_reader *input)
 {
     static const st_times_feature needed[] = {ST_TIMES_INNER, ST_TIMES_HEADS, ST_TIMES_TENSOR};
-    if (own->found_count == 0)
+    if (input->found_count == 0)
         note(
-            own,
-            st_fail(own->fields.errors, ST_ERR_NAME, st_csv_head_place(own->fields.csv, 0),
+            input,
+            st_fail(input->fields.errors, ST_ERR_NAME, st_csv_head_place(input->fields.csv, 0),
                     "missing time column" ST_HINT
                     "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, optimizer_us "
                     "or after a piece of a layer, such as mlp_up_us; _ms and _s are other units"));
-    for (size_t i = 0; has_pieces(own) && i < ST_COUNT(needed); i++)
-        need(own, needed[i], "pieces of a layer need heads, ffn and tp");
+    for (size_t i = 0; has_pieces(input) && i < ST_COUNT(needed); i++)
+        need(input, needed[i], "pieces of a layer need heads, ffn and tp");
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
                                               ST_TIMES_EXPERT_INNER};
-    bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
+    bool moe =
+        has_times(input, ST_TIMES_OF_FORWARD_MOE) || has_times(input, ST_TIMES_OF_BACKWARD_MOE);
     for (size_t i = 0; moe && i < ST_COUNT(routed); i++)
-        need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
-    if (has_times(own, ST_TIMES_OF_LOGITS))
-        need(own, ST_TIMES_VOCABULARY, "times of logits need it");
-    if (has_times(own, ST_TIMES_OF_OPTIMIZER))
-        need(own, ST_TIMES_PARAMETERS, "times of the optimizer need it, of one rank");
+        need(input, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
+    if (has_times(input, ST_TIMES_OF_LOGITS))
+        need(input, ST_TIMES_VOCABULARY, "times of logits need it");
+    if (has_times(input, ST_TIMES_OF_OPTIMIZER))
+        need(input, ST_TIMES_PARAMETERS, "times of the optimizer need it, of one rank");
 }
 
 /* ---- rows ---- */
 
 /* The group of a row: its model, else its file. */
-static size_t find_group(table_reader *own, const char *model)
+static size_t find_group(table_reader *input, const char *model)
 {
-    st_time_sets *sets = own->sets;
-    const char *name = model[0] != '\0' ? model : own->fields.csv->file;
+    st_time_sets *sets = input->sets;
+    const char *name = model[0] != '\0' ? model : input->fields.csv->file;
     for (size_t i = 0; i < sets->group_count; i++)
         if (strcmp(sets->groups[i], name) == 0)
             return i;
     if (sets->group_count == ST_TIME_GROUPS)
         return ST_TIME_GROUPS - 1;
-    const char *kept = st_arena_copy(own->fields.arena, name, strlen(name));
+    const char *kept = st_arena_copy(input->fields.arena, name, strlen(name));
     if (kept == NULL) {
-        note(own, st_out_of_memory(own->fields.errors));
+        note(input, st_out_of_memory(input->fields.errors));
         return 0;
     }
     sets->groups[sets->group_count] = kept;
     return sets->group_count++;
 }
 
-static void read_gpu(table_reader *own, size_t row, const char *gpu)
+static void read_gpu(table_reader *input, size_t row, const char *gpu)
 {
-    const st_csv *csv = own->fields.csv;
+    const st_csv *csv = input->fields.csv;
     st_place place = {.file = "--gpu"};
-    if (own->told_gpu == NULL) {
-        size_t column = own->fields.found[GPU].column;
+    if (input->told_gpu == NULL) {
+        size_t column = input->fields.found[GPU].column;
         if (row > 0 && strcmp(gpu, st_csv_field(csv, row - 1, column)) == 0)
             return;
         place = st_csv_place(csv, row, column);
     } else if (row > 0) {
         return;
     }
-    note(own, st_time_gpu(own->paths, own->told_gpu != NULL ? own->told_gpu : gpu, place,
-                          own->fields.arena, own->sets, own->fields.errors));
+    note(input, st_time_gpu(input->paths, input->told_gpu != NULL ? input->told_gpu : gpu, place,
+                            input->fields.arena, input->sets, input->fields.errors));
 }
 
-static void read_row(table_reader *own, st_time_set *const *into, size_t index)
+static void read_row(table_reader *input, st_time_set *const *into, size_t index)
 {
     st_time_sample sample = {.repeats = 1};
     table_row row = {.model = "", .gpu = "", .micro_batch = UNKNOWN};
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         row.features[i] = UNKNOWN;
-    if (!st_fields_read(&own->fields, index, &row))
+    if (!st_fields_read(&input->fields, index, &row))
         return;
     /* Words as numbers: matrices, passes, bytes. */
     double *features = row.features;
@@ -291,52 +292,52 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
     features[ST_TIMES_WIDTH] = exp2(features[ST_TIMES_WIDTH]);
     /* Tokens that the table does not count itself. */
     double *token_features = row.features;
-    if (!has(own, ST_TIMES_TOKENS)) {
+    if (!has(input, ST_TIMES_TOKENS)) {
         double context = token_features[ST_TIMES_CONTEXT];
         token_features[ST_TIMES_TOKENS] =
             row.micro_batch * token_features[ST_TIMES_SEQUENCE] / (isnan(context) ? 1 : context);
         if (token_features[ST_TIMES_TOKENS] > MOST_FEATURE)
-            st_fields_refuse(&own->fields, index, MICRO_BATCH, "at most 1e11 tokens");
+            st_fields_refuse(&input->fields, index, MICRO_BATCH, "at most 1e11 tokens");
     }
-    read_gpu(own, index, row.gpu);
-    sample.group = find_group(own, row.model);
-    for (size_t i = 0; i < own->found_count && own->fields.status == ST_OK; i++) {
-        const table_set *set = &own->found[i];
+    read_gpu(input, index, row.gpu);
+    sample.group = find_group(input, row.model);
+    for (size_t i = 0; i < input->found_count && input->fields.status == ST_OK; i++) {
+        const table_set *set = &input->found[i];
         for (size_t k = 0; k < set->count; k++)
             sample.times[k] = row.times[set->columns[k]];
         for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
             sample.shape.features[k] = into[i]->has[k] ? row.features[k] : UNKNOWN;
-        note(own, st_time_add(into[i], &sample, own->fields.arena, own->fields.errors));
+        note(input, st_time_add(into[i], &sample, input->fields.arena, input->fields.errors));
     }
 }
 
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,
                              st_arena *arena, st_time_sets *sets, st_errors *errors)
 {
-    table_reader own = {
+    table_reader input = {
         .fields = {.csv = csv, .fields = fields, .count = FIELDS, .arena = arena, .errors = errors},
         .paths = paths,
         .sets = sets,
         .told_gpu = gpu};
     st_time_set *into[ST_TIME_SETS] = {NULL};
-    (void)st_fields_find(&own.fields);
+    (void)st_fields_find(&input.fields);
     for (size_t i = 0; i < TIME_COLUMNS; i++)
-        if (has(&own, TIMES + i) || (i >= FIRST_PIECE && has(&own, VIDUR + i - FIRST_PIECE)))
-            add_time(&own, i);
-    if (!has(&own, MICRO_BATCH) || !has(&own, ST_TIMES_SEQUENCE))
-        need(&own, ST_TIMES_TOKENS,
+        if (has(&input, TIMES + i) || (i >= FIRST_PIECE && has(&input, VIDUR + i - FIRST_PIECE)))
+            add_time(&input, i);
+    if (!has(&input, MICRO_BATCH) || !has(&input, ST_TIMES_SEQUENCE))
+        need(&input, ST_TIMES_TOKENS,
              "give tokens, or micro_batch and seq, of a micro-batch on one rank");
-    need(&own, ST_TIMES_HIDDEN, NULL);
-    check_times(&own);
-    if (own.told_gpu == NULL)
-        need(&own, GPU, "give the GPU with --gpu, such as --gpu a100-sxm-80gb");
-    st_fields_warn_of_slips(&own.fields);
-    for (size_t i = 0; i < own.found_count && own.fields.status == ST_OK; i++) {
+    need(&input, ST_TIMES_HIDDEN, NULL);
+    check_times(&input);
+    if (input.told_gpu == NULL)
+        need(&input, GPU, "give the GPU with --gpu, such as --gpu a100-sxm-80gb");
+    st_fields_warn_of_slips(&input.fields);
+    for (size_t i = 0; i < input.found_count && input.fields.status == ST_OK; i++) {
         bool known[ST_TIMES_FEATURES];
         /* Which features distinguish the shapes of a cell. */
-        const table_set *set = &own.found[i];
+        const table_set *set = &input.found[i];
         for (size_t j = 0; j < ST_TIMES_FEATURES; j++)
-            known[j] = has(&own, j) || j == ST_TIMES_TOKENS;
+            known[j] = has(&input, j) || j == ST_TIMES_TOKENS;
         bool moe = set->pieces[0] == ST_TIMES_MOE;
         for (size_t j = ST_TIMES_EXPERTS; j <= ST_TIMES_EXPERT_TENSOR; j++)
             known[j] = known[j] && moe;
@@ -344,16 +345,16 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
         known[ST_TIMES_VOCABULARY] = set->cell == ST_TIMES_OF_LOGITS;
         known[ST_TIMES_CLOSED] = false;
         known[ST_TIMES_PARAMETERS] = set->cell == ST_TIMES_OF_OPTIMIZER;
-        into[i] =
-            st_time_set_of(sets, own.found[i].cell, known, own.found[i].pieces, own.found[i].count);
+        into[i] = st_time_set_of(sets, input.found[i].cell, known, input.found[i].pieces,
+                                 input.found[i].count);
         if (into[i] == NULL)
-            own.fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
-                                        "the table has other columns than the previous one");
+            input.fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
+                                          "the table has other columns than the previous one");
     }
-    bool good = own.fields.status == ST_OK;
+    bool good = input.fields.status == ST_OK;
     for (size_t row = 0; good && row < csv->row_count; row++)
-        read_row(&own, into, row);
-    return own.fields.status;
+        read_row(&input, into, row);
+    return input.fields.status;
 }
 
 st_status st_time_file_read(const char *file, const st_paths *paths, const char *gpu,

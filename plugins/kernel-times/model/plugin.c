@@ -59,10 +59,10 @@ static bool is_near(double left, double right)
     return fabs(left - right) <= 0.02 * fabs(right);
 }
 
-static const char *refuse_shape(const layer_times *own, const cell_row *row,
+static const char *refuse_shape(const layer_times *instance, const cell_row *row,
                                 const st_times_answer *answer, char *reason)
 {
-    const st_times *times = &own->times;
+    const st_times *times = &instance->times;
     for (size_t i = 0; i < times->shape_count; i++) {
         double value = row->shape.features[times->shape[i]];
         const char *name = st_times_feature_names[times->shape[i]];
@@ -82,75 +82,75 @@ static const char *refuse_shape(const layer_times *own, const cell_row *row,
 }
 
 /* Whether a piece is part of what a cell is about. */
-static bool counts(const layer_times *own, const st_cell *cell, const row_answer *result,
+static bool counts(const layer_times *instance, const st_cell *cell, const row_answer *result,
                    size_t piece)
 {
     return !(result->is_forward && cell->products_only) ||
-           st_times_is_product(own->times.pieces[piece]);
+           st_times_is_product(instance->times.pieces[piece]);
 }
 
 /* Whether the times are those of the cell, or of the forward pass that it goes back over. */
-static void find_times(const layer_times *own, const st_cell *cell, row_answer *result)
+static void find_times(const layer_times *instance, const st_cell *cell, row_answer *result)
 {
-    const char *value = own->has_times ? own->times.value : "";
+    const char *value = instance->has_times ? instance->times.value : "";
     result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
     result->measured = strcmp(value, cell->name) == 0;
-    for (size_t i = 0; result->is_forward && i < own->times.piece_count; i++) {
-        result->measured = result->measured || counts(own, cell, result, i);
+    for (size_t i = 0; result->is_forward && i < instance->times.piece_count; i++) {
+        result->measured = result->measured || counts(instance, cell, result, i);
     }
 }
 
 /* NULL, or why the row is refused, in `reason`. */
-static const char *answer_row(const layer_times *own, const st_cell *cell, const cell_row *row,
+static const char *answer_row(const layer_times *instance, const st_cell *cell, const cell_row *row,
                               row_answer *result, char *reason)
 {
     st_times_answer *answer = &result->answer;
     memset(result, 0, sizeof *result);
     result->value = row->shape.features[ST_TIMES_CLOSED];
     result->scale = 1;
-    find_times(own, cell, result);
+    find_times(instance, cell, result);
     if (!result->measured) {
         return NULL;
     }
     /* The GPU is reported by its rates, which are what the formulas know of it. */
-    if (!own->other_gpu &&
-        ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
-         (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)))) {
+    if (!instance->other_gpu &&
+        ((row->peak > 0 && !is_near(row->peak, instance->times.peak)) ||
+         (row->bandwidth > 0 && !is_near(row->bandwidth, instance->times.bandwidth)))) {
         (void)snprintf(reason, REASON,
                        "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, but this GPU "
                        "has %.4g TFLOP/s and %.4g GB/s; option other_gpu=allow uses them",
-                       own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9,
-                       row->peak / 1e12, row->bandwidth / 1e9);
+                       instance->times.gpu, instance->times.peak / 1e12,
+                       instance->times.bandwidth / 1e9, row->peak / 1e12, row->bandwidth / 1e9);
         return reason;
     }
-    st_times_ask(&own->times, &row->shape, answer);
-    result->scale = result->is_forward && !cell->products_only ? own->backward : 1;
-    result->rest = st_times_is_whole(&own->times) ? 0 : row->rest;
+    st_times_ask(&instance->times, &row->shape, answer);
+    result->scale = result->is_forward && !cell->products_only ? instance->backward : 1;
+    result->rest = st_times_is_whole(&instance->times) ? 0 : row->rest;
     result->value = result->rest;
-    for (size_t i = 0; i < own->times.piece_count; i++) {
-        if (counts(own, cell, result, i)) {
+    for (size_t i = 0; i < instance->times.piece_count; i++) {
+        if (counts(instance, cell, result, i)) {
             result->value += result->scale * answer->pieces[i];
         }
     }
     bool good = answer->origin <= ST_TIMES_BETWEEN ||
-                (own->shapes == INSIDE && answer->origin == ST_TIMES_PREDICTED) ||
-                own->shapes == ANY;
+                (instance->shapes == INSIDE && answer->origin == ST_TIMES_PREDICTED) ||
+                instance->shapes == ANY;
     return good && isfinite(result->value) && result->value > 0
                ? NULL
-               : refuse_shape(own, row, answer, reason);
+               : refuse_shape(instance, row, answer, reason);
 }
 
 int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
                       const double *const *columns, double *values)
 {
-    const layer_times *own = instance;
+    const layer_times *times = instance;
     char reason[REASON];
     for (size_t i = 0; i < rows; i++) {
         cell_row row;
         row_answer result;
         st_cell_read(cell, columns, i, &row);
         values[i] =
-            answer_row(own, cell, &row, &result, reason) == NULL ? result.value : (double)NAN;
+            answer_row(times, cell, &row, &result, reason) == NULL ? result.value : (double)NAN;
         if (!(values[i] >= 0) || isinf(values[i])) {
             values[i] = (double)NAN;
         }
@@ -163,27 +163,27 @@ int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
 int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
                      const st_plugin_sink *sink)
 {
-    const layer_times *own = instance;
+    const layer_times *times = instance;
     char reason[REASON];
     cell_row row;
     row_answer result;
     st_cell_read(cell, columns, 0, &row);
-    const char *refusal = answer_row(own, cell, &row, &result, reason);
+    const char *refusal = answer_row(times, cell, &row, &result, reason);
     if (refusal == NULL && !(result.value >= 0 && isfinite(result.value))) {
         refusal = "the formula's own time is not finite";
     }
     if (refusal != NULL) {
-        return st_plugin_fail(own->host, refusal);
+        return st_plugin_fail(times->host, refusal);
     }
     if (!result.measured) {
         st_plugin_tell_part(sink, "formula", "us", result.value, "this cell was not measured");
         return ST_PLUGIN_OK;
     }
-    for (size_t i = 0; i < own->times.piece_count; i++) {
-        if (!counts(own, cell, &result, i)) {
+    for (size_t i = 0; i < times->times.piece_count; i++) {
+        if (!counts(times, cell, &result, i)) {
             continue;
         }
-        st_plugin_tell_part(sink, st_times_piece_names[own->times.pieces[i]], "us",
+        st_plugin_tell_part(sink, st_times_piece_names[times->times.pieces[i]], "us",
                             result.scale * result.answer.pieces[i],
                             !result.is_forward    ? ""
                             : cell->products_only ? "its forward time"
@@ -204,16 +204,16 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
                    origin == ST_TIMES_OUTSIDE ? " of " : "",
                    origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result.answer.outside] : "");
     st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
-    st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
+    st_plugin_tell_text(sink, "gpu", times->times.gpu, "on which it was measured");
     return ST_PLUGIN_OK;
 }
 
 /* ---- opening ---- */
 
-static const char *read_times(layer_times *own, const char *given, char *reason)
+static const char *read_times(layer_times *instance, const char *given, char *reason)
 {
     if (strncmp(given, "steptime-kernel-times ", 22) == 0) {
-        return st_times_read(&own->times, given, strlen(given), reason, REASON);
+        return st_times_read(&instance->times, given, strlen(given), reason, REASON);
     }
     size_t length = 0;
     char *text = read_file(given, LARGEST_TEXT, &length);
@@ -221,7 +221,7 @@ static const char *read_times(layer_times *own, const char *given, char *reason)
         (void)snprintf(reason, REASON, "the times '%.200s' cannot be read", given);
         return reason;
     }
-    const char *fault = st_times_read(&own->times, text, length, reason, REASON);
+    const char *fault = st_times_read(&instance->times, text, length, reason, REASON);
     free(text);
     return fault;
 }
@@ -230,40 +230,40 @@ static int open_times(const st_plugin_host *host, void **instance)
 {
     char reason[REASON];
     const char *given = host->settings[TIMES]->text;
-    layer_times *own = host->allocate(host->context, sizeof *own);
-    if (own == NULL) {
+    layer_times *times = host->allocate(host->context, sizeof *times);
+    if (times == NULL) {
         return st_plugin_fail(host, "out of memory");
     }
-    memset(own, 0, sizeof *own);
-    own->host = host;
-    own->shapes = (int)host->settings[SHAPES]->number;
-    own->other_gpu = host->settings[OTHER_GPU]->number > 0;
-    own->backward = host->settings[BACKWARD]->number;
-    own->has_times = given[0] != '\0';
-    const char *fault = own->has_times ? read_times(own, given, reason) : NULL;
-    if (fault == NULL && own->has_times && !st_cell_is_known(own->times.value)) {
-        st_times_free(&own->times);
+    memset(times, 0, sizeof *times);
+    times->host = host;
+    times->shapes = (int)host->settings[SHAPES]->number;
+    times->other_gpu = host->settings[OTHER_GPU]->number > 0;
+    times->backward = host->settings[BACKWARD]->number;
+    times->has_times = given[0] != '\0';
+    const char *fault = times->has_times ? read_times(times, given, reason) : NULL;
+    if (fault == NULL && times->has_times && !st_cell_is_known(times->times.value)) {
+        st_times_free(&times->times);
         fault = "the times are for a cell unknown to this plugin";
     }
     if (fault != NULL) {
         host->error(host->context, fault);
-        host->release(host->context, own);
+        host->release(host->context, times);
         return ST_PLUGIN_FAILED;
     }
-    if (!own->has_times) {
+    if (!times->has_times) {
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
                   "no times are given, so all values are those of the formulas; 'steptime fit "
                   "kernels' makes profiles with times");
     }
-    *instance = own;
+    *instance = times;
     return ST_PLUGIN_OK;
 }
 
 static void close_times(void *instance)
 {
-    layer_times *own = instance;
-    st_times_free(&own->times);
-    own->host->release(own->host->context, own);
+    layer_times *times = instance;
+    st_times_free(&times->times);
+    times->host->release(times->host->context, times);
 }
 
 DESCRIBE("kernel-times", "1.0.0", "layer times, measured or predicted from measurements",

@@ -18,31 +18,31 @@ typedef struct pair {
 } pair;
 
 /* The nearest two known places around one: on both sides where there are some, else on one. */
-static void take(pair *own, double at, double place, double time)
+static void take(pair *both, double at, double place, double time)
 {
     bool below = place < at;
-    for (size_t i = 0; i < own->count; i++) {
-        if ((own->places[i] < at) != below)
+    for (size_t i = 0; i < both->count; i++) {
+        if ((both->places[i] < at) != below)
             continue;
-        if (fabs(place - at) >= fabs(own->places[i] - at))
+        if (fabs(place - at) >= fabs(both->places[i] - at))
             return;
-        own->places[i] = place;
-        own->times[i] = time;
+        both->places[i] = place;
+        both->times[i] = time;
         return;
     }
-    own->places[own->count] = place;
-    own->times[own->count++] = time;
+    both->places[both->count] = place;
+    both->times[both->count++] = time;
 }
 
 /* The second nearest on the same side, where the other side has none. */
-static void take_second(pair *own, double place, double time)
+static void take_second(pair *both, double place, double time)
 {
-    double away = fabs(place - own->places[0]);
-    if (away == 0 || (own->count > 1 && away >= fabs(own->places[1] - own->places[0])))
+    double away = fabs(place - both->places[0]);
+    if (away == 0 || (both->count > 1 && away >= fabs(both->places[1] - both->places[0])))
         return;
-    own->places[1] = place;
-    own->times[1] = time;
-    own->count = 2;
+    both->places[1] = place;
+    both->times[1] = time;
+    both->count = 2;
 }
 
 typedef struct neighbour {
@@ -52,38 +52,38 @@ typedef struct neighbour {
 } neighbour;
 
 /* Whether a point helps to foretell another, and where it lies. */
-static bool helps(const neighbour *own, size_t other, double *place)
+static bool helps(const neighbour *near, size_t other, double *place)
 {
-    const st_nccl_point *points = own->fit->model.points;
-    const st_nccl_table *mine = own->fit->tables[points[own->point].table];
-    const st_nccl_table *its = own->fit->tables[points[other].table];
-    double size = points[own->point].row->size_bytes;
+    const st_nccl_point *points = near->fit->model.points;
+    const st_nccl_table *mine = near->fit->tables[points[near->point].table];
+    const st_nccl_table *its = near->fit->tables[points[other].table];
+    double size = points[near->point].row->size_bytes;
     double its_size = points[other].row->size_bytes;
-    if (!own->by_ranks) {
+    if (!near->by_ranks) {
         *place = log(its_size);
-        return points[other].table == points[own->point].table && its_size != size;
+        return points[other].table == points[near->point].table && its_size != size;
     }
     *place = log((double)its->ranks);
     return its_size == size && its->ranks != mine->ranks && (its->nodes > 1) == (mine->nodes > 1);
 }
 
-static double foretell(const neighbour *own)
+static double foretell(const neighbour *near)
 {
-    const st_nccl_model *model = &own->fit->model;
-    const st_nccl_point *point = &model->points[own->point];
-    double at = own->by_ranks ? log((double)own->fit->tables[point->table]->ranks)
-                              : log(point->row->size_bytes);
+    const st_nccl_model *model = &near->fit->model;
+    const st_nccl_point *point = &model->points[near->point];
+    double at = near->by_ranks ? log((double)near->fit->tables[point->table]->ranks)
+                               : log(point->row->size_bytes);
     pair around = {.count = 0};
     double place = 0;
     for (size_t i = 0; i < model->point_count; i++)
-        if (helps(own, i, &place))
+        if (helps(near, i, &place))
             take(&around, at, place, log(model->points[i].measured_s));
     for (size_t i = 0; around.count == 1 && i < model->point_count; i++)
-        if (helps(own, i, &place) && place != around.places[0]) {
+        if (helps(near, i, &place) && place != around.places[0]) {
             pair second = around;
             take_second(&second, place, log(model->points[i].measured_s));
             for (size_t k = i + 1; k < model->point_count; k++)
-                if (helps(own, k, &place))
+                if (helps(near, k, &place))
                     take_second(&second, place, log(model->points[k].measured_s));
             around = second;
         }
@@ -104,8 +104,8 @@ st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena)
         if (times == NULL)
             return ST_ERR_MEMORY;
         for (size_t i = 0; i < points; i++) {
-            const neighbour own = {.fit = fit, .point = i, .by_ranks = by_ranks > 0};
-            times[i] = points <= MOST_POINTS ? foretell(&own) : (double)NAN;
+            const neighbour near = {.fit = fit, .point = i, .by_ranks = by_ranks > 0};
+            times[i] = points <= MOST_POINTS ? foretell(&near) : (double)NAN;
             some = some || isfinite(times[i]);
         }
         if (some)

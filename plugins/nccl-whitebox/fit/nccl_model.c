@@ -29,10 +29,11 @@ typedef struct loader {
 /* ---- the cluster of a table ---- */
 
 /* The GPU's file that a device's name means; NULL: none. */
-static const char *find_gpu(const loader *own, const char *gpu)
+static const char *find_gpu(const loader *loading, const char *gpu)
 {
     st_gpus gpus = {0};
-    if (gpu[0] == '\0' || st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK)
+    if (gpu[0] == '\0' ||
+        st_gpus_list(loading->source->paths, loading->arena, &gpus, NULL) != ST_OK)
         return NULL;
     return st_gpus_of_device(&gpus, gpu);
 }
@@ -45,26 +46,26 @@ static bool says(const st_job *job, const char *key)
 
 /* A table of another GPU than --cluster or --set have is taken for one of theirs, with a warning.
  */
-static st_status warn_of_gpu(const loader *own, size_t index)
+static st_status warn_of_gpu(const loader *loading, size_t index)
 {
-    const st_nccl_table *table = own->tables[index];
-    const char *given = st_profile_machine_of(own->jobs[index]).gpu;
+    const st_nccl_table *table = loading->tables[index];
+    const char *given = st_profile_machine_of(loading->jobs[index]).gpu;
     st_gpus gpus = {0};
     if (table->gpu[0] == '\0' || given == NULL ||
-        st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK ||
+        st_gpus_list(loading->source->paths, loading->arena, &gpus, NULL) != ST_OK ||
         st_gpus_same(&gpus, table->gpu, given))
         return ST_OK;
-    return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place_of(table),
+    return st_report(loading->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place_of(table),
                      "the table was measured on %.80s, but the cluster has %s, which is used",
                      table->gpu, given);
 }
 
 /* A job of assignments alone: the cluster of the command line, else what the heading says. */
-static st_status load_job(loader *own, size_t index)
+static st_status load_job(loader *loading, size_t index)
 {
-    const st_nccl_source *source = own->source;
-    const st_nccl_table *table = own->tables[index];
-    const st_nccl_rates *rates = &own->rates[index];
+    const st_nccl_source *source = loading->source;
+    const st_nccl_table *table = loading->tables[index];
+    const st_nccl_rates *rates = &loading->rates[index];
     const char *sets[MAX_SETS + 7];
     char texts[7][SET_BYTES];
     size_t count = 0;
@@ -76,8 +77,8 @@ static st_status load_job(loader *own, size_t index)
     cluster = NULL;
     if (source->cluster != NULL) {
         snprintf(text, sizeof text, ST_KEY_CLUSTER "=%s", source->cluster);
-        status =
-            st_job_load(source->paths, NULL, cluster_sets, 1, own->arena, &cluster, own->errors);
+        status = st_job_load(source->paths, NULL, cluster_sets, 1, loading->arena, &cluster,
+                             loading->errors);
     }
     if (status != ST_OK)
         return status;
@@ -89,7 +90,7 @@ static st_status load_job(loader *own, size_t index)
         gpus = table->ranks / table->nodes;
     if (cluster == NULL) {
         /* What a heading says, as assignments; returns how many. */
-        const char *gpu = find_gpu(own, table->gpu);
+        const char *gpu = find_gpu(loading, table->gpu);
         size_t heading_count = 0;
         if (gpu != NULL)
             snprintf(texts[heading_count++], SET_BYTES, ST_KEY_CLUSTER_GPU "=%s", gpu);
@@ -113,21 +114,21 @@ static st_status load_job(loader *own, size_t index)
     for (size_t i = 0; i < count; i++)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
-        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
+        return st_fail(loading->errors, ST_ERR_LIMIT, st_nccl_place_of(loading->tables[0]),
                        "more than 100 --set options");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
-    status =
-        st_job_load(source->paths, NULL, sets, count, own->arena, &own->jobs[index], own->errors);
-    return status == ST_OK ? warn_of_gpu(own, index) : status;
+    status = st_job_load(source->paths, NULL, sets, count, loading->arena, &loading->jobs[index],
+                         loading->errors);
+    return status == ST_OK ? warn_of_gpu(loading, index) : status;
 }
 
 /* ---- arguments ---- */
 
 /* NaN: the table says nothing of it. */
-static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
+static double argument_of(const loader *loading, const char *name, const st_nccl_point *point)
 {
-    const st_nccl_table *table = own->tables[point->table];
+    const st_nccl_table *table = loading->tables[point->table];
     const double per_node = (double)table->ranks / (double)table->nodes;
     const struct {
         const char *name;
@@ -147,7 +148,7 @@ static double argument_of(const loader *own, const char *name, const st_nccl_poi
             return known[i].value;
     if (strchr(name, '.') == NULL)
         return (double)NAN;
-    const st_job_value *value = st_job_value_of(own->jobs[point->table], name);
+    const st_job_value *value = st_job_value_of(loading->jobs[point->table], name);
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : (double)NAN;
 }
 
@@ -176,28 +177,28 @@ static double peak_of(const st_nccl_table *table)
  * What the nodes lend to a rank: its links inside of one, the NICs between several. Where nobody
  * says that, it stays open, or is what the rows themselves reach, where that is asked for.
  */
-static double bandwidth_of(const loader *own, const st_nccl_point *point)
+static double bandwidth_of(const loader *loading, const st_nccl_point *point)
 {
-    const st_nccl_table *table = own->tables[point->table];
+    const st_nccl_table *table = loading->tables[point->table];
     const char *key =
         table->nodes > 1 ? ST_KEY_CLUSTER_NIC_BANDWIDTH : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH;
-    double known = argument_of(own, key, point);
+    double known = argument_of(loading, key, point);
     if (isfinite(known))
         return known;
-    return own->source->rate_from_peak ? peak_of(table) : (double)NAN;
+    return loading->source->rate_from_peak ? peak_of(table) : (double)NAN;
 }
 
-static st_status fill_columns(loader *own)
+static st_status fill_columns(loader *loading)
 {
-    st_nccl_model *model = own->model;
+    st_nccl_model *model = loading->model;
     const st_plugin_provider *provider =
         st_plugin_descriptor(model->module)->providers[model->provider];
     model->columns =
-        st_arena_alloc(own->arena, provider->argument_count + 1, sizeof *model->columns);
+        st_arena_alloc(loading->arena, provider->argument_count + 1, sizeof *model->columns);
     if (model->columns == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < provider->argument_count; i++) {
-        double *column = st_arena_alloc(own->arena, model->point_count + 1, sizeof *column);
+        double *column = st_arena_alloc(loading->arena, model->point_count + 1, sizeof *column);
         if (column == NULL)
             return ST_ERR_MEMORY;
         st_status status = ST_OK;
@@ -205,11 +206,11 @@ static st_status fill_columns(loader *own)
         for (size_t j = 0; j < model->point_count; j++) {
             const st_nccl_point *point = &model->points[j];
             column[j] = strcmp(argument->name, "bandwidth") == 0
-                            ? bandwidth_of(own, point)
-                            : argument_of(own, argument->name, point);
+                            ? bandwidth_of(loading, point)
+                            : argument_of(loading, argument->name, point);
             if (isfinite(column[j]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
                 continue;
-            status = st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
+            status = st_fail(loading->errors, ST_ERR_VALUE, st_nccl_place_of(loading->tables[0]),
                              "plugin '%s' needs '%s', which the table lacks" ST_HINT
                              "give --cluster NAME or --set KEY=VALUE",
                              st_plugin_descriptor(model->module)->id, argument->name);
@@ -278,24 +279,24 @@ static void read_prior(const st_plugin_option *option, st_nccl_varied *varied)
 }
 
 /* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
-static bool is_share(loader *own, const st_plugin_option *option)
+static bool is_share(loader *loading, const st_plugin_option *option)
 {
     static const char *const names[ST_NCCL_SHARE_SLOTS] = {"small_transfer", "transfer",
                                                            "net_small_transfer", "net_transfer"};
     for (size_t i = 0; i < ST_NCCL_SHARE_SLOTS; i++) {
         if (strcmp(option->name, names[i]) != 0)
             continue;
-        if (!is_named(own->source, option->name))
-            own->model->shares[i] = option->name;
+        if (!is_named(loading->source, option->name))
+            loading->model->shares[i] = option->name;
         return true;
     }
     return false;
 }
 
 /* Adds an option that a fit may vary. */
-static st_status add_varied(loader *own, size_t index, const st_plugin_option *option)
+static st_status add_varied(loader *loading, size_t index, const st_plugin_option *option)
 {
-    st_nccl_model *model = own->model;
+    st_nccl_model *model = loading->model;
     st_nccl_varied varied = {.option = index,
                              .name = option->name,
                              .nominal = st_plugin_default(model->module, index),
@@ -303,10 +304,11 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
                              .high = option->maximum};
     const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
     bool needed = false;
-    st_status status = st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
+    st_status status =
+        st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, loading->errors);
     if (status != ST_OK)
         return status;
-    bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
+    bool given = is_given(loading->source, option->name, &varied.nominal, &varied.unit);
     read_prior(option, &varied);
     /* "stands in for KEY" in the line of documentation: the option is a rate that counts where
      * the job has no KEY, or with "up to N GB/s" behind it, also where it has one as low as that
@@ -325,11 +327,11 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
             double limit = strncmp(found + length, " up to ", 7) == 0
                                ? 1e9 * strtod(found + length + 7, NULL)
                                : 0;
-            for (size_t i = 0; i < own->model->point_count; i++) {
-                const st_nccl_point *point = &own->model->points[i];
-                const st_nccl_table *table = own->tables[point->table];
+            for (size_t i = 0; i < loading->model->point_count; i++) {
+                const st_nccl_point *point = &loading->model->points[i];
+                const st_nccl_table *table = loading->tables[point->table];
                 bool far = strcmp(key, ST_KEY_CLUSTER_NIC_BANDWIDTH) == 0;
-                double known = argument_of(own, key, point);
+                double known = argument_of(loading, key, point);
                 bool low = known <= limit && table->ranks > 2;
                 needed = needed || (far == (table->nodes > 1) && (isnan(known) || low));
             }
@@ -337,47 +339,48 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
         }
     }
     if (stands != NULL) {
-        if (given || !needed || own->source->rate_from_peak)
+        if (given || !needed || loading->source->rate_from_peak)
             return ST_OK;
         /* A rate that nobody knows begins at what the rows reach. */
         double most = 0;
-        for (size_t i = 0; i < own->count; i++)
-            most = fmax(most, peak_of(own->tables[i]));
+        for (size_t i = 0; i < loading->count; i++)
+            most = fmax(most, peak_of(loading->tables[i]));
         varied.nominal = most;
         varied.low = most / 20;
         varied.high = most * 20;
         varied.is_rate = true;
     }
     if (model->varied_count >= ST_NCCL_MAX_VARIED)
-        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
+        return st_fail(loading->errors, ST_ERR_LIMIT, st_nccl_place_of(loading->tables[0]),
                        "the plugin has more than 40 calibrated options");
     model->varied[model->varied_count++] = varied;
     return ST_OK;
 }
 
-static st_status list_varied(loader *own)
+static st_status list_varied(loader *loading)
 {
-    const st_plugin *plugin = st_plugin_descriptor(own->model->module);
+    const st_plugin *plugin = st_plugin_descriptor(loading->model->module);
     st_status status = ST_OK;
-    st_nccl_model *model = own->model;
-    model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
-    model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
-                                  sizeof *model->given);
+    st_nccl_model *model = loading->model;
+    model->varied = st_arena_alloc(loading->arena, plugin->option_count + 1, sizeof *model->varied);
+    model->given =
+        st_arena_alloc(loading->arena, loading->source->given_count + plugin->option_count + 1,
+                       sizeof *model->given);
     if (model->varied == NULL || model->given == NULL) {
         status = ST_ERR_MEMORY;
     } else {
-        model->given_count = own->source->given_count;
+        model->given_count = loading->source->given_count;
         if (model->given_count > 0)
-            memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
+            memcpy(model->given, loading->source->given, model->given_count * sizeof *model->given);
     }
     for (size_t i = 0; i < plugin->option_count && status == ST_OK; i++) {
         const st_plugin_option *option = plugin->options[i];
         if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
             continue;
-        if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
-            own->model->correction = option->name;
-        if (option->kind == ST_PLUGIN_NUMBER && !is_share(own, option))
-            status = add_varied(own, i, option);
+        if (option->kind == ST_PLUGIN_TEXT && !is_named(loading->source, option->name))
+            loading->model->correction = option->name;
+        if (option->kind == ST_PLUGIN_NUMBER && !is_share(loading, option))
+            status = add_varied(loading, i, option);
     }
     return status;
 }
@@ -392,37 +395,38 @@ st_status st_nccl_model_serves(const st_nccl_source *source, const char *collect
     return status;
 }
 
-static st_status load_plugin(loader *own)
+static st_status load_plugin(loader *loading)
 {
-    st_nccl_model *model = own->model;
-    const char *collective = own->tables[0]->collective;
-    st_status status = st_plugin_load(own->source->paths, own->source->plugin, (st_place){0},
-                                      own->arena, &model->module, own->errors);
+    st_nccl_model *model = loading->model;
+    const char *collective = loading->tables[0]->collective;
+    st_status status =
+        st_plugin_load(loading->source->paths, loading->source->plugin, (st_place){0},
+                       loading->arena, &model->module, loading->errors);
     if (status != ST_OK)
         return status;
     model->provider = st_plugin_find_provider(model->module, collective);
     if (model->provider != SIZE_MAX)
         return ST_OK;
-    return st_fail(own->errors, ST_ERR_NAME, st_nccl_place_of(own->tables[0]),
-                   "plugin '%s' has no model of %s", own->source->plugin, collective);
+    return st_fail(loading->errors, ST_ERR_NAME, st_nccl_place_of(loading->tables[0]),
+                   "plugin '%s' has no model of %s", loading->source->plugin, collective);
 }
 
 /* The rates of a heading count where the command line says neither. */
-static st_status read_rates(const loader *own, size_t index)
+static st_status read_rates(const loader *loading, size_t index)
 {
-    const st_nccl_source *source = own->source;
+    const st_nccl_source *source = loading->source;
     bool set = source->cluster != NULL;
     for (size_t i = 0; i < source->set_count; i++)
         set = set || strncmp(source->sets[i], ST_KEY_CLUSTER_NIC_BANDWIDTH "=", 22) == 0;
-    st_status status =
-        st_nccl_rates_read(own->tables[index], &own->rates[index], set ? NULL : own->errors);
+    st_status status = st_nccl_rates_read(loading->tables[index], &loading->rates[index],
+                                          set ? NULL : loading->errors);
     return set ? ST_OK : status;
 }
 
 /* Whose option says a rate; NULL: nobody's. */
-static const char *option_of(const loader *own, const char *name)
+static const char *option_of(const loader *loading, const char *name)
 {
-    const st_nccl_source *source = own->source;
+    const st_nccl_source *source = loading->source;
     for (size_t i = source->given_count; i > 0; i--)
         if (strcmp(source->given[i - 1].name, name) == 0)
             return source->given[i - 1].place.file != NULL ? source->given[i - 1].place.file
@@ -431,22 +435,23 @@ static const char *option_of(const loader *own, const char *name)
 }
 
 /* Where the rate of a key comes from; see st_nccl_group_rates. */
-static void find_rate(const loader *own, size_t index, bool nics, st_nccl_sourced_rate *group_rates)
+static void find_rate(const loader *loading, size_t index, bool nics,
+                      st_nccl_sourced_rate *group_rates)
 {
     const char *key = nics ? ST_KEY_CLUSTER_NIC_BANDWIDTH : ST_KEY_CLUSTER_GPU_LINK_BANDWIDTH;
-    const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
-    const st_nccl_rates *rates = &own->rates[index];
-    group_rates->rate = argument_of(own, key, &point);
+    const st_nccl_point point = {.table = index, .row = loading->tables[index]->rows};
+    const st_nccl_rates *rates = &loading->rates[index];
+    group_rates->rate = argument_of(loading, key, &point);
     if (isfinite(group_rates->rate)) {
-        bool heading = (nics ? rates->nics : rates->links) > 0 && own->source->cluster == NULL;
-        for (size_t i = 0; i < own->source->set_count; i++)
-            heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
+        bool heading = (nics ? rates->nics : rates->links) > 0 && loading->source->cluster == NULL;
+        for (size_t i = 0; i < loading->source->set_count; i++)
+            heading = heading && strncmp(loading->source->sets[i], key, strlen(key)) != 0;
         group_rates->from = heading ? "the heading" : nics ? "the cluster" : "the GPU";
-    } else if (own->source->rate_from_peak) {
+    } else if (loading->source->rate_from_peak) {
         group_rates->from = "the rows' own peak";
-        group_rates->rate = peak_of(own->tables[index]);
+        group_rates->rate = peak_of(loading->tables[index]);
     } else {
-        group_rates->from = option_of(own, nics ? "nic_rate" : "link_rate");
+        group_rates->from = option_of(loading, nics ? "nic_rate" : "link_rate");
     }
 }
 
@@ -460,49 +465,49 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
                              size_t count, st_arena *arena, st_nccl_model *model, st_errors *errors)
 {
     *model = (st_nccl_model){0};
-    loader own = {.source = source,
-                  .tables = tables,
-                  .count = count,
-                  .arena = arena,
-                  .errors = errors,
-                  .model = model};
-    st_status status = load_plugin(&own);
-    own.jobs = st_arena_alloc(arena, count + 1, sizeof *own.jobs);
-    own.rates = st_arena_alloc(arena, count + 1, sizeof *own.rates);
+    loader loading = {.source = source,
+                      .tables = tables,
+                      .count = count,
+                      .arena = arena,
+                      .errors = errors,
+                      .model = model};
+    st_status status = load_plugin(&loading);
+    loading.jobs = st_arena_alloc(arena, count + 1, sizeof *loading.jobs);
+    loading.rates = st_arena_alloc(arena, count + 1, sizeof *loading.rates);
     model->group_rates = st_arena_alloc(arena, count + 1, sizeof *model->group_rates);
-    if (own.jobs == NULL || own.rates == NULL || model->group_rates == NULL)
+    if (loading.jobs == NULL || loading.rates == NULL || model->group_rates == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = read_rates(&own, i);
+        status = read_rates(&loading, i);
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = load_job(&own, i);
+        status = load_job(&loading, i);
     if (status == ST_OK) {
-        st_nccl_model *point_model = own.model;
+        st_nccl_model *point_model = loading.model;
         size_t all = 0;
-        for (size_t i = 0; i < own.count; i++)
-            all += own.tables[i]->row_count;
-        point_model->points = st_arena_alloc(own.arena, all + 1, sizeof *point_model->points);
+        for (size_t i = 0; i < loading.count; i++)
+            all += loading.tables[i]->row_count;
+        point_model->points = st_arena_alloc(loading.arena, all + 1, sizeof *point_model->points);
         if (point_model->points == NULL) {
             status = ST_ERR_MEMORY;
         } else {
-            for (size_t i = 0; i < own.count; i++)
-                for (size_t k = 0; k < own.tables[i]->row_count; k++) {
-                    const st_nccl_row *row = &own.tables[i]->rows[k];
+            for (size_t i = 0; i < loading.count; i++)
+                for (size_t k = 0; k < loading.tables[i]->row_count; k++) {
+                    const st_nccl_row *row = &loading.tables[i]->rows[k];
                     point_model->points[point_model->point_count++] = (st_nccl_point){
-                        .table = i, .row = row, .measured_s = st_nccl_time(own.tables[i], row)};
+                        .table = i, .row = row, .measured_s = st_nccl_time(loading.tables[i], row)};
                 }
         }
     }
     if (status == ST_OK)
-        status = fill_columns(&own);
+        status = fill_columns(&loading);
     if (status == ST_OK)
-        status = list_varied(&own);
+        status = list_varied(&loading);
     if (status == ST_OK) {
-        for (size_t i = 0; i < own.count; i++) {
-            find_rate(&own, i, false, &own.model->group_rates[i].links);
-            find_rate(&own, i, true, &own.model->group_rates[i].nics);
+        for (size_t i = 0; i < loading.count; i++) {
+            find_rate(&loading, i, false, &loading.model->group_rates[i].links);
+            find_rate(&loading, i, true, &loading.model->group_rates[i].nics);
         }
-        model->gpu = st_profile_machine_of(own.jobs[0]).gpu;
+        model->gpu = st_profile_machine_of(loading.jobs[0]).gpu;
     }
     return status;
 }

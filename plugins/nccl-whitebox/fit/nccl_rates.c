@@ -119,7 +119,7 @@ static size_t gpus_at(const char *text, const char *start, const char *end, doub
 }
 
 /* Behind a unit, a number of ports may follow: "400Gb/s x8". Where reading goes on. */
-static const char *take_ports_behind(clause *own, const char *at)
+static const char *take_ports_behind(clause *statement, const char *at)
 {
     char *end = NULL;
     while (isalpha((unsigned char)*at) || *at == '/')
@@ -130,11 +130,12 @@ static const char *take_ports_behind(clause *own, const char *at)
         return at;
     if (!isdigit((unsigned char)*count))
         return count;
-    own->ports = strtod(count, &end);
+    statement->ports = strtod(count, &end);
     return end;
 }
 
-static void take_number(clause *own, st_nccl_rates *rates, const char *start, const char **next)
+static void take_number(clause *statement, st_nccl_rates *rates, const char *start,
+                        const char **next)
 {
     char *end = NULL;
     double number = strtod(start, &end);
@@ -150,32 +151,32 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
                                        st_begins(after + 1, "xdr"));
         times = plain || named ? after + 1 : NULL;
     }
-    size_t gpus = gpus_at(own->text, start, end, number);
-    double unit = unit_at(after, number, own->ports > 0);
+    size_t gpus = gpus_at(statement->text, start, end, number);
+    double unit = unit_at(after, number, statement->ports > 0);
     bool counts = number >= 1 && number <= MOST_PORTS;
     *next = end;
     if (gpus > 0) {
         rates->gpus_per_node = gpus;
     } else if (times != NULL && counts) {
-        own->ports = number;
+        statement->ports = number;
         *next = times;
-    } else if (unit > 0 && own->rate == 0) {
-        own->rate = number * unit;
-        *next = take_ports_behind(own, after);
+    } else if (unit > 0 && statement->rate == 0) {
+        statement->rate = number * unit;
+        *next = take_ports_behind(statement, after);
     } else if (unit > 0) {
-        own->second = number * unit;
-        *next = take_ports_behind(own, after); /* "NDR 400 Gb/s x8" */
+        statement->second = number * unit;
+        *next = take_ports_behind(statement, after); /* "NDR 400 Gb/s x8" */
     } else if (begins_any(after, "hca|nic|port|rail|adapter") && counts) {
-        own->ports = number;
+        statement->ports = number;
     }
 }
 
 /* "NDR", "NDR200" of a port of fewer lanes, "HDR x8". Where reading goes on. */
-static const char *take_generation(clause *own, const char *at)
+static const char *take_generation(clause *statement, const char *at)
 {
     for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
         const char *behind = at + strlen(generations[i].word);
-        if (!st_begins(at, generations[i].word) || own->rate > 0)
+        if (!st_begins(at, generations[i].word) || statement->rate > 0)
             continue;
         char *end = NULL;
         double giga = 0;
@@ -183,62 +184,62 @@ static const char *take_generation(clause *own, const char *at)
             giga = strtod(behind, &end);
             behind = end;
         }
-        own->rate = (giga > 0 ? giga : generations[i].giga) * 1e9 / 8;
-        return take_ports_behind(own, behind);
+        statement->rate = (giga > 0 ? giga : generations[i].giga) * 1e9 / 8;
+        return take_ports_behind(statement, behind);
     }
     return at + 1;
 }
 
-static void read_clause(const char *from, size_t length, st_nccl_rates *rates, clause *own)
+static void read_clause(const char *from, size_t length, st_nccl_rates *rates, clause *statement)
 {
-    *own = (clause){.rate = 0};
-    plain_text(from, length, own->text);
-    const char *resumed = own->text; /* behind the x of 8x400, where a number begins */
-    for (const char *at = own->text; *at != '\0';) {
+    *statement = (clause){.rate = 0};
+    plain_text(from, length, statement->text);
+    const char *resumed = statement->text; /* behind the x of 8x400, where a number begins */
+    for (const char *at = statement->text; *at != '\0';) {
         const char *next = at + 1;
         bool inside = at > resumed && (isalnum((unsigned char)at[-1]) || at[-1] == '.');
         if (isdigit((unsigned char)*at) && !inside) {
-            take_number(own, rates, at, &next);
+            take_number(statement, rates, at, &next);
             resumed = next;
         } else if (isalpha((unsigned char)*at) && !inside) {
-            next = take_generation(own, at);
+            next = take_generation(statement, at);
         }
         at = next;
     }
-    const char *text = own->text;
+    const char *text = statement->text;
     if (has(text, "per gpu|/gpu|per rank"))
-        own->of = OF_A_GPU;
-    else if (own->rate > 0 && has(text, "s per node|s/node|per host"))
-        own->of = OF_A_NODE;
+        statement->of = OF_A_GPU;
+    else if (statement->rate > 0 && has(text, "s per node|s/node|per host"))
+        statement->of = OF_A_NODE;
     else if (has(text, "per nic|per port|per hca"))
-        own->of = OF_A_PORT;
-    own->both_ways = has(text, "bidir|both ways");
-    own->one_way = has(text, "per direction|one way|one direction|unidir");
-    own->is_of_links = has(text, "nvlink|nvswitch") && !has(text, "inter");
+        statement->of = OF_A_PORT;
+    statement->both_ways = has(text, "bidir|both ways");
+    statement->one_way = has(text, "per direction|one way|one direction|unidir");
+    statement->is_of_links = has(text, "nvlink|nvswitch") && !has(text, "inter");
 }
 
 /* ---- statements ---- */
 
-static size_t per_node(const heading *own)
+static size_t per_node(const heading *head)
 {
-    const st_nccl_table *table = own->table;
+    const st_nccl_table *table = head->table;
     size_t used = table->nodes > 0 ? table->ranks / table->nodes : 1;
     if (table->trays > 0)
         return used;
-    return own->rates->gpus_per_node > 0 ? own->rates->gpus_per_node : used;
+    return head->rates->gpus_per_node > 0 ? head->rates->gpus_per_node : used;
 }
 
-static st_status two_rates(const heading *own, const clause *next, double node)
+static st_status two_rates(const heading *head, const clause *next, double node)
 {
-    bool scopes = own->of != next->of && (own->of == OF_A_GPU || next->of == OF_A_GPU);
-    return st_fail(own->errors, ST_ERR_VALUE,
-                   own->table->fabric_at.line > 0 ? own->table->fabric_at
-                                                  : st_nccl_place_of(own->table),
+    bool scopes = head->of != next->of && (head->of == OF_A_GPU || next->of == OF_A_GPU);
+    return st_fail(head->errors, ST_ERR_VALUE,
+                   head->table->fabric_at.line > 0 ? head->table->fabric_at
+                                                   : st_nccl_place_of(head->table),
                    "%s" ST_FOUND "%g and %g GB/s of a node in '%.100s'" ST_EXPECTED
                    "one rate" ST_HINT "give --set cluster.nic_bandwidth=...",
                    scopes ? "the rates per GPU and per node disagree"
                           : "the heading gives two rates of the network",
-                   own->node / 1e9, node / 1e9, own->table->fabric);
+                   head->node / 1e9, node / 1e9, head->table->fabric);
 }
 
 /* Whether two rates are one, as "50 GB/s (400 Gb/s)" or "400 Gb/s per GPU (3.2 Tb/s)". */
@@ -248,23 +249,23 @@ static bool is_same(double rate, double other)
 }
 
 /* A rate of the network as one of a node. */
-static st_status take_network(heading *own, const clause *next)
+static st_status take_network(heading *head, const clause *next)
 {
-    double ports = next->ports > 0 ? next->ports : own->ports;
+    double ports = next->ports > 0 ? next->ports : head->ports;
     double rate = next->rate / (next->both_ways ? 2 : 1);
-    if (own->table->trays > 0 && next->of != OF_A_GPU) /* what is said of a node is of a tray */
-        rate *= (double)own->table->trays / (double)own->table->nodes;
-    double node = next->of == OF_A_GPU    ? rate * fmax(next->ports, 1) * (double)per_node(own)
+    if (head->table->trays > 0 && next->of != OF_A_GPU) /* what is said of a node is of a tray */
+        rate *= (double)head->table->trays / (double)head->table->nodes;
+    double node = next->of == OF_A_GPU    ? rate * fmax(next->ports, 1) * (double)per_node(head)
                   : next->of == OF_A_NODE ? rate
                                           : rate * fmax(ports, 1);
-    if (own->node > 0 && !is_same(node, own->node))
-        return two_rates(own, next, node);
+    if (head->node > 0 && !is_same(node, head->node))
+        return two_rates(head, next, node);
     if (next->second > 0 && !is_same(next->second, next->rate) && !is_same(next->second, node)) {
-        own->node = node;
-        return two_rates(own, next, next->second);
+        head->node = node;
+        return two_rates(head, next, next->second);
     }
-    own->of = own->node > 0 ? own->of : next->of;
-    own->node = node;
+    head->of = head->node > 0 ? head->of : next->of;
+    head->node = node;
     return ST_OK;
 }
 
@@ -277,32 +278,32 @@ static size_t part_length(const char *at)
 }
 
 /* Each part of the fabric's text; at first only counts, which rates may need. */
-static st_status read_fabric(heading *own, bool counts)
+static st_status read_fabric(heading *head, bool counts)
 {
-    const char *at = own->table->fabric;
+    const char *at = head->table->fabric;
     st_status status = ST_OK;
     while (status == ST_OK && *at != '\0') {
         size_t length = part_length(at);
         clause next;
-        read_clause(at, length, own->rates, &next);
+        read_clause(at, length, head->rates, &next);
         if (counts) {
             /* Ports of a node from a statement without a rate. */
             if (!(next.rate > 0)) {
                 /* "one HCA per GPU", "1:1 GPU to NIC". */
                 if (has(next.text, "hca|nic|port|rail|adapter") &&
                     has(next.text, "per gpu|/gpu|1:1"))
-                    own->ports = (next.ports > 0                ? next.ports
-                                  : has(next.text, "two |dual") ? 2
-                                                                : 1) *
-                                 (double)per_node(own);
+                    head->ports = (next.ports > 0                ? next.ports
+                                   : has(next.text, "two |dual") ? 2
+                                                                 : 1) *
+                                  (double)per_node(head);
                 else if (next.ports > 0)
-                    own->ports = next.ports;
+                    head->ports = next.ports;
             }
         } else if (next.rate > 0 && next.is_of_links) {
             if (next.both_ways || next.one_way)
-                own->rates->links = next.rate / (next.both_ways ? 2 : 1);
+                head->rates->links = next.rate / (next.both_ways ? 2 : 1);
         } else if (next.rate > 0) {
-            status = take_network(own, &next);
+            status = take_network(head, &next);
         }
         at += length + (at[length] != '\0' ? 1 : 0);
     }
@@ -346,16 +347,16 @@ static const char *protocol_of(const char *fabric)
 
 st_status st_nccl_rates_read(const st_nccl_table *table, st_nccl_rates *rates, st_errors *errors)
 {
-    heading own = {.table = table, .rates = rates, .errors = errors};
+    heading head = {.table = table, .rates = rates, .errors = errors};
     clause gpu;
     *rates =
         (st_nccl_rates){.domain = domain_of(table->fabric), .protocol = protocol_of(table->fabric)};
     if (rates->domain == 0)
         rates->domain = domain_of(table->gpu);
     read_clause(table->gpu, strlen(table->gpu), rates, &gpu);
-    st_status status = read_fabric(&own, true);
+    st_status status = read_fabric(&head, true);
     if (status == ST_OK)
-        status = read_fabric(&own, false);
-    rates->nics = own.node;
+        status = read_fabric(&head, false);
+    rates->nics = head.node;
     return status;
 }

@@ -105,38 +105,39 @@ static const char *note_of(const st_nccl_varied *varied, double value)
 }
 
 /* Groups that were not measured take all of the calibration, a part, or what is nominal. */
-static void say_transfer(const st_nccl_transfer *own, const char *kind, size_t range, st_node *list)
+static void say_transfer(const st_nccl_transfer *transfer, const char *kind, size_t range,
+                         st_node *list)
 {
-    bool none = own->share <= 0;
+    bool none = transfer->share <= 0;
     st_node *map = st_put_map(list, st_nccl_ranges[range].key);
-    st_put_number(map, "share", own->share);
-    st_put_text(map, "used", none ? "nominal" : own->share < 1 ? "shrunk" : "calibrated");
-    st_put_text(map, "reason", st_nccl_transfer_reason(own));
-    st_put_count(map, "groups", own->groups);
-    st_put_number(map, "common", own->common);
-    st_put_number(map, "apart", own->apart);
-    st_put_number(map, "mean_gain", own->gain);
-    st_put_number(map, "least_gain", own->least_gain);
-    if (own->share >= 1)
+    st_put_number(map, "share", transfer->share);
+    st_put_text(map, "used", none ? "nominal" : transfer->share < 1 ? "shrunk" : "calibrated");
+    st_put_text(map, "reason", st_nccl_transfer_reason(transfer));
+    st_put_count(map, "groups", transfer->groups);
+    st_put_number(map, "common", transfer->common);
+    st_put_number(map, "apart", transfer->apart);
+    st_put_number(map, "mean_gain", transfer->gain);
+    st_put_number(map, "least_gain", transfer->least_gain);
+    if (transfer->share >= 1)
         return;
     if (none)
         st_say(map, "  unmeasured groups of %s are nominal %s", kind, st_nccl_ranges[range].name);
     else
-        st_say(map, "  unmeasured groups of %s take %.0f %% of it %s", kind, 100 * own->share,
+        st_say(map, "  unmeasured groups of %s take %.0f %% of it %s", kind, 100 * transfer->share,
                st_nccl_ranges[range].name);
     /* Why groups that were not measured take no more of the calibration. */
-    const char *numbers = own->groups == 1 ? "number" : "numbers";
-    if (isfinite(own->least_gain))
+    const char *numbers = transfer->groups == 1 ? "number" : "numbers";
+    if (isfinite(transfer->least_gain))
         st_say(
             map,
             ": with more, %zu %s of ranks, left out one by one, gain %+.0f %% of nominal's error, "
             "and a further one may lose %.0f %%\n",
-            own->groups, numbers, 100 * own->gain, -100 * own->least_gain);
+            transfer->groups, numbers, 100 * transfer->gain, -100 * transfer->least_gain);
     else
         st_say(
             map,
             ": nominal is %+.1f %% off on %zu %s of ranks, and %.1f %% besides by size and ranks\n",
-            100 * expm1(own->common), own->groups, numbers, 100 * own->apart);
+            100 * expm1(transfer->common), transfer->groups, numbers, 100 * transfer->apart);
 }
 
 static bool has_tables(const st_nccl_fit *fit, bool of_several)

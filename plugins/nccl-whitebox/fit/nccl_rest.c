@@ -55,9 +55,9 @@ static long bin_of(double size_bytes)
 }
 
 /* Rows are in the order of their sizes. */
-static void gather(const st_nccl_rest *rows, size_t count, curve *own)
+static void gather(const st_nccl_rest *rows, size_t count, curve *factors)
 {
-    own->count = 0;
+    factors->count = 0;
     for (size_t i = 0; i < count;) {
         long bin = bin_of(rows[i].size_bytes);
         double octaves = 0;
@@ -67,43 +67,44 @@ static void gather(const st_nccl_rest *rows, size_t count, curve *own)
             octaves += log2(rows[i].size_bytes);
             rests += rows[i].log_ratio;
         }
-        if (own->count == MOST_BINS)
+        if (factors->count == MOST_BINS)
             return;
-        own->rows[own->count] = (double)(i - first);
-        own->octaves[own->count] = octaves / own->rows[own->count];
-        own->rests[own->count] = rests / own->rows[own->count];
-        own->weights[own->count++] = 1;
+        factors->rows[factors->count] = (double)(i - first);
+        factors->octaves[factors->count] = octaves / factors->rows[factors->count];
+        factors->rests[factors->count] = rests / factors->rows[factors->count];
+        factors->weights[factors->count++] = 1;
     }
 }
 
 /* ---- the process ---- */
 
 /* Fills `duals`: the curve is the sum over rows of these times the likeness to the row. */
-static int solve(curve *own, gsl_matrix *matrix, gsl_vector *duals)
+static int solve(curve *factors, gsl_matrix *matrix, gsl_vector *duals)
 {
-    gsl_vector_view rests = gsl_vector_view_array(own->rests, own->count);
+    gsl_vector_view rests = gsl_vector_view_array(factors->rests, factors->count);
     int status = GSL_SUCCESS;
     for (int round = 0; round < ROUNDS && status == GSL_SUCCESS; round++) {
         if (round > 0) {
             /* How far each row is from what the others say (5.12), and from that its weight. */
             double away[MOST_BINS] = {0};
             double sorted[MOST_BINS];
-            for (size_t i = 0; i < own->count; i++) {
+            for (size_t i = 0; i < factors->count; i++) {
                 away[i] = gsl_vector_get(duals, i) / gsl_matrix_get(matrix, i, i);
                 sorted[i] = fabs(away[i]);
             }
             /* 1.48: from the median to the standard deviation of a normal distribution */
-            double spread = fmax(1.48 * st_median(sorted, own->count), least_spread);
-            for (size_t i = 0; i < own->count; i++) {
+            double spread = fmax(1.48 * st_median(sorted, factors->count), least_spread);
+            for (size_t i = 0; i < factors->count; i++) {
                 double z = away[i] / (cauchy_cut * spread);
-                own->weights[i] = 1 / (1 + z * z);
+                factors->weights[i] = 1 / (1 + z * z);
             }
         }
         /* Inverse of the covariance of the rows. */
-        for (size_t i = 0; i < own->count; i++)
-            for (size_t k = 0; k < own->count; k++) {
-                double noise = i == k ? noise_share / (own->rows[i] * own->weights[i]) : 0;
-                gsl_matrix_set(matrix, i, k, likeness(own->octaves[i] - own->octaves[k]) + noise);
+        for (size_t i = 0; i < factors->count; i++)
+            for (size_t k = 0; k < factors->count; k++) {
+                double noise = i == k ? noise_share / (factors->rows[i] * factors->weights[i]) : 0;
+                gsl_matrix_set(matrix, i, k,
+                               likeness(factors->octaves[i] - factors->octaves[k]) + noise);
             }
         int invert_status = gsl_linalg_cholesky_decomp1(matrix);
         status = invert_status == GSL_SUCCESS ? gsl_linalg_cholesky_invert(matrix) : invert_status;
@@ -113,11 +114,11 @@ static int solve(curve *own, gsl_matrix *matrix, gsl_vector *duals)
     return status;
 }
 
-static double curve_at(const curve *own, const gsl_vector *duals, double octave)
+static double curve_at(const curve *factors, const gsl_vector *duals, double octave)
 {
     double rest = 0;
-    for (size_t i = 0; i < own->count; i++)
-        rest += gsl_vector_get(duals, i) * likeness(octave - own->octaves[i]);
+    for (size_t i = 0; i < factors->count; i++)
+        rest += gsl_vector_get(duals, i) * likeness(octave - factors->octaves[i]);
     return rest;
 }
 
@@ -126,8 +127,8 @@ static double curve_at(const curve *own, const gsl_vector *duals, double octave)
 const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
 {
     st_buffer buffer = {0};
-    curve *own = malloc(sizeof *own);
-    bool done = own != NULL;
+    curve *factors = malloc(sizeof *factors);
+    bool done = factors != NULL;
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     qsort(rows, count, sizeof *rows, compare);
     for (size_t i = 0; i < count && done;) {
@@ -138,14 +139,14 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
                length_rows[length].nodes == length_rows[0].nodes)
             length++;
         const st_nccl_rest *curve_rows = rows + i;
-        gather(curve_rows, length, own);
-        gsl_matrix *matrix = gsl_matrix_alloc(own->count, own->count);
-        gsl_vector *duals = gsl_vector_alloc(own->count);
+        gather(curve_rows, length, factors);
+        gsl_matrix *matrix = gsl_matrix_alloc(factors->count, factors->count);
+        gsl_vector *duals = gsl_vector_alloc(factors->count);
         bool curve_done =
-            matrix != NULL && duals != NULL && solve(own, matrix, duals) == GSL_SUCCESS;
+            matrix != NULL && duals != NULL && solve(factors, matrix, duals) == GSL_SUCCESS;
         if (curve_done) {
-            int first = (int)fmax(0, floor(own->octaves[0]) - FADING);
-            int last = (int)fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
+            int first = (int)fmax(0, floor(factors->octaves[0]) - FADING);
+            int last = (int)fmin(MOST_OCTAVE, ceil(factors->octaves[factors->count - 1]) + FADING);
             st_buffer_printf(&buffer, "%s%zu/%zu", buffer.length > 0 ? "; " : "", curve_rows->ranks,
                              curve_rows->nodes);
             for (int octave = first; octave <= last; octave++) {
@@ -154,7 +155,7 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
                 st_number_significant(ldexp(1, octave), 17, size, sizeof size);
                 /* One at both ends, from where on the plugin has no rest to follow. */
                 bool is_end = (octave == first && first > 0) || octave == last;
-                double rest = is_end ? 0 : curve_at(own, duals, octave);
+                double rest = is_end ? 0 : curve_at(factors, duals, octave);
                 st_number_print('f', 4, exp(fmin(fmax(rest, -5), 5)), factor, sizeof factor);
                 st_buffer_printf(&buffer, " %s=%s", size, factor);
             }
@@ -171,6 +172,6 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
                        : buffer.length > 0    ? st_arena_copy(arena, buffer.data, buffer.length)
                                               : "";
     st_buffer_free(&buffer);
-    free(own);
+    free(factors);
     return text;
 }

@@ -32,12 +32,12 @@ typedef struct moments {
     double squares; /* sum of squares around the mean */
 } moments;
 
-static void add(moments *own, double value)
+static void add(moments *sums, double value)
 {
-    double away = value - own->mean;
-    own->count++;
-    own->mean += away / (double)own->count;
-    own->squares += away * (value - own->mean);
+    double away = value - sums->mean;
+    sums->count++;
+    sums->mean += away / (double)sums->count;
+    sums->squares += away * (value - sums->mean);
 }
 
 double st_nccl_share(size_t index)
@@ -51,37 +51,37 @@ static double ranks_of(const st_nccl_fit *fit, size_t point)
 }
 
 /* Whether a point says something, with a nominal time to compare. */
-static bool counts(const chooser *own, size_t point)
+static bool counts(const chooser *choice, size_t point)
 {
-    const st_nccl_fit *fit = own->fit;
+    const st_nccl_fit *fit = choice->fit;
     size_t table = fit->model.points[point].table;
     bool large = fit->model.points[point].row->size_bytes >= MEGABYTE;
     /* Pairs reach each other directly over PCIe: they say nothing of more GPUs. */
-    return (fit->tables[table]->nodes > 1) == own->kind.across && large == own->kind.large &&
-           ranks_of(fit, point) != own->kind.but &&
+    return (fit->tables[table]->nodes > 1) == choice->kind.across && large == choice->kind.large &&
+           ranks_of(fit, point) != choice->kind.but &&
            (fit->tables[table]->ranks > 2 || fit->tables[table]->nodes != 1 ||
             !st_nccl_is_over_pcie(&fit->model.group_rates[table])) &&
            isfinite(fit->times_s[ST_NCCL_NOMINAL][point]);
 }
 
 /* Whether no earlier point has the same number of ranks. */
-static bool is_first(const chooser *own, size_t point)
+static bool is_first(const chooser *choice, size_t point)
 {
     for (size_t i = 0; i < point; i++)
-        if (counts(own, i) && ranks_of(own->fit, i) == ranks_of(own->fit, point))
+        if (counts(choice, i) && ranks_of(choice->fit, i) == ranks_of(choice->fit, point))
             return false;
-    return counts(own, point);
+    return counts(choice, point);
 }
 
 /* Of a number of ranks: logarithms of estimated over measured, and the mean relative error. */
-static moments measure(const chooser *own, const double *times_s, double ranks, double *error)
+static moments measure(const chooser *choice, const double *times_s, double ranks, double *error)
 {
-    const st_nccl_fit *fit = own->fit;
+    const st_nccl_fit *fit = choice->fit;
     moments logs = {.count = 0};
     moments errors = {.count = 0};
     for (size_t i = 0; i < fit->model.point_count; i++) {
         double ratio = times_s[i] / fit->model.points[i].measured_s;
-        if (!counts(own, i) || ranks_of(fit, i) != ranks || !isfinite(ratio))
+        if (!counts(choice, i) || ranks_of(fit, i) != ranks || !isfinite(ratio))
             continue;
         add(&logs, log(ratio));
         add(&errors, fabs(ratio - 1));
@@ -91,16 +91,16 @@ static moments measure(const chooser *own, const double *times_s, double ranks, 
 }
 
 /* What is common to sizes and groups of what nominal times are off, as a share of all of it. */
-static double share_beforehand(const chooser *own, st_nccl_transfer *transfer)
+static double share_beforehand(const chooser *choice, st_nccl_transfer *transfer)
 {
-    const double *nominal = own->fit->times_s[ST_NCCL_NOMINAL];
+    const double *nominal = choice->fit->times_s[ST_NCCL_NOMINAL];
     moments groups = {.count = 0};
     moments roughness = {.count = 0};
-    for (size_t i = 0; i < own->fit->model.point_count; i++) {
+    for (size_t i = 0; i < choice->fit->model.point_count; i++) {
         double error = 0;
-        if (!is_first(own, i))
+        if (!is_first(choice, i))
             continue;
-        moments logs = measure(own, nominal, ranks_of(own->fit, i), &error);
+        moments logs = measure(choice, nominal, ranks_of(choice->fit, i), &error);
         add(&groups, logs.mean);
         add(&roughness, logs.squares / (double)logs.count);
     }
@@ -123,16 +123,16 @@ static double share_beforehand(const chooser *own, st_nccl_transfer *transfer)
  * those that were left out. NaN: fewer than two were. How gains scatter is known from other
  * tables too, as if so many more groups had been left out.
  */
-static double least_gain(const chooser *own, const double *times_s, double *mean)
+static double least_gain(const chooser *choice, const double *times_s, double *mean)
 {
     moments gains = {.count = 0};
-    for (size_t i = 0; i < own->fit->model.point_count; i++) {
+    for (size_t i = 0; i < choice->fit->model.point_count; i++) {
         double error[2];
-        if (!is_first(own, i))
+        if (!is_first(choice, i))
             continue;
-        double ranks = ranks_of(own->fit, i);
-        (void)measure(own, own->fit->times_s[ST_NCCL_NOMINAL], ranks, &error[0]);
-        if (measure(own, times_s, ranks, &error[1]).count > 0)
+        double ranks = ranks_of(choice->fit, i);
+        (void)measure(choice, choice->fit->times_s[ST_NCCL_NOMINAL], ranks, &error[0]);
+        if (measure(choice, times_s, ranks, &error[1]).count > 0)
             add(&gains, 1 - error[1] / error[0]);
     }
     if (gains.count < 2)
@@ -147,18 +147,18 @@ static double least_gain(const chooser *own, const double *times_s, double *mean
 size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *unseen,
                                st_nccl_kind_of_group kind, st_nccl_transfer *transfer)
 {
-    const chooser own = {.fit = fit, .kind = kind};
+    const chooser choice = {.fit = fit, .kind = kind};
     double mean = (double)NAN;
     *transfer = (st_nccl_transfer){.common = (double)NAN,
                                    .apart = (double)NAN,
                                    .gain = (double)NAN,
                                    .least_gain = (double)NAN};
-    double share = share_beforehand(&own, transfer);
+    double share = share_beforehand(&choice, transfer);
     size_t index = (size_t)ceil((1 - share) * (ST_NCCL_SHARES - 1) - 0.5);
-    if (unseen->count > 0 && !isnan(least_gain(&own, unseen->times_s[0], &mean)))
+    if (unseen->count > 0 && !isnan(least_gain(&choice, unseen->times_s[0], &mean)))
         index = 0; /* what was left out knows better than what was thought beforehand */
     while (index + 1 < unseen->count) {
-        double least = least_gain(&own, unseen->times_s[index], &mean);
+        double least = least_gain(&choice, unseen->times_s[index], &mean);
         if (!(least < 0))
             break;
         transfer->gain = mean;

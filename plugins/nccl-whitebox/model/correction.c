@@ -25,43 +25,43 @@ typedef struct reader {
     const char *reason;
 } reader;
 
-static void skip_blanks(reader *own)
+static void skip_blanks(reader *input)
 {
-    own->at += strspn(own->at, " \t\r\n");
+    input->at += strspn(input->at, " \t\r\n");
 }
 
 /* A decimal number without sign or exponent, whatever the locale. */
-static double take_number(reader *own)
+static double take_number(reader *input)
 {
-    const char *begin = own->at;
+    const char *begin = input->at;
     double value = 0.0;
     double unit = 1.0;
     bool digits = false;
     bool fraction = false;
-    for (;; own->at++) {
-        if (*own->at == '.' && !fraction) {
+    for (;; input->at++) {
+        if (*input->at == '.' && !fraction) {
             fraction = true;
-        } else if (*own->at >= '0' && *own->at <= '9') {
+        } else if (*input->at >= '0' && *input->at <= '9') {
             digits = true;
-            value = value * 10.0 + (*own->at - '0');
+            value = value * 10.0 + (*input->at - '0');
             unit *= fraction ? 10.0 : 1.0;
         } else {
             break;
         }
     }
-    if (!digits || own->at - begin > MOST_DIGITS) {
-        own->at = begin;
-        own->reason = "expected a number of at most 24 digits";
+    if (!digits || input->at - begin > MOST_DIGITS) {
+        input->at = begin;
+        input->reason = "expected a number of at most 24 digits";
     }
     return value / unit;
 }
 
-static void take(reader *own, char sign, const char *reason)
+static void take(reader *input, char sign, const char *reason)
 {
-    if (!own->reason && *own->at != sign) {
-        own->reason = reason;
+    if (!input->reason && *input->at != sign) {
+        input->reason = reason;
     }
-    own->at += own->reason ? 0 : 1;
+    input->at += input->reason ? 0 : 1;
 }
 
 static bool whole(double value)
@@ -69,45 +69,45 @@ static bool whole(double value)
     return value >= 1.0 && value <= 16777216.0 && value == floor(value);
 }
 
-static void take_point(reader *own, const double *last, double *point)
+static void take_point(reader *input, const double *last, double *point)
 {
-    const char *begin = own->at;
-    double size = take_number(own);
-    take(own, '=', "expected SIZE=FACTOR");
-    double factor = own->reason ? 1.0 : take_number(own);
-    if (own->reason) {
+    const char *begin = input->at;
+    double size = take_number(input);
+    take(input, '=', "expected SIZE=FACTOR");
+    double factor = input->reason ? 1.0 : take_number(input);
+    if (input->reason) {
         return;
     }
     point[0] = log2(size);
     point[1] = log(factor);
     if (!(size >= 1.0 && point[0] > last[0])) {
-        own->reason = "expected rising sizes in bytes";
+        input->reason = "expected rising sizes in bytes";
     } else if (!(factor >= LEAST_FACTOR && factor <= MOST_FACTOR)) {
-        own->reason = "expected a factor from 0.001 to 1000";
+        input->reason = "expected a factor from 0.001 to 1000";
     }
-    own->at = own->reason ? begin : own->at;
+    input->at = input->reason ? begin : input->at;
 }
 
-static void take_curve(reader *own, st_nccl_curve *curve)
+static void take_curve(reader *input, st_nccl_curve *curve)
 {
     double last[2] = {-1.0, 0.0};
     size_t next = 0;
     size_t points = 0;
-    const char *begin = own->at;
-    curve->ranks = take_number(own);
-    take(own, '/', "expected RANKS/NODES");
-    curve->nodes = own->reason ? 0.0 : take_number(own);
-    if (!own->reason &&
+    const char *begin = input->at;
+    curve->ranks = take_number(input);
+    take(input, '/', "expected RANKS/NODES");
+    curve->nodes = input->reason ? 0.0 : take_number(input);
+    if (!input->reason &&
         (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
-        own->at = begin;
-        own->reason = "expected whole numbers of ranks and of machines that divide them";
+        input->at = begin;
+        input->reason = "expected whole numbers of ranks and of machines that divide them";
     }
-    if (own->reason) {
+    if (input->reason) {
         return;
     }
-    for (skip_blanks(own); !own->reason && *own->at != ';' && *own->at != '\0'; points++) {
+    for (skip_blanks(input); !input->reason && *input->at != ';' && *input->at != '\0'; points++) {
         double point[2] = {0.0, 0.0};
-        take_point(own, last, point);
+        take_point(input, last, point);
         if (points == 0) {
             last[1] = point[1];
         }
@@ -118,10 +118,10 @@ static void take_curve(reader *own, st_nccl_curve *curve)
             curve->logs[next++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
         }
         memcpy(last, point, sizeof(last));
-        skip_blanks(own);
+        skip_blanks(input);
     }
-    if (!own->reason && points == 0) {
-        own->reason = "expected SIZE=FACTOR";
+    if (!input->reason && points == 0) {
+        input->reason = "expected SIZE=FACTOR";
     }
     while (next < ST_NCCL_OCTAVES) {
         curve->logs[next++] = last[1];
@@ -139,21 +139,21 @@ size_t st_nccl_correction_count(const char *text)
 
 const char *st_nccl_correction_parse(const char *text, st_nccl_correction *correction, size_t *at)
 {
-    reader own = {.at = text};
+    reader input = {.at = text};
     size_t most = st_nccl_correction_count(text);
     correction->count = 0;
-    for (size_t i = 0; i < most && !own.reason; i++) {
-        skip_blanks(&own);
-        if (*own.at == '\0') {
+    for (size_t i = 0; i < most && !input.reason; i++) {
+        skip_blanks(&input);
+        if (*input.at == '\0') {
             break; /* behind the last semicolon */
         }
-        take_curve(&own, &correction->curves[correction->count++]);
-        if (!own.reason && *own.at == ';') {
-            own.at++;
+        take_curve(&input, &correction->curves[correction->count++]);
+        if (!input.reason && *input.at == ';') {
+            input.at++;
         }
     }
-    *at = (size_t)(own.at - text);
-    return own.reason;
+    *at = (size_t)(input.at - text);
+    return input.reason;
 }
 
 /* ---- plans ---- */

@@ -19,38 +19,38 @@ typedef struct matcher {
 } matcher;
 
 /* Row d begins at d * d, for the rows before it have 1, 3, 5, ... diagonals. */
-static int32_t *row_of(const matcher *own, int32_t edits)
+static int32_t *row_of(const matcher *match, int32_t edits)
 {
-    return own->reached + (size_t)edits * (size_t)edits + (size_t)edits;
+    return match->reached + (size_t)edits * (size_t)edits + (size_t)edits;
 }
 
 /* Whether a diagonal is best reached from the one above it, by an item of `right` alone. */
-static bool is_down(const matcher *own, int32_t edits, int32_t diagonal)
+static bool is_down(const matcher *match, int32_t edits, int32_t diagonal)
 {
-    const int32_t *last = row_of(own, edits - 1);
+    const int32_t *last = row_of(match, edits - 1);
     return diagonal == -edits || (diagonal != edits && last[diagonal - 1] < last[diagonal + 1]);
 }
 
 /* The best start on a diagonal with one edit more than the row before. */
-static int32_t step(const matcher *own, int32_t edits, int32_t diagonal)
+static int32_t step(const matcher *match, int32_t edits, int32_t diagonal)
 {
     if (edits == 0)
         return 0;
-    const int32_t *last = row_of(own, edits - 1);
-    return is_down(own, edits, diagonal) ? last[diagonal + 1] : last[diagonal - 1] + 1;
+    const int32_t *last = row_of(match, edits - 1);
+    return is_down(match, edits, diagonal) ? last[diagonal + 1] : last[diagonal - 1] + 1;
 }
 
 /* Fills rows until the end of both is reached; the number of edits, -1 beyond the limit. */
-static int32_t advance(matcher *own)
+static int32_t advance(matcher *match)
 {
-    int32_t left_count = (int32_t)own->left.count;
-    int32_t right_count = (int32_t)own->right.count;
-    for (int32_t edits = 0; edits < (int32_t)own->rows; edits++) {
-        int32_t *row = row_of(own, edits);
+    int32_t left_count = (int32_t)match->left.count;
+    int32_t right_count = (int32_t)match->right.count;
+    for (int32_t edits = 0; edits < (int32_t)match->rows; edits++) {
+        int32_t *row = row_of(match, edits);
         for (int32_t diagonal = -edits; diagonal <= edits; diagonal += 2) {
-            int32_t x = step(own, edits, diagonal);
+            int32_t x = step(match, edits, diagonal);
             while (x < left_count && x - diagonal >= 0 && x - diagonal < right_count &&
-                   own->left.items[x] == own->right.items[x - diagonal])
+                   match->left.items[x] == match->right.items[x - diagonal])
                 x++;
             row[diagonal] = x;
             if (x >= left_count && x - diagonal >= right_count)
@@ -61,17 +61,17 @@ static int32_t advance(matcher *own)
 }
 
 /* Walks back from the end: whatever lies on a diagonal is a match. */
-static void trace_back(const matcher *own, int32_t edits)
+static void trace_back(const matcher *match, int32_t edits)
 {
-    int32_t x = (int32_t)own->left.count;
-    int32_t diagonal = x - (int32_t)own->right.count;
+    int32_t x = (int32_t)match->left.count;
+    int32_t diagonal = x - (int32_t)match->right.count;
     for (; edits >= 0; edits--) {
-        int32_t start = step(own, edits, diagonal);
+        int32_t start = step(match, edits, diagonal);
         for (; x > start; x--)
-            own->matches[x - 1] = own->before + (size_t)(x - 1 - diagonal);
+            match->matches[x - 1] = match->before + (size_t)(x - 1 - diagonal);
         if (edits > 0) {
-            diagonal += is_down(own, edits, diagonal) ? 1 : -1;
-            x = row_of(own, edits - 1)[diagonal];
+            diagonal += is_down(match, edits, diagonal) ? 1 : -1;
+            x = row_of(match, edits - 1)[diagonal];
         }
     }
 }
@@ -95,25 +95,25 @@ st_status st_matching(st_sequence left, st_sequence right, size_t *matches)
         matches[left.count - 1 - after] = right.count - 1 - after;
         after++;
     }
-    matcher own = {.left = inner(left, before, after),
-                   .right = inner(right, before, after),
-                   .matches = matches + before,
-                   .before = before};
-    size_t most = own.left.count + own.right.count;
-    for (size_t i = 0; i < own.left.count; i++)
-        own.matches[i] = SIZE_MAX;
-    if (own.left.count == 0 || own.right.count == 0)
+    matcher match = {.left = inner(left, before, after),
+                     .right = inner(right, before, after),
+                     .matches = matches + before,
+                     .before = before};
+    size_t most = match.left.count + match.right.count;
+    for (size_t i = 0; i < match.left.count; i++)
+        match.matches[i] = SIZE_MAX;
+    if (match.left.count == 0 || match.right.count == 0)
         return ST_OK;
-    if (own.left.count > INT32_MAX / 2 || own.right.count > INT32_MAX / 2)
+    if (match.left.count > INT32_MAX / 2 || match.right.count > INT32_MAX / 2)
         return ST_ERR_LIMIT;
-    own.rows = (most < ST_MATCHING_MAX_APART ? most : ST_MATCHING_MAX_APART) + 1;
-    own.reached = calloc(own.rows * own.rows, sizeof *own.reached);
-    if (own.reached == NULL)
+    match.rows = (most < ST_MATCHING_MAX_APART ? most : ST_MATCHING_MAX_APART) + 1;
+    match.reached = calloc(match.rows * match.rows, sizeof *match.reached);
+    if (match.reached == NULL)
         return ST_ERR_MEMORY;
-    int32_t edits = advance(&own);
+    int32_t edits = advance(&match);
     if (edits >= 0)
-        trace_back(&own, edits);
-    free(own.reached);
+        trace_back(&match, edits);
+    free(match.reached);
     return edits >= 0 ? ST_OK : ST_ERR_LIMIT;
 }
 

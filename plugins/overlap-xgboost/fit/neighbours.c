@@ -31,22 +31,24 @@ static double deviation_of(const st_kernel_rows *rows, size_t feature)
     return known > 0 ? sqrt(squares / (double)known) : 0;
 }
 
-st_status st_neighbours_learn(const st_kernel_rows *rows, st_arena *arena, st_neighbours *own)
+st_status st_neighbours_learn(const st_kernel_rows *rows, st_arena *arena,
+                              st_neighbours *neighbours)
 {
     size_t *items = st_arena_alloc(arena, rows->count + 1, sizeof *items);
     if (items == NULL)
         return ST_ERR_MEMORY;
-    *own = (st_neighbours){.rows = {.kernels = rows->kernels, .items = items}};
+    *neighbours = (st_neighbours){.rows = {.kernels = rows->kernels, .items = items}};
     for (size_t i = 0; i < rows->count; i++)
         if (rows->kernels->rows[rows->items[i]].share >= ST_LEAST_SHARE)
-            items[own->rows.count++] = rows->items[i];
+            items[neighbours->rows.count++] = rows->items[i];
     for (size_t j = 0; j < ST_FEATURE_CLASS; j++)
-        own->deviation[j] = is_word(j) ? 0 : deviation_of(&own->rows, j);
+        neighbours->deviation[j] = is_word(j) ? 0 : deviation_of(&neighbours->rows, j);
     return ST_OK;
 }
 
 /* What is known of one kernel alone counts as one deviation, another word likewise. */
-static double distance(const st_neighbours *own, const st_kernel *left, const st_kernel *right)
+static double distance(const st_neighbours *neighbours, const st_kernel *left,
+                       const st_kernel *right)
 {
     double sum = 0;
     for (size_t j = 0; j < ST_FEATURE_CLASS; j++) {
@@ -57,25 +59,26 @@ static double distance(const st_neighbours *own, const st_kernel *left, const st
             apart = isnan(a) && isnan(b) ? 0 : 1;
         else if (is_word(j))
             apart = a < b || a > b ? 1 : 0;
-        else if (own->deviation[j] > 0)
-            apart = (a - b) / own->deviation[j];
+        else if (neighbours->deviation[j] > 0)
+            apart = (a - b) / neighbours->deviation[j];
         sum += apart * apart;
     }
     return sum;
 }
 
-double st_neighbours_ask(const st_neighbours *own, const st_kernel *kernel)
+double st_neighbours_ask(const st_neighbours *neighbours, const st_kernel *kernel)
 {
     st_near nearest[ST_NEIGHBOURS];
     double slowdowns[ST_NEIGHBOURS];
     size_t count = 0;
-    for (size_t i = 0; i < own->rows.count; i++) {
-        const st_kernel *other = &own->rows.kernels->rows[own->rows.items[i]];
+    for (size_t i = 0; i < neighbours->rows.count; i++) {
+        const st_kernel *other = &neighbours->rows.kernels->rows[neighbours->rows.items[i]];
         if (strcmp(other->name, kernel->name) == 0)
             st_keep_near(nearest, &count, ST_NEIGHBOURS,
-                         (st_near){distance(own, other, kernel), other->slowdown});
+                         (st_near){distance(neighbours, other, kernel), other->slowdown});
     }
     for (size_t i = 0; i < count; i++)
         slowdowns[i] = nearest[i].value;
-    return count > 0 ? fmax(st_median(slowdowns, count), own->rows.kernels->least) : (double)NAN;
+    return count > 0 ? fmax(st_median(slowdowns, count), neighbours->rows.kernels->least)
+                     : (double)NAN;
 }

@@ -25,10 +25,10 @@ typedef struct st_neighbours {
 
 /* `rows` outlive the result; those with a share below ST_LEAST_SHARE are not learnt from. */
 st_status st_neighbours_learn(const st_kernel_rows *rows, st_arena *arena,
-                              st_neighbours *own) ST_NODISCARD;
+                              st_neighbours *neighbours) ST_NODISCARD;
 
 /* The median slowdown of the nearest kernels of the kernel's own name, at least the table's least;
  * NaN where there is none of that name. */
-double st_neighbours_ask(const st_neighbours *own, const st_kernel *kernel);
+double st_neighbours_ask(const st_neighbours *neighbours, const st_kernel *kernel);
 
 #endif

@@ -148,45 +148,45 @@ typedef struct training {
     size_t usable_count;
 } training;
 
-static st_status make_training(const st_kernel_rows *rows, st_arena *arena, training *own,
+static st_status make_training(const st_kernel_rows *rows, st_arena *arena, training *trained,
                                st_errors *errors)
 {
-    own->features = st_arena_alloc(arena, rows->count * ST_FEATURES, sizeof *own->features);
-    own->targets = st_arena_alloc(arena, rows->count, sizeof *own->targets);
-    own->weights = st_arena_alloc(arena, rows->count, sizeof *own->weights);
-    own->usable = st_arena_alloc(arena, rows->count, sizeof *own->usable);
-    own->drawn = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->drawn);
-    own->kin = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->kin);
-    if (!own->drawn || !own->kin || !own->features || !own->targets || !own->weights ||
-        !own->usable)
+    trained->features = st_arena_alloc(arena, rows->count * ST_FEATURES, sizeof *trained->features);
+    trained->targets = st_arena_alloc(arena, rows->count, sizeof *trained->targets);
+    trained->weights = st_arena_alloc(arena, rows->count, sizeof *trained->weights);
+    trained->usable = st_arena_alloc(arena, rows->count, sizeof *trained->usable);
+    trained->drawn = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *trained->drawn);
+    trained->kin = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *trained->kin);
+    if (!trained->drawn || !trained->kin || !trained->features || !trained->targets ||
+        !trained->weights || !trained->usable)
         return st_out_of_memory(errors);
-    own->usable_count = 0;
+    trained->usable_count = 0;
     for (size_t i = 0; i < rows->count; i++)
         if (rows->kernels->rows[rows->items[i]].share >= ST_LEAST_SHARE)
-            own->usable[own->usable_count++] = rows->items[i];
+            trained->usable[trained->usable_count++] = rows->items[i];
     return ST_OK;
 }
 
 /* Five sixths of the names, drawn by a member's own dice; of those, rows with replacement. */
-static size_t draw(const st_kernels *kernels, const training *own, size_t member, size_t *drawn)
+static size_t draw(const st_kernels *kernels, const training *trained, size_t member, size_t *drawn)
 {
     size_t kept = 0;
     st_dice dice = st_dice_of(0x2385 + member);
     uint64_t salt = st_dice_next(&dice);
-    for (size_t i = 0; i < own->usable_count; i++) {
+    for (size_t i = 0; i < trained->usable_count; i++) {
         st_dice name =
-            st_dice_of(st_hash_text(ST_HASH_BEGIN, kernels->rows[own->usable[i]].name) ^ salt);
+            st_dice_of(st_hash_text(ST_HASH_BEGIN, kernels->rows[trained->usable[i]].name) ^ salt);
         if (st_dice_next(&name) % 6 != 0) {
-            own->kin[member * kernels->count + own->usable[i]] = true;
-            drawn[kept++] = own->usable[i];
+            trained->kin[member * kernels->count + trained->usable[i]] = true;
+            drawn[kept++] = trained->usable[i];
         }
     }
     if (kept < ST_LEAST_KERNELS / 4) {
-        memcpy(drawn, own->usable, own->usable_count * sizeof *drawn);
-        kept = own->usable_count;
+        memcpy(drawn, trained->usable, trained->usable_count * sizeof *drawn);
+        kept = trained->usable_count;
     }
     size_t copy_count = kept;
-    size_t *copy = drawn + own->usable_count; /* room for both */
+    size_t *copy = drawn + trained->usable_count; /* room for both */
     memcpy(copy, drawn, kept * sizeof *drawn);
     for (size_t i = 0; i < kept; i++)
         drawn[i] = copy[st_dice_next(&dice) % copy_count];
@@ -199,12 +199,12 @@ static float median_of(float *values, size_t count)
 }
 
 /* `values` has room for one of each row. */
-static void note_usual(const st_kernels *kernels, const training *own, float *values,
+static void note_usual(const st_kernels *kernels, const training *trained, float *values,
                        st_slowdown_model *model)
 {
     double concurrent_ns = 0;
-    for (size_t i = 0; i < own->usable_count; i++) {
-        const st_kernel *kernel = &kernels->rows[own->usable[i]];
+    for (size_t i = 0; i < trained->usable_count; i++) {
+        const st_kernel *kernel = &kernels->rows[trained->usable[i]];
         st_usual_kernel *usual = &model->usual[kernel->class];
         double own_ns = kernel->share * kernel->isolated_ns;
         usual->count++;
@@ -220,8 +220,8 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
         usual->weight /= concurrent_ns;
         for (size_t j = 0; j < ST_FEATURES; j++) {
             size_t known = 0;
-            for (size_t i = 0; i < own->usable_count; i++) {
-                const st_kernel *kernel = &kernels->rows[own->usable[i]];
+            for (size_t i = 0; i < trained->usable_count; i++) {
+                const st_kernel *kernel = &kernels->rows[trained->usable[i]];
                 if ((size_t)kernel->class == k && !isnan(kernel->features[j]))
                     values[known++] = kernel->features[j];
             }
@@ -242,24 +242,24 @@ typedef struct balance_sums {
  * scale comes from members that have not learnt from the kernel that they are asked about, but may
  * have from others of its name.
  */
-static st_status balance(const st_kernels *kernels, const training *own, st_arena *arena,
+static st_status balance(const st_kernels *kernels, const training *trained, st_arena *arena,
                          st_slowdown_model *model, st_errors *errors)
 {
     float *answers = NULL;
     balance_sums sums = {0};
-    size_t count = own->usable_count;
-    st_kernel_rows usable = {kernels, own->usable, count};
+    size_t count = trained->usable_count;
+    st_kernel_rows usable = {kernels, trained->usable, count};
     st_status status = ask(model, &usable, arena, &answers, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         float said[MAX_BAGS];
         size_t heard = 0;
         for (size_t k = 0; k < model->member_count; k++) {
-            size_t at = k * kernels->count + own->usable[i];
-            if (own->kin[at] && !own->drawn[at])
+            size_t at = k * kernels->count + trained->usable[i];
+            if (trained->kin[at] && !trained->drawn[at])
                 said[heard++] = answers[k * count + i];
         }
         if (heard >= LEAST_HEARD) {
-            const st_kernel *kernel = &kernels->rows[own->usable[i]];
+            const st_kernel *kernel = &kernels->rows[trained->usable[i]];
             double concurrent_ns = kernel->share * kernel->isolated_ns;
             verdict found = settle(model, said, heard, true);
             sums.measured_ns += concurrent_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
@@ -275,19 +275,21 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
 }
 
 /* The names that the model will know, and the usual slowdown, from which the trees begin. */
-static st_status note_known(const st_kernels *kernels, const training *own, st_arena *arena,
+static st_status note_known(const st_kernels *kernels, const training *trained, st_arena *arena,
                             st_slowdown_model *model)
 {
-    model->known = st_arena_alloc(arena, own->usable_count + 1, sizeof *model->known);
+    model->known = st_arena_alloc(arena, trained->usable_count + 1, sizeof *model->known);
     if (model->known == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->usable_count; i++) {
-        const st_kernel *kernel = &kernels->rows[own->usable[i]];
+    for (size_t i = 0; i < trained->usable_count; i++) {
+        const st_kernel *kernel = &kernels->rows[trained->usable[i]];
         if (!is_known(model, kernel->name))
             model->known[model->known_count++] = st_hash_text(ST_HASH_BEGIN, kernel->name);
-        own->targets[i] = (float)log(fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN));
+        trained->targets[i] =
+            (float)log(fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN));
     }
-    model->base = own->usable_count > 0 ? (double)median_of(own->targets, own->usable_count) : 0;
+    model->base =
+        trained->usable_count > 0 ? (double)median_of(trained->targets, trained->usable_count) : 0;
     return ST_OK;
 }
 
@@ -295,18 +297,18 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
                             const st_recipe *recipe, st_arena *arena, st_slowdown_model *model,
                             st_errors *errors)
 {
-    training own = {0};
+    training trained = {0};
     size_t *drawn = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *drawn);
     *model =
         (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
     if (drawn == NULL || model->members == NULL)
         return st_out_of_memory(errors);
-    st_status status = make_training(rows, arena, &own, errors);
+    st_status status = make_training(rows, arena, &trained, errors);
     if (status != ST_OK)
         return status;
-    model->trained_on = own.usable_count;
-    if (note_known(rows->kernels, &own, arena, model) != ST_OK)
+    model->trained_on = trained.usable_count;
+    if (note_known(rows->kernels, &trained, arena, model) != ST_OK)
         return st_out_of_memory(errors);
     if (recipe->neighbours && st_neighbours_learn(rows, arena, &model->nearest) != ST_OK)
         return st_out_of_memory(errors);
@@ -323,23 +325,24 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
             model->most[j] = fmaxf(model->most[j], value);
         }
     }
-    note_usual(rows->kernels, &own, own.targets, model);
+    note_usual(rows->kernels, &trained, trained.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
-        st_kernel_rows part = {rows->kernels, own.usable, own.usable_count};
+        st_kernel_rows part = {rows->kernels, trained.usable, trained.usable_count};
         if (recipe->bags > 1) {
-            part.count = draw(rows->kernels, &own, i, drawn);
+            part.count = draw(rows->kernels, &trained, i, drawn);
             part.items = drawn;
         }
         const st_recipe *member_recipe = model->recipe;
         for (size_t k = 0; k < part.count; k++) {
             const st_kernel *kernel = &part.kernels->rows[part.items[k]];
-            own.drawn[model->member_count * part.kernels->count + part.items[k]] = true;
+            trained.drawn[model->member_count * part.kernels->count + part.items[k]] = true;
             double slowdown = fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN);
-            memcpy(own.features + k * ST_FEATURES, kernel->features, sizeof kernel->features);
-            own.targets[k] = (float)(member_recipe->logarithm ? log(slowdown) : slowdown);
-            own.weights[k] = (float)kernel->share;
+            memcpy(trained.features + k * ST_FEATURES, kernel->features, sizeof kernel->features);
+            trained.targets[k] = (float)(member_recipe->logarithm ? log(slowdown) : slowdown);
+            trained.weights[k] = (float)kernel->share;
         }
-        st_samples samples = {own.features, own.targets, own.weights, part.count, ST_FEATURES};
+        st_samples samples = {trained.features, trained.targets, trained.weights, part.count,
+                              ST_FEATURES};
         st_trees_options options = member_recipe->trees;
         options.base_score = member_recipe->logarithm ? model->base : options.base_score;
         options.seed += (unsigned)model->member_count;
@@ -348,7 +351,7 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
         model->member_count += status == ST_OK ? 1 : 0;
     }
     if (status == ST_OK && recipe->bags > 1)
-        status = balance(rows->kernels, &own, arena, model, errors);
+        status = balance(rows->kernels, &trained, arena, model, errors);
     if (status != ST_OK)
         st_slowdown_destroy(model);
     return status;

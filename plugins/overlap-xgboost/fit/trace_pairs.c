@@ -44,21 +44,21 @@ typedef struct pairing {
 
 /* ---- streams ---- */
 
-static stream *find_stream(const side *own, int64_t device, int64_t number)
+static stream *find_stream(const side *recording, int64_t device, int64_t number)
 {
-    for (size_t i = 0; i < own->stream_count; i++)
-        if (own->streams[i].device == device && own->streams[i].number == number)
-            return &own->streams[i];
+    for (size_t i = 0; i < recording->stream_count; i++)
+        if (recording->streams[i].device == device && recording->streams[i].number == number)
+            return &recording->streams[i];
     return NULL;
 }
 
 /* The kernels of each stream in order, their names as numbers that both recordings share. */
-static st_status fill_streams(pairing *own, side *of)
+static st_status fill_streams(pairing *pairs, side *of)
 {
     for (size_t i = 0; i < of->stream_count; i++) {
         stream *at = &of->streams[i];
-        at->kernels = st_arena_alloc(own->arena, at->count, sizeof *at->kernels);
-        at->names = st_arena_alloc(own->arena, at->count, sizeof *at->names);
+        at->kernels = st_arena_alloc(pairs->arena, at->count, sizeof *at->kernels);
+        at->names = st_arena_alloc(pairs->arena, at->count, sizeof *at->names);
         if (at->kernels == NULL || at->names == NULL)
             return ST_ERR_MEMORY;
         at->count = 0;
@@ -67,8 +67,8 @@ static st_status fill_streams(pairing *own, side *of)
         const st_recorded_kernel *kernel = &of->recorded->kernels[i];
         if (kernel->collective == NULL) {
             stream *at = find_stream(of, kernel->device, kernel->stream);
-            st_status status = st_names_add(&own->names, kernel->name, strlen(kernel->name), false,
-                                            &at->names[at->count]);
+            st_status status = st_names_add(&pairs->names, kernel->name, strlen(kernel->name),
+                                            false, &at->names[at->count]);
             if (status != ST_OK)
                 return status;
             at->kernels[at->count++] = i;
@@ -78,9 +78,9 @@ static st_status fill_streams(pairing *own, side *of)
 }
 
 /* The stream of the same number; where there is none, the first that is free. */
-static stream *counterpart(side *of, const stream *own, bool exact)
+static stream *counterpart(side *of, const stream *queue, bool exact)
 {
-    stream *same = find_stream(of, own->device, own->number);
+    stream *same = find_stream(of, queue->device, queue->number);
     if (exact || same != NULL)
         return same;
     for (size_t i = 0; i < of->stream_count; i++)
@@ -103,39 +103,41 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
         st_buffer_printf(table, "%lld", (long long)own->channels);
 }
 
-static void write_row(pairing *own, const st_recorded_kernel *alone,
+static void write_row(pairing *pairs, const st_recorded_kernel *alone,
                       const st_recorded_kernel *slowed)
 {
-    const st_counted_kernel *counted = own->join != NULL ? st_join_next(own->join, alone) : NULL;
+    const st_counted_kernel *counted =
+        pairs->join != NULL ? st_join_next(pairs->join, alone) : NULL;
     const st_recorded_collective *collective = NULL;
     double isolated_ns = (double)(alone->end_ns - alone->start_ns);
     double whole_ns = (double)(slowed->end_ns - slowed->start_ns);
-    double concurrent_ns = (double)st_concurrent_time(&own->with.concurrent, slowed, &collective);
+    double concurrent_ns = (double)st_concurrent_time(&pairs->with.concurrent, slowed, &collective);
     double share = concurrent_ns > 0 ? 1 - (whole_ns - concurrent_ns) / isolated_ns : 0;
-    own->tally->matched++;
-    if (st_concurrent_time(&own->without.concurrent, alone, NULL) > 0) {
-        own->tally->disturbed++;
+    pairs->tally->matched++;
+    if (st_concurrent_time(&pairs->without.concurrent, alone, NULL) > 0) {
+        pairs->tally->disturbed++;
         return;
     }
-    if (isolated_ns <= 0 || whole_ns <= 0 || (own->join != NULL && counted == NULL)) {
-        own->tally->unusable++;
+    if (isolated_ns <= 0 || whole_ns <= 0 || (pairs->join != NULL && counted == NULL)) {
+        pairs->tally->unusable++;
         return;
     }
-    st_buffer_csv_field(own->table, alone->name);
-    st_buffer_printf(own->table, ",%.17g,%.17g,%.9g", isolated_ns, whole_ns, share > 0 ? share : 0);
+    st_buffer_csv_field(pairs->table, alone->name);
+    st_buffer_printf(pairs->table, ",%.17g,%.17g,%.9g", isolated_ns, whole_ns,
+                     share > 0 ? share : 0);
     for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
-        st_buffer_printf(own->table, ",%.9g", counted->values[i]);
-    write_collective(collective, own->table);
+        st_buffer_printf(pairs->table, ",%.9g", counted->values[i]);
+    write_collective(collective, pairs->table);
     /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
-    st_buffer *table = own->table;
-    size_t index = st_word_index(own->with.recorded->gpu, ST_KERNEL_GPUS, true);
+    st_buffer *table = pairs->table;
+    size_t index = st_word_index(pairs->with.recorded->gpu, ST_KERNEL_GPUS, true);
     const char *word = ST_KERNEL_GPUS;
     for (size_t i = 0; i < index && index != SIZE_MAX; i++)
         word += strcspn(word, " ") + 1;
     int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
     st_buffer_printf(table, ",%.*s\n", length, word);
-    own->tally->rows++;
-    own->tally->concurrent += concurrent_ns > 0 ? 1 : 0;
+    pairs->tally->rows++;
+    pairs->tally->concurrent += concurrent_ns > 0 ? 1 : 0;
 }
 
 void st_pairs_head(bool has_counters, st_buffer *table)
@@ -149,86 +151,86 @@ void st_pairs_head(bool has_counters, st_buffer *table)
 
 /* ---- matching ---- */
 
-static void note_alone(pairing *own, const side *of, size_t kernel, size_t *tally)
+static void note_alone(pairing *pairs, const side *of, size_t kernel, size_t *tally)
 {
     const char *name = of->recorded->kernels[kernel].name;
-    if (own->alone++ == 0)
-        own->first_alone =
-            st_errors_text(own->errors, "'%.*s' of %s", 80, name, of->recorded->file);
+    if (pairs->alone++ == 0)
+        pairs->first_alone =
+            st_errors_text(pairs->errors, "'%.*s' of %s", 80, name, of->recorded->file);
     ++*tally;
 }
 
 /* All kernels of a stream that has no counterpart. */
-static void leave_out(pairing *own, const side *of, const stream *at, size_t *tally)
+static void leave_out(pairing *pairs, const side *of, const stream *at, size_t *tally)
 {
     for (size_t i = 0; i < at->count; i++)
-        note_alone(own, of, at->kernels[i], tally);
+        note_alone(pairs, of, at->kernels[i], tally);
 }
 
-static st_status match_streams(pairing *own, const stream *left, const stream *right)
+static st_status match_streams(pairing *pairs, const stream *left, const stream *right)
 {
     st_sequence before = {left->names, left->count};
     st_sequence after = {right->names, right->count};
-    size_t *matches = st_arena_alloc(own->arena, left->count + 1, sizeof *matches);
+    size_t *matches = st_arena_alloc(pairs->arena, left->count + 1, sizeof *matches);
     st_status status = matches != NULL ? st_matching(before, after, matches) : ST_ERR_MEMORY;
     size_t next = 0; /* of the right ones */
     for (size_t i = 0; i < left->count && status == ST_OK; i++) {
         if (matches[i] == SIZE_MAX) {
-            note_alone(own, &own->without, left->kernels[i], &own->tally->without);
+            note_alone(pairs, &pairs->without, left->kernels[i], &pairs->tally->without);
             continue;
         }
         for (; next < matches[i]; next++)
-            note_alone(own, &own->with, right->kernels[next], &own->tally->with);
+            note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
         next++;
-        write_row(own, &own->without.recorded->kernels[left->kernels[i]],
-                  &own->with.recorded->kernels[right->kernels[matches[i]]]);
+        write_row(pairs, &pairs->without.recorded->kernels[left->kernels[i]],
+                  &pairs->with.recorded->kernels[right->kernels[matches[i]]]);
     }
     for (; next < right->count && status == ST_OK; next++)
-        note_alone(own, &own->with, right->kernels[next], &own->tally->with);
+        note_alone(pairs, &pairs->with, right->kernels[next], &pairs->tally->with);
     return status;
 }
 
 /* Streams of one number first, then whatever is left, in the order in which they begin. */
-static st_status match_all(pairing *own)
+static st_status match_all(pairing *pairs)
 {
     st_status status = ST_OK;
     for (int exact = 1; exact >= 0; exact--) {
-        for (size_t i = 0; i < own->without.stream_count && status == ST_OK; i++) {
-            stream *left = &own->without.streams[i];
-            stream *right = left->taken ? NULL : counterpart(&own->with, left, exact == 1);
+        for (size_t i = 0; i < pairs->without.stream_count && status == ST_OK; i++) {
+            stream *left = &pairs->without.streams[i];
+            stream *right = left->taken ? NULL : counterpart(&pairs->with, left, exact == 1);
             if (right != NULL && !right->taken) {
                 left->taken = right->taken = true;
-                status = match_streams(own, left, right);
+                status = match_streams(pairs, left, right);
             } else if (exact == 0 && !left->taken) {
-                leave_out(own, &own->without, left, &own->tally->without);
+                leave_out(pairs, &pairs->without, left, &pairs->tally->without);
             }
         }
     }
-    for (size_t i = 0; i < own->with.stream_count && status == ST_OK; i++)
-        if (!own->with.streams[i].taken)
-            leave_out(own, &own->with, &own->with.streams[i], &own->tally->with);
+    for (size_t i = 0; i < pairs->with.stream_count && status == ST_OK; i++)
+        if (!pairs->with.streams[i].taken)
+            leave_out(pairs, &pairs->with, &pairs->with.streams[i], &pairs->tally->with);
     return status;
 }
 
 /* ---- what is refused ---- */
 
 /* Two GPUs differ by more than what runs alongside a kernel. */
-static st_status check_gpus(const pairing *own)
+static st_status check_gpus(const pairing *pairs)
 {
-    const char *without = own->without.recorded->gpu;
-    const char *with = own->with.recorded->gpu;
+    const char *without = pairs->without.recorded->gpu;
+    const char *with = pairs->with.recorded->gpu;
     if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0)
         return ST_OK;
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+    return st_fail(pairs->errors, ST_ERR_VALUE, (st_place){.file = pairs->with.recorded->file},
                    "the GPU is not that of %s" ST_FOUND "'%.*s'" ST_EXPECTED
                    "'%.*s' in both recordings",
-                   own->without.recorded->file, 80, with, 80, without);
+                   pairs->without.recorded->file, 80, with, 80, without);
 }
 
-static st_status prepare(pairing *own, side *of)
+static st_status prepare(pairing *pairs, side *of)
 {
     st_status status = ST_OK;
-    st_arena *arena = own->arena;
+    st_arena *arena = pairs->arena;
     for (size_t i = 0; i < of->recorded->count; i++) {
         const st_recorded_kernel *kernel = &of->recorded->kernels[i];
         if (kernel->collective != NULL)
@@ -249,22 +251,23 @@ static st_status prepare(pairing *own, side *of)
         at->count++;
     }
     if (status == ST_OK)
-        status = fill_streams(own, of);
+        status = fill_streams(pairs, of);
     if (status == ST_OK)
-        status = st_concurrent_make(of->recorded, own->arena, &of->concurrent);
+        status = st_concurrent_make(of->recorded, pairs->arena, &of->concurrent);
     return status;
 }
 
-static st_status report_failure(const pairing *own, st_status status)
+static st_status report_failure(const pairing *pairs, st_status status)
 {
     if (status == ST_ERR_MEMORY)
-        return st_out_of_memory(own->errors);
+        return st_out_of_memory(pairs->errors);
     if (status == ST_ERR_LIMIT)
-        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+        return st_fail(pairs->errors, ST_ERR_VALUE, (st_place){.file = pairs->with.recorded->file},
                        "the kernels differ too much from those of %s" ST_EXPECTED
                        "the same program: at most %d kernels of a stream that the other recording "
                        "lacks, and %d streams",
-                       own->without.recorded->file, (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS);
+                       pairs->without.recorded->file, (int)ST_MATCHING_MAX_APART,
+                       (int)MOST_STREAMS);
     return status;
 }
 
@@ -272,47 +275,48 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
                           const st_pairs_options *options, st_arena *arena, st_pairs_made *made,
                           st_errors *errors)
 {
-    pairing own = {.without = {.recorded = without},
-                   .with = {.recorded = with},
-                   .options = options,
-                   .arena = arena,
-                   .table = &made->table,
-                   .tally = &made->tally,
-                   .errors = errors};
-    st_status status = st_names_init(&own.names);
+    pairing pairs = {.without = {.recorded = without},
+                     .with = {.recorded = with},
+                     .options = options,
+                     .arena = arena,
+                     .table = &made->table,
+                     .tally = &made->tally,
+                     .errors = errors};
+    st_status status = st_names_init(&pairs.names);
     if (status == ST_OK && options->counters != NULL)
-        status = st_join_make(options->counters, arena, &own.join);
+        status = st_join_make(options->counters, arena, &pairs.join);
     if (status == ST_OK)
-        status = prepare(&own, &own.without);
+        status = prepare(&pairs, &pairs.without);
     if (status == ST_OK)
-        status = prepare(&own, &own.with);
+        status = prepare(&pairs, &pairs.with);
     if (status == ST_OK)
-        status = check_gpus(&own);
-    if (status == ST_OK && own.with.concurrent.count == 0)
-        status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
+        status = check_gpus(&pairs);
+    if (status == ST_OK && pairs.with.concurrent.count == 0)
+        status = st_fail(pairs.errors, ST_ERR_VALUE, (st_place){.file = pairs.with.recorded->file},
                          "no collective runs in the recording with overlap" ST_EXPECTED
                          "kernels of NCCL or RCCL alongside those that compute");
     if (status == ST_OK)
-        status = report_failure(&own, match_all(&own));
+        status = report_failure(&pairs, match_all(&pairs));
     else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT)
-        status = report_failure(&own, status);
+        status = report_failure(&pairs, status);
     if (status == ST_OK) {
         made->tally.pairs++;
         size_t all = 0;
-        for (size_t i = 0; i < own.without.stream_count; i++)
-            all += own.without.streams[i].count;
-        for (size_t i = 0; i < own.with.stream_count; i++)
-            all += own.with.streams[i].count;
-        double share = all > 0 ? (double)own.alone / (double)all : 1;
-        if (!(share <= own.options->unmatched_frac)) {
+        for (size_t i = 0; i < pairs.without.stream_count; i++)
+            all += pairs.without.streams[i].count;
+        for (size_t i = 0; i < pairs.with.stream_count; i++)
+            all += pairs.with.streams[i].count;
+        double share = all > 0 ? (double)pairs.alone / (double)all : 1;
+        if (!(share <= pairs.options->unmatched_frac)) {
             status = st_fail(
-                own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
+                pairs.errors, ST_ERR_VALUE, (st_place){.file = pairs.with.recorded->file},
                 "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
                 "%.1f %%, the first %s" ST_EXPECTED "at most %g %%, or the share of --unmatched",
-                own.alone, all, own.without.recorded->file, 100 * share,
-                own.first_alone != NULL ? own.first_alone : "", 100 * own.options->unmatched_frac);
+                pairs.alone, all, pairs.without.recorded->file, 100 * share,
+                pairs.first_alone != NULL ? pairs.first_alone : "",
+                100 * pairs.options->unmatched_frac);
         }
     }
-    st_names_free(&own.names);
+    st_names_free(&pairs.names);
     return status;
 }

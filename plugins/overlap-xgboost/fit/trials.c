@@ -23,22 +23,22 @@ typedef struct fold_run {
     double *factors[ST_MAX_RECIPES + ST_BASELINES];
 } fold_run;
 
-static void keep(fold_run *own, size_t trial)
+static void keep(fold_run *fold, size_t trial)
 {
-    for (size_t i = 0; i < own->held_count; i++)
-        own->factors[trial][own->held[i]] = own->predicted[i];
+    for (size_t i = 0; i < fold->held_count; i++)
+        fold->factors[trial][fold->held[i]] = fold->predicted[i];
 }
 
-static st_status run_baselines(fold_run *own)
+static st_status run_baselines(fold_run *fold)
 {
-    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
-    st_kernel_rows held = {own->kernels, own->held, own->held_count};
+    st_kernel_rows learn = {fold->kernels, fold->learn, fold->learn_count};
+    st_kernel_rows held = {fold->kernels, fold->held, fold->held_count};
     for (size_t k = 0; k < ST_BASELINES; k++) {
         st_status status =
-            st_baseline_predict((st_baseline)k, &learn, &held, own->arena, own->predicted);
+            st_baseline_predict((st_baseline)k, &learn, &held, fold->arena, fold->predicted);
         if (status != ST_OK)
-            return st_out_of_memory(own->errors);
-        keep(own, own->trials->recipe_count + k);
+            return st_out_of_memory(fold->errors);
+        keep(fold, fold->trials->recipe_count + k);
     }
     return ST_OK;
 }
@@ -112,20 +112,20 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
                           const st_recipe *only, st_arena *arena, st_trials *trials,
                           st_errors *errors)
 {
-    fold_run own = {
+    fold_run fold = {
         .library = library, .kernels = kernels, .arena = arena, .errors = errors, .trials = trials};
     size_t *places = st_arena_alloc(arena, 4 * kernels->count, sizeof *places);
     double *values =
         st_arena_alloc(arena, (ST_MAX_RECIPES + ST_BASELINES + 1) * kernels->count, sizeof *values);
     if (places == NULL || values == NULL)
         return st_out_of_memory(errors);
-    own.fold = places;
-    own.learn = places + kernels->count;
-    own.held = places + 2 * kernels->count;
-    own.everyone = places + 3 * kernels->count;
-    own.predicted = values;
+    fold.fold = places;
+    fold.learn = places + kernels->count;
+    fold.held = places + 2 * kernels->count;
+    fold.everyone = places + 3 * kernels->count;
+    fold.predicted = values;
     for (size_t i = 0; i < ST_MAX_RECIPES + ST_BASELINES; i++)
-        own.factors[i] = values + (i + 1) * kernels->count;
+        fold.factors[i] = values + (i + 1) * kernels->count;
     size_t count = 0;
     const st_recipe *recipes = st_recipes(&count);
     *trials = (st_trials){0};
@@ -139,7 +139,7 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
         trials->items[trials->count++] = (st_trial){.name = st_baseline_names[i]};
     st_status status = ST_OK;
     for (int split = 0; split < ST_SPLITS && status == ST_OK; split++)
-        status = run_split(&own, (st_split)split);
+        status = run_split(&fold, (st_split)split);
     for (size_t i = 1; i < trials->recipe_count; i++)
         trials->best =
             score(&trials->items[i]) > score(&trials->items[trials->best]) ? i : trials->best;

@@ -300,7 +300,7 @@ static const char *read_members(line_reader *own, model *into)
     return NULL;
 }
 
-const char *model_read(model *own, const char *text, size_t length, char *reason,
+const char *model_read(model *loaded, const char *text, size_t length, char *reason,
                        size_t reason_bytes)
 {
     line_reader reader = {.text = text,
@@ -308,7 +308,7 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
                           .end = text + length,
                           .reason = reason,
                           .reason_bytes = reason_bytes};
-    *own = (model){0};
+    *loaded = (model){0};
     const char *fault = NULL;
     char target[32];
     double kernels = 0;
@@ -321,30 +321,30 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
                                 "line must be 'steptime-slowdown 4'");
     else if (!next_key(&reader, "recipe") || !next_key(&reader, "target") ||
              !next_word(&reader, target, sizeof target) ||
-             !next_setting(&reader, "quantile", 0, 1, &own->quantile) ||
-             !next_setting(&reader, "spread", 0, 1000, &own->spread) ||
-             !next_setting(&reader, "least", 0, 1, &own->least_slowdown) ||
-             !next_setting(&reader, "scale", 0, 100, &own->scale) ||
+             !next_setting(&reader, "quantile", 0, 1, &loaded->quantile) ||
+             !next_setting(&reader, "spread", 0, 1000, &loaded->spread) ||
+             !next_setting(&reader, "least", 0, 1, &loaded->least_slowdown) ||
+             !next_setting(&reader, "scale", 0, 100, &loaded->scale) ||
              !next_setting(&reader, "kernels", 1, 1e9, &kernels))
         fault = refuse(&reader, "the head of the model is damaged");
     else
-        own->logarithm = strcmp(target, "logarithm") == 0;
-    fault = fault != NULL ? fault : read_features(&reader, own);
-    fault = fault != NULL ? fault : read_gpus(&reader, own);
-    fault = fault != NULL ? fault : read_classes(&reader, own);
-    fault = fault != NULL ? fault : read_members(&reader, own);
+        loaded->logarithm = strcmp(target, "logarithm") == 0;
+    fault = fault != NULL ? fault : read_features(&reader, loaded);
+    fault = fault != NULL ? fault : read_gpus(&reader, loaded);
+    fault = fault != NULL ? fault : read_classes(&reader, loaded);
+    fault = fault != NULL ? fault : read_members(&reader, loaded);
     if (fault != NULL) {
-        model_free(own);
+        model_free(loaded);
     }
     return fault;
 }
 
-void model_free(model *own)
+void model_free(model *loaded)
 {
-    for (size_t i = 0; i < own->member_count; i++) {
-        (void)XGBoosterFree(own->members[i]);
+    for (size_t i = 0; i < loaded->member_count; i++) {
+        (void)XGBoosterFree(loaded->members[i]);
     }
-    own->member_count = 0;
+    loaded->member_count = 0;
 }
 
 /* ---- predicting ---- */
@@ -357,24 +357,24 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The quantile between the two nearest of the members' answers, which are sorted. */
-static double quantile_of(const model *own, const float *said, double quantile)
+static double quantile_of(const model *loaded, const float *said, double quantile)
 {
-    double at = quantile * (double)(own->member_count - 1);
+    double at = quantile * (double)(loaded->member_count - 1);
     size_t below = (size_t)at;
-    size_t above = below + 1 < own->member_count ? below + 1 : below;
+    size_t above = below + 1 < loaded->member_count ? below + 1 : below;
     double weight = at - (double)below;
     return (1 - weight) * (double)said[below] + weight * (double)said[above];
 }
 
-double model_slowdown(const model *own, const float features[MODEL_FEATURES])
+double model_slowdown(const model *loaded, const float features[MODEL_FEATURES])
 {
     float said[MODEL_MEMBERS];
     DMatrixHandle matrix = NULL;
     bool failed = XGDMatrixCreateFromMat(features, 1, MODEL_FEATURES, NAN, &matrix) != 0;
-    for (size_t k = 0; k < own->member_count && !failed; k++) {
+    for (size_t k = 0; k < loaded->member_count && !failed; k++) {
         const float *values = NULL;
         bst_ulong length = 0;
-        failed = XGBoosterPredict(own->members[k], matrix, 0, 0, 0, &length, &values) != 0 ||
+        failed = XGBoosterPredict(loaded->members[k], matrix, 0, 0, 0, &length, &values) != 0 ||
                  length != 1;
         said[k] = failed ? 0 : values[0];
     }
@@ -384,19 +384,20 @@ double model_slowdown(const model *own, const float features[MODEL_FEATURES])
     if (failed) {
         return (double)NAN;
     }
-    qsort(said, own->member_count, sizeof *said, by_value);
+    qsort(said, loaded->member_count, sizeof *said, by_value);
     /* Where the members agree, a quantile; where they do not, their mean, scaled. */
-    double value = quantile_of(own, said, own->quantile);
-    if (!own->logarithm) {
-        return fmax(value, own->least_slowdown);
+    double value = quantile_of(loaded, said, loaded->quantile);
+    if (!loaded->logarithm) {
+        return fmax(value, loaded->least_slowdown);
     }
-    double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
-    if (own->spread <= 0 || apart <= log(own->spread)) {
-        return fmax(exp(value), own->least_slowdown);
+    double apart = quantile_of(loaded, said, 0.75) - quantile_of(loaded, said, 0.25);
+    if (loaded->spread <= 0 || apart <= log(loaded->spread)) {
+        return fmax(exp(value), loaded->least_slowdown);
     }
     double sum = 0;
-    for (size_t k = 0; k < own->member_count; k++) {
+    for (size_t k = 0; k < loaded->member_count; k++) {
         sum += exp((double)said[k]);
     }
-    return 1 + own->scale * (fmax(sum / (double)own->member_count, own->least_slowdown) - 1);
+    return 1 +
+           loaded->scale * (fmax(sum / (double)loaded->member_count, loaded->least_slowdown) - 1);
 }

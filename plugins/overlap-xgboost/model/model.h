@@ -46,12 +46,12 @@ typedef struct model {
  * Reads a model from its text. NULL on success, else the reason, in static or in `reason`'s memory.
  * On failure nothing has to be freed.
  */
-const char *model_read(model *own, const char *text, size_t length, char *reason,
+const char *model_read(model *loaded, const char *text, size_t length, char *reason,
                        size_t reason_bytes);
-void model_free(model *own);
+void model_free(model *loaded);
 
 /* The slowdown of a kernel with these features, at least 1 unless the model allows less; NaN where
  * XGBoost fails. */
-double model_slowdown(const model *own, const float features[MODEL_FEATURES]);
+double model_slowdown(const model *loaded, const float features[MODEL_FEATURES]);
 
 #endif

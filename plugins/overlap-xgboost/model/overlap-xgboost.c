@@ -55,18 +55,18 @@ static const int rows_of[SLOWDOWN_KINDS] = {[SLOWDOWN_GEMM] = 0,
                                             [SLOWDOWN_ELEMENTWISE] = 3,
                                             [SLOWDOWN_STEP] = STEP};
 
-static double look_up(const overlap *own, const double factors[GRID], double size_bytes)
+static double look_up(const overlap *plugin, const double factors[GRID], double size_bytes)
 {
-    if (!own->by_size) {
+    if (!plugin->by_size) {
         return factors[0];
     }
     if (!(size_bytes > 0)) {
         return 1; /* no message, nothing alongside the computation */
     }
-    if (size_bytes < own->least_bytes / 2 || size_bytes > own->most_bytes * 2) {
+    if (size_bytes < plugin->least_bytes / 2 || size_bytes > plugin->most_bytes * 2) {
         return (double)NAN;
     }
-    double clamped = fmin(fmax(size_bytes, own->least_bytes), own->most_bytes);
+    double clamped = fmin(fmax(size_bytes, plugin->least_bytes), plugin->most_bytes);
     double at = (log(clamped) - GRID_LEAST) / (GRID_MOST - GRID_LEAST) * (GRID - 1);
     at = fmin(fmax(at, 0), GRID - 1);
     size_t below = (size_t)at;
@@ -82,33 +82,33 @@ static bool has_gpu(const double *const *columns, size_t row)
 }
 
 /* The place of a job's GPU among those of the kernels; SIZE_MAX: it is another one. */
-static size_t place_of_gpu(const overlap *own, const double *const *columns, size_t row)
+static size_t place_of_gpu(const overlap *plugin, const double *const *columns, size_t row)
 {
     int gpu = slowdown_gpu(columns, row);
-    for (size_t i = 0; i < own->gpu_count; i++) {
-        if (gpu != GPU_UNKNOWN && own->gpus[i] == (size_t)gpu) {
+    for (size_t i = 0; i < plugin->gpu_count; i++) {
+        if (gpu != GPU_UNKNOWN && plugin->gpus[i] == (size_t)gpu) {
             return i;
         }
     }
-    bool unknown = own->gpu_count == 0 || !has_gpu(columns, row);
-    return unknown || own->other_gpu ? 0 : SIZE_MAX;
+    bool unknown = plugin->gpu_count == 0 || !has_gpu(columns, row);
+    return unknown || plugin->other_gpu ? 0 : SIZE_MAX;
 }
 
-static double answer(const overlap *own, slowdown_kind kind, const double *const *columns,
+static double answer(const overlap *plugin, slowdown_kind kind, const double *const *columns,
                      size_t row)
 {
-    size_t gpu = place_of_gpu(own, columns, row);
+    size_t gpu = place_of_gpu(plugin, columns, row);
     double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][row] : 25e6;
     return gpu == SIZE_MAX ? (double)NAN
-                           : look_up(own, own->factors[gpu][rows_of[kind]], size_bytes);
+                           : look_up(plugin, plugin->factors[gpu][rows_of[kind]], size_bytes);
 }
 
 static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
                            const double *const *columns, double *values)
 {
-    const overlap *own = instance;
+    const overlap *plugin = instance;
     for (size_t i = 0; i < rows; i++) {
-        values[i] = answer(own, kind, columns, i);
+        values[i] = answer(plugin, kind, columns, i);
     }
     return ST_PLUGIN_OK;
 }
@@ -121,38 +121,40 @@ static const char *name_of_gpu(int gpu)
 static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
                             const st_plugin_sink *sink)
 {
-    const overlap *own = instance;
+    const overlap *plugin = instance;
     char origin[96];
-    double factor = answer(own, kind, columns, 0);
+    double factor = answer(plugin, kind, columns, 0);
     if (isnan(factor)) {
         /* Why a row is refused. */
         char reason[200];
-        size_t row_gpu = place_of_gpu(own, columns, 0);
+        size_t row_gpu = place_of_gpu(plugin, columns, 0);
         double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
         if (row_gpu == SIZE_MAX) {
             (void)snprintf(reason, sizeof reason,
                            "the model was trained on kernels of %s%s, but this GPU is %s; option "
                            "other_gpu=allow uses it anyway",
-                           name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
+                           name_of_gpu((int)plugin->gpus[0]),
+                           plugin->gpu_count > 1 ? " and others" : "",
                            name_of_gpu(slowdown_gpu(columns, 0)));
-        } else if (isnan(own->factors[row_gpu][rows_of[kind]][0])) {
+        } else if (isnan(plugin->factors[row_gpu][rows_of[kind]][0])) {
             (void)snprintf(reason, sizeof reason,
                            "the model was trained on no kernel of this class");
         } else {
             (void)snprintf(
                 reason, sizeof reason,
                 "a message of %.4g bytes is outside the training data, %.4g to %.4g bytes",
-                size_bytes, own->least_bytes, own->most_bytes);
+                size_bytes, plugin->least_bytes, plugin->most_bytes);
         }
-        own->host->error(own->host->context, reason);
+        plugin->host->error(plugin->host->context, reason);
         return ST_PLUGIN_FAILED;
     }
-    size_t gpu = place_of_gpu(own, columns, 0);
+    size_t gpu = place_of_gpu(plugin, columns, 0);
     int found = slowdown_gpu(columns, 0);
-    bool same = own->gpu_count > 0 && found != GPU_UNKNOWN && own->gpus[gpu] == (size_t)found;
+    bool same = plugin->gpu_count > 0 && found != GPU_UNKNOWN && plugin->gpus[gpu] == (size_t)found;
     (void)snprintf(origin, sizeof origin, "trained on %s%s",
-                   own->gpu_count > 0 ? name_of_gpu((int)own->gpus[gpu]) : "a GPU without a name",
-                   own->gpu_count == 0 || same ? "" : ", which this GPU is not");
+                   plugin->gpu_count > 0 ? name_of_gpu((int)plugin->gpus[gpu])
+                                         : "a GPU without a name",
+                   plugin->gpu_count == 0 || same ? "" : ", which this GPU is not");
     slowdown_tell(sink, factor, origin);
     return ST_PLUGIN_OK;
 }
@@ -160,27 +162,27 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
 /* ---- opening ---- */
 
 /* What the trees are asked about a class on a GPU: its usual kernel. */
-static void usual_kernel(const overlap *own, const model *trees, size_t slot, size_t class,
+static void usual_kernel(const overlap *plugin, const model *trees, size_t slot, size_t class,
                          float features[MODEL_FEATURES])
 {
     memcpy(features, trees->classes[class].features, sizeof trees->classes[class].features);
-    double channels = own->host->settings[CHANNELS]->number;
+    double channels = plugin->host->settings[CHANNELS]->number;
     if (channels > 0 && !isnan(trees->least[CHANNELS_FEATURE])) {
         features[CHANNELS_FEATURE] = fminf(fmaxf((float)channels, trees->least[CHANNELS_FEATURE]),
                                            trees->most[CHANNELS_FEATURE]);
     }
-    if (slot < own->gpu_count) {
-        features[MODEL_GPU_FEATURE] = (float)own->gpus[slot];
+    if (slot < plugin->gpu_count) {
+        features[MODEL_GPU_FEATURE] = (float)plugin->gpus[slot];
     }
 }
 
-static bool fill_class(overlap *own, const model *trees, size_t slot, size_t class)
+static bool fill_class(overlap *plugin, const model *trees, size_t slot, size_t class)
 {
     float features[MODEL_FEATURES];
-    double *factors = own->factors[slot][class];
-    usual_kernel(own, trees, slot, class, features);
+    double *factors = plugin->factors[slot][class];
+    usual_kernel(plugin, trees, slot, class, features);
     for (size_t i = 0; i < GRID; i++) {
-        if (own->by_size) {
+        if (plugin->by_size) {
             double size = GRID_LEAST + (GRID_MOST - GRID_LEAST) * (double)i / (GRID - 1);
             features[MODEL_BYTES_FEATURE] =
                 fminf(fmaxf((float)size, trees->least[MODEL_BYTES_FEATURE]),
@@ -189,7 +191,7 @@ static bool fill_class(overlap *own, const model *trees, size_t slot, size_t cla
         if (trees->classes[class].count == 0) {
             factors[i] = (double)NAN;
         } else {
-            factors[i] = own->by_size || i == 0 ? model_slowdown(trees, features) : factors[0];
+            factors[i] = plugin->by_size || i == 0 ? model_slowdown(trees, features) : factors[0];
             if (isnan(factors[i])) {
                 return false;
             }
@@ -202,35 +204,35 @@ static bool fill_class(overlap *own, const model *trees, size_t slot, size_t cla
  * Where the class's own slowdown was measured, what the trees say of sizes is brought to its level:
  * at the usual size of the messages it is the measured one.
  */
-static bool scale_class(overlap *own, const model *trees, size_t slot, size_t class)
+static bool scale_class(overlap *plugin, const model *trees, size_t slot, size_t class)
 {
     float features[MODEL_FEATURES];
     double measured = trees->classes[class].slowdown;
     if (isnan(measured)) {
         return true;
     }
-    usual_kernel(own, trees, slot, class, features);
+    usual_kernel(plugin, trees, slot, class, features);
     double usual = model_slowdown(trees, features);
     for (size_t i = 0; i < GRID; i++) {
-        own->factors[slot][class][i] = fmax(own->factors[slot][class][i] * measured / usual,
-                                            fmin(measured, trees->least_slowdown));
+        plugin->factors[slot][class][i] = fmax(plugin->factors[slot][class][i] * measured / usual,
+                                               fmin(measured, trees->least_slowdown));
     }
     return usual > 0;
 }
 
 /* The kernels of a step: all classes, weighted by their time concurrently with communication. */
-static void fill_step(overlap *own, const model *trees, size_t slot)
+static void fill_step(overlap *plugin, const model *trees, size_t slot)
 {
     for (size_t i = 0; i < GRID; i++) {
         double sum = 0;
         double weights = 0;
         for (size_t k = 0; k < MODEL_CLASSES; k++) {
             if (trees->classes[k].count > 0) {
-                sum += trees->classes[k].weight * own->factors[slot][k][i];
+                sum += trees->classes[k].weight * plugin->factors[slot][k][i];
                 weights += trees->classes[k].weight;
             }
         }
-        own->factors[slot][STEP][i] = sum / weights;
+        plugin->factors[slot][STEP][i] = sum / weights;
     }
 }
 
@@ -268,43 +270,43 @@ static int open_overlap(const st_plugin_host *host, void **instance)
     if (fault != NULL) {
         return st_plugin_fail(host, fault);
     }
-    overlap *own = host->allocate(host->context, sizeof *own);
-    bool filled = own != NULL;
-    if (own != NULL) {
-        *own = (overlap){.host = host,
-                         .by_size = !isnan(trees.least[MODEL_BYTES_FEATURE]),
-                         .other_gpu = host->settings[OTHER_GPU]->number > 0,
-                         .gpu_count = trees.gpu_count};
-        memcpy(own->gpus, trees.gpus, sizeof own->gpus);
-        own->least_bytes = exp((double)trees.least[MODEL_BYTES_FEATURE]);
-        own->most_bytes = exp((double)trees.most[MODEL_BYTES_FEATURE]);
-        size_t slots = own->gpu_count > 0 ? own->gpu_count : 1;
+    overlap *plugin = host->allocate(host->context, sizeof *plugin);
+    bool filled = plugin != NULL;
+    if (plugin != NULL) {
+        *plugin = (overlap){.host = host,
+                            .by_size = !isnan(trees.least[MODEL_BYTES_FEATURE]),
+                            .other_gpu = host->settings[OTHER_GPU]->number > 0,
+                            .gpu_count = trees.gpu_count};
+        memcpy(plugin->gpus, trees.gpus, sizeof plugin->gpus);
+        plugin->least_bytes = exp((double)trees.least[MODEL_BYTES_FEATURE]);
+        plugin->most_bytes = exp((double)trees.most[MODEL_BYTES_FEATURE]);
+        size_t slots = plugin->gpu_count > 0 ? plugin->gpu_count : 1;
         bool factor_filled = true;
         for (size_t slot = 0; slot < slots && factor_filled; slot++) {
             for (size_t k = 0; k < MODEL_CLASSES && factor_filled; k++) {
                 factor_filled =
-                    fill_class(own, &trees, slot, k) && scale_class(own, &trees, slot, k);
+                    fill_class(plugin, &trees, slot, k) && scale_class(plugin, &trees, slot, k);
             }
-            fill_step(own, &trees, slot);
+            fill_step(plugin, &trees, slot);
         }
         filled = factor_filled;
     }
     model_free(&trees);
     if (!filled) {
-        host->error(host->context, own == NULL ? "out of memory" : "XGBoost cannot predict");
-        if (own != NULL) {
-            host->release(host->context, own);
+        host->error(host->context, plugin == NULL ? "out of memory" : "XGBoost cannot predict");
+        if (plugin != NULL) {
+            host->release(host->context, plugin);
         }
         return ST_PLUGIN_FAILED;
     }
-    *instance = own;
+    *instance = plugin;
     return ST_PLUGIN_OK;
 }
 
 static void close_overlap(void *instance)
 {
-    overlap *own = instance;
-    own->host->release(own->host->context, own);
+    overlap *plugin = instance;
+    plugin->host->release(plugin->host->context, plugin);
 }
 
 DESCRIBE("overlap-xgboost", "1.0.0",

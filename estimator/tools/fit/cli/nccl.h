@@ -37,16 +37,16 @@ typedef struct cli_nccl {
 } cli_nccl;
 
 /* Reads all files, of folders those that may hold tables, puts halves of one run together, and
- * reports all errors of all of them. With own->each they count in
- * own->refused, and only where nothing is left the status says so. */
-st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count) ST_NODISCARD;
+ * reports all errors of all of them. With nccl->each they count in
+ * nccl->refused, and only where nothing is left the status says so. */
+st_status cli_nccl_read(cli_nccl *nccl, const char *const *files, size_t count) ST_NODISCARD;
 
-/* One fit for all tables of a collective or, with own->each, for each table; without a fit, the
+/* One fit for all tables of a collective or, with nccl->each, for each table; without a fit, the
  * plugin as it is, or with the options of the profile, compared with each table. Errors as above.
  */
-st_status cli_nccl_run(cli_nccl *own, bool wants_fit) ST_NODISCARD;
+st_status cli_nccl_run(cli_nccl *nccl, bool wants_fit) ST_NODISCARD;
 
-void cli_nccl_write(const cli_nccl *own);
+void cli_nccl_write(const cli_nccl *nccl);
 
 /* The rows of cli_nccl_options, which is the member `at` of a verb's own structure. */
 #define CLI_NCCL_TABLE_ROWS(type, at)                                                              \

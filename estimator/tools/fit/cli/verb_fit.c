@@ -75,106 +75,106 @@ typedef struct fit_run {
 
 /* ---- rows ---- */
 
-static st_status add_set(fit_run *own, const st_measured *measured)
+static st_status add_set(fit_run *verb, const st_measured *measured)
 {
     st_measured set = *measured;
-    own->mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
-    if (own->mfu != NULL) {
-        set.more = &own->mfu;
+    verb->mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
+    if (verb->mfu != NULL) {
+        set.more = &verb->mfu;
         set.more_count = 1;
     }
-    if (!ST_APPEND(own->run->arena, own->sets, own->set_count, set))
+    if (!ST_APPEND(verb->run->arena, verb->sets, verb->set_count, set))
         return ST_ERR_MEMORY;
-    return st_measured_run(&own->sets[own->set_count - 1], own->run->arena, own->run->errors);
+    return st_measured_run(&verb->sets[verb->set_count - 1], verb->run->arena, verb->run->errors);
 }
 
-static st_status read_table(fit_run *own, const st_measured_table *table)
+static st_status read_table(fit_run *verb, const st_measured_table *table)
 {
     st_measured *sets = NULL;
     size_t count = 0;
     st_status status =
-        st_measured_read(&own->request, table, own->run->arena, &sets, &count, own->run->errors);
+        st_measured_read(&verb->request, table, verb->run->arena, &sets, &count, verb->run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = add_set(own, &sets[i]);
+        status = add_set(verb, &sets[i]);
     return status;
 }
 
 /* Says of the first row that is left out why; of rows that are not there nothing would be said. */
-static void explain_empty(const fit_run *own)
+static void explain_empty(const fit_run *verb)
 {
-    for (size_t i = 0; i < own->set_count; i++) {
-        const st_measured *set = &own->sets[i];
+    for (size_t i = 0; i < verb->set_count; i++) {
+        const st_measured *set = &verb->sets[i];
         for (size_t row = 0; row < set->row_count; row++)
             if (set->rows[row].left_out == NULL)
                 return;
     }
-    for (size_t i = 0; i < own->set_count; i++)
-        if (own->sets[i].row_count > 0)
-            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-                      (st_place){.file = own->sets[i].file}, "all rows are left out: %s",
-                      own->sets[i].rows[0].left_out);
+    for (size_t i = 0; i < verb->set_count; i++)
+        if (verb->sets[i].row_count > 0)
+            st_report(verb->run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = verb->sets[i].file}, "all rows are left out: %s",
+                      verb->sets[i].rows[0].left_out);
 }
 
-static st_status read_rows(fit_run *own)
+static st_status read_rows(fit_run *verb)
 {
     st_status status = ST_OK;
-    if (own->table_count + own->run->argument_count == 0)
-        return cli_wrong_use(own->run, "'fit' needs measured rows",
+    if (verb->table_count + verb->run->argument_count == 0)
+        return cli_wrong_use(verb->run, "'fit' needs measured rows",
                              "give --table FILE, or jobs with 'measured: {step_time: ...}'");
-    if (own->options->varies.count == 0 && own->options->spec == NULL)
-        return cli_wrong_use(own->run, "'fit' needs a constant to fit",
+    if (verb->options->varies.count == 0 && verb->options->spec == NULL)
+        return cli_wrong_use(verb->run, "'fit' needs a constant to fit",
                              "give --vary KEY=LOW..HIGH");
-    for (size_t i = 0; i < own->table_count; i++) {
-        st_status read = read_table(own, &own->tables[i]);
+    for (size_t i = 0; i < verb->table_count; i++) {
+        st_status read = read_table(verb, &verb->tables[i]);
         status = status == ST_OK ? read : status;
     }
-    for (size_t i = 0; i < own->run->argument_count; i++) {
+    for (size_t i = 0; i < verb->run->argument_count; i++) {
         st_measured measured = {0};
-        st_status job_status = st_measured_job(&own->request, own->run->arguments[i],
-                                               own->run->arena, &measured, own->run->errors);
-        st_status read = job_status == ST_OK ? add_set(own, &measured) : job_status;
+        st_status job_status = st_measured_job(&verb->request, verb->run->arguments[i],
+                                               verb->run->arena, &measured, verb->run->errors);
+        st_status read = job_status == ST_OK ? add_set(verb, &measured) : job_status;
         status = status == ST_OK ? read : status;
     }
-    own->calibration.first_test = own->spec.test_count > 0 ? own->set_count : 0;
-    for (size_t i = 0; i < own->spec.test_count; i++) {
-        st_status read = read_table(own, &own->spec.tests[i]);
+    verb->calibration.first_test = verb->spec.test_count > 0 ? verb->set_count : 0;
+    for (size_t i = 0; i < verb->spec.test_count; i++) {
+        st_status read = read_table(verb, &verb->spec.tests[i]);
         status = status == ST_OK ? read : status;
     }
     if (status == ST_OK)
-        explain_empty(own);
+        explain_empty(verb);
     return status;
 }
 
 /* ---- options ---- */
 
 /* Tables and settings of --spec precede those of the command line. */
-static st_status read_spec(fit_run *own)
+static st_status read_spec(fit_run *verb)
 {
-    cli_run *run = own->run;
-    if (own->options->spec == NULL)
+    cli_run *run = verb->run;
+    if (verb->options->spec == NULL)
         return ST_OK;
-    if (own->options->varies.count > 0)
+    if (verb->options->varies.count > 0)
         return cli_wrong_use(run, "--spec and --vary exclude each other", NULL);
-    st_status status = st_fit_spec_load(own->options->spec, run->arena, &own->spec, run->errors);
+    st_status status = st_fit_spec_load(verb->options->spec, run->arena, &verb->spec, run->errors);
     if (status != ST_OK)
         return status;
-    size_t count = own->spec.table_count + own->table_count;
+    size_t count = verb->spec.table_count + verb->table_count;
     st_measured_table *tables = st_arena_alloc(run->arena, count + 1, sizeof *tables);
-    const char **sets =
-        st_arena_alloc(run->arena, own->spec.set_count + own->request.set_count + 1, sizeof *sets);
+    const char **sets = st_arena_alloc(
+        run->arena, verb->spec.set_count + verb->request.set_count + 1, sizeof *sets);
     if (tables == NULL || sets == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        tables[i] = i < own->spec.table_count ? own->spec.tables[i]
-                                              : own->tables[i - own->spec.table_count];
-    for (size_t i = 0; i < own->spec.set_count; i++)
-        sets[i] = own->spec.sets[i];
-    for (size_t i = 0; i < own->request.set_count; i++)
-        sets[own->spec.set_count + i] = own->request.sets[i];
-    own->tables = tables;
-    own->table_count = count;
-    own->request.sets = sets;
-    own->request.set_count += own->spec.set_count;
+        tables[i] = i < verb->spec.table_count ? verb->spec.tables[i]
+                                               : verb->tables[i - verb->spec.table_count];
+    for (size_t i = 0; i < verb->spec.set_count; i++)
+        sets[i] = verb->spec.sets[i];
+    for (size_t i = 0; i < verb->request.set_count; i++)
+        sets[verb->spec.set_count + i] = verb->request.sets[i];
+    verb->tables = tables;
+    verb->table_count = count;
+    verb->request.sets = sets;
+    verb->request.set_count += verb->spec.set_count;
     return ST_OK;
 }
 
@@ -182,50 +182,50 @@ static st_status read_spec(fit_run *own)
 
 static int run_fit(cli_run *run)
 {
-    fit_run own = {.run = run, .options = run->options};
+    fit_run verb = {.run = run, .options = run->options};
     st_status status = cli_today(run);
     if (status == ST_OK)
         status = cli_paths(run);
     if (status == ST_OK)
-        status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
+        status = cli_tables(run, &verb.options->tables, &verb.tables, &verb.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, &own.options->tables, &own.request);
+        status = cli_table_request(run, &verb.options->tables, &verb.request);
     if (status == ST_OK)
-        status = read_spec(&own);
+        status = read_spec(&verb);
     if (status == ST_OK)
-        status = read_rows(&own);
+        status = read_rows(&verb);
     if (status == ST_OK) {
-        const fit_options *options = own.options;
-        st_calibration *calibration = &own.calibration;
-        calibration->sets = own.sets;
-        calibration->set_count = own.set_count;
+        const fit_options *options = verb.options;
+        st_calibration *calibration = &verb.calibration;
+        calibration->sets = verb.sets;
+        calibration->set_count = verb.set_count;
         calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
         calibration->scale = options->scale;
         if (options->group != NULL)
             calibration->columns =
-                st_text_split(options->group, ",", own.run->arena, &calibration->column_count);
+                st_text_split(options->group, ",", verb.run->arena, &calibration->column_count);
         if (options->spec != NULL)
-            status = st_fit_spec_apply(&own.spec, calibration, own.run->arena, own.run->errors);
+            status = st_fit_spec_apply(&verb.spec, calibration, verb.run->arena, verb.run->errors);
         else
             status = st_varied_parse(calibration, options->varies.items, options->varies.count,
-                                     own.run->arena, own.run->errors);
+                                     verb.run->arena, verb.run->errors);
     }
     if (status == ST_OK)
-        status = st_calibrate(&own.calibration, run->arena, run->errors);
+        status = st_calibrate(&verb.calibration, run->arena, run->errors);
     if (status == ST_OK) {
-        const st_fit_record record = {.date = own.run->today,
-                                      .tables = own.tables,
-                                      .table_count = own.table_count,
-                                      .sets = own.request.sets,
-                                      .set_count = own.request.set_count,
-                                      .refine = own.request.refine,
-                                      .refine_count = own.request.refine_count};
-        if (own.options->output != NULL)
-            st_calibration_write_yaml(&own.calibration, &record,
-                                      cli_make_file(own.run, own.options->output));
+        const st_fit_record record = {.date = verb.run->today,
+                                      .tables = verb.tables,
+                                      .table_count = verb.table_count,
+                                      .sets = verb.request.sets,
+                                      .set_count = verb.request.set_count,
+                                      .refine = verb.request.refine,
+                                      .refine_count = verb.request.refine_count};
+        if (verb.options->output != NULL)
+            st_calibration_write_yaml(&verb.calibration, &record,
+                                      cli_make_file(verb.run, verb.options->output));
         st_result result;
-        st_calibration_report(&own.calibration, &record, own.run->arena, &result);
-        cli_show(own.run, &result);
+        st_calibration_report(&verb.calibration, &record, verb.run->arena, &result);
+        cli_show(verb.run, &result);
     }
     return cli_exit_code(run, status);
 }

@@ -100,7 +100,7 @@ static const char *const part_names[ST_STEP_PARTS] = {
 
 /* ---- step times ---- */
 
-static void put_steps(const st_layer_fit *own, st_node *root)
+static void put_steps(const st_layer_fit *fit, st_node *root)
 {
     static const st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
                                               ST_COLUMN_NUMBER("rows"),
@@ -110,18 +110,18 @@ static void put_steps(const st_layer_fit *own, st_node *root)
                                               ST_COLUMN_SHARE("largest", 1)};
     st_node *list = st_put_list(root, "steps");
     for (size_t i = 0; i < ST_STEP_PARTS; i++) {
-        size_t count = own->step_errors.count[i];
+        size_t count = fit->step_errors.count[i];
         if (count == 0)
             continue;
-        st_error_summary formula = st_summarize_errors(own->step_errors.formula[i], count);
-        st_error_summary refined = st_summarize_errors(own->step_errors.refined[i], count);
+        st_error_summary formula = st_summarize_errors(fit->step_errors.formula[i], count);
+        st_error_summary refined = st_summarize_errors(fit->step_errors.refined[i], count);
         st_node *row = st_put_line_map(list, NULL);
         st_put_text(row, "rows", part_names[i]);
         st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
         st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
         st_put_count(row, ".count", count);
     }
-    if (own->asked->table_count == 0)
+    if (fit->asked->table_count == 0)
         return;
     st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
                   "rows,.count,formulas/mean_absolute,layer_times/mean_absolute,"
@@ -173,24 +173,24 @@ static void put_pieces(const st_time_models *models,
 
 /* ---- layer times ---- */
 
-static void write_result(const st_layer_fit *own, cli_run *run)
+static void write_result(const st_layer_fit *fit, cli_run *run)
 {
     st_result result;
-    st_node *root = st_result_begin(&result, own->arena);
-    st_put_text(root, "gpu", own->sets->gpu);
-    st_say(root, "layer times on %s\n", own->sets->gpu);
-    if (own->layers.layers > 0)
-        say_layers(&own->layers, root);
+    st_node *root = st_result_begin(&result, fit->arena);
+    st_put_text(root, "gpu", fit->sets->gpu);
+    st_say(root, "layer times on %s\n", fit->sets->gpu);
+    if (fit->layers.layers > 0)
+        say_layers(&fit->layers, root);
     st_node *times = st_put_list(root, "times");
-    for (size_t i = 0; i < own->sets->count; i++) {
-        const st_time_models *models = &own->models[i];
+    for (size_t i = 0; i < fit->sets->count; i++) {
+        const st_time_models *models = &fit->models[i];
         st_node *map = st_put_map(times, NULL);
         const st_time_set *set = models->set;
         bool held_out = models->held_out[0][ST_TIMES_ROOFLINE].count > 0;
         const char *cell = st_times_cell_names[set->cell];
         st_say(map, "%s, %zu shape%s\n", cell, set->count, set->count == 1 ? "" : "s");
-        if (set->cell == ST_TIMES_OF_LAYER && own->asked->table_count > 0) {
-            const st_step_rows *rows = &own->rows;
+        if (set->cell == ST_TIMES_OF_LAYER && fit->asked->table_count > 0) {
+            const st_step_rows *rows = &fit->rows;
             st_say(map, "  %zu rows used", rows->used);
             if (rows->left_out > 0)
                 st_say(map, ", %zu left out", rows->left_out);
@@ -208,8 +208,8 @@ static void write_result(const st_layer_fit *own, cli_run *run)
                    held_out ? say_forms("error on held-out shapes", map) : NULL, map);
     }
     st_node *tests = st_put_list(root, "tests");
-    for (size_t i = 0; i < own->test_count; i++) {
-        const st_layer_fit_test *test = &own->tests[i];
+    for (size_t i = 0; i < fit->test_count; i++) {
+        const st_layer_fit_test *test = &fit->tests[i];
         st_node *map = st_put_map(tests, NULL);
         st_table *table = say_forms(test->name, map);
         st_put_text(map, "name", test->name);
@@ -221,7 +221,7 @@ static void write_result(const st_layer_fit *own, cli_run *run)
         if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
             st_table_show(table, sum, FORMS);
     }
-    put_steps(own, root);
+    put_steps(fit, root);
     cli_show(run, &result);
 }
 

@@ -50,10 +50,10 @@ static void put_rate(st_node *map, const char *key, const st_nccl_sourced_rate *
                     st_arena_printf(map->result->arena, "%.6g GB/s", group_rates->rate / 1e9));
 }
 
-static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
+static const char *provenance_of(const cli_nccl *nccl, const st_nccl_fit *fit)
 {
     st_result result;
-    st_node *map = st_result_begin_plain(&result, own->run->arena);
+    st_node *map = st_result_begin_plain(&result, nccl->run->arena);
     st_buffer files = {0};
     size_t left_out = 0;
     for (size_t i = 0; i < fit->table_count; i++) {
@@ -61,16 +61,16 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
                          fit->tables[i]->line);
         left_out += fit->tables[i]->left_out;
     }
-    st_put_text(map, "date", own->run->today);
+    st_put_text(map, "date", nccl->run->today);
     st_put_text(map, "steptime", STEPTIME_VERSION);
-    st_put_text(map, "plugin", own->plugin);
+    st_put_text(map, "plugin", nccl->plugin);
     st_put_buffer(map, "tables", &files);
     /* What a job that uses the profile is compared with. */
     const char *gpu = fit->tables[0]->gpu;
     const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
     st_put_text(map, ST_PROFILE_GPU,
                 gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
-    if (!own->options->rate_from_peak) {
+    if (!nccl->options->rate_from_peak) {
         put_rate(map, ST_PROFILE_LINKS, &group_rates->links);
         put_rate(map, ST_PROFILE_NICS, &group_rates->nics);
     }
@@ -85,7 +85,7 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
                 result.failed = true;
             else if (summary.count > 0)
                 st_put_number(map,
-                              st_arena_printf(own->run->arena, "%s_error_%s",
+                              st_arena_printf(nccl->run->arena, "%s_error_%s",
                                               st_nccl_kind_keys[kind], st_nccl_ranges[range].key),
                               summary.mean_absolute);
         }
@@ -93,22 +93,22 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
 }
 
 /* What was given, then what was fitted. */
-static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
+static st_status write_payload(const cli_nccl *nccl, const st_nccl_fit *fit, st_buffer *buffer)
 {
-    st_arena *arena = own->run->arena;
-    size_t most = own->given_count + fit->model.varied_count + ST_NCCL_SHARE_SLOTS + 1;
+    st_arena *arena = nccl->run->arena;
+    size_t most = nccl->given_count + fit->model.varied_count + ST_NCCL_SHARE_SLOTS + 1;
     st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->given_count; i++) {
+    for (size_t i = 0; i < nccl->given_count; i++) {
         bool again = false;
-        for (size_t k = i + 1; k < own->given_count; k++)
-            again = again || strcmp(own->given[k].name, own->given[i].name) == 0;
+        for (size_t k = i + 1; k < nccl->given_count; k++)
+            again = again || strcmp(nccl->given[k].name, nccl->given[i].name) == 0;
         for (size_t k = 0; k < fit->model.varied_count; k++)
-            again = again || strcmp(fit->model.varied[k].name, own->given[i].name) == 0;
+            again = again || strcmp(fit->model.varied[k].name, nccl->given[i].name) == 0;
         if (!again)
-            values[count++] = (st_profile_option){own->given[i].name, own->given[i].text};
+            values[count++] = (st_profile_option){nccl->given[i].name, nccl->given[i].text};
     }
     for (size_t i = 0; i < fit->model.varied_count; i++) {
         char text[ST_QUANTITY_TEXT];
@@ -129,24 +129,24 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
     return ST_OK;
 }
 
-static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_profile *entry)
+static st_status make_entry(const cli_nccl *nccl, const st_nccl_fit *fit, st_profile *entry)
 {
-    const fit_nccl_options *options = own->run->options;
-    const char *cluster = own->options->cluster;
+    const fit_nccl_options *options = nccl->run->options;
+    const char *cluster = nccl->options->cluster;
     const st_nccl_table *table = fit->tables[0];
     st_buffer payload = {0};
     bool same = true;
     for (size_t i = 1; i < fit->table_count; i++)
         same =
             same && fit->tables[i]->ranks == table->ranks && fit->tables[i]->nodes == table->nodes;
-    st_status status = write_payload(own, fit, &payload);
-    const char *payload_text = st_buffer_keep(&payload, own->run->arena);
-    const char *provenance_text = provenance_of(own, fit);
+    st_status status = write_payload(nccl, fit, &payload);
+    const char *payload_text = st_buffer_keep(&payload, nccl->run->arena);
+    const char *provenance_text = provenance_of(nccl, fit);
     if (status != ST_OK || payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
     *entry = (st_profile){.name = options->save,
                           .kind = ST_PROFILE_OPTIONS,
-                          .plugin = own->plugin,
+                          .plugin = nccl->plugin,
                           .cluster = cluster != NULL ? cluster : "",
                           .fabric = table->fabric,
                           .nccl = table->version,
@@ -160,49 +160,49 @@ static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_prof
 }
 
 /* Two runs of the same would replace each other. */
-static st_status check_twice(const cli_nccl *own, const st_profile *entries)
+static st_status check_twice(const cli_nccl *nccl, const st_profile *entries)
 {
-    for (size_t i = 0; i < own->fit_count; i++)
+    for (size_t i = 0; i < nccl->fit_count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(entries[i].collective, entries[k].collective) == 0 &&
                 strcmp(entries[i].nccl, entries[k].nccl) == 0 &&
                 strcmp(entries[i].fabric, entries[k].fabric) == 0 &&
                 entries[i].ranks == entries[k].ranks && entries[i].nodes == entries[k].nodes)
                 return cli_wrong_use(
-                    own->run,
-                    st_errors_text(own->run->errors,
+                    nccl->run,
+                    st_errors_text(nccl->run->errors,
                                    "two tables of %s on %zu ranks and %zu nodes share one entry",
                                    entries[i].collective, entries[i].ranks, entries[i].nodes),
                     "leave --each out, or save them under different names");
     return ST_OK;
 }
 
-static st_status save(const cli_nccl *own)
+static st_status save(const cli_nccl *nccl)
 {
-    cli_run *run = own->run;
+    cli_run *run = nccl->run;
     st_profiles *profiles = NULL;
-    st_profile *entries = st_arena_alloc(run->arena, own->fit_count + 1, sizeof *entries);
+    st_profile *entries = st_arena_alloc(run->arena, nccl->fit_count + 1, sizeof *entries);
     st_status status = entries != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++)
-        status = make_entry(own, &own->fits[i], &entries[i]);
+    for (size_t i = 0; i < nccl->fit_count && status == ST_OK; i++)
+        status = make_entry(nccl, &nccl->fits[i], &entries[i]);
     /* Before a database is made for entries that it cannot take. */
-    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++)
+    for (size_t i = 0; i < nccl->fit_count && status == ST_OK; i++)
         status = st_profile_check(&entries[i], (st_place){.file = "--save"}, run->errors);
     if (status == ST_OK)
-        status = check_twice(own, entries);
+        status = check_twice(nccl, entries);
     if (status == ST_OK)
         status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
     if (status == ST_OK)
-        status = st_profiles_put(profiles, entries, own->fit_count, true, run->errors);
+        status = st_profiles_put(profiles, entries, nccl->fit_count, true, run->errors);
     st_profiles_close(profiles);
     return status;
 }
 
 /* A profile that lacks a part without a word would be worse than none. */
-static st_status keep_out(const cli_nccl *own)
+static st_status keep_out(const cli_nccl *nccl)
 {
-    const fit_nccl_options *options = own->run->options;
-    st_errors *errors = own->run->errors;
+    const fit_nccl_options *options = nccl->run->options;
+    st_errors *errors = nccl->run->errors;
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                    "profile '%s' is not stored" ST_EXPECTED "only tables that can be fitted",
                    options->save);
@@ -211,19 +211,19 @@ static st_status keep_out(const cli_nccl *own)
 static int run_fit_nccl(cli_run *run)
 {
     const fit_nccl_options *options = run->options;
-    cli_nccl own = {.run = run, .options = &options->nccl, .each = options->each};
+    cli_nccl nccl = {.run = run, .options = &options->nccl, .each = options->each};
     st_status status = cli_today(run);
     if (status == ST_OK)
         status = cli_paths(run);
     if (status == ST_OK)
-        status = cli_nccl_read(&own, run->arguments, run->argument_count);
+        status = cli_nccl_read(&nccl, run->arguments, run->argument_count);
     if (status == ST_OK)
-        status = cli_nccl_run(&own, true);
+        status = cli_nccl_run(&nccl, true);
     if (status == ST_OK && options->save != NULL)
-        status = own.refused > 0 ? keep_out(&own) : save(&own);
+        status = nccl.refused > 0 ? keep_out(&nccl) : save(&nccl);
     if (status == ST_OK)
-        cli_nccl_write(&own);
-    return status == ST_OK && own.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
+        cli_nccl_write(&nccl);
+    return status == ST_OK && nccl.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
 }
 
 const cli_verb cli_verb_fit_nccl = {

@@ -84,19 +84,19 @@ typedef struct overlap_run {
     st_overlap_report report;
 } overlap_run;
 
-static st_status read_tables(overlap_run *own)
+static st_status read_tables(overlap_run *verb)
 {
-    const fit_overlap_options *options = own->options;
+    const fit_overlap_options *options = verb->options;
     const st_overlap_source source = {.gpu = options->gpu,
-                                      .recordings = own->run->arguments,
-                                      .recording_count = own->run->argument_count,
+                                      .recordings = verb->run->arguments,
+                                      .recording_count = verb->run->argument_count,
                                       .counters = options->counters,
                                       .table = options->table,
                                       .unmatched_frac = options->unmatched_percent / 100};
-    const char *test = own->options->test;
+    const char *test = verb->options->test;
     /* Options that mean something for pairs alone, and arguments that do so. */
     st_status status = ST_OK;
-    cli_run *run = own->run;
+    cli_run *run = verb->run;
     const fit_overlap_options *use_options = run->options;
     const char *pairs_only = use_options->counters != NULL                        ? "--counters"
                              : cli_is_given(run, &use_options->unmatched_percent) ? "--unmatched"
@@ -111,87 +111,87 @@ static st_status read_tables(overlap_run *own)
                                    NULL);
     }
     if (status == ST_OK)
-        status = own->options->pairs
-                     ? st_overlap_read_pairs(&source, own->run->arena, &own->kernels, &own->tally,
-                                             own->run->errors)
-                     : st_overlap_read_table(&source, own->run->arguments[0], true, own->run->arena,
-                                             &own->kernels, own->run->errors);
+        status = verb->options->pairs
+                     ? st_overlap_read_pairs(&source, verb->run->arena, &verb->kernels,
+                                             &verb->tally, verb->run->errors)
+                     : st_overlap_read_table(&source, verb->run->arguments[0], true,
+                                             verb->run->arena, &verb->kernels, verb->run->errors);
     if (test != NULL && status != ST_ERR_USAGE) {
-        st_status read = st_overlap_read_table(&source, test, false, own->run->arena, &own->test,
-                                               own->run->errors);
+        st_status read = st_overlap_read_table(&source, test, false, verb->run->arena, &verb->test,
+                                               verb->run->errors);
         status = status == ST_OK ? read : status;
         if (status == ST_OK)
-            status = st_kernels_check_like(&own->test, &own->kernels, own->run->errors);
+            status = st_kernels_check_like(&verb->test, &verb->kernels, verb->run->errors);
     }
     if (status != ST_OK)
         return status;
-    own->kernels.least = own->options->allow_faster ? 0 : 1;
-    size_t most = own->kernels.count > own->test.count ? own->kernels.count : own->test.count;
-    own->rows = st_arena_alloc(own->run->arena, most, sizeof *own->rows);
-    if (own->rows == NULL)
-        return st_out_of_memory(own->run->errors);
+    verb->kernels.least = verb->options->allow_faster ? 0 : 1;
+    size_t most = verb->kernels.count > verb->test.count ? verb->kernels.count : verb->test.count;
+    verb->rows = st_arena_alloc(verb->run->arena, most, sizeof *verb->rows);
+    if (verb->rows == NULL)
+        return st_out_of_memory(verb->run->errors);
     for (size_t i = 0; i < most; i++)
-        own->rows[i] = i;
+        verb->rows[i] = i;
     return ST_OK;
 }
 
-static void note_test(overlap_run *own, size_t index, const st_kernel_rows *rows,
+static void note_test(overlap_run *verb, size_t index, const st_kernel_rows *rows,
                       const double *factors)
 {
     for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
-        own->report.test_errors[index][part] =
+        verb->report.test_errors[index][part] =
             st_slowdown_compare(rows, factors, (st_slowdown_part)part);
 }
 
-static st_status test_model(overlap_run *own)
+static st_status test_model(overlap_run *verb)
 {
-    const st_kernels *test = &own->test;
+    const st_kernels *test = &verb->test;
     if (test->count == 0)
         return ST_OK;
-    double *factors = st_arena_alloc(own->run->arena, test->count, sizeof *factors);
+    double *factors = st_arena_alloc(verb->run->arena, test->count, sizeof *factors);
     if (factors == NULL)
-        return st_out_of_memory(own->run->errors);
-    st_kernel_rows rows = {test, own->rows, test->count};
-    st_kernel_rows learnt = {&own->kernels, own->rows, own->kernels.count};
+        return st_out_of_memory(verb->run->errors);
+    st_kernel_rows rows = {test, verb->rows, test->count};
+    st_kernel_rows learnt = {&verb->kernels, verb->rows, verb->kernels.count};
     st_status status =
-        st_slowdown_predict(&own->model, &rows, own->run->arena, factors, own->run->errors);
+        st_slowdown_predict(&verb->model, &rows, verb->run->arena, factors, verb->run->errors);
     if (status == ST_OK)
-        note_test(own, 0, &rows, factors);
+        note_test(verb, 0, &rows, factors);
     for (size_t k = 0; k < ST_BASELINES && status == ST_OK; k++) {
-        if (st_baseline_predict((st_baseline)k, &learnt, &rows, own->run->arena, factors) != ST_OK)
-            return st_out_of_memory(own->run->errors);
-        note_test(own, k + 1, &rows, factors);
+        if (st_baseline_predict((st_baseline)k, &learnt, &rows, verb->run->arena, factors) != ST_OK)
+            return st_out_of_memory(verb->run->errors);
+        note_test(verb, k + 1, &rows, factors);
     }
-    own->report.test = test;
+    verb->report.test = test;
     size_t outside = 0;
     for (size_t i = 0; i < test->count; i++) {
         bool inside = true;
         for (size_t j = 0; j < ST_FEATURES; j++) {
             float value = test->rows[i].features[j];
-            inside = inside && !(value < own->model.least[j] || value > own->model.most[j]);
+            inside = inside && !(value < verb->model.least[j] || value > verb->model.most[j]);
         }
         outside += inside ? 0 : 1;
     }
-    own->report.test_clamped = outside;
+    verb->report.test_clamped = outside;
     return status;
 }
 
 /* The model to the file of --output and to the profile of --save. */
-static st_status write_model(overlap_run *own)
+static st_status write_model(overlap_run *verb)
 {
-    const char *file = own->options->output;
+    const char *file = verb->options->output;
     st_buffer buffer = {0};
-    st_buffer *text = file != NULL ? cli_make_file(own->run, file) : &buffer;
-    st_status status = st_slowdown_write(&own->model, text, own->run->errors);
+    st_buffer *text = file != NULL ? cli_make_file(verb->run, file) : &buffer;
+    st_status status = st_slowdown_write(&verb->model, text, verb->run->errors);
     if (status == ST_ERR_MEMORY)
-        status = st_out_of_memory(own->run->errors);
-    if (status == ST_OK && own->options->save != NULL) {
-        const st_overlap_profile profile = {.name = own->options->save,
-                                            .cluster = own->options->cluster,
-                                            .database = own->run->common.db,
-                                            .date = own->run->today,
+        status = st_out_of_memory(verb->run->errors);
+    if (status == ST_OK && verb->options->save != NULL) {
+        const st_overlap_profile profile = {.name = verb->options->save,
+                                            .cluster = verb->options->cluster,
+                                            .database = verb->run->common.db,
+                                            .date = verb->run->today,
                                             .model = text->data};
-        status = st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
+        status = st_overlap_save(&profile, &verb->report, verb->run->arena, verb->run->errors);
     }
     st_buffer_free(&buffer);
     return status;
@@ -199,50 +199,50 @@ static st_status write_model(overlap_run *own)
 
 static int run_fit_overlap(cli_run *run)
 {
-    overlap_run own = {.run = run, .options = run->options};
+    overlap_run verb = {.run = run, .options = run->options};
     st_status status = cli_today(run);
     if (status == ST_OK)
-        status = read_tables(&own);
+        status = read_tables(&verb);
     if (status == ST_OK)
-        status = st_trees_open(&own.library, run->errors);
+        status = st_trees_open(&verb.library, run->errors);
     if (status == ST_OK) {
-        const char *name = own.options->recipe;
+        const char *name = verb.options->recipe;
         const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
-        st_kernel_rows rows = {&own.kernels, own.rows, own.kernels.count};
-        st_status learn_status = st_slowdown_try(own.library, &own.kernels, only, own.run->arena,
-                                                 &own.trials, own.run->errors);
+        st_kernel_rows rows = {&verb.kernels, verb.rows, verb.kernels.count};
+        st_status learn_status = st_slowdown_try(verb.library, &verb.kernels, only, verb.run->arena,
+                                                 &verb.trials, verb.run->errors);
         if (learn_status == ST_OK)
             learn_status =
-                st_slowdown_train(own.library, &rows, own.trials.items[own.trials.best].recipe,
-                                  own.run->arena, &own.model, own.run->errors);
+                st_slowdown_train(verb.library, &rows, verb.trials.items[verb.trials.best].recipe,
+                                  verb.run->arena, &verb.model, verb.run->errors);
         if (learn_status == ST_OK)
             learn_status =
-                st_slowdown_importance(&own.model, own.report.importance, own.run->errors);
+                st_slowdown_importance(&verb.model, verb.report.importance, verb.run->errors);
         status = learn_status;
     }
     if (status == ST_OK) {
-        own.report.kernels = &own.kernels;
-        own.report.pairs = own.options->pairs ? &own.tally : NULL;
-        own.report.trials = &own.trials;
-        own.report.recipe = own.model.recipe;
-        own.report.constant =
-            st_slowdown_constant(&(st_kernel_rows){&own.kernels, own.rows, own.kernels.count});
-        status = test_model(&own);
+        verb.report.kernels = &verb.kernels;
+        verb.report.pairs = verb.options->pairs ? &verb.tally : NULL;
+        verb.report.trials = &verb.trials;
+        verb.report.recipe = verb.model.recipe;
+        verb.report.constant =
+            st_slowdown_constant(&(st_kernel_rows){&verb.kernels, verb.rows, verb.kernels.count});
+        status = test_model(&verb);
     }
     if (status == ST_OK) {
-        const char *svg = own.options->svg;
+        const char *svg = verb.options->svg;
         if (svg != NULL)
-            st_overlap_write_svg(&own.report, cli_make_file(own.run, svg));
+            st_overlap_write_svg(&verb.report, cli_make_file(verb.run, svg));
         status =
-            own.options->output != NULL || own.options->save != NULL ? write_model(&own) : ST_OK;
+            verb.options->output != NULL || verb.options->save != NULL ? write_model(&verb) : ST_OK;
     }
     if (status == ST_OK) {
         st_result result;
-        st_overlap_report_make(&own.report, own.run->arena, &result);
-        cli_show(own.run, &result);
+        st_overlap_report_make(&verb.report, verb.run->arena, &result);
+        cli_show(verb.run, &result);
     }
-    st_slowdown_destroy(&own.model);
-    st_trees_close(own.library);
+    st_slowdown_destroy(&verb.model);
+    st_trees_close(verb.library);
     return cli_exit_code(run, status);
 }
 

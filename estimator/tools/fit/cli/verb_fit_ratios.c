@@ -59,33 +59,34 @@ static st_status read_tables(cli_run *run, const char *const *files, size_t coun
     return status;
 }
 
-static st_status learn(ratios_run *own)
+static st_status learn(ratios_run *verb)
 {
-    cli_run *run = own->run;
-    st_status status = st_ratios_match(own->from, own->to, run->arena, &own->kernels, run->errors);
-    own->ratios = st_arena_alloc(run->arena, 1, sizeof *own->ratios);
-    if (own->ratios == NULL)
+    cli_run *run = verb->run;
+    st_status status =
+        st_ratios_match(verb->from, verb->to, run->arena, &verb->kernels, run->errors);
+    verb->ratios = st_arena_alloc(run->arena, 1, sizeof *verb->ratios);
+    if (verb->ratios == NULL)
         return st_out_of_memory(run->errors);
     if (status == ST_OK)
-        status =
-            st_ratios_try(&own->kernels, own->from, own->to, run->arena, &own->tests, run->errors);
+        status = st_ratios_try(&verb->kernels, verb->from, verb->to, run->arena, &verb->tests,
+                               run->errors);
     if (status != ST_OK)
         return status;
-    own->ratios->from = own->from->gpu;
-    own->ratios->to = own->to->gpu;
-    return st_ratios_learn(&own->kernels, SIZE_MAX, false, run->arena, own->ratios) == ST_OK
+    verb->ratios->from = verb->from->gpu;
+    verb->ratios->to = verb->to->gpu;
+    return st_ratios_learn(&verb->kernels, SIZE_MAX, false, run->arena, verb->ratios) == ST_OK
                ? ST_OK
                : st_out_of_memory(run->errors);
 }
 
 /* ---- the report ---- */
 
-static void put_classes(const ratios_run *own, st_node *root)
+static void put_classes(const ratios_run *verb, st_node *root)
 {
     st_node *list = st_put_list(root, "classes");
     for (st_trace_class class_ = 0; class_ < ST_TRACE_CLASSES; class_++) {
-        size_t count = own->ratios->counts[class_];
-        const st_ratios_point *points = own->ratios->points[class_];
+        size_t count = verb->ratios->counts[class_];
+        const st_ratios_point *points = verb->ratios->points[class_];
         if (count == 0)
             continue;
         const char *name = st_trace_class_name(class_);
@@ -131,60 +132,60 @@ static void show_errors(const char *name, size_t count, st_node *row, st_table *
 static int run_fit_ratios(cli_run *run)
 {
     const fit_ratios_options *options = run->options;
-    ratios_run own = {.run = run};
+    ratios_run verb = {.run = run};
     st_status status = cli_paths(run);
     if (status == ST_OK && options->onto.count == 0)
         status = cli_wrong_use(run, "missing times on another GPU", "give a table with --onto");
     if (status == ST_OK)
-        status = read_tables(run, run->arguments, run->argument_count, options->gpu, &own.from);
+        status = read_tables(run, run->arguments, run->argument_count, options->gpu, &verb.from);
     if (status == ST_OK)
         status =
-            read_tables(run, options->onto.items, options->onto.count, options->onto_gpu, &own.to);
+            read_tables(run, options->onto.items, options->onto.count, options->onto_gpu, &verb.to);
     if (status == ST_OK) {
-        if (own.from->gpu == NULL || own.to->gpu == NULL) {
+        if (verb.from->gpu == NULL || verb.to->gpu == NULL) {
             status =
-                st_fail(own.run->errors, ST_ERR_USAGE, (st_place){0},
+                st_fail(verb.run->errors, ST_ERR_USAGE, (st_place){0},
                         "the tables do not name their GPU" ST_HINT "give --gpu and --onto-gpu");
         } else {
-            status = strcmp(own.from->gpu, own.to->gpu) != 0
+            status = strcmp(verb.from->gpu, verb.to->gpu) != 0
                          ? ST_OK
-                         : st_fail(own.run->errors, ST_ERR_USAGE, (st_place){.file = "--onto"},
-                                   "both tables are of the same GPU" ST_FOUND "%s", own.to->gpu);
+                         : st_fail(verb.run->errors, ST_ERR_USAGE, (st_place){.file = "--onto"},
+                                   "both tables are of the same GPU" ST_FOUND "%s", verb.to->gpu);
         }
     }
     if (status == ST_OK)
-        status = learn(&own);
+        status = learn(&verb);
     if (status == ST_OK && options->output != NULL)
-        st_ratios_write(own.ratios, cli_make_file(run, options->output));
+        st_ratios_write(verb.ratios, cli_make_file(run, options->output));
     if (status == ST_OK) {
         st_result result;
-        st_node *root = st_result_begin(&result, own.run->arena);
-        st_put_text(root, "from", own.from->gpu);
-        st_put_text(root, "to", own.to->gpu);
-        st_put_count(root, "kernels", own.kernels.count);
-        st_put_count(root, "without_counterpart", own.kernels.unlike);
+        st_node *root = st_result_begin(&result, verb.run->arena);
+        st_put_text(root, "from", verb.from->gpu);
+        st_put_text(root, "to", verb.to->gpu);
+        st_put_count(root, "kernels", verb.kernels.count);
+        st_put_count(root, "without_counterpart", verb.kernels.unlike);
         st_say(root, "kernels of %s on %s: %zu measured on both, %zu on the first alone\n",
-               own.from->gpu, own.to->gpu, own.kernels.count, own.kernels.unlike);
-        put_classes(&own, root);
+               verb.from->gpu, verb.to->gpu, verb.kernels.count, verb.kernels.unlike);
+        put_classes(&verb, root);
         st_node *list = st_put_list(root, "left_out");
-        if (own.tests.count == 0)
-            st_say(root, "only one model on %s: nothing can be left out\n", own.to->gpu);
+        if (verb.tests.count == 0)
+            st_say(root, "only one model on %s: nothing can be left out\n", verb.to->gpu);
         st_table *table =
-            own.tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
-        for (size_t i = 0; i < own.tests.count; i++) {
-            const st_ratios_test *test = &own.tests.items[i];
+            verb.tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
+        for (size_t i = 0; i < verb.tests.count; i++) {
+            const st_ratios_test *test = &verb.tests.items[i];
             st_node *map = st_put_map(list, NULL);
             st_put_text(map, "name", test->name);
             st_put_count(map, "kernels", test->kernels);
             st_put_count(map, "layers", test->layers);
             st_node *each = put_errors("each_kernel", test->each, map);
             st_node *sum = put_errors("sum_of_layer", test->sums, map);
-            show_errors(st_arena_printf(own.run->arena, "%s, each kernel", test->name),
+            show_errors(st_arena_printf(verb.run->arena, "%s, each kernel", test->name),
                         test->kernels, each, table);
-            show_errors(st_arena_printf(own.run->arena, "%s, sum of a layer", test->name),
+            show_errors(st_arena_printf(verb.run->arena, "%s, sum of a layer", test->name),
                         test->layers, sum, table);
         }
-        cli_show(own.run, &result);
+        cli_show(verb.run, &result);
     }
     return cli_exit_code(run, status);
 }

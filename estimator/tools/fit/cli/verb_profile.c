@@ -53,35 +53,35 @@ typedef struct profile_run {
     size_t count;
 } profile_run;
 
-static st_status open_profiles(profile_run *own, st_profiles_access access)
+static st_status open_profiles(profile_run *verb, st_profiles_access access)
 {
-    return st_profiles_open(own->run->common.db, access, &own->profiles, own->run->errors);
+    return st_profiles_open(verb->run->common.db, access, &verb->profiles, verb->run->errors);
 }
 
 /* The entries of the profiles that the command line names. */
-static st_status find_named(profile_run *own)
+static st_status find_named(profile_run *verb)
 {
-    cli_run *run = own->run;
-    st_status status = open_profiles(own, ST_PROFILES_READ);
+    cli_run *run = verb->run;
+    st_status status = open_profiles(verb, ST_PROFILES_READ);
     for (size_t i = 0; i < run->argument_count && status == ST_OK; i++) {
         const st_profile *found = NULL;
         size_t count = 0;
         st_profile_filter filter = {.name = run->arguments[i]};
-        status = st_profiles_find(own->profiles, &filter, run->arena, &found, &count, run->errors);
+        status = st_profiles_find(verb->profiles, &filter, run->arena, &found, &count, run->errors);
         if (status == ST_OK && count == 0)
-            status = st_profiles_unknown(own->profiles, run->arguments[i], run->errors);
+            status = st_profiles_unknown(verb->profiles, run->arguments[i], run->errors);
         if (status != ST_OK)
             break;
         for (size_t k = 0; k < count; k++)
-            (void)ST_APPEND(run->arena, own->entries, own->count, found[k]);
+            (void)ST_APPEND(run->arena, verb->entries, verb->count, found[k]);
     }
     return st_arena_failed(run->arena) ? ST_ERR_MEMORY : status;
 }
 
-static int end(profile_run *own, st_status status)
+static int end(profile_run *verb, st_status status)
 {
-    st_profiles_close(own->profiles);
-    return cli_exit_code(own->run, status);
+    st_profiles_close(verb->profiles);
+    return cli_exit_code(verb->run, status);
 }
 
 /* ---- list ---- */
@@ -106,15 +106,15 @@ static void fill_entry(const void *context, size_t index, st_node *row)
 
 static int run_list(cli_run *run)
 {
-    profile_run own = {.run = run};
+    profile_run verb = {.run = run};
     /* A user who has stored nothing yet has no database. */
     const char *file = st_profiles_path(run->arena);
     bool is_there = run->common.db != NULL || file == NULL || !st_profiles_available() ||
                     access(file, F_OK) == 0;
-    st_status status = is_there ? open_profiles(&own, ST_PROFILES_READ) : ST_OK;
+    st_status status = is_there ? open_profiles(&verb, ST_PROFILES_READ) : ST_OK;
     if (status == ST_OK && is_there)
-        status = st_profiles_find(own.profiles, &(st_profile_filter){0}, run->arena, &own.entries,
-                                  &own.count, run->errors);
+        status = st_profiles_find(verb.profiles, &(st_profile_filter){0}, run->arena, &verb.entries,
+                                  &verb.count, run->errors);
     if (status == ST_OK) {
         static const st_table_column columns[] = {
             {.title = "profile", .ink = ST_INK_NAME},
@@ -128,20 +128,20 @@ static int run_list(cli_run *run)
             {.title = "nccl"},
         };
         st_result result;
-        st_node *root = st_result_begin(&result, own.run->arena);
-        st_node *rows = st_put_rows(root, "profiles", fill_entry, own.entries, own.count);
+        st_node *root = st_result_begin(&result, verb.run->arena);
+        st_node *rows = st_put_rows(root, "profiles", fill_entry, verb.entries, verb.count);
         st_result_csv(&result, "profiles",
                       "name=profile,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
-        if (own.count == 0) {
+        if (verb.count == 0) {
             st_say(root, "no profiles\n");
         } else {
             st_table *table = st_say_table(root, columns, ST_COUNT(columns), 0);
             st_table_show(table, rows,
                           "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
         }
-        cli_show(own.run, &result);
+        cli_show(verb.run, &result);
     }
-    return end(&own, status);
+    return end(&verb, status);
 }
 
 /* ---- show ---- */
@@ -208,13 +208,13 @@ static void say_model(st_node *node, const char *text, size_t length)
 
 static int run_show(cli_run *run)
 {
-    profile_run own = {.run = run};
-    st_status status = find_named(&own);
+    profile_run verb = {.run = run};
+    st_status status = find_named(&verb);
     if (status == ST_OK) {
         st_result result;
         st_node *list = st_put_list(st_result_begin(&result, run->arena), "profiles");
-        for (size_t i = 0; i < own.count; i++) {
-            const st_profile *entry = &own.entries[i];
+        for (size_t i = 0; i < verb.count; i++) {
+            const st_profile *entry = &verb.entries[i];
             st_node *map = st_put_map(list, NULL);
             const char *payload = entry->payload;
             /* What comes from others may hold anything, which a terminal would obey. */
@@ -265,25 +265,25 @@ static int run_show(cli_run *run)
         }
         cli_show(run, &result);
     }
-    return end(&own, status);
+    return end(&verb, status);
 }
 
 /* ---- export, import, remove ---- */
 
 static int run_export(cli_run *run)
 {
-    profile_run own = {.run = run};
-    st_status status = find_named(&own);
+    profile_run verb = {.run = run};
+    st_status status = find_named(&verb);
     if (status == ST_OK)
-        st_profiles_export(own.entries, own.count, &run->result);
-    return end(&own, status);
+        st_profiles_export(verb.entries, verb.count, &run->result);
+    return end(&verb, status);
 }
 
 /* No database is made for a file that is none. */
 static int run_import(cli_run *run)
 {
     const import_options *options = run->options;
-    profile_run own = {.run = run};
+    profile_run verb = {.run = run};
     st_source source = {0};
     const st_profile *entries = NULL;
     size_t count = 0;
@@ -293,30 +293,30 @@ static int run_import(cli_run *run)
     if (status == ST_OK)
         status = st_profiles_read(&text, run->arena, &entries, &count, run->errors);
     if (status == ST_OK)
-        status = open_profiles(&own, ST_PROFILES_WRITE);
+        status = open_profiles(&verb, ST_PROFILES_WRITE);
     if (status == ST_OK)
-        status = st_profiles_put(own.profiles, entries, count, options->replace, run->errors);
+        status = st_profiles_put(verb.profiles, entries, count, options->replace, run->errors);
     if (status == ST_OK)
         st_buffer_printf(&run->result, "%zu %s stored\n", count, count == 1 ? "entry" : "entries");
-    return end(&own, status);
+    return end(&verb, status);
 }
 
 /* A database that is not there is not made for that. */
 static int run_remove(cli_run *run)
 {
-    profile_run own = {.run = run};
+    profile_run verb = {.run = run};
     size_t removed = 0;
-    st_status status = open_profiles(&own, ST_PROFILES_READ);
-    st_profiles_close(own.profiles);
-    own.profiles = NULL;
+    st_status status = open_profiles(&verb, ST_PROFILES_READ);
+    st_profiles_close(verb.profiles);
+    verb.profiles = NULL;
     if (status == ST_OK)
-        status = open_profiles(&own, ST_PROFILES_WRITE);
+        status = open_profiles(&verb, ST_PROFILES_WRITE);
     if (status == ST_OK)
-        status = st_profiles_remove(own.profiles, run->arguments[0], &removed, run->errors);
+        status = st_profiles_remove(verb.profiles, run->arguments[0], &removed, run->errors);
     if (status == ST_OK)
         st_buffer_printf(&run->result, "%zu %s removed\n", removed,
                          removed == 1 ? "entry" : "entries");
-    return end(&own, status);
+    return end(&verb, status);
 }
 
 #define WHERE                                                                                      \

@@ -87,50 +87,50 @@ static bool is_listed(const st_path_entry *entries, size_t count, const char *na
 }
 
 /* Whether a name on the command line is that of a source of tables. */
-static bool has_tables(const validation *own, const char *name)
+static bool has_tables(const validation *verb, const char *name)
 {
-    return ST_HAS(own->request.sources, own->request.source_count, name, name);
+    return ST_HAS(verb->request.sources, verb->request.source_count, name, name);
 }
 
 /* A job and a file of cases are both YAML; a file that has cases is one of cases. */
-static bool is_job(const validation *own, const char *name)
+static bool is_job(const validation *verb, const char *name)
 {
     const st_yaml_node *root = NULL;
     st_status status =
-        st_paths_read_yaml(own->run->paths, ST_FOLDER_JOBS, name, own->run->arena, &root, NULL);
+        st_paths_read_yaml(verb->run->paths, ST_FOLDER_JOBS, name, verb->run->arena, &root, NULL);
     return status == ST_OK && root->kind == ST_YAML_MAP && st_yaml_get(root, "cases") == NULL &&
            st_yaml_get(root, "match") == NULL;
 }
 
 /* A name that is not a source may be a job. */
-static st_status choose_jobs(validation *own, const st_path_entry *entries, size_t count)
+static st_status choose_jobs(validation *verb, const st_path_entry *entries, size_t count)
 {
-    cli_run *run = own->run;
-    own->jobs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *own->jobs);
-    if (own->jobs == NULL)
+    cli_run *run = verb->run;
+    verb->jobs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *verb->jobs);
+    if (verb->jobs == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < run->argument_count; i++) {
         const char *name = run->arguments[i];
-        if (!is_listed(entries, count, name) && !has_tables(own, name) && is_job(own, name))
-            own->jobs[own->job_count++] = name;
+        if (!is_listed(entries, count, name) && !has_tables(verb, name) && is_job(verb, name))
+            verb->jobs[verb->job_count++] = name;
     }
     return ST_OK;
 }
 
 /* A name that is neither a source, of cases or of tables, nor a job. */
-static st_status refuse_name(validation *own, const char *name, const st_path_entry *entries,
+static st_status refuse_name(validation *verb, const char *name, const st_path_entry *entries,
                              size_t count)
 {
-    st_errors *errors = own->run->errors;
-    size_t most = count + own->request.source_count;
-    const char **names = st_arena_alloc(own->run->arena, most + 1, sizeof *names);
+    st_errors *errors = verb->run->errors;
+    size_t most = count + verb->request.source_count;
+    const char **names = st_arena_alloc(verb->run->arena, most + 1, sizeof *names);
     size_t known = 0;
     if (names == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         names[known++] = entries[i].name;
-    for (size_t i = 0; i < own->request.source_count; i++)
-        names[known++] = own->request.sources[i].name;
+    for (size_t i = 0; i < verb->request.source_count; i++)
+        names[known++] = verb->request.sources[i].name;
     const char *near = st_nearest(name, names, known);
     return st_fail(
         errors, ST_ERR_USAGE, (st_place){0}, "unknown validation source or job '%s'" ST_HINT "%s",
@@ -139,14 +139,14 @@ static st_status refuse_name(validation *own, const char *name, const st_path_en
 }
 
 /* All sources of cases are read before any is run, so that all errors are reported at once. */
-static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
+static st_status load_cases(validation *verb, const st_path_entry *entries, size_t count)
 {
-    cli_run *run = own->run;
+    cli_run *run = verb->run;
     const char **names = NULL;
     size_t chosen = 0;
     /* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
     st_status status = ST_OK;
-    const cli_run *case_run = own->run;
+    const cli_run *case_run = verb->run;
     size_t most = count + case_run->argument_count;
     names = st_arena_alloc(case_run->arena, most + 1, sizeof *names);
     chosen = 0;
@@ -155,46 +155,46 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
     } else {
         for (size_t i = 0; i < case_run->argument_count; i++)
             if (is_listed(entries, count, case_run->arguments[i]) ||
-                (!has_tables(own, case_run->arguments[i]) &&
-                 !st_has_text(own->jobs, own->job_count, case_run->arguments[i])))
+                (!has_tables(verb, case_run->arguments[i]) &&
+                 !st_has_text(verb->jobs, verb->job_count, case_run->arguments[i])))
                 names[chosen++] = case_run->arguments[i];
         for (size_t i = 0; case_run->argument_count == 0 && i < count; i++)
             names[chosen++] = entries[i].name;
     }
-    own->cases = st_arena_alloc(run->arena, chosen + 1, sizeof *own->cases);
-    if (status == ST_OK && own->cases == NULL)
+    verb->cases = st_arena_alloc(run->arena, chosen + 1, sizeof *verb->cases);
+    if (status == ST_OK && verb->cases == NULL)
         status = ST_ERR_MEMORY;
     for (size_t i = 0; i < chosen && status != ST_ERR_MEMORY; i++) {
         bool is_known = is_listed(entries, count, names[i]) || st_name_is_path(names[i]);
-        st_status loaded = is_known ? st_cases_load(own->run->paths, names[i], run->arena,
-                                                    &own->cases[own->case_count++], run->errors)
-                                    : refuse_name(own, names[i], entries, count);
+        st_status loaded = is_known ? st_cases_load(verb->run->paths, names[i], run->arena,
+                                                    &verb->cases[verb->case_count++], run->errors)
+                                    : refuse_name(verb, names[i], entries, count);
         status = status == ST_OK ? loaded : status;
     }
     return status;
 }
 
-static st_status run_cases(validation *own)
+static st_status run_cases(validation *verb)
 {
     const st_path_entry *entries = NULL;
     size_t count = 0;
-    cli_run *run = own->run;
-    st_status status = st_paths_list(own->run->paths, ST_FOLDER_VALIDATION, run->arena, &entries,
+    cli_run *run = verb->run;
+    st_status status = st_paths_list(verb->run->paths, ST_FOLDER_VALIDATION, run->arena, &entries,
                                      &count, run->errors);
-    if (status == ST_OK && count + own->request.source_count == 0)
+    if (status == ST_OK && count + verb->request.source_count == 0)
         status = st_fail(run->errors, ST_ERR_NAME, (st_place){0},
                          "the search path has no validation sources");
     if (status == ST_OK)
-        status = choose_jobs(own, entries, count);
+        status = choose_jobs(verb, entries, count);
     if (status == ST_OK)
-        status = load_cases(own, entries, count);
-    if (status == ST_OK && own->case_count > 0 && run->common.refine.count > 0)
-        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+        status = load_cases(verb, entries, count);
+    if (status == ST_OK && verb->case_count > 0 && run->common.refine.count > 0)
+        st_report(verb->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
                   "published cases ignore --refine; each case defines its own job");
-    for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
-        status = st_cases_run(own->run->paths, run->arena, &own->cases[i], run->errors);
-        own->failed += own->cases[i].failed;
-        own->missed += own->cases[i].missed;
+    for (size_t i = 0; status == ST_OK && i < verb->case_count; i++) {
+        status = st_cases_run(verb->run->paths, run->arena, &verb->cases[i], run->errors);
+        verb->failed += verb->cases[i].failed;
+        verb->missed += verb->cases[i].missed;
     }
     return status;
 }
@@ -202,106 +202,106 @@ static st_status run_cases(validation *own)
 /* ---- tables ---- */
 
 /* Runs the rows and pairs them. */
-static st_status add_pairs(validation *own, st_measured *measured)
+static st_status add_pairs(validation *verb, st_measured *measured)
 {
-    cli_run *run = own->run;
-    size_t count = own->table_count;
-    if (!ST_APPEND(run->arena, own->pairs, count, (st_pairs){0}))
+    cli_run *run = verb->run;
+    size_t count = verb->table_count;
+    if (!ST_APPEND(run->arena, verb->pairs, count, (st_pairs){0}))
         return ST_ERR_MEMORY;
-    return st_pairs_of(measured, run->arena, &own->pairs[own->table_count], run->errors);
+    return st_pairs_of(measured, run->arena, &verb->pairs[verb->table_count], run->errors);
 }
 
-static st_status add_table(validation *own, st_measured *measured)
+static st_status add_table(validation *verb, st_measured *measured)
 {
-    bool in_pairs = own->options->pairs;
-    bool by_name = own->run->argument_count > 0 || own->options->tables.files.count > 0;
+    bool in_pairs = verb->options->pairs;
+    bool by_name = verb->run->argument_count > 0 || verb->options->tables.files.count > 0;
     if (in_pairs && !by_name && !st_pairs_known(measured))
         return ST_OK;
-    cli_run *run = own->run;
+    cli_run *run = verb->run;
     st_accuracy table = {0};
-    st_status status = cli_mark_fitted(run, own->options->tables.constants, measured);
+    st_status status = cli_mark_fitted(run, verb->options->tables.constants, measured);
     if (status == ST_OK)
-        status = in_pairs ? add_pairs(own, measured)
+        status = in_pairs ? add_pairs(verb, measured)
                           : st_measured_run(measured, run->arena, run->errors);
     if (status == ST_OK)
         status = st_accuracy_of(measured, run->arena, &table);
-    if (status == ST_OK && !ST_APPEND(run->arena, own->tables, own->table_count, table))
+    if (status == ST_OK && !ST_APPEND(run->arena, verb->tables, verb->table_count, table))
         status = ST_ERR_MEMORY;
     return status;
 }
 
-static st_status read_table(validation *own, const st_measured_request *request, const char *file,
+static st_status read_table(validation *verb, const st_measured_request *request, const char *file,
                             st_place place, const char *filter)
 {
     st_measured *sets = NULL;
     size_t count = 0;
     st_measured_table asked = {.file = file, .place = place, .filter = filter};
     st_status status =
-        st_measured_read(request, &asked, own->run->arena, &sets, &count, own->run->errors);
+        st_measured_read(request, &asked, verb->run->arena, &sets, &count, verb->run->errors);
     for (size_t i = 0; status == ST_OK && i < count; i++)
-        status = add_table(own, &sets[i]);
+        status = add_table(verb, &sets[i]);
     return status;
 }
 
 /* If no row of a table can be compared, report the first reasons. */
-static st_status require_rows(validation *own, size_t first, const char *file)
+static st_status require_rows(validation *verb, size_t first, const char *file)
 {
     const char *why = "no row is selected";
-    for (size_t i = first; i < own->table_count; i++) {
-        if (own->tables[i].compared > 0 || own->tables[i].verdicts > 0)
+    for (size_t i = first; i < verb->table_count; i++) {
+        if (verb->tables[i].compared > 0 || verb->tables[i].verdicts > 0)
             return ST_OK;
-        if (own->tables[i].reason_count > 0)
-            why = own->tables[i].reasons[0].text;
+        if (verb->tables[i].reason_count > 0)
+            why = verb->tables[i].reasons[0].text;
     }
-    st_errors *errors = own->run->errors;
+    st_errors *errors = verb->run->errors;
     return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file}, "no row can be compared: %s",
                    why);
 }
 
-static st_status run_given_tables(validation *own, const st_measured_table *tables, size_t count)
+static st_status run_given_tables(validation *verb, const st_measured_table *tables, size_t count)
 {
     st_status status = ST_OK;
-    if (own->run->argument_count > 0)
-        return cli_wrong_use(own->run, "a source and --table exclude each other", NULL);
+    if (verb->run->argument_count > 0)
+        return cli_wrong_use(verb->run, "a source and --table exclude each other", NULL);
     for (size_t i = 0; i < count; i++) {
-        size_t first = own->table_count;
+        size_t first = verb->table_count;
         st_status read =
-            read_table(own, &own->request, tables[i].file, (st_place){0}, tables[i].filter);
+            read_table(verb, &verb->request, tables[i].file, (st_place){0}, tables[i].filter);
         if (read == ST_OK)
-            read = require_rows(own, first, tables[i].file);
+            read = require_rows(verb, first, tables[i].file);
         status = status == ST_OK ? read : status;
     }
     return status;
 }
 
 /* A source's table where the measurements are kept; a source that is not there is reported. */
-static st_status run_source_data(validation *own, const st_measured_request *request,
+static st_status run_source_data(validation *verb, const st_measured_request *request,
                                  const st_table_source *source, const char *folder)
 {
-    st_arena *arena = own->run->arena;
+    st_arena *arena = verb->run->arena;
     const char *file = st_arena_printf(arena, "%s/%s", folder, source->data);
     if (file == NULL)
         return ST_ERR_MEMORY;
     if (access(file, F_OK) == 0)
-        return read_table(own, request, file, (st_place){0}, NULL);
-    st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+        return read_table(verb, request, file, (st_place){0}, NULL);
+    st_report(verb->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
               "source %s is not compared: missing %s", source->name, file);
     return ST_OK;
 }
 
 /* ---- results ---- */
 
-static void write_result(const validation *own)
+static void write_result(const validation *verb)
 {
-    cli_run *run = own->run;
+    cli_run *run = verb->run;
     st_result result;
     st_node *root = st_result_begin(&result, run->arena);
-    if (own->options->pairs) {
+    if (verb->options->pairs) {
         const bool details = run->common.all;
         st_node *tables = st_put_list(root, "tables");
-        for (size_t i = 0; i < own->table_count; i++) {
+        for (size_t i = 0; i < verb->table_count; i++) {
             st_say(tables, i > 0 ? "\n" : "");
-            st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
+            st_pairs_put(&verb->pairs[i], details, st_put_map(tables, NULL));
         }
         st_result_csv(root->result, "tables/kinds",
                       "source,edit,pairs,errors/mean_absolute=mean_absolute,"
@@ -311,11 +311,11 @@ static void write_result(const validation *own)
                       "errors_of_the_estimate_alone/median_absolute=alone_median_absolute");
     } else {
         const bool details = run->common.all;
-        st_cases_put(own->cases, own->case_count, root);
+        st_cases_put(verb->cases, verb->case_count, root);
         st_node *tables = st_put_list(root, "tables");
-        for (size_t i = 0; i < own->table_count; i++) {
-            st_say(tables, i > 0 || own->case_count > 0 ? "\n" : "");
-            st_accuracy_put(&own->tables[i], details, st_put_map(tables, NULL));
+        for (size_t i = 0; i < verb->table_count; i++) {
+            st_say(tables, i > 0 || verb->case_count > 0 ? "\n" : "");
+            st_accuracy_put(&verb->tables[i], details, st_put_map(tables, NULL));
         }
         st_result_csv(root->result, "tables/rows",
                       "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
@@ -324,60 +324,60 @@ static void write_result(const validation *own)
 }
 
 /* The limits of a source are about what is shipped. */
-static size_t count_failures(const validation *own, bool given_tables)
+static size_t count_failures(const validation *verb, bool given_tables)
 {
-    cli_run *run = own->run;
-    size_t failed = own->failed;
-    bool shipped = !given_tables && !own->options->pairs && run->common.sets.count == 0 &&
-                   own->options->tables.constants == NULL && run->common.sheet == NULL &&
+    cli_run *run = verb->run;
+    size_t failed = verb->failed;
+    bool shipped = !given_tables && !verb->options->pairs && run->common.sets.count == 0 &&
+                   verb->options->tables.constants == NULL && run->common.sheet == NULL &&
                    run->common.refine.count == 0;
-    for (size_t i = 0; shipped && i < own->table_count; i++)
-        failed += own->tables[i].failed;
+    for (size_t i = 0; shipped && i < verb->table_count; i++)
+        failed += verb->tables[i].failed;
     return failed;
 }
 
 /* Pairs are rows of tables: a name must be that of a source of some. */
-static st_status require_sources(validation *own)
+static st_status require_sources(validation *verb)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->run->argument_count; i++) {
-        if (has_tables(own, own->run->arguments[i]))
+    for (size_t i = 0; i < verb->run->argument_count; i++) {
+        if (has_tables(verb, verb->run->arguments[i]))
             continue;
-        st_status refused = refuse_name(own, own->run->arguments[i], NULL, 0);
+        st_status refused = refuse_name(verb, verb->run->arguments[i], NULL, 0);
         status = status == ST_OK ? refused : status;
     }
     return status;
 }
 
 /* Cases, tables and jobs: everything that no --table replaces. */
-static st_status run_sources(validation *own)
+static st_status run_sources(validation *verb)
 {
-    bool in_pairs = own->options->pairs;
-    st_status status = in_pairs ? require_sources(own) : run_cases(own);
+    bool in_pairs = verb->options->pairs;
+    st_status status = in_pairs ? require_sources(verb) : run_cases(verb);
     if (status == ST_OK) {
         const char *folder = getenv("STEPTIME_DATA");
         const char *absent = NULL;
         st_status table_status = ST_OK;
-        for (size_t i = 0; i < own->request.source_count && table_status == ST_OK; i++) {
-            const st_table_source *source = &own->request.sources[i];
-            st_measured_request request = own->request;
+        for (size_t i = 0; i < verb->request.source_count && table_status == ST_OK; i++) {
+            const st_table_source *source = &verb->request.sources[i];
+            st_measured_request request = verb->request;
             request.sources = source;
             request.source_count = 1;
             request.known_only = true;
-            if (own->run->argument_count != 0 &&
-                !st_has_text(own->run->arguments, own->run->argument_count, source->name))
+            if (verb->run->argument_count != 0 &&
+                !st_has_text(verb->run->arguments, verb->run->argument_count, source->name))
                 continue;
             if (source->rows != NULL)
-                table_status = read_table(own, &request, source->rows, source->place, NULL);
+                table_status = read_table(verb, &request, source->rows, source->place, NULL);
             else if (source->data != NULL && folder != NULL && folder[0] != '\0')
-                table_status = run_source_data(own, &request, source, folder);
+                table_status = run_source_data(verb, &request, source, folder);
             else if (source->data != NULL)
                 absent = absent == NULL
                              ? source->name
-                             : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
+                             : st_errors_text(verb->run->errors, "%s, %s", absent, source->name);
         }
         if (absent != NULL)
-            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+            st_report(verb->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
                       "not compared: %s" ST_HINT
                       "set STEPTIME_DATA to the folder with their tables",
                       absent);
@@ -386,17 +386,17 @@ static st_status run_sources(validation *own)
     if (status != ST_OK)
         return status;
     st_status job_status = ST_OK;
-    st_measured *measured = st_arena_alloc(own->run->arena, own->job_count + 1, sizeof *measured);
+    st_measured *measured = st_arena_alloc(verb->run->arena, verb->job_count + 1, sizeof *measured);
     if (measured == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->job_count; i++) {
-        st_status job = st_measured_job(&own->request, own->jobs[i], own->run->arena, &measured[i],
-                                        own->run->errors);
-        size_t first = own->table_count;
+    for (size_t i = 0; i < verb->job_count; i++) {
+        st_status job = st_measured_job(&verb->request, verb->jobs[i], verb->run->arena,
+                                        &measured[i], verb->run->errors);
+        size_t first = verb->table_count;
         if (job == ST_OK)
-            job = add_table(own, &measured[i]);
+            job = add_table(verb, &measured[i]);
         if (job == ST_OK)
-            job = require_rows(own, first, measured[i].file);
+            job = require_rows(verb, first, measured[i].file);
         job_status = job_status == ST_OK ? job : job_status;
     }
     return job_status;
@@ -408,7 +408,7 @@ static st_status run_sources(validation *own)
 static int validate_collectives(cli_run *run)
 {
     const validate_options *options = run->options;
-    cli_nccl own = {.run = run, .options = &options->nccl, .profile = options->profile};
+    cli_nccl nccl = {.run = run, .options = &options->nccl, .profile = options->profile};
     const char **files = NULL;
     size_t count = 0;
     st_status status = options->tables.files.count > 0
@@ -428,52 +428,52 @@ static int validate_collectives(cli_run *run)
         }
     }
     if (status == ST_OK)
-        status = cli_nccl_read(&own, files, count);
+        status = cli_nccl_read(&nccl, files, count);
     if (status == ST_OK)
-        status = cli_nccl_run(&own, false);
+        status = cli_nccl_run(&nccl, false);
     if (status == ST_OK)
-        cli_nccl_write(&own);
+        cli_nccl_write(&nccl);
     return cli_exit_code(run, status);
 }
 
 static int run_validate(cli_run *run)
 {
-    validation own = {.run = run, .options = run->options};
-    if (own.options->logs.count > 0)
+    validation verb = {.run = run, .options = run->options};
+    if (verb.options->logs.count > 0)
         return validate_collectives(run);
     const st_measured_table *tables = NULL;
     size_t count = 0;
     st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = cli_tables(run, &own.options->tables, &tables, &count);
+        status = cli_tables(run, &verb.options->tables, &tables, &count);
     if (status == ST_OK)
-        status = cli_table_request(run, &own.options->tables, &own.request);
+        status = cli_table_request(run, &verb.options->tables, &verb.request);
     if (status == ST_OK)
-        status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
-    if (status == ST_OK && own.options->errors != NULL) {
-        cli_run *error_run = own.run;
+        status = count > 0 ? run_given_tables(&verb, tables, count) : run_sources(&verb);
+    if (status == ST_OK && verb.options->errors != NULL) {
+        cli_run *error_run = verb.run;
         st_error_rows rows = {0};
         st_buffer buffer = {0};
-        status = own.table_count > 0
+        status = verb.table_count > 0
                      ? ST_OK
                      : st_fail(error_run->errors, ST_ERR_USAGE, (st_place){0},
                                "no errors to write: no table was compared" ST_HINT
                                "set STEPTIME_DATA to the folder with the sources' tables");
-        for (size_t i = 0; i < own.table_count && status == ST_OK; i++)
-            status = st_error_rows_add(&rows, own.tables[i].measured, error_run->arena);
+        for (size_t i = 0; i < verb.table_count && status == ST_OK; i++)
+            status = st_error_rows_add(&rows, verb.tables[i].measured, error_run->arena);
         if (status == ST_OK)
-            status = st_error_rows_write(&rows, st_sheet_name(own.tables[0].measured->sheet),
+            status = st_error_rows_write(&rows, st_sheet_name(verb.tables[0].measured->sheet),
                                          error_run->arena, &buffer);
         if (status == ST_OK)
-            status = cli_write_file(error_run, own.options->errors, &buffer);
+            status = cli_write_file(error_run, verb.options->errors, &buffer);
         st_buffer_free(&buffer);
     }
     if (status == ST_OK)
-        write_result(&own);
+        write_result(&verb);
     if (status != ST_OK)
         return cli_exit_code(run, status);
-    bool faulty = own.missed > 0 || st_errors_status(run->errors) != ST_OK;
-    return faulty || count_failures(&own, count > 0) > 0 ? CLI_FAILED : CLI_DONE;
+    bool faulty = verb.missed > 0 || st_errors_status(run->errors) != ST_OK;
+    return faulty || count_failures(&verb, count > 0) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
 const cli_verb cli_verb_validate = {

@@ -28,43 +28,43 @@ const char *st_row_part_text(st_row_part part)
 }
 
 /* The errors of the rows of a group and a part. */
-static size_t collect(comparer *own, const st_row_group *group, st_row_part part)
+static size_t collect(comparer *comparison, const st_row_group *group, st_row_part part)
 {
     size_t count = 0;
-    for (size_t i = 0; i < own->measured->row_count; i++) {
-        const st_row *row = &own->measured->rows[i];
+    for (size_t i = 0; i < comparison->measured->row_count; i++) {
+        const st_row *row = &comparison->measured->rows[i];
         if (!st_row_counts(row) || (part != ST_ROWS_ALL && row->fitted != (part == ST_ROWS_FITTED)))
             continue;
-        if (group == NULL || st_measured_holds(own->measured, &group->when, i))
-            own->errors[count++] = row->error;
+        if (group == NULL || st_measured_holds(comparison->measured, &group->when, i))
+            comparison->errors[count++] = row->error;
     }
     return count;
 }
 
-static st_status add_site_factor(comparer *own, size_t count, st_group_errors *result)
+static st_status add_site_factor(comparer *comparison, size_t count, st_group_errors *result)
 {
     result->has_site_factor = true;
-    result->site_factor = st_site_factor(own->errors, count, own->scratch);
-    st_apply_site_factor(own->errors, count, result->site_factor, own->scratch);
-    result->site = st_summarize_errors(own->scratch, count);
-    st_status status = st_leave_one_out_of_site(own->errors, count, own->scratch);
+    result->site_factor = st_site_factor(comparison->errors, count, comparison->scratch);
+    st_apply_site_factor(comparison->errors, count, result->site_factor, comparison->scratch);
+    result->site = st_summarize_errors(comparison->scratch, count);
+    st_status status = st_leave_one_out_of_site(comparison->errors, count, comparison->scratch);
     if (status == ST_OK && count > 1)
-        result->site_left_out = st_summarize_errors(own->scratch, count);
+        result->site_left_out = st_summarize_errors(comparison->scratch, count);
     return status;
 }
 
 /* A limit is for rows that no constant has seen. */
-static st_status add_part(comparer *own, const st_row_group *group, st_row_part part)
+static st_status add_part(comparer *comparison, const st_row_group *group, st_row_part part)
 {
-    size_t count = collect(own, group, part);
-    st_accuracy *accuracy = own->accuracy;
+    size_t count = collect(comparison, group, part);
+    st_accuracy *accuracy = comparison->accuracy;
     if (count == 0)
         return ST_OK;
     st_group_errors *result = &accuracy->groups[accuracy->group_count++];
     *result = (st_group_errors){.name = group != NULL ? group->name : "", .part = part};
     bool wants_site = part != ST_ROWS_FITTED && (group != NULL ? group->site_factor : count > 2);
-    st_status status = wants_site ? add_site_factor(own, count, result) : ST_OK;
-    result->summary = st_summarize_errors(own->errors, count);
+    st_status status = wants_site ? add_site_factor(comparison, count, result) : ST_OK;
+    result->summary = st_summarize_errors(comparison->errors, count);
     if (group == NULL || part == ST_ROWS_FITTED)
         return status;
     result->limit = group->limit;
@@ -75,12 +75,12 @@ static st_status add_part(comparer *own, const st_row_group *group, st_row_part 
     return status;
 }
 
-static st_status add_group(comparer *own, const st_row_group *group)
+static st_status add_group(comparer *comparison, const st_row_group *group)
 {
-    if (collect(own, group, ST_ROWS_FITTED) == 0)
-        return add_part(own, group, ST_ROWS_ALL);
-    st_status status = add_part(own, group, ST_ROWS_FITTED);
-    return status == ST_OK ? add_part(own, group, ST_ROWS_HELD_OUT) : status;
+    if (collect(comparison, group, ST_ROWS_FITTED) == 0)
+        return add_part(comparison, group, ST_ROWS_ALL);
+    st_status status = add_part(comparison, group, ST_ROWS_FITTED);
+    return status == ST_OK ? add_part(comparison, group, ST_ROWS_HELD_OUT) : status;
 }
 
 /* ---- rows left out ---- */
@@ -118,15 +118,15 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena, st_accura
     const st_table_source *source = measured->source;
     size_t groups = source != NULL ? source->group_count : 1;
     *accuracy = (st_accuracy){.measured = measured};
-    comparer own = {.measured = measured, .accuracy = accuracy};
+    comparer comparison = {.measured = measured, .accuracy = accuracy};
     accuracy->groups = st_arena_alloc(arena, 2 * groups, sizeof *accuracy->groups);
-    own.errors = st_arena_alloc(arena, measured->row_count + 1, sizeof *own.errors);
-    own.scratch = st_arena_alloc(arena, measured->row_count + 1, sizeof *own.scratch);
-    if (accuracy->groups == NULL || own.errors == NULL || own.scratch == NULL)
+    comparison.errors = st_arena_alloc(arena, measured->row_count + 1, sizeof *comparison.errors);
+    comparison.scratch = st_arena_alloc(arena, measured->row_count + 1, sizeof *comparison.scratch);
+    if (accuracy->groups == NULL || comparison.errors == NULL || comparison.scratch == NULL)
         return ST_ERR_MEMORY;
     st_status status = ST_OK;
     for (size_t i = 0; i < groups && status == ST_OK; i++)
-        status = add_group(&own, source != NULL ? &source->groups[i] : NULL);
+        status = add_group(&comparison, source != NULL ? &source->groups[i] : NULL);
     if (status == ST_OK)
         status = count_reasons(measured, arena, accuracy);
     for (size_t i = 0; i < measured->row_count; i++) {

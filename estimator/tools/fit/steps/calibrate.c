@@ -54,44 +54,44 @@ typedef struct fitter {
 
 /* ---- rows ---- */
 
-static st_status list_rows(fitter *own)
+static st_status list_rows(fitter *fit)
 {
-    st_calibration *calibration = own->calibration;
+    st_calibration *calibration = fit->calibration;
     size_t all = 0;
     size_t blocks = 0;
     for (size_t i = 0; i < calibration->set_count; i++) {
         all += calibration->sets[i].row_count;
         blocks += st_measured_variants(&calibration->sets[i]);
     }
-    own->blocks = st_arena_alloc(own->arena, blocks + 1, sizeof *own->blocks);
-    calibration->rows = st_arena_alloc(own->arena, all + 1, sizeof *calibration->rows);
-    own->measured = st_arena_alloc(own->arena, all + 1, sizeof *own->measured);
-    own->estimates = st_arena_alloc(own->arena, all + 1, sizeof *own->estimates);
-    own->scratch = st_arena_alloc(own->arena, 2 * all + 1, sizeof *own->scratch);
-    own->counts = st_arena_alloc(own->arena, all + 1, sizeof *own->counts);
-    own->held.mfu = st_arena_alloc(own->arena, all + 1, sizeof *own->held.mfu);
-    own->held.own = st_arena_alloc(own->arena, all + 1, sizeof *own->held.own);
-    own->held.in = st_arena_alloc(own->arena, all + 1, sizeof *own->held.in);
+    fit->blocks = st_arena_alloc(fit->arena, blocks + 1, sizeof *fit->blocks);
+    calibration->rows = st_arena_alloc(fit->arena, all + 1, sizeof *calibration->rows);
+    fit->measured = st_arena_alloc(fit->arena, all + 1, sizeof *fit->measured);
+    fit->estimates = st_arena_alloc(fit->arena, all + 1, sizeof *fit->estimates);
+    fit->scratch = st_arena_alloc(fit->arena, 2 * all + 1, sizeof *fit->scratch);
+    fit->counts = st_arena_alloc(fit->arena, all + 1, sizeof *fit->counts);
+    fit->held.mfu = st_arena_alloc(fit->arena, all + 1, sizeof *fit->held.mfu);
+    fit->held.own = st_arena_alloc(fit->arena, all + 1, sizeof *fit->held.own);
+    fit->held.in = st_arena_alloc(fit->arena, all + 1, sizeof *fit->held.in);
     for (size_t i = 0; i < ST_NAIVES; i++)
-        own->held.naive[i] = st_arena_alloc(own->arena, all + 1, sizeof *own->held.naive[i]);
-    if (st_arena_failed(own->arena))
+        fit->held.naive[i] = st_arena_alloc(fit->arena, all + 1, sizeof *fit->held.naive[i]);
+    if (st_arena_failed(fit->arena))
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->set_count; i++)
         for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++) {
             /* The rows of a block are adjacent. */
-            st_calibration *block_calibration = own->calibration;
+            st_calibration *block_calibration = fit->calibration;
             const st_measured *set = &block_calibration->sets[i];
-            fit_block *block = &own->blocks[own->block_count++];
+            fit_block *block = &fit->blocks[fit->block_count++];
             *block = (fit_block){.set = set,
                                  .providers = st_measured_providers(set, variant),
                                  .first = block_calibration->row_count};
             for (size_t row = 0; row < set->row_count; row++) {
                 if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
                     continue;
-                own->measured[block_calibration->row_count] = set->rows[row].measured;
+                fit->measured[block_calibration->row_count] = set->rows[row].measured;
                 /* What a row reaches as measured, by the sheet's count of FLOPs. */
                 const st_row *mfu_own = &set->rows[row];
-                own->held.mfu[block_calibration->row_count] =
+                fit->held.mfu[block_calibration->row_count] =
                     set->more_count > 0
                         ? set->more_values[0][row] * mfu_own->estimate / mfu_own->measured
                         : (double)NAN;
@@ -107,10 +107,10 @@ static st_status list_rows(fitter *own)
 }
 
 /* Whether a row is of a group of that name of its source. */
-static bool is_part(const fitter *own, size_t row, const char *name)
+static bool is_part(const fitter *fit, size_t row, const char *name)
 {
-    const st_used_row *used = &own->calibration->rows[row];
-    const st_measured *set = &own->calibration->sets[used->set];
+    const st_used_row *used = &fit->calibration->rows[row];
+    const st_measured *set = &fit->calibration->sets[used->set];
     for (size_t k = 1; set->source != NULL && k < set->source->group_count; k++)
         if (strcmp(set->source->groups[k].name, name) == 0 &&
             st_measured_holds(set, &set->source->groups[k].when, used->row))
@@ -121,18 +121,18 @@ static bool is_part(const fitter *own, size_t row, const char *name)
 /* ---- blocks ---- */
 
 /* Whether anything varies an input. */
-static bool is_varied(const fitter *own, const st_sheet_input *input)
+static bool is_varied(const fitter *fit, const st_sheet_input *input)
 {
-    return ST_HAS(own->calibration->varied, own->calibration->varied_count, path, input->from);
+    return ST_HAS(fit->calibration->varied, fit->calibration->varied_count, path, input->from);
 }
 
 /* The index of what varies an input of a row: the first that holds for it. SIZE_MAX: nothing. */
-static size_t varied_index(const fitter *own, const st_sheet_input *input, size_t used)
+static size_t varied_index(const fitter *fit, const st_sheet_input *input, size_t used)
 {
-    const st_used_row *row = &own->calibration->rows[used];
-    const st_measured *set = &own->calibration->sets[row->set];
-    for (size_t i = 0; i < own->calibration->varied_count; i++) {
-        const st_varied *varied = &own->calibration->varied[i];
+    const st_used_row *row = &fit->calibration->rows[used];
+    const st_measured *set = &fit->calibration->sets[row->set];
+    for (size_t i = 0; i < fit->calibration->varied_count; i++) {
+        const st_varied *varied = &fit->calibration->varied[i];
         if (strcmp(varied->path, input->from) != 0)
             continue;
         if (varied->when.condition_count == 0 ||
@@ -152,21 +152,21 @@ static size_t stride_of(const double *values, size_t count)
 }
 
 /* Which constant moves each row of a varied input, and where it starts by default. */
-static st_status mix_column(fitter *own, fit_block *block, const st_sheet_input *input,
+static st_status mix_column(fitter *fit, fit_block *block, const st_sheet_input *input,
                             double *values, st_column *column)
 {
-    size_t *sources = st_arena_alloc(own->arena, block->row_count + 1, sizeof *sources);
+    size_t *sources = st_arena_alloc(fit->arena, block->row_count + 1, sizeof *sources);
     bool same = true;
     if (sources == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < block->row_count; i++) {
-        sources[i] = varied_index(own, input, block->first + i);
+        sources[i] = varied_index(fit, input, block->first + i);
         same = same && sources[i] == sources[0];
-        if (sources[i] != SIZE_MAX && !isfinite(own->parameters[sources[i]].start))
-            own->parameters[sources[i]].start = values[i];
+        if (sources[i] != SIZE_MAX && !isfinite(fit->parameters[sources[i]].start))
+            fit->parameters[sources[i]].start = values[i];
     }
     if (same && block->row_count > 0 && sources[0] != SIZE_MAX) {
-        *column = (st_column){&own->values[sources[0]], 0};
+        *column = (st_column){&fit->values[sources[0]], 0};
         return ST_OK;
     }
     *column = (st_column){values, 1};
@@ -174,27 +174,27 @@ static st_status mix_column(fitter *own, fit_block *block, const st_sheet_input 
     return ST_OK;
 }
 
-static st_status fill_columns(fitter *own, fit_block *block)
+static st_status fill_columns(fitter *fit, fit_block *block)
 {
     size_t count = 0;
     st_status status = ST_OK;
     const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
-    block->columns = st_arena_alloc(own->arena, count + 1, sizeof *block->columns);
-    block->mixed = st_arena_alloc(own->arena, count + 1, sizeof *block->mixed);
+    block->columns = st_arena_alloc(fit->arena, count + 1, sizeof *block->columns);
+    block->mixed = st_arena_alloc(fit->arena, count + 1, sizeof *block->mixed);
     if (block->columns == NULL || block->mixed == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         /* An input of the used rows alone; the first of them gives the start of a fit. */
         const st_measured *set = block->set;
-        double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
+        double *values = st_arena_alloc(fit->arena, block->row_count + 1, sizeof *values);
         for (size_t j = 0; values != NULL && j < block->row_count; j++) {
-            size_t row = own->calibration->rows[block->first + j].row;
+            size_t row = fit->calibration->rows[block->first + j].row;
             values[j] = set->inputs[i * set->row_count + row];
         }
         if (values == NULL)
             return ST_ERR_MEMORY;
-        if (is_varied(own, &inputs[i]))
-            status = mix_column(own, block, &inputs[i], values, &block->columns[i]);
+        if (is_varied(fit, &inputs[i]))
+            status = mix_column(fit, block, &inputs[i], values, &block->columns[i]);
         else
             block->columns[i] = (st_column){values, stride_of(values, block->row_count)};
     }
@@ -202,34 +202,34 @@ static st_status fill_columns(fitter *own, fit_block *block)
 }
 
 /* Varied constants move with every run, all other inputs never. */
-static st_status begin_runs(fitter *own, fit_block *block)
+static st_status begin_runs(fitter *fit, fit_block *block)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
-    uint8_t *levels = st_arena_alloc(own->arena, count + 1, sizeof *levels);
+    uint8_t *levels = st_arena_alloc(fit->arena, count + 1, sizeof *levels);
     block->workspace = levels != NULL ? st_workspace_create(block->program) : NULL;
     if (block->workspace == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        levels[i] = is_varied(own, &inputs[i]) ? 1 : 0;
+        levels[i] = is_varied(fit, &inputs[i]) ? 1 : 0;
     st_paced_begin(block->workspace, levels);
     return ST_OK;
 }
 
-static st_status prepare(fitter *own)
+static st_status prepare(fitter *fit)
 {
-    st_calibration *calibration = own->calibration;
-    own->values = st_arena_alloc(own->arena, calibration->varied_count + 1, sizeof *own->values);
-    if (own->values == NULL)
+    st_calibration *calibration = fit->calibration;
+    fit->values = st_arena_alloc(fit->arena, calibration->varied_count + 1, sizeof *fit->values);
+    if (fit->values == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
-        own->parameters[i] =
+        fit->parameters[i] =
             (st_parameter){varied->low, varied->high, varied->start, varied->prior, varied->sd};
     }
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->block_count && status == ST_OK; i++) {
-        fit_block *block = &own->blocks[i];
+    for (size_t i = 0; i < fit->block_count && status == ST_OK; i++) {
+        fit_block *block = &fit->blocks[i];
         const st_measured *set = block->set;
         const st_program_options options = {.outputs = &set->cell,
                                             .output_count = 1,
@@ -237,27 +237,27 @@ static st_status prepare(fitter *own)
                                             .provider_count = block->providers->count,
                                             .without_checks = true};
         st_status block_status =
-            st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
+            st_program_compile(set->sheet, &options, fit->arena, &block->program, fit->errors);
         if (block_status == ST_OK)
-            block_status = fill_columns(own, block);
-        status = block_status == ST_OK ? begin_runs(own, block) : block_status;
+            block_status = fill_columns(fit, block);
+        status = block_status == ST_OK ? begin_runs(fit, block) : block_status;
     }
     for (size_t i = 0; i < calibration->varied_count; i++)
-        if (!isfinite(own->parameters[i].start))
-            own->parameters[i].start = st_parameter_at(&own->parameters[i], 0.5);
+        if (!isfinite(fit->parameters[i].start))
+            fit->parameters[i].start = st_parameter_at(&fit->parameters[i], 0.5);
     return status;
 }
 
 static st_status evaluate(void *self, const double *values, double *estimates)
 {
-    fitter *own = self;
-    memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
-    for (size_t i = 0; i < own->block_count; i++) {
-        fit_block *block = &own->blocks[i];
+    fitter *fit = self;
+    memcpy(fit->values, values, fit->calibration->varied_count * sizeof *values);
+    for (size_t i = 0; i < fit->block_count; i++) {
+        fit_block *block = &fit->blocks[i];
         for (size_t j = 0; j < block->mixed_count; j++)
             for (size_t row = 0; row < block->row_count; row++)
                 if (block->mixed[j].sources[row] != SIZE_MAX)
-                    block->mixed[j].values[row] = own->values[block->mixed[j].sources[row]];
+                    block->mixed[j].values[row] = fit->values[block->mixed[j].sources[row]];
         double *const outputs[] = {estimates + block->first};
         const st_paced run = {.inputs = block->columns,
                               .level = block->laid_out ? 1 : 0,
@@ -279,34 +279,34 @@ static size_t count_fitted(const st_calibration *calibration)
     return count;
 }
 
-static st_status check_sensitivity(fitter *own)
+static st_status check_sensitivity(fitter *fit)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < own->calibration->varied_count; i++) {
-        st_varied *varied = &own->calibration->varied[i];
+    for (size_t i = 0; i < fit->calibration->varied_count; i++) {
+        st_varied *varied = &fit->calibration->varied[i];
         double values[ST_FIT_MAX_PARAMETERS];
-        size_t rows = own->calibration->row_count;
-        for (size_t j = 0; j < own->calibration->varied_count; j++)
-            values[j] = own->parameters[j].start;
-        values[i] = own->parameters[i].low;
-        st_status run = evaluate(own, values, own->scratch);
-        values[i] = own->parameters[i].high;
+        size_t rows = fit->calibration->row_count;
+        for (size_t j = 0; j < fit->calibration->varied_count; j++)
+            values[j] = fit->parameters[j].start;
+        values[i] = fit->parameters[i].low;
+        st_status run = evaluate(fit, values, fit->scratch);
+        values[i] = fit->parameters[i].high;
         if (run == ST_OK)
-            run = evaluate(own, values, own->scratch + rows);
+            run = evaluate(fit, values, fit->scratch + rows);
         varied->moves = false;
         for (size_t j = 0; j < rows && run == ST_OK; j++) {
-            double low = own->scratch[j];
-            double high = own->scratch[rows + j];
-            varied->moves = varied->moves || (!own->calibration->rows[j].test &&
+            double low = fit->scratch[j];
+            double high = fit->scratch[rows + j];
+            varied->moves = varied->moves || (!fit->calibration->rows[j].test &&
                                               !(fabs(high - low) <= 1e-9 * fabs(low)));
         }
         if (run != ST_OK)
             return run;
         if (!varied->moves && varied->prior > 0)
-            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+            st_report(fit->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "no row is sensitive to %s, which stays at its prior", varied->name);
         else if (!varied->moves)
-            status = st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+            status = st_fail(fit->errors, ST_ERR_VALUE, (st_place){0},
                              "no row is sensitive to %s" ST_HINT
                              "leave it out, or give rows on which it has an effect",
                              varied->name);
@@ -315,20 +315,20 @@ static st_status check_sensitivity(fitter *own)
 }
 
 /* What the solution says about itself. */
-static st_status check_solution(const fitter *own)
+static st_status check_solution(const fitter *fit)
 {
-    const st_calibration *calibration = own->calibration;
+    const st_calibration *calibration = fit->calibration;
     const st_solution *solution = &calibration->solution;
     st_status status = ST_OK;
     for (size_t i = 0; i < calibration->varied_count; i++) {
         bool at_bound = solution->at_low[i] || solution->at_high[i];
         const char *path = calibration->varied[i].name;
         if (at_bound)
-            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+            st_report(fit->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "%s ends at its %s bound", path, solution->at_low[i] ? "lower" : "upper");
         else if (count_fitted(calibration) > calibration->varied_count &&
                  !isfinite(solution->errors[i]))
-            status = st_fail(own->errors, ST_ERR_MATH, (st_place){0},
+            status = st_fail(fit->errors, ST_ERR_MATH, (st_place){0},
                              "the rows cannot separate %s from the other constants" ST_HINT
                              "fit fewer of them, or give rows that differ more",
                              path);
@@ -338,67 +338,67 @@ static st_status check_solution(const fitter *own)
 
 /* ---- fits ---- */
 
-static st_problem problem_of(fitter *own)
+static st_problem problem_of(fitter *fit)
 {
-    const st_calibration *calibration = own->calibration;
-    return (st_problem){.parameters = own->parameters,
+    const st_calibration *calibration = fit->calibration;
+    return (st_problem){.parameters = fit->parameters,
                         .parameter_count = calibration->varied_count,
-                        .measured = own->measured,
+                        .measured = fit->measured,
                         .row_count = calibration->row_count,
                         .loss = calibration->loss,
                         .scale = calibration->scale,
                         .logarithms = calibration->logarithms,
                         .noise = calibration->noise,
                         .evaluate = evaluate,
-                        .self = own};
+                        .self = fit};
 }
 
 /* Of the rows that are chosen, those that have an error. */
-static st_error_summary summarize(fitter *own, const double *errors)
+static st_error_summary summarize(fitter *fit, const double *errors)
 {
     size_t count = 0;
-    for (size_t i = 0; i < own->calibration->row_count; i++)
-        if (own->held.in[i] && isfinite(errors[i]))
-            own->scratch[count++] = errors[i];
-    return st_summarize_errors(own->scratch, count);
+    for (size_t i = 0; i < fit->calibration->row_count; i++)
+        if (fit->held.in[i] && isfinite(errors[i]))
+            fit->scratch[count++] = errors[i];
+    return st_summarize_errors(fit->scratch, count);
 }
 
 /* Chooses the rows that fits see, or those that none does; of these a part, "" all. */
-static void choose(fitter *own, bool test, const char *part)
+static void choose(fitter *fit, bool test, const char *part)
 {
-    for (size_t i = 0; i < own->calibration->row_count; i++)
-        own->held.in[i] =
-            own->calibration->rows[i].test == test && (part[0] == '\0' || is_part(own, i, part));
+    for (size_t i = 0; i < fit->calibration->row_count; i++)
+        fit->held.in[i] =
+            fit->calibration->rows[i].test == test && (part[0] == '\0' || is_part(fit, i, part));
 }
 
-static st_status fit_all(fitter *own)
+static st_status fit_all(fitter *fit)
 {
-    st_calibration *calibration = own->calibration;
-    st_problem problem = problem_of(own);
+    st_calibration *calibration = fit->calibration;
+    st_problem problem = problem_of(fit);
     for (size_t i = 0; i < calibration->row_count; i++)
-        own->counts[i] = !calibration->rows[i].test;
-    problem.counts = own->counts;
+        fit->counts[i] = !calibration->rows[i].test;
+    problem.counts = fit->counts;
     st_status status = st_solve(&problem, &calibration->solution);
     if (status == ST_ERR_MATH)
-        return st_fail(own->errors, status, (st_place){0},
+        return st_fail(fit->errors, status, (st_place){0},
                        "the fit fails: some estimates are not finite" ST_HINT
                        "narrow the bounds, or leave out the rows without a finite estimate");
     if (status == ST_OK)
-        status = evaluate(own, calibration->solution.values, own->estimates);
+        status = evaluate(fit, calibration->solution.values, fit->estimates);
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < calibration->row_count; i++)
-        own->held.own[i] = calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
-    choose(own, false, "");
-    calibration->errors = summarize(own, own->held.own);
+        fit->held.own[i] = calibration->rows[i].error = fit->estimates[i] / fit->measured[i] - 1.0;
+    choose(fit, false, "");
+    calibration->errors = summarize(fit, fit->held.own);
     return ST_OK;
 }
 
 /* Whether rows or a prior determine every constant; one without either would
  * keep the value that the rows left out have given it. */
-static bool tells_all(const fitter *own, const st_solution *solution)
+static bool tells_all(const fitter *fit, const st_solution *solution)
 {
-    for (size_t i = 0; i < own->calibration->varied_count; i++)
+    for (size_t i = 0; i < fit->calibration->varied_count; i++)
         if (!solution->at_low[i] && !solution->at_high[i] && !isfinite(solution->errors[i]))
             return false;
     return true;
@@ -406,64 +406,64 @@ static bool tells_all(const fitter *own, const st_solution *solution)
 
 /* A fit to the rows that own->counts has, from where the fit to all of them ended: the errors of
  * the others. Where it fails there are none to show; further fits go on. */
-static st_status fit_others(fitter *own)
+static st_status fit_others(fitter *fit)
 {
-    const st_calibration *calibration = own->calibration;
+    const st_calibration *calibration = fit->calibration;
     st_solution solution = {0};
-    st_problem problem = problem_of(own);
+    st_problem problem = problem_of(fit);
     st_parameter near[ST_FIT_MAX_PARAMETERS];
     for (size_t i = 0; i < calibration->varied_count; i++) {
-        near[i] = own->parameters[i];
+        near[i] = fit->parameters[i];
         near[i].start = calibration->solution.values[i];
     }
     problem.parameters = near;
-    problem.counts = own->counts;
+    problem.counts = fit->counts;
     problem.start_only = true;
     problem.rough = calibration->noise > 0;
     st_status status = st_solve(&problem, &solution);
-    if (status == ST_OK && !tells_all(own, &solution))
+    if (status == ST_OK && !tells_all(fit, &solution))
         status = ST_ERR_MATH;
     if (status == ST_OK)
-        status = evaluate(own, solution.values, own->estimates);
+        status = evaluate(fit, solution.values, fit->estimates);
     for (size_t i = 0; i < calibration->row_count; i++)
-        if (!own->counts[i] && !calibration->rows[i].test)
-            own->held.own[i] =
-                status == ST_OK ? own->estimates[i] / own->measured[i] - 1.0 : (double)NAN;
+        if (!fit->counts[i] && !calibration->rows[i].test)
+            fit->held.own[i] =
+                status == ST_OK ? fit->estimates[i] / fit->measured[i] - 1.0 : (double)NAN;
     return status == ST_ERR_VALUE || status == ST_ERR_MATH ? ST_OK : status;
 }
 
-static void clear_held(fitter *own)
+static void clear_held(fitter *fit)
 {
-    for (size_t i = 0; i < own->calibration->row_count; i++)
-        own->held.own[i] = own->held.naive[ST_NAIVE_MFU][i] = own->held.naive[ST_NAIVE_NEAREST][i] =
+    for (size_t i = 0; i < fit->calibration->row_count; i++)
+        fit->held.own[i] = fit->held.naive[ST_NAIVE_MFU][i] = fit->held.naive[ST_NAIVE_NEAREST][i] =
             (double)NAN;
 }
 
-static st_status leave_rows_out(fitter *own)
+static st_status leave_rows_out(fitter *fit)
 {
-    st_calibration *calibration = own->calibration;
+    st_calibration *calibration = fit->calibration;
     size_t fitted = count_fitted(calibration);
     st_status status = ST_OK;
     calibration->folds = fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS : fitted;
-    clear_held(own);
+    clear_held(fit);
     for (size_t fold = 0; fold < calibration->folds && status == ST_OK; fold++) {
         size_t number = 0;
         for (size_t i = 0; i < calibration->row_count; i++)
-            own->counts[i] = !calibration->rows[i].test && number++ % calibration->folds != fold;
-        status = fit_others(own);
+            fit->counts[i] = !calibration->rows[i].test && number++ % calibration->folds != fold;
+        status = fit_others(fit);
     }
     for (size_t i = 0; i < calibration->row_count; i++)
-        calibration->rows[i].error_left_out = own->held.own[i];
-    calibration->left_out = summarize(own, own->held.own);
+        calibration->rows[i].error_left_out = fit->held.own[i];
+    calibration->left_out = summarize(fit, fit->held.own);
     return status;
 }
 
 /* ---- groups ---- */
 
-static const char *field_of(const fitter *own, size_t row, const char *column)
+static const char *field_of(const fitter *fit, size_t row, const char *column)
 {
-    const st_used_row *used = &own->calibration->rows[row];
-    return st_measured_field(&own->calibration->sets[used->set], used->row, column);
+    const st_used_row *used = &fit->calibration->rows[row];
+    return st_measured_field(&fit->calibration->sets[used->set], used->row, column);
 }
 
 /* Sorted, each once. */
@@ -477,153 +477,153 @@ static size_t sort_texts(const char **values, size_t used)
     return kept;
 }
 
-static void summarize_group(fitter *own, const char *value, st_held_group *group)
+static void summarize_group(fitter *fit, const char *value, st_held_group *group)
 {
-    *group = (st_held_group){.value = value, .errors = summarize(own, own->held.own)};
+    *group = (st_held_group){.value = value, .errors = summarize(fit, fit->held.own)};
     for (size_t i = 0; i < ST_NAIVES; i++)
-        group->naive[i] = summarize(own, own->held.naive[i]);
+        group->naive[i] = summarize(fit, fit->held.naive[i]);
 }
 
 /* What is naive of the rows that are chosen, by the rows that own->counts has. */
-static void try_naive(fitter *own)
+static void try_naive(fitter *fit)
 {
-    held_errors *held = &own->held;
-    for (size_t i = 0; i < own->calibration->row_count; i++)
+    held_errors *held = &fit->held;
+    for (size_t i = 0; i < fit->calibration->row_count; i++)
         for (size_t k = 0; held->in[i] && k < ST_NAIVES; k++)
-            held->naive[k][i] = held->mfu[i] / st_naive_mfu(own->calibration, (st_naive)k, i,
-                                                            held->mfu, own->counts, own->scratch) -
+            held->naive[k][i] = held->mfu[i] / st_naive_mfu(fit->calibration, (st_naive)k, i,
+                                                            held->mfu, fit->counts, fit->scratch) -
                                 1.0;
 }
 
 /* All rows that fits see, or none of them, and by the groups of their sources. */
-static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, size_t *part_count)
+static st_status summarize_parts(fitter *fit, bool test, st_held_group **parts, size_t *part_count)
 {
     size_t count = 0;
     /* Names of the groups that the sources of the rows have, behind "" for all rows. */
     size_t *list_count = &count;
-    const st_calibration *calibration = own->calibration;
+    const st_calibration *calibration = fit->calibration;
     const char **names = NULL;
     const char *all = "";
     *list_count = 0;
-    (void)ST_APPEND(own->arena, names, *list_count, all);
+    (void)ST_APPEND(fit->arena, names, *list_count, all);
     for (size_t i = 0; i < calibration->set_count; i++) {
         const st_table_source *source = calibration->sets[i].source;
         for (size_t k = 1; source != NULL && k < source->group_count; k++)
-            (void)ST_APPEND(own->arena, names, *list_count, source->groups[k].name);
+            (void)ST_APPEND(fit->arena, names, *list_count, source->groups[k].name);
     }
     *list_count = sort_texts(names, *list_count);
-    st_held_group *list = st_arena_alloc(own->arena, count + 1, sizeof *list);
+    st_held_group *list = st_arena_alloc(fit->arena, count + 1, sizeof *list);
     if (list == NULL)
         return ST_ERR_MEMORY;
     *parts = list;
     *part_count = 0;
     for (size_t i = 0; i < count; i++) {
-        choose(own, test, names[i]);
-        summarize_group(own, names[i], &list[*part_count]);
+        choose(fit, test, names[i]);
+        summarize_group(fit, names[i], &list[*part_count]);
         *part_count += i == 0 || list[*part_count].errors.count > 0 ? 1 : 0;
     }
     return ST_OK;
 }
 
-static st_status leave_values_out(fitter *own, st_held *by)
+static st_status leave_values_out(fitter *fit, st_held *by)
 {
     size_t count = 0;
     /* The values of a column; rows without one are never held out. */
     const char *column = by->column;
-    size_t rows = own->calibration->row_count;
-    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
+    size_t rows = fit->calibration->row_count;
+    const char **values = st_arena_alloc(fit->arena, rows + 1, sizeof *values);
     size_t used = 0;
     for (size_t i = 0; values != NULL && i < rows; i++)
-        if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
-            values[used++] = field_of(own, i, column);
+        if (!fit->calibration->rows[i].test && field_of(fit, i, column)[0] != '\0')
+            values[used++] = field_of(fit, i, column);
     count = sort_texts(values, used);
-    by->groups = st_arena_alloc(own->arena, count + 1, sizeof *by->groups);
+    by->groups = st_arena_alloc(fit->arena, count + 1, sizeof *by->groups);
     if (by->groups == NULL)
         return ST_ERR_MEMORY;
     if (count < 2)
-        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+        return st_fail(fit->errors, ST_ERR_USAGE, (st_place){0},
                        "--group %s makes %zu group%s of the rows" ST_HINT
                        "name a column that has at least two values",
                        by->column, count, count == 1 ? "" : "s");
-    clear_held(own);
+    clear_held(fit);
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const char *value = values[i];
-        const st_used_row *out_rows = own->calibration->rows;
-        for (size_t j = 0; j < own->calibration->row_count; j++) {
-            own->counts[j] = !out_rows[j].test && strcmp(field_of(own, j, by->column), value) != 0;
-            own->held.in[j] = !out_rows[j].test && !own->counts[j];
+        const st_used_row *out_rows = fit->calibration->rows;
+        for (size_t j = 0; j < fit->calibration->row_count; j++) {
+            fit->counts[j] = !out_rows[j].test && strcmp(field_of(fit, j, by->column), value) != 0;
+            fit->held.in[j] = !out_rows[j].test && !fit->counts[j];
         }
-        status = fit_others(own);
+        status = fit_others(fit);
         if (status == ST_OK)
-            try_naive(own);
+            try_naive(fit);
         if (status == ST_OK)
-            summarize_group(own, values[i], &by->groups[by->group_count++]);
+            summarize_group(fit, values[i], &by->groups[by->group_count++]);
     }
-    return status == ST_OK ? summarize_parts(own, false, &by->parts, &by->part_count) : status;
+    return status == ST_OK ? summarize_parts(fit, false, &by->parts, &by->part_count) : status;
 }
 
-static st_status leave_groups_out(fitter *own)
+static st_status leave_groups_out(fitter *fit)
 {
-    st_calibration *calibration = own->calibration;
+    st_calibration *calibration = fit->calibration;
     st_status status = ST_OK;
     calibration->held =
-        st_arena_alloc(own->arena, calibration->column_count + 1, sizeof *calibration->held);
+        st_arena_alloc(fit->arena, calibration->column_count + 1, sizeof *calibration->held);
     if (calibration->held == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->column_count && status == ST_OK; i++) {
         calibration->held[i] = (st_held){.column = calibration->columns[i]};
-        status = leave_values_out(own, &calibration->held[i]);
+        status = leave_values_out(fit, &calibration->held[i]);
     }
     return status;
 }
 
 st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *errors)
 {
-    fitter own = {.calibration = calibration, .arena = arena, .errors = errors};
-    st_status status = list_rows(&own);
+    fitter fit = {.calibration = calibration, .arena = arena, .errors = errors};
+    st_status status = list_rows(&fit);
     if (status == ST_OK) {
-        const st_calibration *count_calibration = own.calibration;
+        const st_calibration *count_calibration = fit.calibration;
         size_t rows = count_fitted(count_calibration);
         size_t known = 0;
         for (size_t i = 0; i < count_calibration->varied_count; i++)
             known += count_calibration->varied[i].prior > 0 ? 1 : 0;
         if (rows + known < count_calibration->varied_count || rows <= 0) {
-            status = st_fail(own.errors, ST_ERR_VALUE, (st_place){0},
+            status = st_fail(fit.errors, ST_ERR_VALUE, (st_place){0},
                              "%zu measured row%s cannot determine %zu constants" ST_HINT
                              "give at least as many rows as constants",
                              rows, rows == 1 ? "" : "s", count_calibration->varied_count);
         }
     }
     if (status == ST_OK)
-        status = prepare(&own);
+        status = prepare(&fit);
     if (status == ST_OK)
-        status = check_sensitivity(&own);
+        status = check_sensitivity(&fit);
     if (status == ST_OK)
-        status = fit_all(&own);
+        status = fit_all(&fit);
     if (status == ST_OK)
-        status = check_solution(&own);
+        status = check_solution(&fit);
     if (status == ST_OK && !calibration->whole)
-        status = leave_rows_out(&own);
+        status = leave_rows_out(&fit);
     if (status == ST_OK)
-        status = leave_groups_out(&own);
+        status = leave_groups_out(&fit);
     if (status == ST_OK) {
         /* Rows that no fit sees, by the fit to all others; with the baselines by MFU.
          */
-        st_calibration *test_calibration = own.calibration;
+        st_calibration *test_calibration = fit.calibration;
         if (test_calibration->first_test != 0) {
-            clear_held(&own);
+            clear_held(&fit);
             for (size_t i = 0; i < test_calibration->row_count; i++) {
-                own.counts[i] = !test_calibration->rows[i].test;
-                own.held.own[i] = test_calibration->rows[i].error;
+                fit.counts[i] = !test_calibration->rows[i].test;
+                fit.held.own[i] = test_calibration->rows[i].error;
             }
-            choose(&own, true, "");
-            try_naive(&own);
-            status = summarize_parts(&own, true, &test_calibration->tests,
+            choose(&fit, true, "");
+            try_naive(&fit);
+            status = summarize_parts(&fit, true, &test_calibration->tests,
                                      &test_calibration->test_count);
         }
     }
-    for (size_t i = 0; i < own.block_count; i++)
-        st_workspace_destroy(own.blocks[i].workspace);
+    for (size_t i = 0; i < fit.block_count; i++)
+        st_workspace_destroy(fit.blocks[i].workspace);
     return status;
 }

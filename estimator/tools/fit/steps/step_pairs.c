@@ -63,9 +63,9 @@ bool st_pairs_known(const st_measured *measured)
     return good;
 }
 
-static double value_of(const pairing *own, size_t input, size_t row)
+static double value_of(const pairing *pairs, size_t input, size_t row)
 {
-    return own->measured->inputs[input * own->measured->row_count + row];
+    return pairs->measured->inputs[input * pairs->measured->row_count + row];
 }
 
 /* ---- rows that may be pairs ---- */
@@ -80,13 +80,13 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-static bool same_rest(const pairing *own, size_t one, size_t other)
+static bool same_rest(const pairing *pairs, size_t one, size_t other)
 {
-    bool same = own->hashes[one] == own->hashes[other] &&
-                own->measured->rows[one].variant == own->measured->rows[other].variant;
-    for (size_t i = 0; i < own->measured->input_count && same; i++)
-        same = own->free_input[i] ||
-               bits_of(value_of(own, i, one)) == bits_of(value_of(own, i, other));
+    bool same = pairs->hashes[one] == pairs->hashes[other] &&
+                pairs->measured->rows[one].variant == pairs->measured->rows[other].variant;
+    for (size_t i = 0; i < pairs->measured->input_count && same; i++)
+        same = pairs->free_input[i] ||
+               bits_of(value_of(pairs, i, one)) == bits_of(value_of(pairs, i, other));
     return same;
 }
 
@@ -97,65 +97,67 @@ typedef struct hashed {
 
 ST_COMPARE(compare_hashed, hashed, ST_RISING(hash) ST_RISING(row));
 
-static st_status sort_rows(pairing *own)
+static st_status sort_rows(pairing *pairs)
 {
-    const st_measured *measured = own->measured;
-    hashed *rows = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *rows);
-    own->hashes = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->hashes);
-    own->order = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->order);
-    if (rows == NULL || own->hashes == NULL || own->order == NULL)
+    const st_measured *measured = pairs->measured;
+    hashed *rows = st_arena_alloc(pairs->arena, measured->row_count + 1, sizeof *rows);
+    pairs->hashes = st_arena_alloc(pairs->arena, measured->row_count + 1, sizeof *pairs->hashes);
+    pairs->order = st_arena_alloc(pairs->arena, measured->row_count + 1, sizeof *pairs->order);
+    if (rows == NULL || pairs->hashes == NULL || pairs->order == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < measured->row_count; i++) {
         uint64_t hash = ST_HASH_BEGIN;
-        for (size_t j = 0; j < own->measured->input_count; j++)
-            if (!own->free_input[j])
-                hash = st_hash_word(hash, bits_of(value_of(own, j, i)));
-        own->hashes[i] = st_hash_word(hash, own->measured->rows[i].variant);
+        for (size_t j = 0; j < pairs->measured->input_count; j++)
+            if (!pairs->free_input[j])
+                hash = st_hash_word(hash, bits_of(value_of(pairs, j, i)));
+        pairs->hashes[i] = st_hash_word(hash, pairs->measured->rows[i].variant);
         if (measured->rows[i].left_out == NULL && !measured->rows[i].ran_out)
-            rows[own->row_count++] = (hashed){own->hashes[i], i};
+            rows[pairs->row_count++] = (hashed){pairs->hashes[i], i};
     }
-    qsort(rows, own->row_count, sizeof *rows, compare_hashed);
-    for (size_t i = 0; i < own->row_count; i++)
-        own->order[i] = rows[i].row;
+    qsort(rows, pairs->row_count, sizeof *rows, compare_hashed);
+    for (size_t i = 0; i < pairs->row_count; i++)
+        pairs->order[i] = rows[i].row;
     return ST_OK;
 }
 
 /* ---- predictions ---- */
 
-static double micro_batches(const pairing *own, size_t row)
+static double micro_batches(const pairing *pairs, size_t row)
 {
-    return value_of(own, own->where[GLOBAL], row) /
-           (value_of(own, own->where[MICRO], row) * value_of(own, own->where[DP], row));
+    return value_of(pairs, pairs->where[GLOBAL], row) /
+           (value_of(pairs, pairs->where[MICRO], row) * value_of(pairs, pairs->where[DP], row));
 }
 
 /* What the layers of a row take, by the sheet. */
-static double layers_of(const pairing *own, size_t row)
+static double layers_of(const pairing *pairs, size_t row)
 {
-    double *const *cells = own->measured->more_values;
+    double *const *cells = pairs->measured->more_values;
     return cells[SITE][row] * (cells[STEADY][row] + cells[BUBBLE][row]);
 }
 
 /* NaN if the row's step is not longer than its parts other than layers. */
-static double predict(const pairing *own, size_t from, size_t to)
+static double predict(const pairing *pairs, size_t from, size_t to)
 {
-    const st_row *rows = own->measured->rows;
-    double rest = rows[from].estimate - layers_of(own, from);
-    double slower = (rows[from].measured - rest) / layers_of(own, from);
+    const st_row *rows = pairs->measured->rows;
+    double rest = rows[from].estimate - layers_of(pairs, from);
+    double slower = (rows[from].measured - rest) / layers_of(pairs, from);
     if (!(slower > 0))
         return (double)NAN;
-    return rows[to].estimate + (slower - 1) * layers_of(own, to);
+    return rows[to].estimate + (slower - 1) * layers_of(pairs, to);
 }
 
-static st_status add_pair(pairing *own, size_t one, size_t other)
+static st_status add_pair(pairing *matched, size_t one, size_t other)
 {
-    const st_row *rows = own->measured->rows;
-    st_pairs *pairs = own->pairs;
-    unsigned edits = micro_batches(own, one) != micro_batches(own, other) ? ST_EDIT_MICROS : 0;
+    const st_row *rows = matched->measured->rows;
+    st_pairs *pairs = matched->pairs;
+    unsigned edits =
+        micro_batches(matched, one) != micro_batches(matched, other) ? ST_EDIT_MICROS : 0;
     for (unsigned i = DP; i <= LAYERS; i++)
-        if (value_of(own, own->where[i], one) != value_of(own, own->where[i], other))
+        if (value_of(matched, matched->where[i], one) !=
+            value_of(matched, matched->where[i], other))
             edits |= 1U << i;
-    double there = predict(own, one, other);
-    double back = predict(own, other, one);
+    double there = predict(matched, one, other);
+    double back = predict(matched, other, one);
     if (edits == 0)
         return ST_OK; /* measured twice */
     if (isnan(there) || isnan(back)) {
@@ -163,14 +165,14 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
         return ST_OK;
     }
     if (pairs->count + 2 > 2 * (size_t)ST_PAIRS_MAX)
-        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->measured->file},
+        return st_fail(matched->errors, ST_ERR_LIMIT, (st_place){.file = matched->measured->file},
                        "too many pairs of rows" ST_EXPECTED
                        "at most 1000000; select fewer with --rows");
     const st_pair both[] = {{edits, one, other, there, there / rows[other].measured - 1},
                             {edits, other, one, back, back / rows[one].measured - 1}};
     for (size_t i = 0; i < ST_COUNT(both); i++)
-        (void)ST_APPEND(own->arena, pairs->items, pairs->count, both[i]);
-    return st_arena_failed(own->arena) ? ST_ERR_MEMORY : ST_OK;
+        (void)ST_APPEND(matched->arena, pairs->items, pairs->count, both[i]);
+    return st_arena_failed(matched->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 /* ---- by kind ---- */
@@ -187,24 +189,24 @@ ST_COMPARE(compare_pairs, st_pair,
 
 st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, st_errors *errors)
 {
-    pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
+    pairing matched = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
     *pairs = (st_pairs){.measured = measured};
     st_status status = ST_ERR_NAME;
-    st_measured *input_measured = own.measured;
+    st_measured *input_measured = matched.measured;
     const st_sheet_input *inputs = st_sheet_inputs(input_measured->sheet, &(size_t){0});
-    const char **cells = st_arena_alloc(own.arena, CELLS, sizeof *cells);
+    const char **cells = st_arena_alloc(matched.arena, CELLS, sizeof *cells);
     for (size_t i = 0; i < KEYS; i++)
-        own.where[i] = st_sheet_reading_index(input_measured->sheet, keys[i]);
+        matched.where[i] = st_sheet_reading_index(input_measured->sheet, keys[i]);
     if (!st_pairs_known(input_measured)) {
-        (void)st_fail(own.errors, ST_ERR_NAME, (st_place){.file = input_measured->file},
+        (void)st_fail(matched.errors, ST_ERR_NAME, (st_place){.file = input_measured->file},
                       "cell %s of sheet %s does not separate the time of layers" ST_EXPECTED
                       "the step time of a sheet that fills site_factor and of step_terms steady "
                       "and bubble, as megatron",
                       input_measured->cell, st_sheet_name(input_measured->sheet));
     } else {
-        own.free_input =
-            st_arena_alloc(own.arena, input_measured->input_count, sizeof *own.free_input);
-        if (own.free_input == NULL || cells == NULL) {
+        matched.free_input =
+            st_arena_alloc(matched.arena, input_measured->input_count, sizeof *matched.free_input);
+        if (matched.free_input == NULL || cells == NULL) {
             status = ST_ERR_MEMORY;
         } else {
             input_measured->more = cells;
@@ -216,31 +218,32 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
                 static const char *const others[] = {ST_KEY_CLUSTER_NODES,
                                                      ST_KEY_PARALLEL_FIRST_STAGE_LAYERS,
                                                      ST_KEY_PARALLEL_LAST_STAGE_LAYERS};
-                own.free_input[i] =
+                matched.free_input[i] =
                     st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
             }
-            status = st_sheet_need_roles(input_measured->sheet, &wanted, cells, own.errors);
+            status = st_sheet_need_roles(input_measured->sheet, &wanted, cells, matched.errors);
         }
     }
     if (status == ST_OK)
         status = st_measured_run(measured, arena, errors);
     if (status == ST_OK)
-        status = sort_rows(&own);
+        status = sort_rows(&matched);
     if (status == ST_OK) {
         st_status pair_status = ST_OK;
-        for (size_t i = 0; i < own.row_count; i++) {
-            for (size_t k = i + 1; k < own.row_count && pair_status == ST_OK &&
-                                   own.hashes[own.order[k]] == own.hashes[own.order[i]];
+        for (size_t i = 0; i < matched.row_count; i++) {
+            for (size_t k = i + 1;
+                 k < matched.row_count && pair_status == ST_OK &&
+                 matched.hashes[matched.order[k]] == matched.hashes[matched.order[i]];
                  k++)
-                if (same_rest(&own, own.order[i], own.order[k]))
-                    pair_status = add_pair(&own, own.order[i], own.order[k]);
+                if (same_rest(&matched, matched.order[i], matched.order[k]))
+                    pair_status = add_pair(&matched, matched.order[i], matched.order[k]);
         }
         status = pair_status;
     }
     if (status != ST_OK)
         return status;
-    st_pairs *up_pairs = own.pairs;
-    double *up_errors = st_arena_alloc(own.arena, up_pairs->count + 1, sizeof *up_errors);
+    st_pairs *up_pairs = matched.pairs;
+    double *up_errors = st_arena_alloc(matched.arena, up_pairs->count + 1, sizeof *up_errors);
     if (up_errors == NULL)
         return ST_ERR_MEMORY;
     st_sort(up_pairs->items, up_pairs->count, sizeof *up_pairs->items, compare_pairs);
@@ -253,7 +256,7 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
         kind->pairs = (last - first) / 2;
         kind->errors = st_summarize_errors(up_errors, last - first);
         for (size_t i = first; i < last; i++)
-            up_errors[i - first] = own.measured->rows[up_pairs->items[i].to].error;
+            up_errors[i - first] = matched.measured->rows[up_pairs->items[i].to].error;
         kind->alone = st_summarize_errors(up_errors, last - first);
     }
     return ST_OK;
