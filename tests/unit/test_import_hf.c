@@ -622,7 +622,7 @@ static void every_architecture_is_read(void **state)
 {
     size_t count = 0;
     (void)state;
-    for (const char *name; (name = st_import_hf_architecture(count)) != NULL; count++) {
+    for (char name[ST_IMPORT_HF_NAME]; st_import_hf_architecture(count, name); count++) {
         import_case *with = import_begin();
         char text[2048];
         (void)snprintf(text, sizeof text,

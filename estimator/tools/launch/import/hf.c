@@ -403,20 +403,20 @@ static const char *built_like(hf_reader *reader)
 /* What a reader of the nearest kind would have left over helps to judge an unknown architecture. */
 static void refuse_unknown(hf_reader *reader)
 {
-    const char *names[256];
+    char stored[256][ST_IMPORT_HF_NAME];
+    const char *names[ST_COUNT(stored)];
     size_t count = 0;
     size_t keys = 0;
     (void)st_keys(&keys);
-    while (count < ST_COUNT(names) && st_import_hf_architecture(count) != NULL) {
-        names[count] = st_import_hf_architecture(count);
-        count++;
-    }
+    for (; count < ST_COUNT(names) && st_import_hf_architecture(count, stored[count]); count++)
+        names[count] = stored[count];
     st_draft scratch = *reader->draft;
     hf_reader trial = *reader;
     scratch.errors = NULL;
     scratch.values = st_arena_alloc(scratch.arena, keys, sizeof *scratch.values);
     trial.draft = &scratch;
     trial.family = hf_family_find("llama");
+    trial.architecture = "llama";
     if (scratch.values != NULL)
         hf_read_fields(&trial);
     const char *unknown = hf_list_unknown(&trial);
@@ -487,15 +487,15 @@ static bool is_named_after(const char *class, const char *name)
     return true;
 }
 
-static const char *family_of_class(const char *class)
+/* The longest name of an architecture that a class is named after; "llama" if there is none. */
+static const char *family_of_class(hf_reader *reader, const char *class)
 {
-    const char *best = NULL;
-    for (size_t i = 0; st_import_hf_architecture(i) != NULL; i++) {
-        const char *name = st_import_hf_architecture(i);
-        if (is_named_after(class, name) && (best == NULL || strlen(name) > strlen(best)))
-            best = name;
-    }
-    return best;
+    char name[ST_IMPORT_HF_NAME];
+    char best[ST_IMPORT_HF_NAME] = "";
+    for (size_t i = 0; class != NULL && st_import_hf_architecture(i, name); i++)
+        if (is_named_after(class, name) && strlen(name) > strlen(best))
+            memcpy(best, name, sizeof best);
+    return best[0] != '\0' ? st_draft_text(reader->draft, "%s", best) : "llama";
 }
 
 bool hf_find_family(hf_reader *reader)
@@ -506,6 +506,7 @@ bool hf_find_family(hf_reader *reader)
     reader->name = own != NULL ? own : text_of(reader->top, "model_type");
     if (assume != NULL) {
         reader->family = hf_family_find(assume);
+        reader->architecture = assume;
         if (reader->family == NULL)
             ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--assume"},
                     "unknown architecture '%.60s'" ST_EXPECTED
@@ -534,9 +535,7 @@ bool hf_find_family(hf_reader *reader)
     if (reader->name == NULL || reader->name[0] == '\0') {
         st_errors *errors = reader->draft->errors;
         const char *diffusers = text_of(reader->top, "_class_name");
-        const char *nameless_class = class_of(reader);
         st_place place = hf_place(reader, NULL);
-        const char *family = nameless_class != NULL ? family_of_class(nameless_class) : NULL;
         st_status status =
             diffusers != NULL
                 ? st_fail(errors, ST_ERR_NAME, place,
@@ -546,13 +545,14 @@ bool hf_find_family(hf_reader *reader)
                 : st_fail(errors, ST_ERR_NAME, place,
                           "the file does not name its architecture%s%.60s%s" ST_EXPECTED
                           "a field 'model_type'" ST_HINT "name it, as in --assume %s",
-                          nameless_class != NULL ? ", only its class '" : "",
-                          st_or_none(nameless_class), nameless_class != NULL ? "'" : "",
-                          family != NULL ? family : "llama");
+                          class != NULL ? ", only its class '" : "",
+                          st_or_none(class), class != NULL ? "'" : "",
+                          family_of_class(reader, class));
         st_note(&reader->draft->status, status);
         return false;
     }
     reader->family = hf_family_find(reader->name);
+    reader->architecture = reader->name;
     if (reader->family == NULL)
         refuse_unknown(reader);
     return reader->family != NULL;

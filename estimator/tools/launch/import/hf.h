@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct hf_family {
-    const char *name; /* model_type */
+    const char *names; /* model_type of each, with blanks between them */
     unsigned traits;
     hf_bias bias;
     hf_positions positions;
@@ -60,9 +60,10 @@ typedef struct hf_reader {
     st_json *top;    /* of the file */
     st_json *config; /* of the language model */
     const hf_family *family;
-    const char *name;    /* of the architecture, as the file has it */
-    bool lettered;       /* hf_hybrid_letters has been asked */
-    const char *letters; /* what it found */
+    const char *architecture; /* of the family, as which the file is read */
+    const char *name;         /* of the architecture, as the file has it */
+    bool lettered;            /* hf_hybrid_letters has been asked */
+    const char *letters;      /* what it found */
 } hf_reader;
 
 /*

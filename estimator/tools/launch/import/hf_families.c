@@ -16,139 +16,59 @@ enum {
 };
 
 static const hf_family families[] = {
+    {"aquila bamba bitnet cwm falcon_h1 glm_ocr_text granite helium hunyuan hunyuan_v1_dense "
+     "hunyuan_vl_text hyperclovax internlm internlm2 internlm3 llama olmo2 olmo3 olmo_hybrid qwen3 "
+     "qwen3_vl_text seed_oss solar",
+     LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"aria_text bailing_moe bailing_moe_v2 deepseek dots1 flex_olmo granitemoe granitemoeshared "
+     "hunyuan_v1_moe hy_v3 laguna mellum olmoe qwen3_moe qwen3_omni_moe_text qwen3_vl_moe_text "
+     "solar_open",
+     LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"chatglm glm glm4 glm4v_text mimo qwen2 qwen2_5_omni_text qwen2_5_vl qwen2_5_vl_text qwen2_vl "
+     "qwen2_vl_text",
+     LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"baichuan exaone exaone4 jamba ministral ministral3 mistral phi3 phi3_v xverse", LLAMA,
+     HF_NO_BIAS, HF_ROTARY},
+    {"ernie4_5 gemma gemma2 gemma3_text gemma3n_text minicpm smollm3 vaultgemma "
+     "voxtral_realtime_text",
+     GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa kimi_k2 mistral4",
+     LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"apertus arcee mamba2 nanochat nemotron_h", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"codegen gpt_neox gptj persimmon phi", NEOX, HF_BIAS, HF_ROTARY},
+    {"gpt2 gpt_bigcode gpt_neo openai-gpt", GPT, HF_BIAS, HF_LEARNED},
+    {"exaone_moe minimax_m2 mixtral", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"glm4_moe glm4v_moe_text qwen2_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"minimax minimax_m1 minimax_text_01", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
+    {"cohere cohere2", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo stablelm", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
+    {"phi4_multimodal phi4mm", GEMMA, HF_NO_BIAS, HF_ROTARY},
+    {"qwen3_5_moe_text qwen3_next", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
     {"afmoe", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_NO_BIAS, HF_ROTARY},
-    {"apertus", 0, HF_BIAS_FIELD, HF_ROTARY},
-    {"aquila", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"arcee", 0, HF_BIAS_FIELD, HF_ROTARY},
-    {"aria_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"baichuan", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"bailing_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"bailing_moe_v2", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"bamba", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"bitnet", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"bloom", GPT, HF_BIAS, HF_ROTARY},
-    {"chatglm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"codegen", NEOX, HF_BIAS, HF_ROTARY},
-    {"cohere", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
-    {"cohere2", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
     {"cohere2_moe", HF_LAYER_NORM | HF_GATED | HF_TIED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"cwm", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"dbrx", HF_LAYER_NORM | HF_GATED | HF_MOE, HF_NO_BIAS, HF_ROTARY},
-    {"deepseek", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"deepseek_v2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
-    {"deepseek_v3", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
-    {"deepseek_v32", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
     {"deepseek_v4", LLAMA | HF_MOE | HF_SHARED_KV, HF_BIAS_FIELD, HF_ROTARY},
-    {"dots1", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"ernie4_5", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
     {"ernie4_5_moe", GEMMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"exaone", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"exaone4", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"exaone_moe", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
     {"falcon", GPT | HF_FALCON, HF_BIAS_FIELD, HF_ROTARY},
-    {"falcon_h1", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"flex_olmo", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"gemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"gemma2", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"gemma3_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"gemma3n_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"glm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"glm4", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"glm4_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
-    {"glm4_moe_lite", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
-    {"glm4v_moe_text", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
-    {"glm4v_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"glm_moe_dsa", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
-    {"glm_ocr_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"gpt2", GPT, HF_BIAS, HF_LEARNED},
-    {"gpt_bigcode", GPT, HF_BIAS, HF_LEARNED},
-    {"gpt_neo", GPT, HF_BIAS, HF_LEARNED},
-    {"gpt_neox", NEOX, HF_BIAS, HF_ROTARY},
     {"gpt_oss", LLAMA | HF_MOE | HF_SINKS, HF_BIAS, HF_ROTARY},
-    {"gptj", NEOX, HF_BIAS, HF_ROTARY},
-    {"granite", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"granite_swa", GEMMA | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
-    {"granitemoe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"granitemoehybrid", LLAMA | HF_EXPERT_FFN, HF_BIAS_FIELD, HF_ROTARY},
-    {"granitemoeshared", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"grok-1", GEMMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
-    {"helium", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"hunyuan", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"hunyuan_v1_dense", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"hunyuan_v1_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"hunyuan_vl_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"hy_v3", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"hyperclovax", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"internlm", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"internlm2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"internlm3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"jais2", HF_LAYER_NORM, HF_BIAS, HF_ROTARY},
-    {"jamba", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"kimi_k2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
     {"kimi_linear", LLAMA | HF_MOE | HF_MLA | HF_CHANNEL_DELTA, HF_NO_BIAS, HF_ROTARY},
-    {"laguna", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
     {"lfm2", GEMMA | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
     {"lfm2_moe", GEMMA | HF_MOE | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
-    {"llama", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"llama4_text", LLAMA | HF_DENSE_FFN_MLP, HF_BIAS_FIELD, HF_ROTARY},
-    {"mamba2", 0, HF_BIAS_FIELD, HF_ROTARY},
-    {"mellum", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"mimo", LLAMA, HF_QKV_BIAS, HF_ROTARY},
     {"mimo_v2_flash", LLAMA | HF_MOE | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
-    {"minicpm", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"minimax", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
-    {"minimax_m1", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
-    {"minimax_m2", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
-    {"minimax_text_01", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
-    {"ministral", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"ministral3", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"mistral", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"mistral4", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
-    {"mixtral", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
     {"modernbert-decoder", HF_GATED | HF_TIED | HF_LAYER_NORM, HF_BIAS_FIELD, HF_ROTARY},
     {"mpt", GPT | HF_ALIBI_FIELD, HF_BIAS_FIELD, HF_LEARNED},
-    {"nanochat", 0, HF_BIAS_FIELD, HF_ROTARY},
     {"nemotron", NEOX, HF_BIAS_FIELD, HF_ROTARY},
-    {"nemotron_h", 0, HF_BIAS_FIELD, HF_ROTARY},
-    {"olmo", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
-    {"olmo2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"olmo3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"olmo_hybrid", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"olmoe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"openai-gpt", GPT, HF_BIAS, HF_LEARNED},
     {"opt", GPT, HF_BIAS, HF_LEARNED_OFFSET},
     {"orion", NEOX | HF_GATED, HF_NO_BIAS, HF_ROTARY},
-    {"persimmon", NEOX, HF_BIAS, HF_ROTARY},
-    {"phi", NEOX, HF_BIAS, HF_ROTARY},
-    {"phi3", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"phi3_v", LLAMA, HF_NO_BIAS, HF_ROTARY},
-    {"phi4_multimodal", GEMMA, HF_NO_BIAS, HF_ROTARY},
-    {"phi4mm", GEMMA, HF_NO_BIAS, HF_ROTARY},
     {"phimoe", NEOX | HF_GATED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen2", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_5_omni_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_5_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_5_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen2_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
-    {"qwen3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_5_moe_text", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
     {"qwen3_5_text", LLAMA | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_next", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_omni_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_vl_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"qwen3_vl_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"seed_oss", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"smollm3", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"solar", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"solar_open", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
-    {"stablelm", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
     {"starcoder2", GPT, HF_BIAS_FIELD, HF_ROTARY},
-    {"vaultgemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"voxtral_realtime_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
-    {"xverse", LLAMA, HF_NO_BIAS, HF_ROTARY},
     {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
 };
 
@@ -178,8 +98,6 @@ static const struct {
     {"llama", {32, 4096, 32, 0, 0, 11008, 32000, 0}},
     {"mistral", {32, 4096, 32, 8, 0, 14336, 32000, 0}},
 };
-
-enum { FAMILIES = ST_COUNT(families) };
 
 /* What is refused, and why. */
 static const struct {
@@ -223,13 +141,15 @@ static const struct {
 
 const hf_family *hf_family_find(const char *name)
 {
-    size_t i = ST_FIND(families, FAMILIES, name, name);
-    return i < FAMILIES ? &families[i] : NULL;
+    for (size_t i = 0; i < ST_COUNT(families); i++)
+        if (st_has_word(families[i].names, name))
+            return &families[i];
+    return NULL;
 }
 
 uint64_t hf_class_default(const hf_reader *reader, const char *name)
 {
-    const char *family = reader->family->name;
+    const char *family = reader->architecture;
     for (size_t i = 0; i < ST_COUNT(defaults); i++)
         if (strcmp(defaults[i].family, family) == 0 && strcmp(defaults[i].name, name) == 0)
             return defaults[i].value;
@@ -240,9 +160,19 @@ uint64_t hf_class_default(const hf_reader *reader, const char *name)
     return 0;
 }
 
-const char *st_import_hf_architecture(size_t index)
+bool st_import_hf_architecture(size_t index, char name[ST_IMPORT_HF_NAME])
 {
-    return index < FAMILIES ? families[index].name : NULL;
+    for (size_t i = 0; i < ST_COUNT(families); i++)
+        for (const char *word = families[i].names; *word != '\0'; index--) {
+            size_t length = strcspn(word, " ");
+            if (index == 0)
+                (void)snprintf(name, ST_IMPORT_HF_NAME, "%.*s", (int)length, word);
+            if (index == 0)
+                return true;
+            word += length;
+            word += strspn(word, " ");
+        }
+    return false;
 }
 
 const char *hf_refusal(const char *name)

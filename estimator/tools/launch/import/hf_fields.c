@@ -191,7 +191,7 @@ void hf_missing(hf_reader *reader, const char *names, const char *path)
 
 const char *hf_of_class(hf_reader *reader, const char *what)
 {
-    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->architecture);
 }
 
 /* A field that is a count of the model; its value, 0 where it is missing. */

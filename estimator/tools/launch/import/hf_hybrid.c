@@ -18,7 +18,7 @@
 
 static bool is_family(const hf_reader *reader, const char *name)
 {
-    return strcmp(reader->family->name, name) == 0;
+    return strcmp(reader->architecture, name) == 0;
 }
 
 static char letter_of_block(const char *name)
@@ -43,7 +43,7 @@ static uint64_t turn_field(hf_reader *reader, const char *name, uint64_t least)
     uint64_t value = hf_class_default(reader, name);
     if (hf_find(reader, name) == NULL)
         st_draft_note(reader->draft, "The file lacks %s; %llu is the default of architecture %s.",
-                      name, (unsigned long long)value, reader->family->name);
+                      name, (unsigned long long)value, reader->architecture);
     else
         (void)hf_count(reader, name, least, &value);
     return value;

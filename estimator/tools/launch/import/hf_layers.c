@@ -162,7 +162,7 @@ static void read_mixers(hf_layers *layers, bool windows)
     const st_json *letters = hf_find(reader, "sliding_window_pattern _sliding_window_pattern "
                                              "layer_switch global_attn_every_n_layers");
     const st_json *full = hf_find(reader, "full_attention_interval no_rope_layer_interval");
-    uint64_t interval = default_interval(reader->family->name);
+    uint64_t interval = default_interval(reader->architecture);
     if (list == NULL)
         list = repeated_types(reader);
     if (list != NULL) {
@@ -244,7 +244,7 @@ static uint64_t default_dense(const char *family)
 static void moe_by_step(hf_layers *layers)
 {
     hf_reader *reader = layers->reader;
-    uint64_t first = default_dense(reader->family->name);
+    uint64_t first = default_dense(reader->architecture);
     uint64_t last = layers->kinds.count;
     uint64_t frequency = 1;
     uint64_t step = 1;

@@ -195,7 +195,7 @@ bool hf_put_adjusted_ffn(hf_reader *reader)
 {
     uint64_t width = 0;
     uint64_t multiple = 256;
-    if (strcmp(reader->family->name, "lfm2") != 0)
+    if (strcmp(reader->architecture, "lfm2") != 0)
         return false;
     const st_json *node = hf_find(reader, "block_ff_dim"); /* goes before the other */
     const st_json *other = hf_find(reader, "intermediate_size");

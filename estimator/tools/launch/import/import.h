@@ -37,8 +37,9 @@ typedef struct st_import_request {
 st_status st_import_hf(const st_import_request *request, st_buffer *job,
                        st_errors *errors) ST_NODISCARD;
 
-/* The name of each architecture that st_import_hf reads, NULL behind the last one. */
-const char *st_import_hf_architecture(size_t index);
+/* Copies the name of an architecture that st_import_hf reads; false behind the last one. */
+enum { ST_IMPORT_HF_NAME = 64 };
+bool st_import_hf_architecture(size_t index, char name[ST_IMPORT_HF_NAME]);
 
 /*
  * Appends the job file that a run of Megatron-LM gives: its command line, or its log with the dump
