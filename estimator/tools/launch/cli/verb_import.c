@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime import hf, and from the files of frameworks */
+/* steptime import hf, layers, and from the files of frameworks */
 #include "launch/cli/verbs.h"
 #include "steptime/tool/input_files.h"
 #include "launch/frameworks/frameworks.h"
+#include "launch/import/import.h"
 
 #include <string.h>
 
@@ -72,6 +73,18 @@ static const cli_example megatron_examples[] = {
     {NULL, NULL},
 };
 
+static const cli_option layer_rows[] = {
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example layer_examples[] = {
+    {"steptime import layers my-net.layers -o my-net.yaml",
+     "a list that a model names as layer_list: my-net.yaml"},
+    {NULL, NULL},
+};
+
 static int run_import(cli_run *run)
 {
     const char *source_name = run->verb->name + strlen("import ");
@@ -111,6 +124,8 @@ static int run_import(cli_run *run)
     if (status == ST_OK)
         status = framework < ST_FRAMEWORKS
                      ? st_framework_import(framework, &request, &run->result, run->errors)
+                 : run->verb == &cli_verb_import_layers
+                     ? st_import_layers(&request, &run->result, run->errors)
                      : st_import_hf(&request, &run->result, run->errors);
     return cli_exit_code(run, status);
 }
@@ -176,4 +191,16 @@ const cli_verb cli_verb_import_deepspeed = {
            "files give them with --set. FILE may be - for standard input.",
     .examples = deepspeed_examples,
     IMPORT(framework_rows),
+};
+
+const cli_verb cli_verb_import_layers = {
+    .name = "import layers",
+    .arguments = "FILE",
+    .summary = "make a layer list from a text with one line per layer",
+    .doc = "Reads a text with one line per layer (kind, name, sizes) and writes a layer list for "
+           "models: parameters, FLOP, values kept, passed on and moved, and kernels, computed by "
+           "the sheet layer-kinds (docs/layers.md). FILE may be - for "
+           "standard input.",
+    .examples = layer_examples,
+    IMPORT(layer_rows),
 };

@@ -80,9 +80,6 @@ const char *fw_layer_letters(const st_job *job, st_arena *arena);
 /* What comes back has the same layers, however it says so. */
 bool fw_same_layers(const st_job *job, const st_draft *draft);
 
-/* modern.c: recipes, dispatchers, modules, graphs, offload */
-void fw_put_modern(const st_job *job, megatron_run *arguments);
-
 /* torchtitan.c */
 void fw_torchtitan_options(const st_job *job, megatron_run *options);
 void fw_torchtitan_keys(megatron_run *options);

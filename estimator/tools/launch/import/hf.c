@@ -545,9 +545,8 @@ bool hf_find_family(hf_reader *reader)
                 : st_fail(errors, ST_ERR_NAME, place,
                           "the file does not name its architecture%s%.60s%s" ST_EXPECTED
                           "a field 'model_type'" ST_HINT "name it, as in --assume %s",
-                          class != NULL ? ", only its class '" : "",
-                          st_or_none(class), class != NULL ? "'" : "",
-                          family_of_class(reader, class));
+                          class != NULL ? ", only its class '" : "", st_or_none(class),
+                          class != NULL ? "'" : "", family_of_class(reader, class));
         st_note(&reader->draft->status, status);
         return false;
     }

@@ -94,79 +94,48 @@ static const char *usable(st_draft *draft, name_part part)
 
 /* ---- the number of parameters ---- */
 
-typedef struct set_list {
-    const char **items;
-    size_t count;
-} set_list;
-
-/* The model's own keys. */
-static bool list_model(st_draft *draft, set_list *sets)
+/* How many parameters the sheet that estimates the model counts; 0 if it cannot. */
+static double count_parameters(st_draft *draft, st_errors *quiet)
 {
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *text = draft->values[i].text;
-        if (text != NULL && strncmp(keys[i].path, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
-            sets->items[sets->count++] = st_draft_text(draft, "%s=%s", keys[i].path, text);
-    }
-    return draft->status == ST_OK;
-}
-
-static st_status count_parameters(st_draft *draft, set_list *sets, double *parameters,
-                                  st_errors *quiet)
-{
-    st_estimate *estimate = st_estimate_new(draft->arena);
-    st_request request = {.sets = sets->items, .checks_warn = true};
+    enum { ROOM = 2000 };
+    const size_t prefix = strlen(ST_KEY_MODEL ".");
     const st_paths *paths = draft->request->paths;
-    if (estimate == NULL)
-        return ST_ERR_MEMORY;
-    request.set_count = sets->count;
+    size_t count = 0;
+    size_t input_count = 0;
+    const st_key *keys = st_keys(&count);
+    const char **sets = st_arena_alloc(draft->arena, count + ROOM, sizeof *sets);
+    st_estimate *estimate = st_estimate_new(draft->arena);
+    if (sets == NULL || estimate == NULL || quiet == NULL)
+        return 0;
+    st_request request = {.sets = sets, .checks_warn = true};
+    for (size_t i = 0; i < count; i++)
+        if (draft->values[i].text != NULL && strncmp(keys[i].path, ST_KEY_MODEL ".", prefix) == 0)
+            sets[request.set_count++] =
+                st_draft_text(draft, "%s=%s", keys[i].path, draft->values[i].text);
+    if (draft->status != ST_OK)
+        return 0;
     (void)!st_estimate_open(paths, &request, draft->arena, estimate, quiet);
     const st_sheet *sheet = st_estimate_parts_of(estimate).sheet;
     const char *cell = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_PARAMETERS) : NULL;
     if (cell == NULL)
-        return ST_ERR_NAME;
-    /* Any value for what the sheet must have besides the model, which has no part in its
-     * parameters. */
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        bool is_number = inputs[i].type.kind == ST_TYPE_NUMBER;
-        if (inputs[i].has_default || !is_number ||
-            strncmp(inputs[i].from, ST_KEY_MODEL ".", strlen(ST_KEY_MODEL ".")) == 0)
-            continue;
+        return 0;
+    /* The sheet's other inputs do not affect the parameters: any value will do. */
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &input_count);
+    for (size_t i = 0; i < input_count; i++) {
         const char *unit = inputs[i].type.unit.text;
-        sets->items[sets->count++] =
-            st_draft_text(draft, "%s=1 %s", inputs[i].from, strcmp(unit, "1") == 0 ? "" : unit);
+        if (!inputs[i].has_default && inputs[i].type.kind == ST_TYPE_NUMBER &&
+            strncmp(inputs[i].from, ST_KEY_MODEL ".", prefix) != 0)
+            sets[request.set_count++] =
+                st_draft_text(draft, "%s=1 %s", inputs[i].from, strcmp(unit, "1") == 0 ? "" : unit);
     }
-    if (draft->status != ST_OK)
-        return ST_ERR_NAME;
-    request.set_count = sets->count;
-    st_status status = st_estimate_open(paths, &request, draft->arena, estimate, quiet);
-    if (status == ST_OK)
-        status = st_estimate_gather(paths, &request, draft->arena, estimate, quiet);
-    if (status == ST_OK)
-        status = st_estimate_show_names(estimate, &cell, 1, (st_place){0}, draft->arena, quiet);
-    if (status == ST_OK)
-        status = st_estimate_run(estimate, draft->arena, quiet);
-    *parameters = status == ST_OK ? st_estimate_shown_value(estimate, 0) : 0;
-    return status;
-}
-
-/* How many parameters the sheet that estimates the model counts; 0 if it cannot. */
-static double parameters_of(hf_reader *reader)
-{
-    enum { ROOM = 2000 };
-    st_draft *draft = reader->draft;
-    size_t keys = 0;
-    (void)st_keys(&keys);
-    double parameters = 0;
-    set_list sets = {.items = st_arena_alloc(draft->arena, keys + ROOM, sizeof *sets.items)};
-    st_errors *quiet = st_errors_create();
-    bool counted = sets.items != NULL && quiet != NULL && list_model(draft, &sets) &&
-                   count_parameters(draft, &sets, &parameters, quiet) == ST_OK;
-    st_errors_destroy(quiet);
-    return counted && isfinite(parameters) ? parameters : 0;
+    if (draft->status != ST_OK ||
+        st_estimate_open(paths, &request, draft->arena, estimate, quiet) != ST_OK ||
+        st_estimate_gather(paths, &request, draft->arena, estimate, quiet) != ST_OK ||
+        st_estimate_show_names(estimate, &cell, 1, (st_place){0}, draft->arena, quiet) != ST_OK ||
+        st_estimate_run(estimate, draft->arena, quiet) != ST_OK)
+        return 0;
+    double parameters = st_estimate_shown_value(estimate, 0);
+    return isfinite(parameters) ? parameters : 0;
 }
 
 /* ---- the name ---- */
@@ -175,8 +144,9 @@ static double parameters_of(hf_reader *reader)
 static const char *name_by_size(hf_reader *reader, const char **origin)
 {
     st_draft *draft = reader->draft;
-    double parameters = parameters_of(reader);
-    double millions = parameters / 1e6;
+    st_errors *quiet = st_errors_create();
+    double millions = count_parameters(draft, quiet) / 1e6;
+    st_errors_destroy(quiet);
     char name[NAME_BYTES + 1];
     (void)snprintf(name, sizeof name, "%s", reader->name);
     for (char *c = name; *c != '\0'; c++)

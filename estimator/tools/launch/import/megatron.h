@@ -76,7 +76,7 @@ bool megatron_is_skipped(const char *name);
 /* The argument's value; NULL where it is absent or None. Marks it as used. */
 const megatron_argument *megatron_get(megatron_run *run, const char *name);
 
-/* megatron_values.c; every look at an argument marks it as used */
+/* megatron.c; every look at an argument marks it as used */
 /* Place of an argument; NULL: the file as a whole. */
 st_place megatron_place(const megatron_run *run, const megatron_argument *argument);
 /* False, with an error, if the argument's value is not a number. */
