@@ -13,26 +13,22 @@ enum { NAME_BYTES = 128, MOST_NAMES = 200 };
 
 /* ---- names ---- */
 
-/* Letters of other alphabets are kept: a unit of their own must not become another one. */
-static bool is_part(char character)
-{
-    return isalnum((unsigned char)character) != 0 || ((unsigned char)character & 0x80) != 0;
-}
-
 /* Lower case, all else between two words as `gap` says; "" where the text is too long. */
 static void simplify(const char *text, size_t length, const char *gap, char into[NAME_BYTES])
 {
     size_t filled = 0;
     bool between = false;
     for (size_t i = 0; i < length && filled + 2 < NAME_BYTES; i++) {
-        if (!is_part(text[i])) {
+        const unsigned char byte = (unsigned char)text[i];
+        /* Letters of other alphabets are kept: a unit of their own must not become another one. */
+        if (isalnum(byte) == 0 && (byte & 0x80) == 0) {
             between = filled > 0;
             continue;
         }
         if (between && gap[0] != '\0')
             into[filled++] = gap[0];
         between = false;
-        into[filled++] = (char)tolower((unsigned char)text[i]);
+        into[filled++] = (char)tolower(byte);
     }
     into[filled + 2 < NAME_BYTES ? filled : 0] = '\0';
 }

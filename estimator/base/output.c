@@ -100,7 +100,7 @@ static int name_temporary(target *where, int *file)
     return fault;
 }
 
-static int check_beside(const st_output *output, bool exists, target *where)
+static int check_target(const st_output *output, bool exists, target *where)
 {
     if (exists && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
         return errno;
@@ -152,18 +152,18 @@ static int open_output(st_output *output)
         return fault;
     if (!special) {
         /* A new file in the target's folder, with the permissions of the old one. */
-        const struct stat *beside_old = exists ? &old : NULL;
-        if (beside_old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
+        const struct stat *replaced = exists ? &old : NULL;
+        if (replaced != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
             return errno;
-        int beside_fault = find_target(output->real, &output->where);
-        output->unnamed = beside_fault == 0 && open_unnamed(&output->where, &output->file);
-        if (beside_fault == 0 && !output->unnamed)
-            beside_fault = name_temporary(&output->where, &output->file);
-        output->file_made = beside_fault == 0 && !output->unnamed;
-        if (beside_fault == 0 && beside_old != NULL &&
-            fchmod(output->file, beside_old->st_mode & PERMISSIONS) != 0)
-            beside_fault = errno;
-        return beside_fault;
+        int target_fault = find_target(output->real, &output->where);
+        output->unnamed = target_fault == 0 && open_unnamed(&output->where, &output->file);
+        if (target_fault == 0 && !output->unnamed)
+            target_fault = name_temporary(&output->where, &output->file);
+        output->file_made = target_fault == 0 && !output->unnamed;
+        if (target_fault == 0 && replaced != NULL &&
+            fchmod(output->file, replaced->st_mode & PERMISSIONS) != 0)
+            target_fault = errno;
+        return target_fault;
     }
     output->in_place = true;
     output->file = st_guard_is_stdout(output->name)
@@ -251,7 +251,7 @@ st_status st_output_check(const char *path, st_errors *errors)
     if (fault == 0 && special)
         fault = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
     else if (fault == 0)
-        fault = check_beside(&output, exists, &output.where);
+        fault = check_target(&output, exists, &output.where);
     free(output.where.folder);
     free(output.where.temporary);
     free(output.real);

@@ -24,13 +24,6 @@ static const char *join(const char *number, const char *unit, char *text, size_t
     return text;
 }
 
-/* Pure numbers are mostly counts, and of a count every digit matters. */
-static const char *format_number(double value, int digits, char *text, size_t size)
-{
-    bool is_whole = value == floor(value) && fabs(value) < LARGEST_WHOLE;
-    return st_number_significant(value, is_whole ? 15 : digits, text, size);
-}
-
 static const char *format_in_base(const char *number, const st_unit *unit, char *text, size_t size)
 {
     char base[80];
@@ -48,11 +41,11 @@ static const char *format_in_unit(double base_value, const st_unit *unit, int di
         (void)st_number_significant(base_value, digits, number, sizeof number);
         return format_in_base(number, unit, text, size);
     }
+    /* Pure numbers are mostly counts, and of a count every digit matters. */
+    const bool is_whole = value == floor(value) && fabs(value) < LARGEST_WHOLE;
     if (strcmp(unit->text, "1") == 0)
-        (void)format_number(value, digits > UNIT_DIGITS ? digits : UNIT_DIGITS, number,
-                            sizeof number);
-    else
-        (void)st_number_significant(value, digits, number, sizeof number);
+        digits = is_whole ? 15 : digits > UNIT_DIGITS ? digits : UNIT_DIGITS;
+    (void)st_number_significant(value, digits, number, sizeof number);
     return join(number, unit->text, text, size);
 }
 

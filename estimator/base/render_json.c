@@ -14,12 +14,6 @@ typedef struct json_writer {
 
 static void write_node(json_writer *writer, const st_node *node);
 
-static bool is_data(const st_item *item)
-{
-    return item->kind != ST_ITEM_SPAN && item->kind != ST_ITEM_TABLE &&
-           item->kind != ST_ITEM_BARS && (item->key == NULL || item->key[0] != '.');
-}
-
 static void begin_line(const json_writer *writer)
 {
     static const char blanks[] = "\n                        ";
@@ -61,10 +55,11 @@ static bool write_items(json_writer *writer, const st_node *node)
 {
     bool first = true;
     for (size_t i = 0; i < node->count; i++) {
-        if (!is_data(&node->items[i]))
-            continue;
-        begin_item(writer, first, node->items[i].key);
         const st_item *item = &node->items[i];
+        if (item->kind == ST_ITEM_SPAN || item->kind == ST_ITEM_TABLE ||
+            item->kind == ST_ITEM_BARS || (item->key != NULL && item->key[0] == '.'))
+            continue; /* not data */
+        begin_item(writer, first, item->key);
         char text[ST_QUANTITY_TEXT];
         if (item->kind == ST_ITEM_NODE) {
             write_node(writer, item->node);

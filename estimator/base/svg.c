@@ -166,20 +166,16 @@ static bool touches(const st_svg_label *one, const st_svg_label *other)
     return fabs(one->x - other->x) < room;
 }
 
-/* Whether a label is drawn before another one that it would touch. */
-static bool is_earlier(const st_svg_label *labels, size_t index, size_t other)
-{
-    bool same = labels[index].first == labels[other].first;
-    return same ? index < other : labels[index].first;
-}
-
 /* Labels are few. */
 static bool has_room(const st_svg_label *labels, size_t count, size_t index)
 {
-    for (size_t i = 0; i < count; i++)
-        if (i != index && is_earlier(labels, i, index) && touches(&labels[i], &labels[index]) &&
+    for (size_t i = 0; i < count; i++) {
+        const bool is_earlier =
+            labels[i].first == labels[index].first ? i < index : labels[i].first;
+        if (i != index && is_earlier && touches(&labels[i], &labels[index]) &&
             has_room(labels, count, i))
-            return false;
+            return false; /* it is drawn before and would be touched */
+    }
     return true;
 }
 

@@ -90,13 +90,6 @@ static void bind_constant(binding *binder, const st_sheet_input *input, st_bound
 
 /* ---- keys ---- */
 
-static void wrong_type(binding *binder, const st_sheet_input *input, st_status status,
-                       const char *found, const char *expected)
-{
-    ST_NOTE(binder, status, input->place, "%s cannot hold %s" ST_FOUND "%s" ST_EXPECTED "%s",
-            reader_of(binder, input), input->from, st_or_none(found), st_or_none(expected));
-}
-
 static const char *type_name(binding *binder, const st_type *type)
 {
     if (type->kind == ST_TYPE_BOOL)
@@ -162,10 +155,12 @@ static void bind_key(binding *binder, const st_sheet_input *input, const st_key 
         fits = key->kind == ST_KEY_ENUM;
         break;
     }
-    if (!fits)
-        wrong_type(binder, input, status, type_name(binder, &input->type), kind_name(binder, key));
-    if (!fits)
+    if (!fits) {
+        ST_NOTE(binder, status, input->place, "%s cannot hold %s" ST_FOUND "%s" ST_EXPECTED "%s",
+                reader_of(binder, input), input->from, st_or_none(type_name(binder, &input->type)),
+                st_or_none(kind_name(binder, key)));
         return;
+    }
     if (value->origin == ST_ORIGIN_NONE) {
         bind_without_value(binder, input, bound);
         return;

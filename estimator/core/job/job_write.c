@@ -83,11 +83,6 @@ static bool is_direct(const char *key, const char *section)
     return st_is_below(key, section) && strchr(key + strlen(section) + 1, '.') == NULL;
 }
 
-static bool is_section_below(const char *path, const char *section)
-{
-    return section == NULL ? strchr(path, '.') == NULL : is_direct(path, section);
-}
-
 static size_t write_section(const writer *output, const char *section, bool sets_only, int indent);
 
 /* Of a named file only what an assignment changed is left to be said. */
@@ -106,7 +101,8 @@ static size_t write_keys(const writer *output, const char *section, bool sets_on
     }
     const st_key_section *sections = st_key_sections(&count);
     for (size_t i = 0; i < count; i++)
-        if (is_section_below(sections[i].path, section))
+        if (section == NULL ? strchr(sections[i].path, '.') == NULL
+                            : is_direct(sections[i].path, section))
             written += write_section(output, sections[i].path, sets_only, indent);
     return written;
 }

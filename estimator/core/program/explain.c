@@ -70,17 +70,14 @@ typedef struct st_references {
     size_t count;
 } st_references;
 
-static bool same_reference(const st_expr *a, const st_expr *b)
-{
-    return a->kind == ST_EXPR_NAME && b->kind == ST_EXPR_NAME && a->name_kind == b->name_kind &&
-           a->index == b->index;
-}
-
 static void add_reference(st_explainer *explainer, st_references *list, const st_expr *node)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (same_reference(list->nodes[i], node))
+    for (size_t i = 0; i < list->count; i++) {
+        const st_expr *known = list->nodes[i];
+        if (known->kind == ST_EXPR_NAME && node->kind == ST_EXPR_NAME &&
+            known->name_kind == node->name_kind && known->index == node->index)
             return;
+    }
     if (!ST_APPEND(explainer->arena, list->nodes, list->count, node))
         (void)fail(explainer);
 }
