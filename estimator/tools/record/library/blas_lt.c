@@ -8,6 +8,7 @@
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { INVALID_VALUE = 7, NOT_INITIALIZED = 1, ALLOC_FAILED = 3 };
@@ -92,64 +93,49 @@ uint64_t st_do_lt_drop(st_call *call)
     return 0;
 }
 
-/* (structure, attribute, value *, bytes): 0 type, 2 rows, 3 columns, 4 leading dimension, 5 batch
- */
-uint64_t st_do_lt_layout_set(st_call *call)
+/* A number of an attribute and where a structure keeps it. */
+typedef struct attribute_field {
+    int32_t attribute;
+    uint32_t offset;
+    size_t bytes;
+} attribute_field;
+
+#define FIELD(number, type, member)                                                                \
+    {                                                                                              \
+        number, offsetof(type, member), sizeof(((type *)NULL)->member)                             \
+    }
+
+/* (structure, attribute, value *, bytes) */
+static uint64_t set_attribute(st_call *call, uint64_t word, const attribute_field *fields)
 {
-    layout *into = st_pointer(call, 0);
+    unsigned char *into = st_pointer(call, 0);
     const void *value = st_pointer(call, 2);
     uint64_t given = 0;
-    if (into == NULL || into->word != LAYOUT_WORD || value == NULL)
+    if (into == NULL || value == NULL || memcmp(into, &word, sizeof word) != 0)
         return bad(call);
     memcpy(&given, value, st_word(call, 3) < sizeof given ? st_word(call, 3) : sizeof given);
-    switch (st_int(call, 1)) {
-    case 0:
-        into->type = (uint32_t)given;
-        break;
-    case 2:
-        into->rows = given;
-        break;
-    case 3:
-        into->columns = given;
-        break;
-    case 4:
-        into->leading = given;
-        break;
-    case 5:
-        into->batch = (uint32_t)given;
-        break;
-    default:
-        break;
-    }
+    for (; fields->bytes > 0; fields++)
+        if (fields->attribute == st_int(call, 1))
+            memcpy(into + fields->offset, &given, fields->bytes);
     return 0;
 }
 
-/* 0 compute type, 3 and 4 transposes of A and B, 7 epilogue */
+uint64_t st_do_lt_layout_set(st_call *call)
+{
+    static const attribute_field fields[] = {FIELD(0, layout, type),    FIELD(2, layout, rows),
+                                             FIELD(3, layout, columns), FIELD(4, layout, leading),
+                                             FIELD(5, layout, batch),   {0}};
+    return set_attribute(call, LAYOUT_WORD, fields);
+}
+
 uint64_t st_do_lt_desc_set(st_call *call)
 {
-    description *into = st_pointer(call, 0);
-    const void *value = st_pointer(call, 2);
-    uint32_t given = 0;
-    if (into == NULL || into->word != DESC_WORD || value == NULL)
-        return bad(call);
-    memcpy(&given, value, st_word(call, 3) < sizeof given ? st_word(call, 3) : sizeof given);
-    switch (st_int(call, 1)) {
-    case 0:
-        into->compute = given;
-        break;
-    case 3:
-        into->transpose_a = given;
-        break;
-    case 4:
-        into->transpose_b = given;
-        break;
-    case 7:
-        into->epilogue = given;
-        break;
-    default:
-        break;
-    }
-    return 0;
+    static const attribute_field fields[] = {FIELD(0, description, compute),
+                                             FIELD(3, description, transpose_a),
+                                             FIELD(4, description, transpose_b),
+                                             FIELD(7, description, epilogue),
+                                             {0}};
+    return set_attribute(call, DESC_WORD, fields);
 }
 
 /* (..., how many are wanted, results *, how many there are *): one algorithm without workspace;

@@ -335,31 +335,29 @@ static void first_of_device(st_object *object, void *context)
         wanted->found = object;
 }
 
-/* The one context that a device has here. */
-static st_object *primary(uint32_t device)
+/* Puts the one context that a device has here. */
+static uint64_t put_primary(st_call *call, uint32_t device)
 {
     wanted_context wanted = {.device = device};
     st_object_each(ST_OBJECT_CONTEXT, first_of_device, &wanted);
-    if (wanted.found == NULL) {
+    if (wanted.found == NULL)
         wanted.found = st_object_make(ST_OBJECT_CONTEXT);
-        if (wanted.found != NULL)
-            wanted.found->device = device;
-    }
-    return wanted.found;
+    if (wanted.found == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    wanted.found->device = device;
+    return ST_PUT(call, 0, uint64_t, wanted.found->handle);
 }
 
 uint64_t st_do_context_current(st_call *call)
 {
-    st_object *context = primary(call->thread->device);
-    return context == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, context->handle);
+    return put_primary(call, call->thread->device);
 }
 
 uint64_t st_do_context_primary(st_call *call)
 {
     if (!is_device(st_int(call, 1)))
         return st_misuse(call, ST_CUDA_INVALID_DEVICE, "invalid device");
-    st_object *context = primary((uint32_t)st_int(call, 1));
-    return context == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, context->handle);
+    return put_primary(call, (uint32_t)st_int(call, 1));
 }
 
 uint64_t st_do_context_set(st_call *call)
