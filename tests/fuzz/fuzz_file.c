@@ -11,7 +11,7 @@
 #include "record/program_file.h"
 #include "record/split.h"
 #include "trace/formats.h"
-#include "workload/execution_groups.h"
+#include "workload/execution.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "base/protobuf.h"
 #include "workload/execution.h"
-#include "workload/execution_groups.h"
 
 #include <math.h>
 

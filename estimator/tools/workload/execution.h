@@ -141,4 +141,28 @@ void st_execution_replay_free(st_execution_replay *replay);
 void st_execution_report(const st_execution_replay *replay, const st_execution_prices *prices,
                          st_arena *arena, st_result *result);
 
+/* --- groups of ranks, from the file next to Chakra's files ------------------------------------ */
+
+#define ST_EXECUTION_GROUPS_FILE "comm_group.json"
+
+typedef struct st_execution_group {
+    const char *name;
+    int64_t size;   /* ranks */
+    int64_t stride; /* between the first two */
+    bool is_uneven; /* others are not as far apart */
+    st_place place; /* where its ranks begin */
+} st_execution_group;
+
+typedef struct st_execution_groups {
+    st_execution_group *items;
+    size_t count;
+} st_execution_groups;
+
+/* Reads a file into `arena`; a missing file means no groups. Refused: a group given twice;
+ * a warning names groups whose ranks are not evenly spaced. */
+st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
+                                   st_errors *errors) ST_NODISCARD;
+/* Gives the collectives of a rank the sizes of their groups. */
+void st_execution_groups_give(const st_execution_groups *groups, st_execution *rank);
+
 #endif

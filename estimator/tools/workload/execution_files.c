@@ -6,7 +6,6 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "base/chars.h"
-#include "workload/execution_groups.h"
 #include "workload/pytorch.h"
 
 #include <dirent.h>

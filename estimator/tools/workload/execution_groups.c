@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comm_group.json next to Chakra's files: {"3": [0, 8, 16, 24]}, the ranks of each group. */
-#include "workload/execution_groups.h"
+#include "workload/execution.h"
 
 #include "base/lists.h"
 #include "base/memory.h"

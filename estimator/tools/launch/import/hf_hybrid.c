@@ -99,7 +99,7 @@ static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
 /* One block, or two: a mixer and an MLP or experts in every layer. */
 static void append_layers(hf_reader *reader, st_buffer *letters, const char *behind)
 {
-    bool beside = is_family(reader, "falcon_h1");
+    bool parallel = is_family(reader, "falcon_h1");
     uint64_t layers = 0;
     if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
         return;
@@ -113,7 +113,7 @@ static void append_layers(hf_reader *reader, st_buffer *letters, const char *beh
     read_indices(reader, layers, mixers);
     read_names(reader, layers, mixers);
     for (uint64_t i = 0; i < layers; i++)
-        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixers[i], '\0'},
+        st_buffer_printf(letters, "%s%s", parallel ? "M*" : (char[]){mixers[i], '\0'},
                          dense[i] ? "-" : behind);
 }
 

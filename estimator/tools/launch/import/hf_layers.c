@@ -47,19 +47,22 @@ static st_json *find_list(hf_reader *reader, const char *names)
 
 /* ---- what mixes tokens ---- */
 
+typedef struct family_layers {
+    const char *family;
+    uint64_t layers;
+} family_layers;
+
 /* One layer in so many attends to everything, where the file does not say. */
-static uint64_t default_interval(const char *family)
+static const family_layers intervals[] = {
+    {"gemma2", 2},     {"gpt_oss", 2},      {"gemma3_text", 6},      {"gemma3n_text", 5},
+    {"cohere2", 4},    {"olmo3", 4},        {"llama4_text", 4},      {"qwen3_next", 4},
+    {"exaone4", 4},    {"qwen3_5_text", 4}, {"qwen3_5_moe_text", 4}, {"afmoe", 4},
+    {"exaone_moe", 4}, {"cohere2_moe", 4},  {"olmo_hybrid", 4}};
+
+static uint64_t layers_of(const family_layers *known, size_t count, const char *family)
 {
-    static const struct {
-        const char *family;
-        uint64_t layers;
-    } known[] = {{"gemma2", 2},       {"gpt_oss", 2},          {"gemma3_text", 6},
-                 {"gemma3n_text", 5}, {"cohere2", 4},          {"olmo3", 4},
-                 {"llama4_text", 4},  {"qwen3_next", 4},       {"exaone4", 4},
-                 {"qwen3_5_text", 4}, {"qwen3_5_moe_text", 4}, {"afmoe", 4},
-                 {"exaone_moe", 4},   {"cohere2_moe", 4},      {"olmo_hybrid", 4}};
-    size_t i = ST_FIND(known, ST_COUNT(known), family, family);
-    return i < ST_COUNT(known) ? known[i].layers : 0;
+    size_t i = ST_FIND(known, count, family, family);
+    return i < count ? known[i].layers : 0;
 }
 
 /* '\0' for a kind that is not modelled. */
@@ -162,7 +165,7 @@ static void read_mixers(hf_layers *layers, bool windows)
     const st_json *letters = hf_find(reader, "sliding_window_pattern _sliding_window_pattern "
                                              "layer_switch global_attn_every_n_layers");
     const st_json *full = hf_find(reader, "full_attention_interval no_rope_layer_interval");
-    uint64_t interval = default_interval(reader->architecture);
+    uint64_t interval = layers_of(intervals, ST_COUNT(intervals), reader->architecture);
     if (list == NULL)
         list = repeated_types(reader);
     if (list != NULL) {
@@ -225,16 +228,9 @@ static uint64_t read_window(hf_reader *reader)
 /* ---- experts ---- */
 
 /* Leading layers without experts, where the file does not say. */
-static uint64_t default_dense(const char *family)
-{
-    static const struct {
-        const char *family;
-        uint64_t layers;
-    } known[] = {{"afmoe", 1}, {"deepseek_v3", 3}, {"exaone_moe", 1},   {"glm4_moe", 1},
-                 {"hy_v3", 1}, {"laguna", 1},      {"mimo_v2_flash", 1}};
-    size_t i = ST_FIND(known, ST_COUNT(known), family, family);
-    return i < ST_COUNT(known) ? known[i].layers : 0;
-}
+static const family_layers dense_layers[] = {
+    {"afmoe", 1}, {"deepseek_v3", 3}, {"exaone_moe", 1},   {"glm4_moe", 1},
+    {"hy_v3", 1}, {"laguna", 1},      {"mimo_v2_flash", 1}};
 
 #define FIRST_MOE                                                                                  \
     "first_k_dense_replace moe_layer_start_index num_dense_layers moe_layer_num_skipped"
@@ -244,7 +240,7 @@ static uint64_t default_dense(const char *family)
 static void moe_by_step(hf_layers *layers)
 {
     hf_reader *reader = layers->reader;
-    uint64_t first = default_dense(reader->architecture);
+    uint64_t first = layers_of(dense_layers, ST_COUNT(dense_layers), reader->architecture);
     uint64_t last = layers->kinds.count;
     uint64_t frequency = 1;
     uint64_t step = 1;
