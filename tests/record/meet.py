@@ -73,7 +73,7 @@ for options in (['--ranks', '16'], ['--ranks', '64', '--each'], ['--ranks', '64'
 case(['--ranks', '15'], ['odd-split'], False)
 case(['--ranks', '60', '--each'], ['odd-split'], False)
 
-# Ranks that are told wrong until others of their part run are run again; each has one log and counts once.
+# Ranks that get wrong splits until others of their part run are run again; each has one log and counts once.
 case(['--ranks', '96'], ['unsure-split'], False, ranks_run_again=lambda again: again > 0,
      ranks_run=lambda run: run < 96, ranks_proven=lambda proven: proven <= 8)
 
@@ -87,7 +87,7 @@ if sorted(worker['ranks'] for worker in told.get('workers', [])) != [1] + 8 * [1
     failures.append(f'1024 ranks, 8 of which read: {[worker["ranks"] for worker in told.get("workers", [])]}')
 case(['--ranks', '128'], ['different'], False, unique_processes=128, ranks_run=128)
 
-# The plan of a job tells which ranks differ: one of each of 4 stages of 8 ranks.
+# The plan of a job gives the ranks that differ: one of each of 4 stages of 8 ranks.
 told = case(['--plan', 'gpt-3b-32x3090'], ['stages'], ranks_run=4, world=32, unique_processes=4)
 if [(worker['rank'], worker['ranks']) for worker in told.get('workers', [])] != [(3, 8), (11, 8), (19, 8), (27, 8)]:
     failures.append(f'--plan: {told.get("workers")}')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs whose ranks meet, one for each first argument: they hand over ncclUniqueId by a file, by
- * a connection of their own or by NCCL_COMM_ID, split communicators and check what they are told,
+ * a connection of their own or by NCCL_COMM_ID, split communicators and check the results,
  * or do different things in some places of a grid. The second argument is a folder for files.
  */
 #define _GNU_SOURCE
@@ -175,7 +175,7 @@ static void by_odd_split(void)
     sum(split(whole, odd, -rank, ranks, place), COUNT);
 }
 
-/* Groups of ten, which no grid of 96 ranks has, by a program that believes what it is told. */
+/* Groups of ten, which no grid of 96 ranks has, by a program that trusts the reported size. */
 static void by_unsure_split(void)
 {
     comm_t part = NULL;

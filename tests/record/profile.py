@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a program on a GPU that is stood in for: profile.py STEPTIME PROGRAM REAL.
+"""Measures a program on a simulated GPU: profile.py STEPTIME PROGRAM REAL.
 
 REAL is the folder of a driver, a runtime and a CUPTI of the tests' own. Its kernels take 2,385 ns times
 their number and its copies a tenth of a nanosecond a byte, and so they have to in the trace.

@@ -166,7 +166,7 @@ with tempfile.TemporaryDirectory() as scratch:
              for at in range(512, len(data), 64) if data[at] == 20]
     if found != [(0, 79500, 0, 1, 3), (265, 900, 0, 1, 1), (0, 79500, 0, 1, 2)]:
         failures.append(f'vectors: {found}')
-# Who only counted GPUs and became, or started, another program is no rank beside it.
+# A process that only counted GPUs and became, or started, another program is not a rank.
 STARTER = f"""
 import ctypes, subprocess
 ctypes.CDLL('libcudart.so.12').cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))

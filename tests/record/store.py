@@ -39,7 +39,7 @@ for options in (['--ranks', '5'], ['--ranks', '24', '--together'], ['--ranks', '
     expect(options, (said.get('ranks_run'), said.get('keys_stood_in'), said.get('unique_processes'),
                      said.get('collectives'), priced.get('unmatched')), (ranks, 0, 1, ranks, 0))
 
-# Some run, and what the others would set is stood in for.
+# Some ranks run; keys that the others would set get placeholders.
 for options in (['--rank', '17', '--world', '64'], ['--ranks', '64', '--selective', '0,17'], ['--ranks', '64'],
                 ['--ranks', '4096']):
     said, priced = record(options, ['tensor'])

@@ -55,7 +55,7 @@ static void register_kernels(void)
         register_function(binary, &kernels[i], NULL, names[i], -1, NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Each kernel has at most eleven arguments, of which the pointers come first. */
+/* Each kernel has at most eleven arguments, pointers first. */
 static void launch(int kernel, unsigned blocks)
 {
     int rows = ROWS, width = C;

@@ -104,7 +104,7 @@ static void other_sizes_are_other_steps(void **state)
     assert_int_equal(steps_of(*state, 48624, 2, 48), 0);
 }
 
-/* What is no task has no shape: streams, events, memory and communicators. */
+/* Streams, events, memory and communicators have no shape. */
 static void tasks_alone_have_shapes(void **state)
 {
     static const st_log_kind others[] = {
@@ -273,7 +273,7 @@ static void equal_ranks_are_read_once(void **state)
     assert_int_equal(once->workers[0].waiting_ns, 0);
 }
 
-/* One rank of 64 stands for all; the reduction goes over 64. */
+/* One rank represents all 64; the reduction goes over 64. */
 static void a_rank_stands_for_a_world(void **state)
 {
     world *own = *state;
@@ -315,7 +315,7 @@ static void stages_send_and_receive(void **state)
     assert_true(first->tasks[1].end_ns <= second->tasks[0].end_ns);
 }
 
-/* Some never come: what came goes on, and it is told. */
+/* Some never come: the others go on, with a warning. */
 static void missing_ranks_are_told(void **state)
 {
     world *own = *state;
@@ -332,12 +332,12 @@ static void missing_ranks_are_told(void **state)
     assert_non_null(strstr(text, "truncated log"));
 }
 
-/* ---- what is told ---- */
+/* ---- results ---- */
 
 static st_imported_operation told_operations[] = {{"product", 9, 2.385e9, 3000000, false},
                                                   {"strange", 3, 0, 500000, true}};
 
-/* Two workers with numbers of their own, of which the second has no steps. */
+/* Two workers with different numbers; the second has no steps. */
 static void fill_told(st_imported *imported)
 {
     imported->workers[0] =

@@ -10,7 +10,7 @@
 
 /* ---- files of programs ---- */
 
-/* A program of as many headers of parts and of sections as are told, behind which `text` stands. */
+/* A program with these headers of parts and of sections, followed by `text`. */
 typedef struct made_file {
     unsigned char class;
     uint16_t machine;

@@ -124,7 +124,7 @@ static void write_two_threads(const fixture *self)
     end_thread(&second, 385, 17, 60);
 }
 
-/* Two out of memory, of which the first counts, and processes that did as others. */
+/* Two out of memory, the first of which counts, and identical processes. */
 static void write_others(const fixture *self)
 {
     log_maker low = thread_log(self, 104, 0, 17);
@@ -494,7 +494,7 @@ static st_rank_dedup run_dedup(fixture *self, const char *program, uint32_t devi
     return dedup;
 }
 
-/* All ranks do as one that was run, which stands for itself. */
+/* All ranks are identical to one that ran, which represents itself. */
 static void assert_right(const char *program, const st_rank_dedup *dedup)
 {
     for (uint32_t i = 0; i < dedup->world; i++) {

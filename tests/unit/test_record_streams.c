@@ -443,7 +443,7 @@ static void distances_of_ranks_are_inferred(void **state)
         assert_int_equal(groups->group_count, 1);
         assert_int_equal(groups->inferred, 1);
         assert_false(groups->groups[0].exact);
-        assert_int_equal(groups->groups[0].meets, 1); /* one worker stands for all */
+        assert_int_equal(groups->groups[0].meets, 1); /* one worker represents all */
         if (groups->groups[0].stride != cases[i].stride || groups->groups[0].base != cases[i].base)
             fail_msg("case %zu: %lld from %lld", i, (long long)groups->groups[0].stride,
                      (long long)groups->groups[0].base);
@@ -581,7 +581,7 @@ static void put_times(log_maker *log, const st_log_measured *times)
     st_log_commit(record, ST_LOG_MEASURED);
 }
 
-/* A call of a thread, and what stands apart from it: a kernel, or the product it was made for. */
+/* A call of a thread and its separate record: a kernel, or the product it was made for. */
 static void put_measured_call(log_maker *log, uint32_t name, uint32_t thread, uint32_t correlation)
 {
     st_log_commit(next_call(log, name), ST_LOG_CALL);
@@ -614,7 +614,7 @@ static const st_worker_call *call_at(const st_imported *imported, size_t index)
     return &imported->run->workers[0].calls[index];
 }
 
-/* What a call put on the GPU stands where it was called, in the order in which it ran. */
+/* GPU tasks of a call take its place, in the order in which they ran. */
 static void measured_calls_get_what_they_put_on_the_gpu(void **state)
 {
     static const struct {
