@@ -118,7 +118,7 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
     cli_asked *asked = &run->common.asked;
     st_status status = ST_OK;
     uint64_t sequence = asked->sequence > 0 ? asked->sequence : USUAL_SEQUENCE;
-    /* the search reports what is no count of GPUs */
+    /* the search reports invalid counts of GPUs */
     bool counts = gpus != NULL && gpus[0] >= '0' && gpus[0] <= '9';
     uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
     uint64_t batch =
@@ -138,7 +138,7 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
 
 /* ---- the job ---- */
 
-/* A name of something else where a job is expected: told with the command that takes it. */
+/* A name of something else where a job is expected: names the command that takes it. */
 static st_status check_mistaken(cli_run *run)
 {
     const char *name = run->arguments[0];

@@ -27,7 +27,7 @@
 
 /*
  * Whether the job is named or described: an error where it is neither or both. Afterwards a
- * described job stands in run->common.sets; `gpus` is as written, for a batch that divides.
+ * described job is in run->common.sets; `gpus` is as written, for a batch that divides.
  */
 st_status cli_job_read(cli_run *run, const char *gpus) ST_NODISCARD;
 

@@ -90,7 +90,7 @@ static st_status run_side(cli_run *run, bool is_b, const char *refine, st_estima
     return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
 }
 
-/* The columns of every --refine, one after the other; a lone one stands beside the job's own. */
+/* The columns of every --refine in order; a single one is compared with the job's own. */
 static st_status list_columns(cli_run *run, st_columns *columns)
 {
     const cli_texts *texts = &run->common.refine;
@@ -123,16 +123,16 @@ static st_status run_column(cli_run *run, const char *refine, st_columns *column
     const char *fault_why = NULL;
     for (size_t i = 0; i < st_errors_size(own); i++) {
         const st_error *fault = st_errors_at(own, i);
-        bool is_told = false;
+        bool is_known = false;
         for (size_t j = 0; j < st_errors_size(run->errors); j++) {
-            const st_error *told = st_errors_at(run->errors, j);
-            if (told->severity == fault->severity && told->place.line == fault->place.line &&
-                strcmp(told->message, fault->message) == 0) {
-                is_told = true;
+            const st_error *known = st_errors_at(run->errors, j);
+            if (known->severity == fault->severity && known->place.line == fault->place.line &&
+                strcmp(known->message, fault->message) == 0) {
+                is_known = true;
                 break;
             }
         }
-        if (!is_told)
+        if (!is_known)
             (void)st_errors_add(run->errors, fault);
         if (fault->severity == ST_SEVERITY_ERROR && fault_why == NULL)
             fault_why = st_arena_printf(run->arena, "%s%s%s", fault->message,
@@ -200,7 +200,7 @@ static int run_compare(cli_run *run)
 {
     const compare_options *options = run->options;
     if (options->timeline) {
-        /* --timeline: the closed form of one job beside its replay. */
+        /* --timeline: the closed form of one job next to its replay. */
         st_estimate estimate = {0};
         st_timeline_plan plan = {0};
         st_timeline timeline = {0};

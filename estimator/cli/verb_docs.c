@@ -18,7 +18,7 @@ static const cli_example examples[] = {
 
 typedef struct sheet_list {
     const st_path_entry *entries;
-    bool *included; /* by another sheet of the list: its formulas stand there */
+    bool *included; /* by another sheet of the list, which shows its formulas */
     size_t count;
 } sheet_list;
 

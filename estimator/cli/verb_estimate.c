@@ -95,7 +95,7 @@ static int run_estimate(cli_run *run)
         st_estimate_tell_found(estimate, &found);
     if (status == ST_OK)
         status = st_estimate_compute(estimate, run->errors);
-    /* Where only a limit is exceeded, the values stand; the exit code says so. */
+    /* If only a limit is exceeded, the values are valid; the exit code says so. */
     if (status == ST_ERR_CHECK && st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
         status = ST_OK;
     if (status == ST_OK && options->xlsx != NULL)

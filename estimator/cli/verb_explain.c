@@ -2,7 +2,7 @@
 /* steptime explain */
 #include "cli/verbs.h"
 
-enum { DIGITS_MAX = 17 }; /* what a double can tell apart */
+enum { DIGITS_MAX = 17 }; /* digits of a double */
 
 typedef struct explain_options {
     uint64_t depth;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime list */
 #include "cli/verbs.h"
-#include "cli/listing.h"
 
 #include "job/files.h"
 
@@ -109,7 +108,7 @@ int cli_list_folder(cli_run *run, const char *what)
         st_table_show(st_say_table(root, columns, 3, 0), rows, "name,title,root");
         st_result_csv(&result, what, "name,title,root");
         cli_show(run, &result);
-        /* A file that cannot be read is listed and told, and the others are listed still. */
+        /* A file that cannot be read is listed and reported; the others are still listed. */
         status = st_errors_status(run->errors);
     }
     return cli_exit_code(run, status);

@@ -242,7 +242,7 @@ static st_status show(cli_run *run, const st_search *search, const st_search_res
                    run->common.csv ? miss : "");
 }
 
-/* What one process tells the first one. */
+/* What a process reports to the first one. */
 typedef struct deeds {
     uint64_t plans;
     uint64_t threads;

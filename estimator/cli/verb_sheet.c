@@ -4,7 +4,6 @@
 #include "estimate/report.h"
 
 #include "base/guard.h"
-#include "cli/listing.h"
 #include "export/xlsx.h"
 
 #include <string.h>

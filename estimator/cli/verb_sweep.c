@@ -95,7 +95,7 @@ static st_status take_rows(void *context, const st_space_worker *worker, uint64_
 }
 
 /* What was rejected, on standard error; nothing fits where all was. */
-static st_status tell(cli_run *run, const st_space *space, const st_sweep_result *result)
+static st_status write_reasons(cli_run *run, const st_space *space, const st_sweep_result *result)
 {
     st_buffer text = {0};
     st_status status = ST_OK;
@@ -274,7 +274,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     cli_progress_end(&explorer->progress);
     run->interrupted = result.interrupted;
     status = finish_table(run, explorer, space, &result, status);
-    return status == ST_OK ? tell(run, space, &result) : status;
+    return status == ST_OK ? write_reasons(run, space, &result) : status;
 }
 
 static int run_sweep(cli_run *run)

@@ -156,7 +156,7 @@ static int run_timeline(cli_run *run)
     const timeline_options *options = run->options;
     st_status status = lay_out(run, &made);
     if (status == ST_OK) {
-        /* What is asked for beside the step itself. */
+        /* Outputs other than the step itself. */
         const st_variance_wish wish = {.slow = options->slow.items,
                                        .slow_count = options->slow.count,
                                        .samples = options->samples > 0 ? options->samples : 1000,

@@ -27,4 +27,7 @@ extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;
 
+/* `what` is one of the choices of `list`: "jobs", "sheets", ... */
+int cli_list_folder(cli_run *run, const char *what);
+
 #endif

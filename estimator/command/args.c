@@ -141,7 +141,7 @@ static st_status unknown_option(cli_run *run, const char *word, size_t length)
                          near);
 }
 
-/* `value` stands in the same word as the option, or is NULL. */
+/* `value` is part of the option's word, or NULL. */
 static st_status take_option(cli_run *run, const cli_option *option, const char *value,
                              word_list *list)
 {

@@ -3,7 +3,7 @@
  * The command line: a table of verbs, each with one table of options. A row has the type and the
  * range of a value and the member of a structure that takes it, so that a verb reads members and
  * parses nothing. The same rows make help, docs/commands.md, the man page and the completion, so
- * that none of them can tell anything else.
+ * that all of them agree.
  *
  * A verb fills `result` and returns an exit code; a verb that fails leaves nothing there. What it
  * left is written at the end in one piece, to standard output or to the file of --output.
@@ -27,7 +27,7 @@ enum {
     CLI_CHECK_FAILS = 3 /* a check of the sheet does not hold */
 };
 
-/* What stands at a place of the command line, for the completion. */
+/* The kind of word at a place of the command line, for the completion. */
 typedef enum cli_word {
     CLI_WORD_NONE,
     CLI_WORD_JOB,
@@ -49,7 +49,7 @@ typedef struct cli_texts {
     size_t count;
 } cli_texts;
 
-/* What a value is, and so what it is stored as. */
+/* The type of a value, in the option and in storage. */
 typedef enum cli_kind {
     CLI_IS_FLAG,   /* bool */
     CLI_IS_TEXT,   /* const char *, NULL where it is not given; one of `choices` where there are */
@@ -165,7 +165,7 @@ typedef struct cli_given {
     const char *value;
 } cli_given;
 
-/* A file beside the result, which is written once the verb has done all. */
+/* A file in addition to the result, written when the verb has finished. */
 typedef struct cli_file {
     struct cli_file *next;
     const char *path;
@@ -190,7 +190,7 @@ struct cli_run {
     bool warnings_shown; /* the result, on standard output, has them */
     bool stdout_closed;  /* when the program was started */
     bool called;         /* the result stays here, for a caller in this process */
-    bool interrupted;    /* the result is not all: it goes beside the file of --output */
+    bool interrupted;    /* the result is partial: it goes to a file next to that of --output */
 };
 
 /* program.c */
@@ -231,13 +231,13 @@ st_status cli_add_text(cli_run *run, cli_texts *texts, const char *text) ST_NODI
 bool cli_is_given(const cli_run *run, const void *member);
 
 /* run.c: what verbs share */
-/* The search path, of which a run has one. */
+/* The search path of the run. */
 st_status cli_paths(cli_run *run) ST_NODISCARD;
 /* The verb's first argument as a job, with --sheet, --set and --refine. */
 st_estimate_request cli_estimate_request(const cli_run *run);
 /* The form that the command line asks for, for the place where the result goes. */
 st_estimate_view cli_view(const cli_run *run);
-/* Whether the result's reader sees what was reported: it stands in the text on the screen. */
+/* Whether the reader of the result sees the messages: both are on the screen. */
 bool cli_shows_messages(const cli_run *run);
 /* The result has the limits that are exceeded; they are reported once more only where nobody reads
  * its text, or where there is something else to report. */
@@ -267,7 +267,7 @@ int cli_write_result(cli_run *run, int code);
 void cli_show(cli_run *run, st_result *result);
 /* Where the result of an interrupted run is, as a hint; "" for standard output. */
 const char *cli_partial_name(const cli_run *run);
-/* The text of a file beside the result, which cli_write_result writes; never NULL. */
+/* The text of an additional file, which cli_write_result writes; never NULL. */
 st_buffer *cli_make_file(cli_run *run, const char *path);
 void cli_free_files(cli_run *run);
 /* A file that cannot wait: whole, or not there. */
@@ -328,7 +328,7 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
         .offset = CLI_AT(type, member, const char *), .name = (label), .value = (shown),           \
         .choices = (words), .doc = __VA_ARGS__                                                     \
     }
-/* The words of an enumeration in its order, of which the first holds without the option. */
+/* The words of an enumeration in its order; the first is the default. */
 #define CLI_CHOICE(type, member, label, shown, words, ...)                                         \
     {                                                                                              \
         .kind = CLI_IS_CHOICE, .word = CLI_WORD_CHOICE, .offset = CLI_AT(type, member, unsigned),  \

@@ -2,7 +2,7 @@
 /*
  * Completion for shells. The program itself says which words can come next, from the tables of
  * verbs and options and from the search path; the scripts hand it the words so far and offer what
- * it answers, so that one answer holds for every shell. They stand in completion/.
+ * it answers, so that all shells share one answer. They are in completion/.
  *
  * An answer is a line for each word, with its meaning behind a tab, and lines for what shells know
  * better: ":files", ":yaml", ":folders", and ":nospace" where a word goes on.
@@ -31,7 +31,7 @@ typedef struct completer {
     const char **words; /* the last one is being completed */
     size_t count;
     const cli_verb *verb;
-    size_t verb_words;        /* of which so many are the verb */
+    size_t verb_words;        /* of them, words of the verb */
     const cli_option *option; /* whose value the last word is */
     size_t place;             /* of the last word among the arguments */
     const char *job;          /* the first argument */
@@ -41,7 +41,7 @@ typedef struct completer {
     size_t given_count;
 } completer;
 
-/* bash hands "--color=al" over as three words; what stands before its last one is not repeated. */
+/* bash hands "--color=al" over as three words; the part before its last one is not repeated. */
 static bool join_words(completer *self, const char *const *given, size_t count)
 {
     self->words = st_arena_alloc(self->run->arena, count + 1, sizeof *self->words);

@@ -14,7 +14,7 @@ static const char overview_start[] =
     "Usage: steptime VERB [ARGUMENT...] [OPTION...]\n"
     "\n";
 
-/* Lines of at most 80 characters behind `indent` blanks, of which `column` are written already. */
+/* Lines of at most 80 characters after `indent` blanks; `column` characters are written already. */
 static void write_filled(const char *text, size_t column, size_t indent, st_buffer *buffer)
 {
     const st_paint page = {.width = 80};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signals that end the program. Whichever verb runs, temporary files go first; verbs that know a
- * result before they are done ask to be told instead (cli_catch_interrupts).
+ * result before they are done ask for a flag instead (cli_catch_interrupts).
  */
 #define _GNU_SOURCE /* sigaltstack, syscall; NOLINT(bugprone-reserved-identifier) */
 
@@ -76,7 +76,7 @@ static void say(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-static void tell(const char *who, const char *does, const char *what, const char *rest)
+static void report(const char *who, const char *does, const char *what, const char *rest)
 {
     say("error: ");
     say(who);
@@ -94,7 +94,7 @@ static void crash(int number)
         const char *why = "crash";
         for (size_t i = 0; i < ST_COUNT(crashes); i++)
             why = crashes[i].number == number ? crashes[i].text : why;
-        tell(who, " crashes in '", what, "': ");
+        report(who, " crashes in '", what, "': ");
         say(why);
         say("\n");
     } else if (number == SIGALRM || number == SIGVTALRM || number == SIGPROF) {
@@ -116,7 +116,7 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status)
     const char *who = NULL;
     const char *what = NULL;
     if (getpid() == main_process && st_guard_running(&who, &what)) {
-        tell(who, " ends the program in '", what, "'\n");
+        report(who, " ends the program in '", what, "'\n");
         st_scratch_remove();
         status = 1;
     }
@@ -194,7 +194,7 @@ const volatile sig_atomic_t *cli_catch_interrupts(void)
     return &interrupted;
 }
 
-/* Behind a table, in the words that its form has for what is no row. */
+/* After a table, in the form's syntax for lines that are not rows. */
 void cli_say_partial(const cli_run *run, uint64_t done, uint64_t total, st_buffer *text)
 {
     unsigned long long known = done;

@@ -205,7 +205,7 @@ static bool sets_key_of(const cli_option *option, const cli_option *set, const c
 
 st_status cli_option_take(cli_run *run, const cli_option *option, const char *value)
 {
-    /* An option that stands for a key, and --set of that key: one would win silently. */
+    /* An option that sets a key, and --set of that key: one would win silently. */
     const cli_option *rival = NULL;
     for (size_t i = 0; value != NULL && i < run->given_count; i++) {
         const cli_given *given = &run->given[i];

@@ -38,7 +38,7 @@ static int write_all(const char *data, size_t length)
             length -= (size_t)written;
         }
     }
-    /* Some file systems tell only now that a disk is full. */
+    /* Some file systems report a full disk only now. */
     return st_guard_stdout_close();
 }
 
@@ -55,7 +55,7 @@ void cli_show(cli_run *run, st_result *result)
     st_form form = run->common.json ? ST_FORM_JSON : run->common.csv ? ST_FORM_CSV : ST_FORM_TEXT;
     bool exceeds = st_errors_count(run->errors, ST_SEVERITY_LIMIT) > 0;
     if (exceeds && form == ST_FORM_TEXT) {
-        /* What a job exceeds, above its text; they need not be told twice. */
+        /* What a job exceeds is above its text and not repeated. */
         st_result limits;
         st_limits_say(run->errors, st_result_begin(&limits, run->arena));
         st_result_write_text(&limits, &paint, &run->result);

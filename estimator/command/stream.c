@@ -62,7 +62,7 @@ static st_status close_stream(cli_stream *stream, bool keep, st_status status)
         return status == ST_OK ? committed : status;
     }
     st_output_discard(stream->file);
-    /* Some file systems tell only now that a disk is full. */
+    /* Some file systems report a full disk only now. */
     int fault =
         stream->file == NULL && keep && !stream->run->stdout_closed ? st_guard_stdout_close() : 0;
     if (fault != 0) {

@@ -25,7 +25,7 @@ st_status cli_stream_close(cli_stream *stream, bool keep, st_status status);
 /* A bar with rate and time left, on a terminal and after a second of work. */
 typedef struct cli_progress {
     bool shown; /* standard error is a terminal */
-    bool drawn; /* a bar stands there now */
+    bool drawn; /* a bar is on the screen */
     double start_s;
     double drawn_s;
     const char *what; /* "rows", "plans" */

@@ -68,7 +68,7 @@ const char *st_cell_names_add(st_cell_names *names, const char *wanted)
     const char *name = make_legal(names->arena, wanted);
     const char *base = name != NULL ? st_cell_name_lower(names->arena, name) : NULL;
     const char *lower = base;
-    size_t number = 2; /* the next to try stands with the base, so that many alike cost no more */
+    size_t number = 2; /* next suffix; stored with the base, so that equal names are cheap */
     names->taken.arena = names->arena;
     if (base == NULL || !st_names_get(&names->taken, base, &number))
         return base != NULL && st_names_put(&names->taken, base, 2) ? name : NULL;

@@ -4,7 +4,7 @@
  *
  * Excel and LibreOffice know no difference between B and b, and refuse names that could be a cell:
  * T1 is one, R and C are short for a row and a column, R1C1 is the other way to write A1. The rules
- * are those of docs/spreadsheet.md, so that a reader can tell what became of a name:
+ * are those of docs/spreadsheet.md, so that a reader can map a name back:
  *   1. T1, r, RC2, true and names that spreadsheets keep for themselves get a "_" at the end;
  *   2. a name that begins with _xl gets an "n" in front;
  *   3. of names that differ in case alone the first keeps its own, the next get _2, _3, ...

@@ -72,7 +72,7 @@ void st_name_latex(const char *name, st_buffer *buffer)
         st_buffer_text(buffer, "}");
     }
     if (name[length] != '\0') {
-        /* What stands below the letter: the rest of a name, its index set apart. */
+        /* The subscript: the rest of a name, its index separated. */
         const char *text = name + length + (name[length] == '_');
         st_buffer_text(buffer, "_{\\mathrm{");
         for (const char *c = text; *c != '\0'; c++) {

@@ -60,7 +60,7 @@ static void write_inputs(const st_sheet *sheet, st_buffer *buffer)
     st_buffer_text(buffer, "\\end{longtable}\n");
 }
 
-/* Meaning, unit and source in a line; the left side stands in `name` already. */
+/* Meaning, unit and source in a line; `name` already holds the left side. */
 static void write_definition(const st_buffer *name, const st_sheet_cell *cell, st_buffer *buffer)
 {
     st_buffer_text(buffer, "\n\\medskip\n");

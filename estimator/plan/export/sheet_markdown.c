@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sheet as a Markdown document: the reference of its formulas, written from the sheet itself, so
- * that it cannot tell anything else. docs/formulas.md is made of it.
+ * that both always agree. docs/formulas.md is generated from it.
  */
 #include "estimate/report.h"
 
@@ -32,7 +32,7 @@ static void write_text(const char *text, st_buffer *buffer)
     write_escaped(text, true, buffer);
 }
 
-/* Formulas, names and units: no backtick and no bar can stand in them. */
+/* Formulas, names and units, which contain neither backticks nor bars. */
 static void write_code(const char *text, st_buffer *buffer)
 {
     if (st_text_or_empty(text)[0] == '\0')

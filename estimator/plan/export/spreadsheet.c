@@ -13,7 +13,7 @@
 
 /* Against functions that call functions twice each. */
 enum {
-    ST_LIVE_MAX_WORK = 500000,       /* nodes put in place, each of which is text */
+    ST_LIVE_MAX_WORK = 500000,       /* nodes that are inlined as text */
     ST_LIVE_MAX_LOWERED = 100000000, /* nodes looked at to find values */
     ST_LIVE_MAX_PARTS = 100000,      /* a tenth of the rows of a spreadsheet */
     ST_LIVE_RECALLED = 64            /* calls whose text is at hand when they come again */
@@ -38,7 +38,7 @@ typedef struct st_piece {
     const char *joins; /* "AND" or "OR": a plain call of that, which takes more operands */
 } st_piece;
 
-/* Where a tree stands: in a cell or check, or in a function with these arguments. */
+/* The context of a tree: a cell or check, or a function with these arguments. */
 typedef struct st_piece_context {
     const char *formula;
     const st_sheet_function *function; /* NULL: none */

@@ -24,7 +24,7 @@ typedef struct st_live_call {
 typedef struct st_live {
     const char *name;         /* the defined name */
     const char *formula;      /* without "="; NULL: a value, or nothing at all where it is NaN */
-    const char *text;         /* of a part: the piece of the sheet's formula that it stands for */
+    const char *text;         /* of a part: the piece of the sheet's formula that it replaces */
     const char *owner;        /* of a part: the cell or check; of others NULL */
     const st_type *type;      /* of the value, as the sheet declares it */
     const st_live_call *call; /* NULL: no provider */
@@ -46,7 +46,7 @@ typedef struct st_live_sheet {
 enum {
     ST_LIVE_LENGTH = 2000, /* of a formula, unless names alone make it longer; Excel: 8,192 */
     ST_LIVE_DEPTH = 40,    /* levels of calls and parentheses; Excel: 64 */
-    ST_LIVE_SHORT = 24     /* an argument that a function uses twice is no part up to here */
+    ST_LIVE_SHORT = 24 /* up to this length, an argument that a function uses twice stays inline */
 };
 
 /*

@@ -457,7 +457,7 @@ static const st_heading cell_headings[ST_BOOK_COLUMNS] = {
     {"Name in formulas", 24},
 };
 
-/* Who stands behind a value: a citation, and a provider where there is one. */
+/* The source of a value: a citation, and its provider, if any. */
 static const char *source_of(st_book *book, const st_sheet_cell *cell, const st_live *live)
 {
     const char *cite = st_text_or_empty(cell->cite);
@@ -598,7 +598,7 @@ static double least_of(const st_key *key, const st_unit *unit)
     return key->minimum > 0 && least < SMALLEST ? SMALLEST : least;
 }
 
-/* What stands in the rule itself, where it fits, for the library loses a little memory over
+/* The rule holds the list itself if it fits, because the library loses a little memory over
  * ranges. */
 static bool fits_in_rule(const st_enum *list)
 {
@@ -670,7 +670,7 @@ static void write_value(st_book *book, st_spot spot, const st_bound_input *input
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
 
-/* What stands in the value's cell, as formulas read it. */
+/* The content of the value's cell, as formulas read it. */
 static const char *base_formula(st_book *book, lxw_row_t row, const st_bound_input *input)
 {
     st_arena *arena = book->file->arena;

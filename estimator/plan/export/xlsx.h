@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workbooks: an estimate whose formulas live, and tables with a chart. docs/spreadsheet.md says
- * what stands where.
+ * which sheet holds what.
  *
  * Without libxlsxwriter these functions report that steptime was built without it (ST_ERR_USAGE).
  */
@@ -28,7 +28,7 @@ st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer 
 /* ---- tables ---- */
 
 typedef struct st_xlsx_column {
-    const char *name;    /* the heading; its unit stands below it */
+    const char *name;    /* the heading; its unit is below it */
     const st_type *type; /* NULL: texts; else how values in base units are shown */
 } st_xlsx_column;
 

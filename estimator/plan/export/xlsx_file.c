@@ -262,7 +262,7 @@ void st_xlsx_enter(st_xlsx *file)
 
 void st_xlsx_leave(st_xlsx *file)
 {
-    file->failed = file->failed || errno == ENOMEM; /* the library does not tell all of its own */
+    file->failed = file->failed || errno == ENOMEM; /* the library does not report all of its own */
     (void)uselocale(file->locale);
     st_guard_end(&file->guard);
 }

@@ -4,9 +4,9 @@
  *
  * libxlsxwriter writes files by name and prints numbers by the locale, so a workbook is made in a
  * folder of its own for temporary files, under the C locale, looked over, and only then written as
- * every output is: beside the target and renamed. The same contents give the same bytes.
+ * every output is: to a temporary file, then renamed. Equal contents give equal bytes.
  *
- * The library does not ask whether it got memory, nor tell: some of its failures leave a part out
+ * The library does not check its allocations: some of its failures silently leave a part out
  * of a faultless file. Hence every workbook is made twice, and is one only where both are the same.
  */
 #ifndef STEPTIME_EXPORT_XLSX_FILE_H

@@ -134,7 +134,7 @@ static const char *axis_name(const st_xlsx_table *table, copy *own, size_t index
     return plain_name(own, column->name, unit_of(column));
 }
 
-/* Numbers stand where they belong; texts and names stand side by side. */
+/* Numbers have their place on the axis; texts and names are spaced evenly. */
 static void draw(const st_xlsx_table *table, copy *own, const st_xlsx_chart *chart)
 {
     const st_type *across = table->layout.columns[chart->x].type;
@@ -167,13 +167,13 @@ static void draw(const st_xlsx_table *table, copy *own, const st_xlsx_chart *cha
     }
     const char *title = plain_name(own, chart->title, "");
     const char *below = axis_name(table, own, chart->x);
-    const char *beside = axis_name(table, own, chart->lines[0]);
+    const char *y_name = axis_name(table, own, chart->lines[0]);
     if (own->file.failed)
         return;
     lxw->chart_title_set_name(drawn, title);
     lxw->chart_axis_set_name(drawn->x_axis, below);
     if (chart->line_count == 1)
-        lxw->chart_axis_set_name(drawn->y_axis, beside);
+        lxw->chart_axis_set_name(drawn->y_axis, y_name);
     (void)lxw->chartsheet_set_chart(sheet, drawn);
 }
 

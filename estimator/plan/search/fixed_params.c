@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is fixed, and who said so; see held.h. What nobody said and a search does not vary either is
- * told as assumed: a reader must not take it for an answer.
+ * marked as assumed: a reader must not take it for an answer.
  */
 #include "search/fixed_params.h"
 
 #include "job/job_loader.h"
 #include "job/keys.h"
-#include "search/search_make.h"
 #include "steptime/keys.h"
 
 #include <string.h>
@@ -17,7 +16,7 @@ typedef struct writer {
     const char *without;
     st_node *list;
     const char *text;
-    const char *by;        /* of the values behind which it does not stand yet */
+    const char *by;        /* of the values that it does not follow yet */
     size_t more;           /* values of the job that text only counts */
     const char *more_file; /* of the first of them */
 } writer;
@@ -217,7 +216,7 @@ void st_search_put_fixed_params(const st_search *search, const char *without, si
             put(&self, sections[i], name, "", true);
     }
     put_sets(&self);
-    /* What the job's files say beside the model and the cluster. */
+    /* What the job's files set, except model and cluster. */
     static const char *const apart[] = {ST_KEY_NAME, ST_KEY_SHEET, ST_KEY_MODEL, ST_KEY_CLUSTER};
     const st_job *job = self.search->space->base.job;
     size_t count = 0;

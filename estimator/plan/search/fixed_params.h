@@ -7,7 +7,7 @@
 
 /*
  * Puts "held" and "varied"; `without` is a key that whoever asks gives by itself (NULL: none).
- * Text stands behind labels of `width`.
+ * Text follows labels of `width`.
  */
 void st_search_put_fixed_params(const st_search *search, const char *without, size_t width,
                                 st_node *root);

@@ -39,7 +39,7 @@ typedef struct st_rule_result {
     st_rule_state state;
     bool applied;
     uint64_t pairs;   /* that were looked at */
-    uint64_t broken;  /* of which do not hold */
+    uint64_t broken;  /* of them violated */
     uint64_t skipped; /* plans */
 } st_rule_result;
 
@@ -51,7 +51,7 @@ typedef struct st_guided {
     uint64_t best_at;   /* which of them was the best, from 1; 0: none passed */
     uint64_t ruled_out; /* plans that fail a check whatever providers say */
     uint64_t cut;       /* plans whose bound is above what was found */
-    uint64_t untried;   /* plans of which nothing is known */
+    uint64_t untried;   /* plans not examined */
     bool has_floor;     /* plans without a value are not below: */
     double floor;
     st_rule_result rules[ST_RULES];

@@ -148,8 +148,8 @@ static bool has_chunks(void *context, double layers)
     return divides(*chunks, layers);
 }
 
-/* Of a stage whose layers are given every chunk has one, but for that beside the embedding and that
- * beside the output: so Megatron's layouts are cut. */
+/* If the layers of a stage are given, every chunk has one, except the one with the embedding and
+ * the one with the output, as in Megatron's layouts. */
 static bool fills_ends(const double sizes[ST_PARAM_VIRTUAL], double chunks)
 {
     double first = sizes[ST_PARAM_FIRST];
@@ -524,7 +524,7 @@ bool st_plan_divides(const st_plan_request *whole, const double bases[ST_PLAN_BA
     const bool ends_free =
         whole->choices[ST_PARAM_FIRST].free && whole->choices[ST_PARAM_LAST].free;
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
-    request.choices[ST_PARAM_SEQUENCE].held = true; /* it stands on none of the bases */
+    request.choices[ST_PARAM_SEQUENCE].held = true; /* it depends on none of the bases */
     for (size_t i = 0; i < ST_PLAN_BASES; i++)
         request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
     memcpy(self.sizes, values, sizeof self.sizes);
@@ -673,7 +673,7 @@ st_product st_plans_product(const st_plans *plans, uint64_t plan)
         .lists = shape->lists, .counts = shape->counts, .first = plan - shape->first};
 }
 
-/* A list whose values stand in `stride` rows each, from row `first` of a shape on. */
+/* A list whose values cover `stride` rows each, from row `first` of a shape on. */
 static void fill_list(const double *values, size_t count, uint64_t stride, uint64_t first,
                       size_t rows, double *column)
 {

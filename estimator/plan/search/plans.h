@@ -40,7 +40,7 @@ st_plan_param st_plan_param_find(const char *key);
 typedef struct st_plan_choice {
     bool read;            /* by the sheet */
     bool free;            /* it varies over all that a shape allows */
-    bool held;            /* it does not vary: whoever asks has said so, or there is no way to */
+    bool held;            /* it does not vary: by request, or because it has one value */
     const double *values; /* not free: these alone */
     size_t count;
 } st_plan_choice;
@@ -76,7 +76,7 @@ typedef struct st_plan_request {
     unsigned zero_with_stages; /* and those of several pipeline stages */
     bool whole_groups;         /* interleaved: micro-batches are a multiple of the stages */
     bool near_ends;            /* the ends lack layers of one chunk at most */
-    double balanced; /* a balanced layout deals out so many parts beside the layers; 0: none */
+    double balanced; /* a balanced layout distributes so many parts besides the layers; 0: none */
 } st_plan_request;
 
 typedef struct st_shape {

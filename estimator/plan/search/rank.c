@@ -123,7 +123,7 @@ void st_results_merge(st_results *into, const st_results *from)
     }
 }
 
-/* Behind the results themselves, whose pointers mean nothing elsewhere, stand their lists. */
+/* The lists follow the results, whose pointers are invalid in other processes. */
 static size_t front_room(const st_results *results)
 {
     return results->front != NULL ? ST_RANK_MAX_FRONT : 0;

@@ -2,7 +2,7 @@
 /*
  * Where a search ranks: the best plans, a Pareto front of two cells, and the plan that is nearest
  * to fitting where none fits. Plans are compared by their cells and then by their numbers, so that
- * neither threads nor processes can be told from the result.
+ * neither threads nor processes affect the result.
  */
 #ifndef STEPTIME_SEARCH_RANK_H
 #define STEPTIME_SEARCH_RANK_H
@@ -32,7 +32,7 @@ typedef struct st_results {
     size_t front_count;
     bool front_full; /* more points than are kept */
     uint64_t done;   /* plans that were looked at */
-    uint64_t kept;   /* of which so many pass all checks */
+    uint64_t kept;   /* plans that pass all checks */
     uint64_t *reasons;
     size_t reason_count;
     st_found nearest; /* goal: checks that fail; front[0]: how far from fitting */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which plans a search enumerates: the values of plan parameters, the GPUs, and what plans depend
  * on. */
-#include "search/search_make.h"
+
+#include "search/search_state.h"
 
 #include "base/memory.h"
 #include "estimate/resolved_layout.h"
@@ -347,7 +348,7 @@ st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *err
     }
     if (status != ST_OK)
         return status;
-    /* Every number once, where it first stands: a plan is not to be found twice. */
+    /* Removes duplicates and keeps the first, so that no plan occurs twice. */
     double *gpus = st_arena_alloc(arena, choice.count + 1, sizeof *gpus);
     size_t gpu_count = 0;
     if (gpus == NULL)
@@ -428,7 +429,7 @@ static bool insert(double *values, size_t *count, double value)
     return true;
 }
 
-/* The values that a base has in some row; `all` tells whether these are all. */
+/* The values that a base has in some row; `all` is set if they are complete. */
 static st_status list_numbers(st_search *search, st_plan_base base, bool *all, st_errors *errors)
 {
     st_search_driven driven = driven_by(search, st_plan_base_key(base));
@@ -498,7 +499,7 @@ void st_search_keep_own(st_space *space)
     space->driven_count = kept;
 }
 
-/* What no framework launches is no plan, unless somebody asks for it: a list of values, or --set.
+/* A plan that no framework can launch is excluded, unless a list of values or --set requests it.
  */
 static void limit_to_stack(st_search *search)
 {
@@ -631,7 +632,7 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     wanted->gpus_per_node = node_size_of(search);
     if (status == ST_OK)
         status = find_groups(search, errors);
-    /* Why rows are no plans, where the stack's software is among the reasons. */
+    /* Why rows are not plans, if the stack's software is one reason. */
     if (search->wanted.whole_groups || search->wanted.near_ends)
         search->space->infeasible = search->bases_differ || search->zipped_count > 0
                                         ? "sizes do not divide, zipped keys do not match, or the "

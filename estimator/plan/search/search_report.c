@@ -7,7 +7,6 @@
 #include "job/job_write.h"
 #include "plugin/refine_parse.h"
 #include "search/fixed_params.h"
-#include "search/search_make.h"
 #include "search/search_state.h"
 #include "sheet/type_write.h"
 #include "steptime/keys.h"
@@ -27,7 +26,7 @@ typedef struct merger {
 } merger;
 
 /* Notes by which keys two plans differ; false where one has more GPUs, or other values of what
- * varies beside the plan. */
+ * varies in addition to the plan. */
 static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
                           bool differs[ST_PARAMS])
 {
@@ -275,7 +274,7 @@ static const st_sheet_section *section_of(const st_sheet *sheet, const char *cel
     return NULL;
 }
 
-/* Cells of a cell's section that are of its kind: what it is made of. */
+/* Cells of a cell's section and type: its parts. */
 static void list_parts(st_search_view *view, const st_sheet *sheet, const char *whole,
                        const st_sheet_section *section)
 {
@@ -339,7 +338,7 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
     view->part_from = *count;
     for (size_t i = 0; i < view->part_count; i++)
         list[(*count)++] = view->parts[i];
-    add_role(sheet, ST_ROLE_MEMORY, list, count); /* which tells plans apart, shown or not */
+    add_role(sheet, ST_ROLE_MEMORY, list, count); /* which distinguishes plans, shown or not */
     *cells = list;
     return ST_OK;
 }
@@ -359,9 +358,9 @@ static st_status compute(st_search_view *view, const st_found *found, size_t cou
     return st_search_values(&view->detail, picks, count, list);
 }
 
-/* What an estimate of a plan of the search tells, errors and warnings; ST_ERR_MEMORY or ST_OK. */
+/* Collects errors and warnings of an estimate of a plan; ST_ERR_MEMORY or ST_OK. */
 static st_status estimate_plan(const st_paths *paths, const st_search *search, size_t row,
-                               bool has_nearest, st_errors *told)
+                               bool has_nearest, st_errors *faults)
 {
     const st_space_request *space = &search->request.space;
     st_arena *arena = search->space->arena;
@@ -379,13 +378,13 @@ static st_status estimate_plan(const st_paths *paths, const st_search *search, s
                           .set_count = space->set_count + count,
                           .refine = space->refine,
                           .refine_count = space->refine_count};
-    st_status status = st_estimate_load(paths, &request, arena, &estimate, told);
+    st_status status = st_estimate_load(paths, &request, arena, &estimate, faults);
     if (status == ST_OK) {
         estimate.sheet = search->space->sheet; /* with the conditions */
-        status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, told);
+        status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, faults);
     }
     if (status == ST_OK)
-        status = st_estimate_run(&estimate, arena, told);
+        status = st_estimate_run(&estimate, arena, faults);
     return status == ST_ERR_MEMORY ? status : ST_OK;
 }
 
@@ -398,7 +397,7 @@ static st_status compute_nearest(const st_paths *paths, st_search_view *view)
         st_status status = compute(view, &found->nearest, 1, &view->nearest);
         if (status != ST_OK)
             return status;
-        /* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
+        /* The errors of the plan that is nearest to fitting, as its estimate reports them. */
         st_arena *arena = search->space->arena;
         st_errors *faults = st_errors_create();
         view->miss = "";
@@ -461,18 +460,18 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     if (status == ST_OK) {
         /* What the sheet's checks warn of in the first plan: its rank is no better than their
          * cause. */
-        st_errors *told = st_errors_create();
-        status = told == NULL ? ST_ERR_MEMORY
+        st_errors *faults = st_errors_create();
+        status = faults == NULL ? ST_ERR_MEMORY
                  : view->ranked_count == 0
                      ? ST_OK
-                     : estimate_plan(paths, view->search, view->ranked[0].row, false, told);
-        for (size_t i = 0; status == ST_OK && i < st_errors_size(told); i++) {
-            const st_error *one = st_errors_at(told, i);
+                     : estimate_plan(paths, view->search, view->ranked[0].row, false, faults);
+        for (size_t i = 0; status == ST_OK && i < st_errors_size(faults); i++) {
+            const st_error *one = st_errors_at(faults, i);
             if (one->severity == ST_SEVERITY_WARNING && one->status == ST_ERR_CHECK)
                 st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, one->place, "plan 1: %s",
                           one->message);
         }
-        st_errors_destroy(told);
+        st_errors_destroy(faults);
     }
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
@@ -622,7 +621,7 @@ typedef struct cell_span {
     size_t to;
 } cell_span;
 
-/* A table of some cells, and of the plans where it is no table of parts. */
+/* A table of some cells, and of the plans unless it shows parts. */
 static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
                       bool ranked, bool plans)
 {
@@ -693,7 +692,7 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
 }
 
 /* A line for each plan, to be copied behind 'steptime estimate JOB'. The search's own sets, which
- * all begin with, stand once where they are many, as those of --model are. */
+ * share is shown once if it is long, as that of --model is. */
 static void say_settings(const st_search_view *view, st_node *root)
 {
     enum { FEW = 3 };

@@ -144,7 +144,7 @@ static st_status run_pass(runner *self, st_results *all)
     return ST_OK;
 }
 
-/* Every plan; where none passes a second time, for the one that is nearest to fitting. */
+/* Computes every plan; if none passes, a second time to find the nearest one. */
 static st_status run_exhaustive(runner *self, st_search_result *result)
 {
     const st_search *search = self->search;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search looks for and where; see search_state.h. */
-#include "search/search_make.h"
+
+#include "search/search_state.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -36,7 +37,7 @@ static const char all_orders[] =
     "dp-tp-pp-cp,dp-cp-tp-pp,dp-cp-pp-tp,dp-pp-tp-cp,dp-pp-cp-tp,pp-tp-cp-dp,pp-tp-dp-cp,"
     "pp-cp-tp-dp,pp-cp-dp-tp,pp-dp-tp-cp,pp-dp-cp-tp";
 
-/* Whether a part of a list names a key, and is no value of the one before. */
+/* Whether a part of a list names a key instead of a value of the key before it. */
 static bool names_key(const char *part, size_t length)
 {
     char name[128];
@@ -56,7 +57,7 @@ static bool names_key(const char *part, size_t length)
     return assigned != NULL || st_key_find(name) != NULL || st_section_find(name) != NULL;
 }
 
-/* "KEY" and whether values stand behind it. */
+/* "KEY" and whether values follow it. */
 static bool split(const char *text, st_arena *arena, st_varied *into)
 {
     st_assignment read;
@@ -69,7 +70,7 @@ static bool split(const char *text, st_arena *arena, st_varied *into)
     return true;
 }
 
-/* Values of the one would be lost. Other keys are axes, of which this is reported elsewhere. */
+/* Values of the first would be lost. For other keys, which are axes, the space reports it. */
 static st_status check_twice(const st_varied *list, size_t index, st_errors *errors)
 {
     const st_varied *own = &list[index];
@@ -142,7 +143,7 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
     search->request.space.overs = axes;
     search->request.space.over_options = options;
     search->request.space.over_count = count;
-    /* Axes of a group advance with the first axis in it; plan parameters are put beside them
+    /* Axes of a group advance with the first axis in it; plan parameters are added to them
      * plan by plan. */
     const st_space_request *space = &search->request.space;
     st_joined *joined = st_arena_alloc(arena, space->joined_count + 1, sizeof *joined);
@@ -170,7 +171,7 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
     return ST_OK;
 }
 
-/* Whether nobody gives a key, or only a stack does, beside which others are tried that may not. */
+/* Whether a key is not set, or only by a stack while other stacks are tried that may not set it. */
 static bool is_open(const st_search *search, const st_job *job, const char *key)
 {
     st_origin origin = st_job_value_of(job, key)->origin;
@@ -217,8 +218,8 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
     search->node_gpus = counts.node;
     search->used_gpus = used;
     if (used == 0) {
-        /* Of one number that suits no node there is a nearest that does; several are told in the
-         * head. */
+        /* For a single number that does not fit the nodes there is a nearest one; several are
+         * reported in the head. */
         if (counts.count > 1)
             return ST_OK;
         st_place place = {.file = st_errors_text(errors, "--gpus %.200s", search->request.gpus)};

@@ -28,7 +28,7 @@ enum {
 };
 
 typedef struct st_search_request {
-    st_space_request space; /* its axes are those of --vary over keys that are no plan parameter */
+    st_space_request space; /* its axes are those of --vary over keys other than plan parameters */
     const char *gpus;       /* "512", "8..64*2"; NULL: as many as the job's plan takes */
     const char *const *varies; /* KEY[=VALUES],... that vary, too */
     size_t vary_count;
@@ -40,7 +40,7 @@ typedef struct st_search_request {
     bool maximise;            /* it is to be great */
     const char *front[2];     /* cells of a Pareto front; NULL: none */
     bool picture;             /* it will be drawn; the front is of time and memory by default */
-    const char *const *cells; /* columns beside the goal; none: the usual ones */
+    const char *const *cells; /* columns next to the goal; none: the default ones */
     size_t cell_count;
     const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
@@ -68,7 +68,7 @@ typedef struct st_zipped {
     st_place place;
 } st_zipped;
 
-/* A key that is to vary, as it was asked for. */
+/* A key to vary, as requested. */
 typedef struct st_varied {
     const char *option; /* "--vary" or "--only" */
     const char *given;  /* "KEY" or "KEY=VALUES" */
@@ -93,7 +93,7 @@ typedef struct st_search {
     st_plan_request wanted;
     st_plans plans;
     uint64_t total;             /* plans times rows of the axes */
-    uint64_t rows;              /* of which so many are computed */
+    uint64_t rows;              /* number of rows to compute */
     bool varies[ST_PARAMS];     /* has more than one value somewhere */
     bool shown[ST_PARAMS];      /* varies, or is not what the job says */
     st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
@@ -219,5 +219,26 @@ const char *st_method_name(st_method method);
 /* How much less a plan that was not computed may have, over the best one's value; 0: none is
  * better; NaN: that is not known. */
 double st_search_gap(const st_search *search, const st_search_result *result);
+
+/* ---- making a search ---- */
+
+/* A plan keeps its own values even if a stack that also varies sets them. */
+void st_search_keep_own(st_space *space);
+
+st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
+/* Whether the job's own value of a plan parameter is another, or there is none. */
+bool st_search_is_other(const st_search *search, st_plan_param param, double value);
+/* Place of a key to vary: "--vary KEY=VALUES". */
+static inline st_place st_varied_place(const st_varied *given, st_errors *errors)
+{
+    return (st_place){.file = st_errors_text(errors, "%s %.200s", given->option, given->given)};
+}
+/* Whether the user's own sets give a key. */
+bool st_search_is_set(const st_search *search, const char *key);
+/* The cell that is minimised where none is named: the step time, by the name it has. */
+const char *st_search_default_goal(const st_sheet *sheet);
+
+/* The numbers of GPUs that a request gives; before its space is made. */
+st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -24,7 +24,7 @@ static bool has_room(reader *self, size_t count, st_place place)
     return count < ST_SPACE_FILE_MAX_ITEMS;
 }
 
-/* Where what messages know as an option stands. */
+/* Location of what messages call an option. */
 static void add_place(reader *self, const st_space_place *place)
 {
     st_space_file *space = self->space;
@@ -106,7 +106,7 @@ static bool is_value(reader *self, const char *path, const st_yaml_node *node)
 }
 
 /* Every key of a map with its values, as options. An unknown key is at error itself; its values
- * stand behind it. */
+ * follow it. */
 static void read_assignments(reader *self, const st_yaml_node *map, const char *name,
                              st_space_texts *list)
 {

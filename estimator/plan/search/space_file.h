@@ -3,7 +3,7 @@
  * A space from a file: what a search varies, alone or jointly, what it holds, and which plans
  * count.
  *
- *   space: two kinds of node        what it is, for people
+ *   space: two kinds of node        a title
  *   gpus: 256..1024*2                  as --gpus
  *   set: {batch.global: 1536}          as --set
  *   vary:                              as --vary, "all" for all that can be
@@ -15,7 +15,7 @@
  *       cluster.nic_bandwidth: [25 GB/s, 50 GB/s]
  *   where: [memory <= 72[GiB]]         as --where
  *
- * All of it becomes what the options would be, and what is said about these is put where it stands
+ * All of it becomes options; messages about them point to the place
  * in the file.
  */
 #ifndef STEPTIME_SEARCH_SPACE_FILE_H
@@ -27,7 +27,7 @@
 
 enum { ST_SPACE_FILE_MAX_ITEMS = 1000 };
 
-/* Where in the file stands what messages know as an option. */
+/* Location in the file of what messages call an option. */
 typedef struct st_space_place {
     const char *option; /* "--vary overlap.tp=0..1+0.25" */
     st_place place;
@@ -71,7 +71,7 @@ st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_sear
 st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
                                  st_space_request *request, st_errors *errors) ST_NODISCARD;
 
-/* Puts errors about options that the file, the context, gave where they stand in it. */
+/* Moves errors about options that came from the file (the context) to their place in it. */
 st_error_edit st_space_file_place;
 
 #endif

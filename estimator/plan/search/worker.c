@@ -125,7 +125,7 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
         memcpy(self->picks, picks, rows * sizeof *picks);
         fill_picks(self, rows);
     }
-    /* What depends on the columns of a plan. Where nodes differ from row to row, what stands for
+    /* What depends on the columns of a plan. If nodes differ between rows, what replaces
      * them is GPUs until now. */
     const st_search_driven *size = &self->search->node_size;
     double *nodes = self->columns[ST_PARAM_NODES];

@@ -92,7 +92,7 @@ static size_t unit_length(const rest *from)
     return from->length;
 }
 
-/* One unit holds for a whole range, wherever it stands. */
+/* One unit applies to a whole range, at any position. */
 static st_status take_unit(const reader *self, const char *text, size_t length, range *into)
 {
     st_trim(&text, &length);
@@ -137,7 +137,7 @@ static size_t find_dots(const char *item, size_t length)
     return length;
 }
 
-/* "100..400*2 Gbit/s": `dots` is where ".." stands. */
+/* "100..400*2 Gbit/s": `dots` is the position of "..". */
 static st_status read_range(const reader *self, const char *item, size_t length, size_t dots,
                             range *into)
 {
@@ -274,7 +274,7 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* A key alone stands for all its values, where these are few and known; NULL: they are not. */
+/* A bare key means all its values if they are few and known; else NULL. */
 static const char *all_values(const st_key *key, st_arena *arena)
 {
     if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM))

@@ -52,7 +52,7 @@ const char *st_axis_text(const st_axis *axis, size_t index, char *storage);
 /* Two axes over one key are one too many; reports every pair. */
 st_status st_axes_check(const st_axis *axes, size_t count, st_errors *errors) ST_NODISCARD;
 
-/* A value of the list that an axis' values are, or of its range where there is no list. */
+/* A value of an axis' list, or of its range if it has no list. */
 static inline double st_axis_value(const st_axis *axis, const double *values, uint64_t index)
 {
     return values != NULL ? values[index] : axis->start + (double)index * axis->step;

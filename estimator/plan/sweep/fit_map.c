@@ -17,7 +17,7 @@ void st_fit_map_take(st_fit_map *map, size_t row, size_t column, const st_map_ce
         *cell = *own;
 }
 
-/* Whether anything stands in a row (side 0) or a column. */
+/* Whether a row (side 0) or a column has any entry. */
 static bool is_used(const st_fit_map *map, int side, size_t index)
 {
     for (size_t i = 0; i < map->count[1 - side]; i++) {

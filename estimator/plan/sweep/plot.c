@@ -166,7 +166,7 @@ typedef struct drawing {
     bool logarithmic; /* colours of a map */
     double *places;   /* of the values of the axis across, shares of the width */
     bool x_log;
-    double x_least; /* of numbers across; both NaN: the axis has none, its values stand in a row */
+    double x_least; /* of numbers across; both NaN: not numbers, spaced evenly */
     double x_most;
 } drawing;
 
@@ -206,7 +206,7 @@ static double x_share(const drawing *self, double number)
 }
 
 /* Lines go over rising numbers to scale, logarithmic where they span a power of ten; everything
- * else stands in a row. */
+ * else is spaced evenly. */
 static bool place_columns(drawing *self)
 {
     size_t count = self->plot->columns;
@@ -352,7 +352,7 @@ static void draw_lines(const drawing *self)
             const st_svg_point from = {LEFT + self->width + 12, y};
             const st_svg_point to = {LEFT + self->width + 32, y};
             st_svg_line(self->buffer, from, to, color);
-            /* The values of the other axes that a line stands for. */
+            /* The values of the other axes of a line. */
             const size_t size = sizeof line_text;
             const st_space *space = self->plot->space;
             size_t rest = row;

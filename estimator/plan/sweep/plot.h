@@ -22,7 +22,7 @@ typedef struct st_plot {
     double *values; /* per row and column; NaN where there is none; of several the least */
 } st_plot;
 
-/* The cell that such a text draws; NULL: it names none, or there is no memory. */
+/* The cell that such a text draws; NULL: none, or out of memory. */
 const char *st_plot_cell(const char *text, st_arena *arena);
 /* Reads "x=KEY,y=CELL" or "x=KEY,y=KEY,z=CELL"; everything lives in the space's arena. */
 st_status st_plot_create(const st_space *space, const char *text, st_plot **plot,
@@ -38,7 +38,7 @@ typedef struct st_sweep_map {
     size_t axes[2];
 } st_sweep_map;
 
-/* A key that is no axis, or the same twice, is an error at --map. */
+/* An unknown axis, or the same twice, is an error at --map. */
 st_status st_sweep_map_create(const st_paths *paths, const st_space *space,
                               const char *const keys[2], st_sweep_map *map,
                               st_errors *errors) ST_NODISCARD;

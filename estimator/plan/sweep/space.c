@@ -51,7 +51,7 @@ static st_status explain_unknown(const st_space *space, size_t over, st_errors *
         cell != NULL ? "a key of the job" : "", cell != NULL ? "" : input->from);
 }
 
-/* Words for axes over names that are no keys: the sheet, loaded without axes, may know them. */
+/* Messages for axes over unknown keys: the sheet, loaded without axes, may know the names. */
 static st_status explain_faults(st_space *space, st_errors *errors)
 {
     st_request request = {.job = space->request.job,
@@ -187,7 +187,7 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
 /* What is asked of a job first. */
 static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY};
 
-/* Whether there is a column of that name: a table with two is no table for programs. */
+/* Whether a column of that name exists: programs cannot read tables with duplicates. */
 static bool is_shown(const st_space *space, const char *name)
 {
     return st_has_text(space->cells, space->cell_count, name) ||
@@ -294,7 +294,7 @@ static st_status prepare(st_space *space, st_errors *errors)
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
 }
 
-/* The axis that set a key, by the name of the option that it stands for; NULL: a --set did. */
+/* The axis that set a key, by the name of its option; NULL: a --set did. */
 static const st_axis *find_setter(const st_space *space, const char *file)
 {
     static const char option[] = "--set ";
@@ -343,7 +343,7 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
             size_t first = st_space_axis_of(made, joined->with);
             size_t own = st_space_axis_of(made, joined->key);
             if (first >= own || own == SIZE_MAX)
-                continue; /* an axis that is no axis is reported elsewhere */
+                continue; /* an invalid axis is reported elsewhere */
             st_note(&axe_status,
                     check_length(&made->axes[first].axis, &made->axes[own].axis, errors));
             made->axes[own].follows = first + 1;

@@ -48,7 +48,7 @@ typedef struct st_space_request {
     const st_joined *joined; /* axes that do, where not all are zipped */
     size_t joined_count;
     uint64_t sample; /* 0: every row */
-    bool uncounted;  /* who asks draws its own sample of them: their number is no concern */
+    bool uncounted;  /* the caller draws its own sample: their number is unlimited */
     uint64_t seed;
     bool checks_warn; /* a check of the sheet that fails rejects no row, as by --check none */
 } st_space_request;
@@ -56,11 +56,10 @@ typedef struct st_space_request {
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
-    const st_program
-        *whole;            /* for rows of which the space's `replayed` is 1; NULL: there is none */
-    size_t settled_checks; /* the first ones, which say the same of a row in both */
-    size_t plugin_count;   /* of the program's providers: the first ones are plugins' */
-    const char *order;     /* of ranks; NULL: none */
+    const st_program *whole;           /* for rows whose `replayed` is 1; NULL: none */
+    size_t settled_checks;             /* the first ones, which say the same of a row in both */
+    size_t plugin_count;               /* of the program's providers: the first ones are plugins' */
+    const char *order;                 /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
 
@@ -113,7 +112,7 @@ typedef struct st_space {
     st_refine_keys plugin_keys;
     const char **refine; /* the plugins that are on, as a command line would ask for them */
     size_t refine_count;
-    const char *infeasible; /* why a row is no plan; NULL: nothing divides */
+    const char *infeasible; /* why a row is not a plan; NULL: sizes do not divide */
     uint64_t total;         /* rows, before sampling */
     uint64_t rows;
 } st_space;
@@ -128,7 +127,7 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
 st_status st_space_create_again(const st_paths *paths, const st_space_request *request,
                                 st_arena *arena, st_space **space, st_errors *errors) ST_NODISCARD;
 
-/* Why a row is no result. */
+/* Why a row has no result. */
 enum { ST_REASON_NONE = 0 /* 1 ...: the check of that number */ };
 static inline size_t st_reason_no_value(const st_space *space)
 {
@@ -166,7 +165,7 @@ typedef struct st_space_run_rows {
     st_product product; /* of slow rows, whose inputs come from lists; without counts: of none */
 } st_space_run_rows;
 
-/* Inputs that stand still over many rows: what depends on them alone is computed once for these. */
+/* Inputs that are constant over many rows: what depends only on them is computed once for these. */
 typedef struct st_slow {
     st_workspace *workspace;
     st_column *columns; /* per input */
@@ -186,7 +185,7 @@ typedef struct st_space_worker {
     size_t *varying;           /* which inputs they are */
     size_t varying_count;
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
-    const bool *infeasible; /* per row: it is no plan, see st_reason_infeasible; NULL: all are */
+    const bool *infeasible; /* per row: not a plan, see st_reason_infeasible; NULL: none */
     uint64_t **digits;      /* per axis */
     double **outputs;       /* per cell, then of `replayed` */
     double **checks;        /* per check */
@@ -198,11 +197,11 @@ typedef struct st_space_worker {
     st_check_codes *codes;  /* per check */
     double *failures;       /* per row: its reason, infinity for none */
     double *spare_failures;
-    uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
+    uint32_t *refused;             /* per row, see st_paced; NULL: no plugins */
     uint32_t *spare_refused;       /* of one variant among several */
     double *base;                  /* values of inputs that are the same in a whole piece */
     size_t inner;                  /* axes from this one on vary within a piece */
-    uint64_t piece_rows;           /* rows over which the axes before it stand still */
+    uint64_t piece_rows;           /* rows over which the axes before it are constant */
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per workspace: it has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
@@ -229,7 +228,7 @@ void st_space_worker_destroy(st_space_worker *worker);
 double *st_space_worker_add(st_space_worker *worker, size_t input);
 
 /*
- * Says that a column stands still over runs of rows, which whoever fills them then tells; false
+ * Declares that a column is constant over runs of rows, which its writer then passes; false
  * when out of memory. To be said before the first run, of spaces that have one program alone.
  */
 bool st_space_worker_slow(st_space_worker *worker, size_t input);

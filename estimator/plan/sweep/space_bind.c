@@ -119,7 +119,7 @@ static const char *const program_texts[] = {
     ST_KEY_COLLECTIVES_ALL_TO_ALL};
 enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
-/* An axis that is no column: its values are texts, or options that plugins read. */
+/* An axis without a column: its values are texts, or options of plugins. */
 static bool is_for_program(const st_axis *axis)
 {
     bool text = axis->key != NULL && axis->key->kind == ST_KEY_TEXT;
@@ -529,7 +529,7 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
 
 st_status st_space_make_variants(st_space *space, st_errors *errors)
 {
-    /* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
+    /* Checks the plugins quietly: the first variant reports their errors. */
     size_t count = space->request.refine_count;
     st_estimate estimate;
     st_status status = ST_OK;

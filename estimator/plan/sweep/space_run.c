@@ -215,7 +215,7 @@ static bool make_all(st_space_worker *worker)
     /* The failure of a row is the number of its reason, as a double, or infinity: the least of
      * what its checks and cells say. A row is so rejected for the first check that fails; where
      * none does, for a value that is none. Warnings reject nothing, but a check without a value
-     * does. Conditions of who asks stand behind the checks of the sheet. */
+     * does. Conditions of the request follow the checks of the sheet. */
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     const st_space_request *request = &worker->space->request;
@@ -276,7 +276,7 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
                 digit = 0;
             }
         } else {
-            /* The digits of one axis, each of which stands for `stride` rows: whole runs at a time.
+            /* The digits of one axis, each covering `stride` rows: whole runs at a time.
              */
             uint64_t *digits = worker->digits[axis];
             uint64_t digit = first / stride % count;
@@ -343,7 +343,7 @@ static void fill_checks(const st_space_worker *worker, size_t number, size_t row
     }
 }
 
-/* Runs the picked rows side by side and puts the results where they belong. Inputs that stand
+/* Runs the picked rows together and scatters the results. Inputs that stay
  * still may have moved since the workspace ran. */
 static void run_picked(st_space_worker *worker, size_t number, size_t rows)
 {
@@ -415,7 +415,7 @@ static void check_cells(st_space_worker *worker, size_t rows)
 
 /* --- pieces ---------------------------------------------------------------------------------- */
 
-/* Moves the axes that stand still within a piece to where they are in a row of the block; returns
+/* Moves the axes that are constant within a piece to their values in a row of the block; returns
  * the level of the outermost that has moved. */
 static unsigned move_outer_axes(st_space_worker *worker, size_t row)
 {

@@ -139,7 +139,7 @@ static size_t reason_of(const row_view *view)
 }
 
 /* Numbers mean something in a row that is kept, and in one that exceeds a limit. */
-static bool stands(const row_view *view, size_t cell)
+static bool is_visible(const row_view *view, size_t cell)
 {
     size_t count = 0;
     size_t reason = reason_of(view);
@@ -210,7 +210,7 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
         st_buffer_json_string(buffer, space->cells[i]);
         st_buffer_text(buffer, ": ");
         st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
-        if (!stands(view, i))
+        if (!is_visible(view, i))
             st_buffer_text(buffer, "null");
         else if (space->types[i]->kind == ST_TYPE_ENUM)
             st_buffer_json_string(buffer, text);
@@ -247,7 +247,7 @@ void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *
             }
             for (size_t i = 0; i < space->cell_count; i++) {
                 const char *shown = "-";
-                if (stands(&view, i))
+                if (is_visible(&view, i))
                     shown = st_type_format(space->types[i], view.worker->outputs[i][view.row],
                                            ST_STYLE_SCALED, text, sizeof text);
                 write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
@@ -267,7 +267,7 @@ void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *
             }
             for (size_t i = 0; i < space->cell_count; i++) {
                 st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ",");
-                if (stands(&view, i)) {
+                if (is_visible(&view, i)) {
                     st_exact_text(space->types[i], view.worker->outputs[i][view.row], text,
                                   sizeof text);
                     st_buffer_csv_field(buffer, text);
@@ -509,7 +509,7 @@ void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (result->reasons[i] == 0)
             continue;
-        /* The message of a check, as it stands in the sheet; "" for other reasons. */
+        /* The message of a check, as in the sheet; "" for other reasons. */
         size_t count = 0;
         const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
         size_t own = 0;

@@ -108,7 +108,7 @@ static size_t sent_index(const nic_builder *builder, size_t node, size_t stage, 
 
 /*
  * A rank of the traffic as a rank of the job. Where stages have groups of their own, their traffic
- * is that of a job of such stages: its ranks stand for those at the same place of the stage.
+ * is that of a job of such stages: its ranks represent those at the same place of the stage.
  */
 static size_t rank_of(const nic_builder *builder, size_t rank)
 {

@@ -17,14 +17,14 @@ bool st_schedule_is_built_in(const char *name);
 /*
  * Gives a plan the order of the plugin's schedule that the wish names: "PLUGIN" where it has one,
  * else "PLUGIN:NAME", with its settings; without a name that which the job's parallel.schedule
- * names. The plan's own schedule tells how many chunks a stage has; a schedule that is built in
+ * names. The plan's own schedule defines the chunks of a stage; a built-in schedule
  * leaves the plan as it is. The order lives as long as the arena.
  */
 st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths, const st_job *job,
                              st_arena *arena, st_timeline_plan *plan,
                              st_errors *errors) ST_NODISCARD;
 
-/* A plan named stage by stage, from a file (timeline/strategy.h says what stands there). */
+/* A plan defined stage by stage, from a file (its format: timeline/strategy.h). */
 typedef struct st_strategy st_strategy;
 
 enum { ST_STRATEGY_SETS = 14, ST_VARIANT_SETS = 6 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A strategy beside a job: what it says in place of the job's plan; see strategy.h. */
+/* A strategy: replaces the plan of a job; see strategy.h. */
 #include "timeline/strategy.h"
 
 #include "base/memory.h"
@@ -198,7 +198,7 @@ static const char *count_set(applier *self, const char *path, size_t count)
     return checked(self, st_arena_printf(self->arena, "%s=%zu", path, count));
 }
 
-/* What stages have of their own, and the split of the first one, which all others are told by. */
+/* The splits of stages, compared with that of the first one. */
 static st_split split_stages(applier *self)
 {
     size_t count = self->strategy->count;

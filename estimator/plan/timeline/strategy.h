@@ -60,13 +60,13 @@ struct st_strategy {
     size_t count;
 };
 
-/* Reads what `root` says; whatever can be told without a job is told here, all at once. */
+/* Reads `root` and reports all errors that can be found without a job. */
 st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strategy *strategy,
                            st_errors *errors) ST_NODISCARD;
 
 /*
  * Refuses layers that are missing, doubled or out of order, and devices that the job has not, that
- * stand in two stages or, where stages are alike, on another stage than parallel.order puts them.
+ * appear in two stages or, for equal stages, on another stage than parallel.order assigns.
  * Sizes of tensor and context parallelism are the stage's or the job's, that of data parallelism is
  * what the devices leave; a stage of fewer data-parallel ranks takes larger micro-batches.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The orders of passes that a strategy names: what is wrong with them is told at its pass, in the
+/* The orders of passes of a strategy: errors are reported at the pass, in the
  * file's own words. */
 #include "timeline/strategy.h"
 
@@ -11,7 +11,7 @@
 typedef struct order_trial {
     const st_strategy *strategy;
     const st_schedule_shape *shape;
-    const st_strategy_pass **stands; /* by chunk of the model, micro-batch and pass */
+    const st_strategy_pass **placed; /* by chunk of the model, micro-batch and pass */
     bool *done;                      /* the same */
     size_t *next;                    /* by stage: passes that have run */
     st_errors *errors;
@@ -48,20 +48,20 @@ static st_status put_pass(order_trial *self, uint32_t stage, const st_strategy_p
                        (unsigned long)slot->micro, (unsigned)slot->chunk,
                        (unsigned long)self->shape->micros, (unsigned long)self->shape->chunks);
     uint32_t place = st_schedule_place(self->shape, stage, slot->chunk);
-    const st_strategy_pass **stands = &self->stands[cell_of(self, place, slot->micro, 0)];
+    const st_strategy_pass **placed = &self->placed[cell_of(self, place, slot->micro, 0)];
     size_t last = slot->with_weights ? ST_PASS_WEIGHTS : slot->pass;
-    if (slot->pass == ST_PASS_WEIGHTS && stands[ST_PASS_BACKWARD] == NULL)
+    if (slot->pass == ST_PASS_WEIGHTS && placed[ST_PASS_BACKWARD] == NULL)
         return st_fail(self->errors, ST_ERR_VALUE, pass->place,
                        "stage %lu runs %s before the gradients of activations that it needs",
                        (unsigned long)stage, slot_text(self, slot));
     for (size_t i = slot->pass; i <= last; i++) {
-        if (stands[i] != NULL)
+        if (placed[i] != NULL)
             return st_fail(self->errors, ST_ERR_VALUE, pass->place,
                            "stage %lu runs %s twice" ST_FOUND "%s after %s" ST_EXPECTED
                            "every pass of every micro-batch and chunk once",
                            (unsigned long)stage, pass_names[i], slot_text(self, slot),
-                           slot_text(self, &stands[i]->slot));
-        stands[i] = pass;
+                           slot_text(self, &placed[i]->slot));
+        placed[i] = pass;
     }
     return ST_OK;
 }
@@ -74,7 +74,7 @@ static st_status find_missing(const order_trial *self, uint32_t stage)
         for (uint32_t micro = 0; micro < shape->micros; micro++)
             for (int pass = 0; pass < ST_PASSES; pass++) {
                 const st_slot slot = {.micro = micro, .chunk = chunk, .pass = (uint8_t)pass};
-                if (self->stands[cell_of(self, place, micro, slot.pass)] == NULL)
+                if (self->placed[cell_of(self, place, micro, slot.pass)] == NULL)
                     return st_fail(self->errors, ST_ERR_VALUE,
                                    self->strategy->stages[stage].order_place,
                                    "stage %lu lacks %s, %s" ST_EXPECTED
@@ -101,7 +101,7 @@ static bool waits_for(const order_trial *self, uint32_t stage, const st_slot *sl
     uint8_t pass = turns ? ST_PASS_FORWARD : slot->pass;
     size_t cell = cell_of(self, other, slot->micro, pass);
     *on = st_schedule_stage(self->shape, other, slot->micro);
-    *needed = self->stands[cell]->slot;
+    *needed = self->placed[cell]->slot;
     return !self->done[cell];
 }
 
@@ -122,7 +122,8 @@ static bool run_stage(order_trial *self, uint32_t stage)
     return self->next[stage] > before;
 }
 
-/* The pass at which a stage stands, and the one that it waits for; its stage is the result. */
+/* The pass at which a stage waits, and the one that it waits for; returns the stage of the latter.
+ */
 static uint32_t blocker(const order_trial *self, uint32_t stage, const st_slot **at,
                         st_slot *needed)
 {
@@ -132,29 +133,29 @@ static uint32_t blocker(const order_trial *self, uint32_t stage, const st_slot *
     return on;
 }
 
-/* From a stage that stands on to the one that it waits for, until one comes twice. */
+/* Follows waiting stages until one occurs twice. */
 static st_status tell_cycle(const order_trial *self, uint32_t stage)
 {
-    enum { MOST_TOLD = 8 };
+    enum { MOST_LISTED = 8 };
     const st_strategy *strategy = self->strategy;
     const st_slot *at = NULL;
     st_slot needed = {0};
     st_buffer text = {0};
-    size_t told = 0;
+    size_t listed = 0;
     for (size_t i = 0; i < strategy->count; i++) /* it comes into the cycle at the latest then */
         stage = blocker(self, stage, &at, &needed);
     uint32_t first = stage;
     do {
         uint32_t on = blocker(self, stage, &at, &needed);
-        if (told < MOST_TOLD)
+        if (listed < MOST_LISTED)
             st_buffer_printf(&text, "%sstage %lu waits at %s, which needs %s of stage %lu",
-                             told > 0 ? "; " : "", (unsigned long)stage, slot_text(self, at),
+                             listed > 0 ? "; " : "", (unsigned long)stage, slot_text(self, at),
                              slot_text(self, &needed), (unsigned long)on);
-        told++;
+        listed++;
         stage = on;
     } while (stage != first);
-    if (told > MOST_TOLD)
-        st_buffer_printf(&text, "; and so on over %zu stages", told);
+    if (listed > MOST_LISTED)
+        st_buffer_printf(&text, "; and so on over %zu stages", listed);
     st_status status =
         st_fail(self->errors, ST_ERR_CYCLE, strategy->stages[first].order[self->next[first]].place,
                 "the orders of '%s' deadlock: %s", strategy->name, st_buffer_read(&text));
@@ -183,10 +184,10 @@ static st_status try_orders(order_trial *self, st_arena *arena)
     }
     if (status != ST_OK)
         return status;
-    self->stands = st_arena_alloc(arena, cells, sizeof(*self->stands));
+    self->placed = st_arena_alloc(arena, cells, sizeof(*self->placed));
     self->done = st_arena_alloc(arena, cells, sizeof(*self->done));
     self->next = st_arena_alloc(arena, strategy->count, sizeof(*self->next));
-    if (self->stands == NULL || self->done == NULL || self->next == NULL)
+    if (self->placed == NULL || self->done == NULL || self->next == NULL)
         return st_out_of_memory(self->errors);
     for (uint32_t i = 0; i < strategy->count; i++) {
         const st_strategy_stage *stage = &strategy->stages[i];

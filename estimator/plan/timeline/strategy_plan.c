@@ -267,7 +267,7 @@ st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *j
         return st_out_of_memory(errors);
     if (layers->moe == NULL)
         self.layers = NULL;
-    /* The job's own plan; where stages differ, each is told whether it fits instead of the job. */
+    /* The job's own plan; if stages differ, each stage is checked instead of the job. */
     st_estimate *estimate = self.job->estimate;
     st_error_scope scope = {.edit = is_not_about_fit, .context = estimate->sheet};
     if (stages_differ(&self))

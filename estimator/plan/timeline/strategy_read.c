@@ -14,7 +14,8 @@
 
 enum { MOST_SPANS = 4096 };
 
-/* A number at `text[*at]`, behind which *at then stands; false where there is none, or too large.
+/* Reads a number at `text[*at]` and moves *at behind it; false if there is none, or it is too
+ * large.
  */
 static bool take_number(const char *text, size_t *at, uint32_t *number)
 {
@@ -208,7 +209,7 @@ st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strateg
         read_stage(&reader, list->items[i], i, &stages[i]);
     strategy->stages = stages;
     strategy->count = stages != NULL ? list->count : 0;
-    /* All stages have an order, or none has; no schedule beside it. */
+    /* Either all stages have an order or none; orders exclude a schedule. */
     size_t with = 0;
     for (size_t i = 0; i < strategy->count; i++)
         with += strategy->stages[i].order != NULL ? 1 : 0;

@@ -645,12 +645,12 @@ typedef struct interference {
 
 /* Computation runs at 1/slowdown of its speed while its rank communicates. */
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
-                          const st_task_id *beside, size_t count)
+                          const st_task_id *parallel, size_t count)
 {
     const interference *own = self;
     bool communicates = false;
     for (size_t i = 0; i < count; i++)
-        communicates = communicates || st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION;
+        communicates = communicates || st_graph_work(graph, parallel[i]) == ST_WORK_COMMUNICATION;
     return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
                ? 1 / own->slowdown[own->slowed[graph->category[task]]]
                : 1;
@@ -760,7 +760,7 @@ static int64_t step_of(const st_timeline *timeline)
     return longest;
 }
 
-/* Builds and replays, and tells the rows, which live in `arena`, and how long the step is. */
+/* Builds and replays; returns the rows, which live in `arena`, and the step time. */
 static st_status run(st_timeline *timeline, const st_schedule_order *order, st_arena *arena,
                      st_errors *errors)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline of a job: its step as tasks of a pipeline schedule, replayed, beside what the
+ * The timeline of a job: its step as tasks of a pipeline schedule, replayed, compared with what the
  * sheet's closed form says.
  *
  * Durations are cells of the sheet: of formulas/megatron.yaml, or of formulas/li2024.yaml, whose
@@ -33,7 +33,7 @@ const char *st_term_reason(st_term term);
 
 /* What becomes of the communication of the slowest stage. */
 typedef enum st_hiding {
-    ST_HIDING_EXPOSED, /* nothing computes beside it */
+    ST_HIDING_EXPOSED, /* nothing computes at the same time */
     ST_HIDING_HIDDEN,
     ST_HIDING_SLOWDOWN, /* what the hidden part adds to the computation concurrent with it */
     ST_HIDINGS
@@ -44,7 +44,7 @@ const char *st_hiding_name(st_hiding hiding);
 /* Why closed form and replay may differ in it. */
 const char *st_hiding_reason(st_hiding hiding);
 
-/* Computation by the mix of its kernels, each of which a message slows down in its own way. */
+/* Computation by kernel class; a message slows down each class differently. */
 typedef enum st_slowed {
     ST_SLOWED_FORWARD,
     ST_SLOWED_BACKWARD,
@@ -108,7 +108,7 @@ typedef struct st_place_layers {
 
 /*
  * The same with layers of every chunk that somebody names, in place of those that the sheet's
- * fullest, first and last stage tell; NULL: as above.
+ * fullest, first and last stage define; NULL: as above.
  */
 st_status st_timeline_plan_of(st_estimate *estimate, const st_place_layers *layers, st_arena *arena,
                               st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
@@ -169,7 +169,7 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer,
  * Memory of the ranks of a timeline through the step, as Figure 8 of Moye draws it. Weights,
  * gradients, optimizer state and buffers stay. A forward pass leaves its activations layer by
  * layer, a backward pass releases them, with gradients of weights apart the part that these need
- * later; while a pass runs there is its working set beside them. All sizes are roles of the sheet;
+ * later; a running pass adds its working set. All sizes are roles of the sheet;
  * what is laid out is when they are there and how many at once. Activations of a layer are rounded
  * as the allocator rounds what it gives out.
  */

@@ -56,7 +56,7 @@ static st_status find_roles(const st_sheet *sheet, st_role_part *parts, const ch
     static const st_role_part needed[] = {{ST_ROLE_HELD_WEIGHTS, FIRST},
                                           {ST_ROLE_HELD_BY_PASS, FIRST},
                                           {ST_ROLE_STAGE_MEMORY, FIRST}};
-    for (size_t i = 0; i < ST_COUNT(needed); i++) { /* of a sheet without them one is told */
+    for (size_t i = 0; i < ST_COUNT(needed); i++) { /* reports the first missing one */
         const st_role_list one = {&needed[i], 1, "memory during a step needs"};
         const char *name = NULL;
         st_status status = st_sheet_need_roles(sheet, &one, &name, errors);
@@ -220,7 +220,7 @@ static rank_spans *find_spans(const st_timeline *timeline, st_arena *arena)
         ranks[i] = (rank_spans){.spans = spans, .most = slots};
     }
     for (size_t i = 0; ranks != NULL && i < st_graph_task_count(graph); i++) {
-        /* The tasks of a pass stand one behind the other in their rank, all under its name. */
+        /* The tasks of a pass are consecutive in their rank and share its name. */
         const st_task_id task = (st_task_id)i;
         rank_spans *rank = &ranks[graph->resources[graph->resource[i]].rank_index];
         const st_graph *task_graph = timeline->graph;

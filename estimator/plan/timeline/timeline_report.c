@@ -105,7 +105,7 @@ static void say_reasons(st_node *root, const st_node *list)
 /* Lists for programs; people read them in st_say_terms, behind other things. */
 typedef struct term_lists {
     st_node *terms;
-    st_node *step; /* the sum of the terms, beside the step's time */
+    st_node *step; /* the sum of the terms, next to the step's time */
     st_node *communication;
 } term_lists;
 
@@ -258,7 +258,7 @@ enum {
     WIDTH = 1400,
     GAP = 3, /* between rows */
     BOX = 22,
-    STRIP = 5 /* of what runs beside */
+    STRIP = 5 /* of what overlaps */
 };
 
 typedef struct st_colour {
@@ -305,15 +305,15 @@ static void draw_tasks(const st_timeline *timeline, st_buffer *svg)
         st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
         double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
         const char *stream = st_graph_resource_name(timeline->graph, view.resource);
-        bool beside = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
+        bool overlaps = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
         size_t row = 0;
         while (row + 1 < timeline->row_count && timeline->rows[row].rank != view.rank)
             row++;
-        st_svg_box box =
-            (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
-                         .width = scale * (double)(time.end_ns - time.start_ns),
-                         .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
-                         .height = beside ? strip_height(timeline) : BOX};
+        st_svg_box box = (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
+                                      .width = scale * (double)(time.end_ns - time.start_ns),
+                                      .y = TOP + (double)row_height(timeline) * (double)row +
+                                           (overlaps ? BOX : 0),
+                                      .height = overlaps ? strip_height(timeline) : BOX};
         if (box.width >= 0.01) {
             st_svg_box_write(svg, box, fill_of(view.category_name));
             /* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Errors of what --jitter stands for are reported as errors of --jitter. */
+/* Errors in the keys that --jitter sets are reported as errors of --jitter. */
 static bool move_to_jitter(const void *context, st_errors *errors, st_error *error)
 {
     static const char *const sets[] = {"--set variance.distribution=", "--set variance.jitter="};

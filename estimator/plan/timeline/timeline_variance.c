@@ -2,7 +2,7 @@
 /*
  * Steps of ranks that are not alike. Of the ranks that meet in every pass only the slowest counts,
  * and its factor is drawn as such; each pipeline has one factor a stage. Which pipeline is the last
- * to end is told by chains of tasks that were critical in replays with one stage slowed down: the
+ * to end follows from chains of tasks that were critical in replays with one stage slowed down: the
  * most promising ones are replayed.
  */
 #include "base/memory.h"
@@ -393,7 +393,7 @@ static void fill_sample(const void *context, size_t index, st_node *node)
     st_put_seconds(node, "step_time_s", variance->steps_s[index]);
 }
 
-/* A step time beside that of ranks that are alike. */
+/* A step time compared with that of identical ranks. */
 static void put_step(const st_variance *variance, st_node *list, const char *name, double step_s)
 {
     st_node *row = st_put_line_map(list, NULL);

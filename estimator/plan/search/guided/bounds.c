@@ -159,8 +159,8 @@ static bool never_falls(st_bounds *self, uint32_t slot)
         st_range slope = self->slopes[each->target];
         if (!self->open[each->target] || (slope.low == 0 && slope.high == 0))
             continue;
-        /* Never negative: a leaf of which that is not known could be below 0. A product that
-         * rises, although slopes of its factors do not tell. */
+        /* Never negative: any other leaf could be below 0. A product that
+         * rises, although the slopes of its factors are inconclusive. */
         if (each->op == ST_OP_MULTIPLY && self->open[each->a] && self->open[each->b] &&
             region_rises(self, each)) {
             add_slope(self, self->entries[each->target], product(slope, rising));
@@ -217,7 +217,7 @@ static bool is_listed(const st_provider *provider, const st_provider *const *lis
     return false;
 }
 
-/* Operands of an instruction that is no call. */
+/* Operands of an instruction other than a call. */
 static size_t operand_count(st_op op)
 {
     switch (op) {
@@ -254,7 +254,7 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
            program->constant_count * sizeof *self->values);
     for (size_t i = 0; i < program->call_count; i++)
         self->unknown[i] = is_listed(program->calls[i].provider, unknown, unknown_count);
-    /* What depends on a call that is not made; instructions stand behind their operands. */
+    /* Marks what depends on a call that is not made; instructions follow their operands. */
     for (size_t i = 0; i < self->program->instruction_count; i++) {
         const st_instruction *one = &self->program->instructions[i];
         if (one->op == ST_OP_CALL) {
@@ -333,7 +333,7 @@ enum { MOST_INSTRUCTIONS = 64 };
 /* --- where all that is open comes in ---------------------------------------------------------- */
 
 /* The slot nearest to both through which everything open in them goes (dominators; Cooper, Harvey
- * and Kennedy, A Simple, Fast Dominance Algorithm, 2001). Slots stand behind what they read. */
+ * and Kennedy, A Simple, Fast Dominance Algorithm, 2001). Slots follow their operands. */
 static uint32_t meet(const uint32_t *entries, uint32_t a, uint32_t b)
 {
     while (a != b && a != ST_NO_ENTRY && b != ST_NO_ENTRY)

@@ -14,7 +14,7 @@
 
 #include "program/program.h"
 
-/* Both ends included; NaN at both: there is no value. An infinite end: no bound is known. */
+/* Both ends included; NaN at both: no value. An infinite end: no known bound. */
 typedef struct st_range {
     double low;
     double high;
@@ -40,7 +40,7 @@ void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, s
  * A value that an output is not below in the last row, where it can be shown that it does not fall
  * while any provider's value rises: its value, less a billionth for rounding, where they all give
  * 0. Otherwise minus infinity. Ranges alone say little of a sheet that takes what is hidden of a
- * time from that time. It holds for formulas as they stand: beside times so long that a number has
+ * time from that time. It holds for formulas as written: next to times so long that a number has
  * no digits left for the rest, what the program rounds may lie below.
  */
 double st_bounds_least(st_bounds *bounds, size_t output);

@@ -4,9 +4,9 @@
  * and moves it towards those that rank best (Hansen, The CMA Evolution Strategy: A Tutorial,
  * arXiv:1604.00772, 2016: figure 6 and table 1; weights of the better half only).
  *
- * The caller draws a generation, ranks it and tells; only ranks count. Points beyond a face of the
- * cube are mirrored back into it. The same seed gives the same points everywhere but for what the
- * mathematics library rounds differently.
+ * The caller draws a generation, ranks it and reports the order; only ranks count. Points beyond a
+ * face of the cube are mirrored back into it. The same seed gives the same points everywhere but
+ * for what the mathematics library rounds differently.
  */
 #ifndef STEPTIME_GUIDED_CMAES_H
 #define STEPTIME_GUIDED_CMAES_H

@@ -2,7 +2,7 @@
 /*
  * Searches that do not compute every plan; see search/guided.h. Plans are computed in batches of
  * one size, whose order depends on nothing but what is known, so that neither threads nor processes
- * can be told from the result.
+ * affect the result.
  *
  * The parts of a run call each other: methods and the scan have plans computed and noted here, and
  * processes share what each of them finds.
@@ -109,7 +109,7 @@ void st_guided_put(const st_search_view *view, st_node *root)
                                     : "proven");
 }
 
-/* Plans of which something can be noted one by one. */
+/* Limit of plans with individual states. */
 static const uint64_t most_rows = UINT64_C(1) << 24;
 
 static st_status check(const st_search *search, st_errors *errors)
@@ -149,7 +149,7 @@ static st_status check(const st_search *search, st_errors *errors)
 
 /* --- what was found -------------------------------------------------------------------------- */
 
-/* Whether a rule tells that the row need not be computed; notes it. */
+/* Whether a rule excludes the row; records it. */
 static bool st_guided_skip(st_guided_run *run, uint64_t row)
 {
     st_rule_result *rules = run->result->guided.rules;
@@ -282,7 +282,7 @@ typedef struct place {
 
 ST_COMPARE(compare_places, place, ST_RISING(key) ST_RISING(row));
 
-/* All rows that may pass, the least bound first; or all rows, those first that tell of others. */
+/* All rows that may pass, the least bound first; or all rows, those first that exclude others. */
 static st_status list_places(const st_guided_run *run, bool by_bound, place **list, size_t *count)
 {
     place *made = st_arena_alloc(run->arena, (size_t)run->search->rows + 1, sizeof *made);
@@ -344,7 +344,7 @@ static st_status run_method(st_guided_run *run)
     case ST_METHOD_EXHAUSTIVE:
         break;
     }
-    /* Every plan but those of which a rule tells. */
+    /* Every plan except those that a rule excludes. */
     place *list = NULL;
     size_t count = 0;
     st_status status = list_places(run, false, &list, &count);
@@ -646,8 +646,8 @@ static st_status st_guided_scan(st_guided_run *run)
 /*
  * Several processes that share a guided search. What is computed next depends on all that was found
  * before, so that every process walks the same way; but each computes only its share of every batch
- * and of the scan, and tells the others. They also agree on interrupts, which reach one before
- * another.
+ * and of the scan, and sends them to the others. They also agree on interrupts, which reach one
+ * before another.
  */
 
 /* Bytes of every process, one behind the other; NULL when out of memory or out of touch. */
@@ -790,7 +790,7 @@ st_status st_guided_share_scan(st_guided_run *run)
  * brings nothing new it begins anew, with more points.
  */
 
-/* A point of a generation: its plan and what it is worth, the least the best. */
+/* A point of a generation: its plan and its worth; the least is best. */
 typedef struct member {
     uint64_t row;
     double faults; /* 0: it passes; infinite: it was skipped */

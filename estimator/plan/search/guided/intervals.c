@@ -38,7 +38,7 @@ static st_range hull_of(const double corners[4])
     return make(range.low, range.high);
 }
 
-/* Infinite ends stand for finite values: zero times any of these is zero. */
+/* Infinite ends represent finite values: zero times any of them is zero. */
 static double times(double x, double y)
 {
     return x == 0 || y == 0 ? 0 : x * y;

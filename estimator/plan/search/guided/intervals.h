@@ -2,7 +2,7 @@
 /*
  * Arithmetic on ranges, one function per operation of a program.
  *
- * A range stands for values that exist and are finite, although its ends may be infinite: what is
+ * A range represents finite values, although its ends may be infinite: what is
  * not finite never turns finite again in a program, so it is left out wherever it arises.
  */
 #ifndef STEPTIME_GUIDED_INTERVALS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules by which one plan's result tells that another need not be computed: a search that follows
+ * Rules by which one plan's result excludes another: a search that follows
  * them finds the same plans. They are Maya's four for Megatron-LM (Yarlagadda et al. 2026, appendix
  * "Fidelity-preserving tactics"), each as a statement on one key: along its values, all else being
  * equal, a plan that fails is followed by plans that fail, or a plan that passes by plans that are
@@ -133,7 +133,7 @@ void st_rules_check(const st_search *search, const st_plan_states *states, st_ru
     const st_type *goal = search->space->types[0];
     for (size_t i = 0; i < ST_RULES; i++) {
         rules[i] = (st_rule_result){.state = ST_RULE_IDLE};
-        /* Every row with those that stand before it along the rule. */
+        /* Compares every row with those before it along the rule. */
         const statement *one = &rules_of_maya[i];
         st_rule_result *result = &rules[i];
         bool open = false;
@@ -162,10 +162,10 @@ void st_rules_check(const st_search *search, const st_plan_states *states, st_ru
 
 /* --- skipping -------------------------------------------------------------------------------- */
 
-/* What the first plan's result tells of the second one. A proven rule goes by the checks that were
+/* What the first plan's result implies for the second one. A proven rule uses the checks that were
  * known to fail: a plan may also fail because a provider refuses it. */
-static bool tells(const st_plan_states *states, size_t rule, st_rule_state state, uint64_t before,
-                  uint64_t row, const st_found *worst)
+static bool excludes(const st_plan_states *states, size_t rule, st_rule_state state,
+                     uint64_t before, uint64_t row, const st_found *worst)
 {
     unsigned known = states->marks[before];
     if (rules_of_maya[rule].rejects) {
@@ -187,7 +187,7 @@ size_t st_rules_skip(const st_search *search, const st_plan_states *states,
         key_line line = line_of(search, &rules_of_maya[i], row);
         for (size_t digit = 0; digit < line.count; digit++) {
             uint64_t before = line.first + digit * line.stride;
-            if (is_earlier(&line, digit) && tells(states, i, rules[i].state, before, row, worst))
+            if (is_earlier(&line, digit) && excludes(states, i, rules[i].state, before, row, worst))
                 return i;
         }
     }

@@ -18,7 +18,7 @@ enum {
     MOST_KNOWN = 256,  /* points that the Parzen estimator looks at, the newest */
     MOST_GOOD = 25,    /* of these taken for good (Bergstra et al. 2013) */
     FIRST_RANDOM = 20, /* that pass before it begins */
-    CANDIDATES = 24    /* of which the most promising one becomes a point */
+    CANDIDATES = 24    /* the most promising one becomes a point */
 };
 
 /* A point whose worth is known. */
@@ -132,7 +132,7 @@ static void draw_child(st_walk *self, double *point)
 
 ST_COMPARE(compare_known, known_point, ST_RISING(worth) ST_RISING(at));
 
-/* Known points by worth; how many, of which `good` are taken for good. */
+/* Known points by worth; the first `good` of them count as good. */
 static size_t sort_known(st_walk *self, size_t *good)
 {
     size_t count = self->known < MOST_KNOWN ? self->known : MOST_KNOWN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks through the unit cube in generations: who asks draws points, ranks them and tells. The
+ * Walks through the unit cube in generations: the caller draws points, ranks them and reports. The
  * methods that Maya compares (Yarlagadda et al. 2026, section 5 and the appendix on algorithms):
  * CMA-ES, random points, an evolution of the best, and a tree-structured Parzen estimator, which is
  * the Bayesian optimization of the tuner that Maya extends (Bergstra et al., NIPS 2011, section 4).
@@ -22,8 +22,8 @@ size_t st_walk_count(const st_walk *self);
 /* Draws a generation: points[i * dimension + k], each coordinate from 0 to 1. */
 const double *st_walk_draw(st_walk *self);
 /*
- * `order` lists the points of the last generation, the best first; `worth` has by point what it is
- * worth, the least the best, infinite where it fails.
+ * `order` lists the points of the last generation, the best first; `worth` has the worth by point,
+ * as it is worth, the least the best, infinite where it fails.
  */
 void st_walk_tell(st_walk *self, const size_t *order, const double *worth);
 /* Whether it stays where it is. */
