@@ -101,7 +101,7 @@ expect 2 "'B 1' of rank 1 (compute)" "${line[@]}" bad-schedule-waits:all_then_al
 expect 2 "has no schedule 'all_than_all': expected bad-schedule-none:all_then_all" "${line[@]}" \
     bad-schedule-none:all_than_all
 expect 2 "plugin 'bad-good' has no schedules" "${line[@]}" bad-good
-expect 2 "there is no schedule 'bad-schedule-nine'" "${line[@]}" bad-schedule-nine
+expect 2 "unknown schedule 'bad-schedule-nine'" "${line[@]}" bad-schedule-nine
 expect 1 'cannot be used: it uses plugin ABI 2385' "${line[@]}" bad-abi
 expect 2 "schedule 'all_then_all' of plugin 'bad-schedule-none' supports one chunk per stage" \
     timeline gpt3-175b-64xa100 --path tree --schedule bad-schedule-none
