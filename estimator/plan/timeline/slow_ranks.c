@@ -57,22 +57,6 @@ static st_status cut(const slow_reader *self, const char *text, slow_text *parts
     return ST_OK;
 }
 
-/* A number below `count`. */
-static st_status read_number(const slow_reader *self, const slow_text *parts, uint64_t count,
-                             uint64_t *number)
-{
-    uint64_t value = 0;
-    const char *text = parts->name;
-    for (; *text >= '0' && *text <= '9' && value < count; text++)
-        value = 10 * value + (uint64_t)(*text - '0');
-    if (*text != '\0' || value >= count)
-        return st_fail(self->errors, ST_ERR_USAGE, at,
-                       "unknown %s '%s' in '%.80s'" ST_EXPECTED "from 0 to %llu", parts->kind,
-                       parts->name, parts->text, (unsigned long long)(count - 1));
-    *number = value;
-    return ST_OK;
-}
-
 /* Pipelines take the data-parallel ranks of a stage in equal parts; SIZE_MAX: no stage has it. */
 static size_t group_of(const st_slow_places *places, uint64_t rank)
 {
@@ -135,7 +119,19 @@ static st_status read_one(const slow_reader *self, const char *text)
     bool node = strcmp(parts.kind, "node") == 0;
     if (!node && strcmp(parts.kind, "rank") != 0)
         return refuse_form(self, text);
-    status = read_number(self, &parts, node ? (ranks + each - 1) / each : ranks, &number);
+    /* A number below `count`. */
+    status = ST_OK;
+    const uint64_t count = node ? (ranks + each - 1) / each : ranks;
+    uint64_t value = 0;
+    const char *number_text = parts.name;
+    for (; *number_text >= '0' && *number_text <= '9' && value < count; number_text++)
+        value = 10 * value + (uint64_t)(*number_text - '0');
+    if (*number_text != '\0' || value >= count)
+        status = st_fail(self->errors, ST_ERR_USAGE, at,
+                         "unknown %s '%s' in '%.80s'" ST_EXPECTED "from 0 to %llu", parts.kind,
+                         parts.name, parts.text, (unsigned long long)(count - 1));
+    else
+        number = value;
     if (status == ST_OK && !node && group_of(self->places, number) == SIZE_MAX)
         return st_fail(self->errors, ST_ERR_USAGE, at,
                        "no stage of the strategy contains rank %llu, in '%.80s'",

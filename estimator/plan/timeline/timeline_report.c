@@ -154,31 +154,6 @@ static void say_terms(const st_timeline *timeline, const term_lists *lists, st_n
 
 /* ---- the whole ---- */
 
-static void say_head(const st_timeline *timeline, st_node *root)
-{
-    const st_timeline_plan *plan = &timeline->plan;
-    const st_schedule_shape *shape = &plan->schedule.shape;
-    const st_schedule_groups *groups = &plan->schedule.groups;
-    unsigned long pipelines = (unsigned long)groups->tp * groups->cp * groups->dp;
-    char text[ST_QUANTITY_TEXT];
-    st_say(root, "job        %s\nsheet      %s\nschedule   %s, %lu stage%s", plan->job, plan->sheet,
-           st_timeline_schedule(plan), (unsigned long)shape->stages, shape->stages == 1 ? "" : "s");
-    if (shape->chunks > 1)
-        st_say(root, " of %lu chunks", (unsigned long)shape->chunks);
-    st_say(root, ", %lu micro-batch%s\n", (unsigned long)shape->micros,
-           shape->micros == 1 ? "" : "es");
-    st_say(root, "ranks      %zu%s", timeline->row_count,
-           plan->schedule.every_rank ? "" : ", one of each stage");
-    if (!plan->schedule.every_rank && plan->own_stages != NULL)
-        st_say(root, ", each represents its pipeline stage");
-    else if (!plan->schedule.every_rank && pipelines > 1)
-        st_say(root, ", each represents %lu", pipelines);
-    st_say(root, "\ntasks      %zu\n\nstep time  %s\n", st_graph_task_count(timeline->graph),
-           st_quantity_text(st_ticks_s(timeline->step), "s", text));
-    st_say(root, "bubble     %s %% of the pipeline's time\n\n",
-           st_number_print('f', 2, 100 * timeline->bubble, text, sizeof text));
-}
-
 void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
@@ -206,7 +181,25 @@ void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result 
     (void)st_put_rows(root, "critical_path", fill_step, timeline, timeline->path_count);
     (void)st_put_rows(root, "ranks", fill_rank, timeline, timeline->row_count);
     st_node *ranks = st_put_rows(root, ".ranks", fill_rank, timeline, shown);
-    say_head(timeline, root);
+    const st_schedule_groups *groups = &plan->schedule.groups;
+    unsigned long pipelines = (unsigned long)groups->tp * groups->cp * groups->dp;
+    char text[ST_QUANTITY_TEXT];
+    st_say(root, "job        %s\nsheet      %s\nschedule   %s, %lu stage%s", plan->job, plan->sheet,
+           st_timeline_schedule(plan), (unsigned long)shape->stages, shape->stages == 1 ? "" : "s");
+    if (shape->chunks > 1)
+        st_say(root, " of %lu chunks", (unsigned long)shape->chunks);
+    st_say(root, ", %lu micro-batch%s\n", (unsigned long)shape->micros,
+           shape->micros == 1 ? "" : "es");
+    st_say(root, "ranks      %zu%s", timeline->row_count,
+           plan->schedule.every_rank ? "" : ", one of each stage");
+    if (!plan->schedule.every_rank && plan->own_stages != NULL)
+        st_say(root, ", each represents its pipeline stage");
+    else if (!plan->schedule.every_rank && pipelines > 1)
+        st_say(root, ", each represents %lu", pipelines);
+    st_say(root, "\ntasks      %zu\n\nstep time  %s\n", st_graph_task_count(timeline->graph),
+           st_quantity_text(st_ticks_s(timeline->step), "s", text));
+    st_say(root, "bubble     %s %% of the pipeline's time\n\n",
+           st_number_print('f', 2, 100 * timeline->bubble, text, sizeof text));
     st_say(root, "Where the time goes\n");
     st_table_show(st_say_columns(root,
                                  ">rank|>stage|>exposed compute|>exposed "
@@ -298,35 +291,6 @@ static int row_height(const st_timeline *timeline)
     return BOX + strip_height(timeline) + GAP;
 }
 
-static void draw_tasks(const st_timeline *timeline, st_buffer *svg)
-{
-    for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
-        st_task_view view = st_graph_task(timeline->graph, (st_task_id)i);
-        st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
-        double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
-        const char *stream = st_graph_resource_name(timeline->graph, view.resource);
-        bool overlaps = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
-        size_t row = 0;
-        while (row + 1 < timeline->row_count && timeline->rows[row].rank != view.rank)
-            row++;
-        st_svg_box box = (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
-                                      .width = scale * (double)(time.end_ns - time.start_ns),
-                                      .y = TOP + (double)row_height(timeline) * (double)row +
-                                           (overlaps ? BOX : 0),
-                                      .height = overlaps ? strip_height(timeline) : BOX};
-        if (box.width >= 0.01) {
-            st_svg_box_write(svg, box, fill_of(view.category_name));
-            /* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */
-            const char *number = strchr(view.name, ' ');
-            if (!st_is_pass(view.category_name) || number == NULL ||
-                box.width < 7 * (double)strlen(number + 1) + 2)
-                continue;
-            st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + BOX / 2.0 + 4},
-                        "middle inside", number + 1);
-        }
-    }
-}
-
 void st_timeline_draw_axis(const st_timeline *timeline, st_svg_box room, st_buffer *svg)
 {
     double ticks[ST_SVG_TICKS];
@@ -397,7 +361,31 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
         st_svg_box_write(buffer, (st_svg_box){LEFT, y, WIDTH, BOX}, "panel");
         st_svg_text(buffer, (st_svg_point){LEFT - 8, y + BOX / 2.0 + 4}, "end", text);
     }
-    draw_tasks(timeline, buffer);
+    for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
+        st_task_view view = st_graph_task(timeline->graph, (st_task_id)i);
+        st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
+        double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
+        const char *stream = st_graph_resource_name(timeline->graph, view.resource);
+        bool overlaps = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
+        size_t row = 0;
+        while (row + 1 < timeline->row_count && timeline->rows[row].rank != view.rank)
+            row++;
+        st_svg_box box = (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
+                                      .width = scale * (double)(time.end_ns - time.start_ns),
+                                      .y = TOP + (double)row_height(timeline) * (double)row +
+                                           (overlaps ? BOX : 0),
+                                      .height = overlaps ? strip_height(timeline) : BOX};
+        if (box.width >= 0.01) {
+            st_svg_box_write(buffer, box, fill_of(view.category_name));
+            /* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */
+            const char *task_number = strchr(view.name, ' ');
+            if (!st_is_pass(view.category_name) || task_number == NULL ||
+                box.width < 7 * (double)strlen(task_number + 1) + 2)
+                continue;
+            st_svg_text(buffer, (st_svg_point){box.x + box.width / 2, box.y + BOX / 2.0 + 4},
+                        "middle inside", task_number + 1);
+        }
+    }
     st_timeline_draw_axis(timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, buffer);
     (void)draw_legend(timeline, bottom, buffer);
     st_svg_end(buffer);
