@@ -126,48 +126,6 @@ static bool is_replaced(const st_draft *draft, const char *carried)
            (draft->request->cluster != NULL && behind(carried, ST_KEY_CLUSTER ".") != NULL);
 }
 
-/* What was set, through the same door as everywhere: a job of assignments alone. */
-static st_status load_given(st_draft *draft)
-{
-    const st_import_request *request = draft->request;
-    const char **sets =
-        st_draft_alloc(draft, request->set_count + request->carried_count + 1, sizeof *sets);
-    size_t count = 0;
-    /* Files and constants that the source carries; they are not keys. */
-    draft->cluster = request->cluster;
-    draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
-    draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);
-    if (draft->constants != NULL && draft->files != NULL) {
-        for (size_t i = 0; i < request->carried_count; i++) {
-            const char *cluster = behind(request->carried[i], ST_KEY_CLUSTER "=");
-            const char *gpu = behind(request->carried[i], ST_KEY_CLUSTER_GPU "=");
-            const char *constant = behind(request->carried[i], ST_KEY_CONSTANTS ".");
-            if (constant != NULL)
-                put_assignment(draft->constants, &draft->constant_count, constant);
-            else if (request->cluster == NULL && cluster != NULL)
-                draft->cluster = cluster;
-            else if (request->cluster == NULL && gpu != NULL)
-                draft->gpu = gpu;
-            else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
-                put_assignment(draft->files, &draft->file_count, request->carried[i]);
-        }
-    }
-    if (draft->status != ST_OK)
-        return draft->status;
-    if (draft->cluster != NULL)
-        sets[count++] = st_draft_text(draft, ST_KEY_CLUSTER "=%s", draft->cluster);
-    for (size_t i = 0; i < request->carried_count; i++)
-        if (!is_replaced(draft, request->carried[i]))
-            sets[count++] = request->carried[i];
-    for (size_t i = 0; i < request->set_count; i++)
-        if (is_key_set(draft, request->sets[i]))
-            sets[count++] = request->sets[i];
-    st_status status =
-        st_job_load(request->paths, NULL, sets, count, draft->arena, &draft->given, draft->errors);
-    st_note(&draft->status, status);
-    return draft->status;
-}
-
 static bool is_users(const st_draft *draft, const char *path)
 {
     size_t length = strlen(path);
@@ -181,20 +139,49 @@ static bool is_users(const st_draft *draft, const char *path)
 st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
                          st_errors *errors)
 {
+    size_t key_count = 0;
     size_t count = 0;
-    (void)st_keys(&count);
-    *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
-    draft->values = st_draft_alloc(draft, count, sizeof *draft->values);
-    if (draft->values != NULL && load_given(draft) == ST_OK) {
-        size_t given_count = 0;
-        const st_key *keys = st_keys(&given_count);
-        for (size_t i = 0; i < given_count; i++) {
-            const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
-            bool is_set = draft->request->carried_count == 0 || is_users(draft, keys[i].path);
-            if (value->origin == ST_ORIGIN_SET)
-                draft->values[i] = (st_draft_value){
-                    .text = value->text, .origin = is_set ? "--set" : "the exported job"};
-        }
+    const st_key *keys = st_keys(&key_count);
+    const size_t carried_count = request->carried_count;
+    *draft = (st_draft){
+        .request = request, .arena = arena, .errors = errors, .cluster = request->cluster};
+    draft->values = st_draft_alloc(draft, key_count, sizeof *draft->values);
+    draft->constants = st_draft_alloc(draft, carried_count + 1, sizeof *draft->constants);
+    draft->files = st_draft_alloc(draft, carried_count + 1, sizeof *draft->files);
+    const char **sets = st_draft_alloc(draft, request->set_count + carried_count + 1, sizeof *sets);
+    if (draft->status != ST_OK)
+        return draft->status;
+    /* Files and constants that the source carries; they are not keys. */
+    for (size_t i = 0; i < carried_count; i++) {
+        const char *cluster = behind(request->carried[i], ST_KEY_CLUSTER "=");
+        const char *gpu = behind(request->carried[i], ST_KEY_CLUSTER_GPU "=");
+        const char *constant = behind(request->carried[i], ST_KEY_CONSTANTS ".");
+        if (constant != NULL)
+            put_assignment(draft->constants, &draft->constant_count, constant);
+        else if (request->cluster == NULL && cluster != NULL)
+            draft->cluster = cluster;
+        else if (request->cluster == NULL && gpu != NULL)
+            draft->gpu = gpu;
+        else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
+            put_assignment(draft->files, &draft->file_count, request->carried[i]);
+    }
+    /* A job of assignments alone: the loader checks them as everywhere. */
+    if (draft->cluster != NULL)
+        sets[count++] = st_draft_text(draft, ST_KEY_CLUSTER "=%s", draft->cluster);
+    for (size_t i = 0; i < carried_count; i++)
+        if (!is_replaced(draft, request->carried[i]))
+            sets[count++] = request->carried[i];
+    for (size_t i = 0; i < request->set_count; i++)
+        if (is_key_set(draft, request->sets[i]))
+            sets[count++] = request->sets[i];
+    st_note(&draft->status,
+            st_job_load(request->paths, NULL, sets, count, arena, &draft->given, errors));
+    for (size_t i = 0; i < key_count && draft->status == ST_OK; i++) {
+        const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
+        bool is_set = carried_count == 0 || is_users(draft, keys[i].path);
+        if (value->origin == ST_ORIGIN_SET)
+            draft->values[i] = (st_draft_value){.text = value->text,
+                                                .origin = is_set ? "--set" : "the exported job"};
     }
     return draft->status;
 }

@@ -28,27 +28,21 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_status write_stage(cli_run *run, const st_workload *workload, size_t stage)
-{
-    st_simai simai = {0};
-    if (stage >= workload->stage_count)
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "unknown stage %zu", stage),
-            st_errors_text(run->errors, "stages are 0 to %zu", workload->stage_count - 1));
-    st_status status = st_simai_make(workload, stage, run->arena, &simai, run->errors);
-    if (status == ST_OK)
-        st_simai_write(&simai, &run->result);
-    return status;
-}
-
 static int run_export_simai(cli_run *run)
 {
     const simai_options *options = run->options;
     const job_layout layout = {options->schedule, &options->settings, options->detail != 0};
     st_workload workload = {0};
+    st_simai simai = {0};
     st_status status = cli_make_workload(run, &layout, &workload);
+    if (status == ST_OK && options->stage >= workload.stage_count)
+        status = cli_wrong_use(
+            run, st_errors_text(run->errors, "unknown stage %zu", (size_t)options->stage),
+            st_errors_text(run->errors, "stages are 0 to %zu", workload.stage_count - 1));
     if (status == ST_OK)
-        status = write_stage(run, &workload, (size_t)options->stage);
+        status = st_simai_make(&workload, (size_t)options->stage, run->arena, &simai, run->errors);
+    if (status == ST_OK)
+        st_simai_write(&simai, &run->result);
     return cli_exit_code(run, status);
 }
 

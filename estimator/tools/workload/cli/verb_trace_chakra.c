@@ -39,17 +39,6 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* Execution traces of PyTorch need prices. */
-static st_status check_prices(cli_run *run, const st_execution_set *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (set->ranks[i].needs_prices)
-            return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = set->ranks[i].file},
-                           "execution traces of PyTorch have no durations" ST_HINT
-                           "price their operators with --gpu or --cluster");
-    return ST_OK;
-}
-
 /* The first option that is of prices alone; NULL where none is given. */
 static const char *price_option(const cli_run *run)
 {
@@ -100,7 +89,12 @@ static int run_replay(cli_run *run)
     st_status status = st_execution_read_files(run->arguments, run->argument_count,
                                                run->common.partial, run->arena, &set, run->errors);
     if (status == ST_OK)
-        status = priced ? price(run, &set, &made) : check_prices(run, &set);
+        status = priced ? price(run, &set, &made) : ST_OK;
+    for (size_t i = 0; i < set.count && !priced && status == ST_OK; i++)
+        if (set.ranks[i].needs_prices)
+            status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = set.ranks[i].file},
+                             "execution traces of PyTorch have no durations" ST_HINT
+                             "price their operators with --gpu or --cluster");
     if (status == ST_OK)
         status = st_execution_replay_make(&set, run->arena, &replay, run->errors);
     if (status == ST_OK) {
