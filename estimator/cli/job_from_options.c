@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job described by its parts, and the plan that is found for it; see job_from_options.h. */
+/* A job described by options, and the plan found for it; see job_from_options.h. */
 #include "cli/job_from_options.h"
 
 #include "base/yaml.h"
@@ -112,7 +112,7 @@ static uint64_t usual_batch(uint64_t sequence, uint64_t gpus)
     return (wanted + step - 1) / step * step;
 }
 
-/* What nobody gave is assumed, and said with the result. */
+/* Missing values are assumed and listed with the result. */
 static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
 {
     cli_asked *asked = &run->common.asked;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job that the command line describes by its parts instead of naming one: --model, --cluster,
+ * A job described by options instead of a name: --model, --cluster,
  * --gpus, --batch and --sequence. They become assignments as those of --set, in front of the
  * user's own; what had to be assumed is kept, to be said with the result.
  */
@@ -31,7 +31,7 @@
  */
 st_status cli_job_read(cli_run *run, const char *gpus) ST_NODISCARD;
 
-/* Warns of what was assumed, where the result does not say it. */
+/* Warns of assumptions that the result does not list. */
 void cli_job_warn(cli_run *run);
 
 /*

@@ -51,7 +51,7 @@ static const st_yaml_node *file_of(const st_yaml_node *root, const char *section
     return is_text(node) ? node : NULL;
 }
 
-/* A file's title, what a job combines, or a name that is not the file's; "" where there is none. */
+/* A file's title, what a job combines, or a name that differs from the file's; else "". */
 static const char *title_of(cli_run *run, st_folder folder, const char *name)
 {
     const st_yaml_node *root = NULL;

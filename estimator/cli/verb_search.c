@@ -185,7 +185,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     return status;
 }
 
-/* The plan that --write asks for; where there is none, conclude() says so. */
+/* The plan that --write asks for; conclude() reports a missing one. */
 static st_status write_plan(cli_run *run, const st_search_view *view)
 {
     const search_options *options = run->options;

@@ -207,7 +207,7 @@ const cli_verb *cli_find_verb(const char *name); /* NULL: none */
 /* The title of the group that has the verb; "": the program has no groups. */
 const char *cli_group_of(const cli_verb *verb);
 
-/* args.c: options stand anywhere behind the verb, "--" ends them. Reports all errors at once. */
+/* args.c: options may be anywhere after the verb, "--" ends them. Reports all errors at once. */
 st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
 st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
 size_t cli_most_arguments(const cli_verb *verb);            /* SIZE_MAX: any number */

@@ -102,7 +102,7 @@ static st_status write_text(cli_run *run)
         if (fault == 0)
             return ST_OK;
         if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
-            st_errors_clear(run->errors); /* warnings about what nobody can see */
+            st_errors_clear(run->errors); /* warnings about hidden output */
         const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
         return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s",
                        reason);

@@ -16,7 +16,7 @@ enum {
     ST_LIVE_MAX_WORK = 500000,       /* nodes that are inlined as text */
     ST_LIVE_MAX_LOWERED = 100000000, /* nodes looked at to find values */
     ST_LIVE_MAX_PARTS = 100000,      /* a tenth of the rows of a spreadsheet */
-    ST_LIVE_RECALLED = 64            /* calls whose text is at hand when they come again */
+    ST_LIVE_RECALLED = 64            /* calls whose text is kept for reuse */
 };
 
 typedef enum st_strength {
@@ -336,7 +336,7 @@ static uint32_t value_number(st_translator *own, const st_expr *expr, const st_p
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-/* A part with that value among those from `first` on, NULL where there is none. */
+/* A part with that value among those from `first` on, or NULL. */
 static const st_live *find_part(const st_translator *own, size_t first, uint32_t key)
 {
     for (size_t i = first; i < own->live->part_count; i++)

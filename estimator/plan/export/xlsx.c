@@ -678,7 +678,7 @@ static const char *base_formula(st_book *book, lxw_row_t row, const st_bound_inp
     const char *cell = book_address(book, NULL, row, VALUE);
     if (type->kind == ST_TYPE_NUMBER) {
         const char *scaled = book_scaled(book, cell, &type->unit, true);
-        /* An empty cell is 0 to a spreadsheet, which nobody has said. */
+        /* A spreadsheet reads an empty cell as 0, which would be wrong. */
         return isfinite(input->value)
                    ? scaled
                    : st_arena_printf(arena, "IF(ISBLANK(%s),NA(),%s)", cell, scaled);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is fixed, and who said so; see held.h. What nobody said and a search does not vary either is
- * marked as assumed: a reader must not take it for an answer.
+ * Fixed parameters and their origin; see fixed_params.h. A parameter that is neither set nor varied
+ * is marked as assumed: a reader must not take it for an answer.
  */
 #include "search/fixed_params.h"
 
@@ -174,7 +174,7 @@ static bool has_value(const st_plans *plans, st_plan_param param, double value)
     return false;
 }
 
-/* Values that were asked for and that divide nothing in any plan: whoever gave a list must not take
+/* Requested values that divide nothing in any plan: the user must not take
  * the others for all of it. Recomputation divides nothing, and suits every plan. */
 static void put_unused(const st_search *search, size_t width, st_node *root)
 {
@@ -232,7 +232,7 @@ void st_search_put_fixed_params(const st_search *search, const char *without, si
     for (size_t i = 0; i < job->constant_count; i++)
         if (job->constants[i].origin == ST_ORIGIN_FILE)
             put_file_value(&self, &job->constants[i]);
-    /* Plan parameters that nobody gave and that do not vary either. */
+    /* Plan parameters that are neither set nor varied. */
     const st_search *assumed_search = self.search;
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
         const char *key = st_plan_param_key(param);

@@ -6,7 +6,7 @@
 #include "search/search_state.h"
 
 /*
- * Puts "held" and "varied"; `without` is a key that whoever asks gives by itself (NULL: none).
+ * Puts "held" and "varied"; `without` is a key that the caller reports itself (NULL: none).
  * Text follows labels of `width`.
  */
 void st_search_put_fixed_params(const st_search *search, const char *without, size_t width,

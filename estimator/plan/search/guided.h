@@ -6,7 +6,7 @@
  * checks fail whatever they say, and a value that the goal cannot fall below) is found out for all
  * plans first; see guided/bounds.h.
  *
- * A search knows the module guided/ by the functions below alone, which whoever asks for a search
+ * A search calls the module guided/ only through the functions below, which the caller
  * hands over: a build may leave it out.
  */
 #ifndef STEPTIME_SEARCH_GUIDED_H

@@ -208,7 +208,7 @@ static bool allows(const maker *self, st_plan_param param, double value)
                       divides(value * self->sizes[ST_PARAM_DP], batch->values[i]);
         return allowed;
     }
-    case ST_PARAM_SEQUENCE: /* of one tensor rank there is nothing to divide, whoever holds it on */
+    case ST_PARAM_SEQUENCE: /* one tensor rank has nothing to divide, even if it is fixed on */
         return value == 0 || self->sizes[ST_PARAM_TP] > 1 ||
                self->request->choices[ST_PARAM_SEQUENCE].held;
     case ST_PARAM_ZERO: {

@@ -128,7 +128,7 @@ void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS]);
  * Begins with `plans` alone. */
 typedef struct st_plan_cursor {
     const st_plans *plans;
-    const st_shape *shape; /* NULL: none is at hand yet */
+    const st_shape *shape; /* NULL: none yet */
     uint64_t plan;
     uint64_t end; /* the first plan behind the shape */
     size_t digits[ST_SHAPE_LISTS];

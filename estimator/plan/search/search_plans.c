@@ -189,7 +189,7 @@ static st_status choose_fixed(const st_search *search, st_plan_param param, st_p
     return ST_OK;
 }
 
-/* Divisors of what the job does not say are not known. */
+/* Divisors of values that the job does not set are unknown. */
 static bool lacks_base(const st_search *search, st_plan_param param)
 {
     const st_plan_base base = param == ST_PARAM_MICRO ? ST_PLAN_BATCH : ST_PLAN_LAYERS;
@@ -365,7 +365,7 @@ st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *err
     return ST_OK;
 }
 
-/* Whether nobody gave a key, and the search did, since the sheet must have it. */
+/* Whether only the search set a key, because the sheet requires it. */
 static bool is_closed(const st_search *search, const char *key)
 {
     const st_job_value *value = st_job_value_of(search->space->base.job, key);

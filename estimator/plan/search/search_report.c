@@ -437,7 +437,7 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
     }
     if (status == ST_OK) {
-        /* A ranking by a cost that nobody knows is none. */
+        /* A ranking by an unknown cost is meaningless. */
         const st_search *known_search = view->search;
         bool is_known = view->result->found.ranking_count == 0 ||
                         !isnan(st_sheet_known(known_search->space->sheet, known_search->goal,

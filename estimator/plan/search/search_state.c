@@ -250,7 +250,7 @@ static bool add_layout(const st_search *search, const st_job *job, const char **
     return sets[*count - 1] != NULL;
 }
 
-/* As of other keys that no input reads: who asks for layouts must not take one for the best. */
+/* As for other keys that no input reads: no layout may be presented as the best. */
 static st_status check_layouts(const st_search *search, const st_sheet *sheet, st_errors *errors)
 {
     if (st_sheet_role_part(sheet, ST_ROLE_BALANCED_LAYOUT, 0) != NULL)
@@ -326,7 +326,7 @@ static bool is_better_greater(const st_sheet *sheet, const char *name)
            exponent[ST_DOLLAR] == 0;
 }
 
-/* Of a cell or an input; NULL where there is none of this name. */
+/* Of a cell or an input of this name; else NULL. */
 static const st_type *type_of(const st_sheet *sheet, const char *name)
 {
     const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);

@@ -85,10 +85,10 @@ typedef struct st_search {
     const st_varied *varied;                /* of --only and --vary */
     size_t varied_count;
     bool limited;          /* some plan parameter does not take all its values */
-    const char *gpus_from; /* of what the GPUs are all, where nobody gave their number; or NULL */
+    const char *gpus_from; /* of what the GPUs are all, if their number is not given; or NULL */
     double node_gpus;      /* of a node that numbers of GPUs do not fill; 0: they do */
     double fewer_gpus;     /* with a power of two on each of as many nodes; 0: none is offered */
-    double used_gpus;      /* of it, chosen as nobody gave it; 0: none suits all numbers */
+    double used_gpus;      /* of it, chosen because it is not given; 0: none fits all numbers */
     st_space *space;       /* of the axes, with the goal, the front's cells and the parts */
     st_plan_request wanted;
     st_plans plans;
@@ -226,7 +226,7 @@ double st_search_gap(const st_search *search, const st_search_result *result);
 void st_search_keep_own(st_space *space);
 
 st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
-/* Whether the job's own value of a plan parameter is another, or there is none. */
+/* Whether the job's own value of a plan parameter differs or is missing. */
 bool st_search_is_other(const st_search *search, st_plan_param param, double value);
 /* Place of a key to vary: "--vary KEY=VALUES". */
 static inline st_place st_varied_place(const st_varied *given, st_errors *errors)

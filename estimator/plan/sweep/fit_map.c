@@ -58,7 +58,7 @@ bool st_fit_map_fits(const st_fit_map *map)
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
-/* "29.13 s", or "lacks 12.3 GiB"; "" where there is no plan. */
+/* "29.13 s", or "lacks 12.3 GiB"; "" without a plan. */
 static const char *cell_text(const st_fit_map *map, const st_map_cell *cell, char *text,
                              size_t size)
 {

@@ -19,7 +19,7 @@ typedef struct st_plot {
     bool linear; /* colours of a map, which are logarithmic otherwise */
     size_t columns;
     size_t rows;    /* lines, or values of the second axis */
-    double *values; /* per row and column; NaN where there is none; of several the least */
+    double *values; /* per row and column; NaN: none; of several the least */
 } st_plot;
 
 /* The cell that such a text draws; NULL: none, or out of memory. */

@@ -205,13 +205,13 @@ typedef struct st_space_worker {
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per workspace: it has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
-    st_slow *slow;                 /* NULL: there is none */
+    st_slow *slow;                 /* NULL: none */
     const st_space_run_rows *runs; /* of the filled rows, while there are slow inputs; NULL: none */
     size_t run_count;
     bool scattered;  /* the rows were picked: axes may move from each to the next */
     bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
                       */
-    bool kept_alone; /* nobody looks at the values of rows that are rejected */
+    bool kept_alone; /* the values of rejected rows are not needed */
     bool checks_laid_out; /* as all_checks in the last run */
     size_t rows;
     uint64_t first;
@@ -252,7 +252,7 @@ size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *in
 uint64_t st_space_pick(const st_space *space, uint64_t row);
 /* The index of an axis' value in a row of the whole space. */
 uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick);
-/* The axis over a key; SIZE_MAX: there is none. */
+/* The axis over a key; SIZE_MAX: none. */
 static inline size_t st_space_axis_of(const st_space *space, const char *key)
 {
     return ST_FIND(space->axes, space->axis_count, axis.path, key);

@@ -484,7 +484,7 @@ static const st_refinement *without_axes(const st_space *space, const st_refinem
     return entry;
 }
 
-/* In words, for whoever reads the result. */
+/* In words, for the report. */
 static st_status name_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
 {
     space->refine =

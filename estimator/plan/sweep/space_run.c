@@ -382,7 +382,7 @@ static void run_picked(st_space_worker *worker, size_t number, size_t rows)
 static void run_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
 {
     /* Of rows from `first` on of a variant that has run, those that are for its whole program.
-     * What is rejected for a check that says the same in both is left as it is where nobody
+     * What is rejected for a check that is the same in both stays as it is if nobody
      * looks at it. */
     const st_space *space = worker->space;
     const double *replayed = space->replayed != NULL ? worker->outputs[space->cell_count] : NULL;

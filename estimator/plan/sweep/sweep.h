@@ -12,7 +12,7 @@
 
 #include <signal.h>
 
-/* ST_SWEEP_NOTHING: no rows are written, whoever looks has them. */
+/* ST_SWEEP_NOTHING: no rows are written; `look` gets them. */
 typedef enum st_sweep_format {
     ST_SWEEP_TEXT,
     ST_SWEEP_CSV,
@@ -23,9 +23,9 @@ typedef enum st_sweep_format {
 /* Called by one thread at a time, in the order of the rows. */
 typedef struct st_sweep_sink {
     st_status (*write)(void *context, const char *data, size_t length);
-    /* NULL: nobody looks. */
+    /* NULL: none. */
     void (*progress)(void *context, uint64_t done, uint64_t rows);
-    /* NULL: nobody looks; `worker` holds the rows that were computed last. */
+    /* NULL: none; `worker` holds the rows that were computed last. */
     st_status (*look)(void *context, const st_space_worker *worker, uint64_t first);
     void *context;
     const volatile sig_atomic_t *interrupted; /* NULL: it cannot be */

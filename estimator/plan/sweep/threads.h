@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenMP where there is one; a single thread where there is none. */
+/* OpenMP if available, else a single thread. */
 #ifndef STEPTIME_SWEEP_THREADS_H
 #define STEPTIME_SWEEP_THREADS_H
 

@@ -31,7 +31,7 @@ typedef struct st_slow_places {
     double slow;      /* above 1: a rank of that stage is that slow, where none is named */
 } st_slow_places;
 
-/* A text of another form, a rank, node or link that there is none of, and factors below 1 are
+/* Malformed texts, unknown ranks, nodes or links, and factors below 1 are
  * errors at --slow. */
 st_status st_slow_ranks_read(const st_slow_places *places, const char *const *texts, size_t count,
                              st_arena *arena, st_slow_ranks *slow, st_errors *errors) ST_NODISCARD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building and replaying a job's timeline, and what it is made of. */
+/* Plans, builds and replays the timeline of a job, and breaks it down. */
 #include "timeline/timeline.h"
 
 #include "estimate/builtin.h"

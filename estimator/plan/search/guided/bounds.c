@@ -143,7 +143,7 @@ static void pass_choice(st_bounds *self, const st_instruction *choice, st_range 
     add_slope(self, self->values[choice->c] == 1 ? choice->a : choice->b, slope);
 }
 
-/* What nobody knows: a provider's value, or that of the formula where the provider refuses. */
+/* Unknown: a provider's value, or that of the formula if the provider rejects the row. */
 static bool is_leaf(const st_instruction *i)
 {
     return i->op == ST_OP_CALL || i->op == ST_OP_OTHERWISE;

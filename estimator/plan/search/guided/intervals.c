@@ -81,7 +81,7 @@ static st_range compare(st_op op, st_range a, st_range b)
         return truth(!same, meet);
     case ST_OP_UNEQUAL:
         return truth(meet, !same);
-    default: /* an operation that nobody has looked into gives anything */
+    default: /* other operations may yield anything */
         return make(-HUGE_VAL, HUGE_VAL);
     }
 }
