@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exporting and importing. An export reads its export settings back before it writes them: what
+ * Exporting and importing. An export reads its own settings back before it writes them: what
  * comes out otherwise than in the job is carried, or is a plan that the framework cannot run.
  */
 #include "launch/frameworks/settings.h"
@@ -57,7 +57,7 @@ static st_status import_file(st_framework framework, const st_import_request *re
     with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
     if (with.carried == NULL)
         return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
-    /* The stack that a framework's export file implies, where the search path has it. An exported
+    /* The stack that a framework's own file implies, where the search path has it. An exported
      * file carries the one of its job. */
     static const char *const stacks[] = {ST_KEY_STACK "=megatron-core",
                                          ST_KEY_STACK "=megatron-bridge",
@@ -339,7 +339,7 @@ static void compare_all(exporter *export)
 static void add_notes(exporter *export)
 {
     static const char *const launches[] = {
-        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your export: data, "
+        "Options of Megatron-LM's arguments.py (core 0.14). \"$@\" takes your own: data, "
         "tokenizer, learning rate, training length, checkpoints.",
         "Overrides for a recipe of Megatron-Bridge (ConfigContainer), for run_recipe.py with the "
         "recipe of the nearest model and --config-file. Data, tokenizer, optimizer and checkpoints "
