@@ -100,6 +100,8 @@ static st_place place_of(const st_checker *checker, size_t offset)
 
 /* Adds an error; returns false. */
 static bool refuse(st_checker *checker, size_t offset, st_status status, const char *format, ...)
+    ST_PRINTF(4, 5);
+static bool refuse(st_checker *checker, size_t offset, st_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
