@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of tests that share a program: each file defines one with TEST_GROUP(NAME) in place of
- * main. The program runs all of them, or those whose names it is given.
+ * Groups of tests that share a program: each file defines its tests with TEST and ends with
+ * TESTS(NAME) in place of main. The program runs all groups, or those whose names it is given.
+ * TEST_GROUP(NAME) starts a group that does more than run the tests of its file; RUN_TESTS runs
+ * these.
  */
 #ifndef STEPTIME_TESTS_GROUPS_H
 #define STEPTIME_TESTS_GROUPS_H
+
+#include <stddef.h>
 
 typedef struct test_group {
     const char *name;
@@ -14,6 +18,46 @@ typedef struct test_group {
 
 void add_test_group(test_group *group);
 
+typedef int test_fixture(void **state);
+
+typedef struct test_entry {
+    const char *name;
+    void (*run)(void **state);
+    test_fixture *setup, *teardown;
+    int line;
+    struct test_entry *next;
+} test_entry;
+
+/* The tests of this file, in the order of their lines. */
+static test_entry *file_tests;
+
+/* Constructors of one file may run in any order. */
+static inline void add_test(test_entry *entry)
+{
+    test_entry **at = &file_tests;
+    while (*at != NULL && (*at)->line < entry->line)
+        at = &(*at)->next;
+    entry->next = *at;
+    *at = entry;
+}
+
+/* An exit status. */
+int run_file_tests(const char *group, const test_entry *tests, test_fixture *setup,
+                   test_fixture *teardown);
+
+#define TEST_WITH(test, setup, teardown)                                                           \
+    static void test(void **state);                                                                \
+    __attribute__((constructor)) static void add_##test(void)                                      \
+    {                                                                                              \
+        static test_entry own_test = {#test, test, setup, teardown, __LINE__, NULL};               \
+        add_test(&own_test);                                                                       \
+    }                                                                                              \
+    static void test(__attribute__((unused)) void **state)
+
+#define TEST(test) TEST_WITH(test, NULL, NULL)
+
+#define RUN_TESTS(group) run_file_tests(#group, file_tests, NULL, NULL)
+
 #define TEST_GROUP(group_name)                                                                     \
     static int test_group_##group_name(void);                                                      \
     __attribute__((constructor)) static void add_##group_name(void)                                \
@@ -22,5 +66,13 @@ void add_test_group(test_group *group);
         add_test_group(&group);                                                                    \
     }                                                                                              \
     static int test_group_##group_name(void)
+
+#define TESTS_WITH(group, setup, teardown)                                                         \
+    TEST_GROUP(group)                                                                              \
+    {                                                                                              \
+        return run_file_tests(#group, file_tests, setup, teardown);                                \
+    }
+
+#define TESTS(group) TESTS_WITH(group, NULL, NULL)
 
 #endif

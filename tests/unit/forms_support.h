@@ -67,6 +67,5 @@ static inline void assert_silent(fixture *own, const char *part)
         fail_msg("'%s' contains '%s'", st_buffer_read(&own->text), part);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "program/impossible.h"
 
-#define ON_SHELF(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
 /* p is 3 and b holds; q may be anything. */
 static bool give(const void *context, const st_sheet_input *input, double *value)
 {
@@ -57,7 +55,7 @@ static bool lacks(shelf *own, const st_sheet *sheet, const char *cell, const cha
     return absent;
 }
 
-static void conditions_are_known_as_far_as_what_they_read(void **state)
+TEST_WITH(conditions_are_known_as_far_as_what_they_read, make_shelf, drop_shelf)
 {
     static const struct {
         const char *condition;
@@ -103,7 +101,7 @@ static void conditions_are_known_as_far_as_what_they_read(void **state)
     }
 }
 
-static void conditions_look_into_cells(void **state)
+TEST_WITH(conditions_look_into_cells, make_shelf, drop_shelf)
 {
     static const char cells[] = "  large: {unit: bool, is: p > 7, doc: d}\n"
                                 "  small: {unit: bool, is: not large, doc: d}\n";
@@ -117,7 +115,7 @@ static void conditions_look_into_cells(void **state)
 }
 
 /* Cells that read each other are followed sixteen deep. */
-static void long_ways_are_not_followed(void **state)
+TEST_WITH(long_ways_are_not_followed, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     for (int depth = 15; depth <= 17; depth++) {
@@ -131,7 +129,7 @@ static void long_ways_are_not_followed(void **state)
 }
 
 /* A product with what is not there is not there, nor is a quotient of it; a sum is. */
-static void terms_of_what_is_absent_are_zero(void **state)
+TEST_WITH(terms_of_what_is_absent_are_zero, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -160,13 +158,4 @@ static void terms_of_what_is_absent_are_zero(void **state)
     }
 }
 
-TEST_GROUP(absent)
-{
-    const struct CMUnitTest tests[] = {
-        ON_SHELF(conditions_are_known_as_far_as_what_they_read),
-        ON_SHELF(conditions_look_into_cells),
-        ON_SHELF(long_ways_are_not_followed),
-        ON_SHELF(terms_of_what_is_absent_are_zero),
-    };
-    return cmocka_run_group_tests_name("absent", tests, NULL, NULL);
-}
+TESTS(absent)

@@ -96,7 +96,7 @@ static void near(double value, double expected)
 
 /* ---- numbers ---- */
 
-static void rows_are_counted(void **state)
+TEST_WITH(rows_are_counted, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -116,7 +116,7 @@ static void rows_are_counted(void **state)
     assert_int_equal(accuracy->reasons[1].rows, 1);
 }
 
-static void no_verdict_is_no_wrong_one(void **state)
+TEST_WITH(no_verdict_is_no_wrong_one, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made)->fits = NULL;
@@ -128,7 +128,7 @@ static void no_verdict_is_no_wrong_one(void **state)
 }
 
 /* Errors of b, c and i: after 1/1.07, and each after the mean of the factors of the other two. */
-static void parts_have_errors_and_factors_of_their_own(void **state)
+TEST_WITH(parts_have_errors_and_factors_of_their_own, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -153,7 +153,7 @@ static void parts_have_errors_and_factors_of_their_own(void **state)
 }
 
 /* Two rows have no median that one of them does not make. */
-static void two_rows_without_a_source_have_no_factor(void **state)
+TEST_WITH(two_rows_without_a_source_have_no_factor, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -163,7 +163,7 @@ static void two_rows_without_a_source_have_no_factor(void **state)
     assert_false(made.accuracy.groups[1].has_site_factor);
 }
 
-static void one_row_has_no_factor_of_others(void **state)
+TEST_WITH(one_row_has_no_factor_of_others, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -178,7 +178,7 @@ static void one_row_has_no_factor_of_others(void **state)
 }
 
 /* The mean is 16.67 %, after the factor 13.40 %; 66.7 % of the verdicts are right. */
-static void passed_limits_are_counted(void **state)
+TEST_WITH(passed_limits_are_counted, set_up, tear_down)
 {
     static const struct {
         double limit, site_limit, memory_limit;
@@ -201,7 +201,7 @@ static void passed_limits_are_counted(void **state)
 
 /* ---- the report ---- */
 
-static void errors_are_shown_by_part(void **state)
+TEST_WITH(errors_are_shown_by_part, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -223,7 +223,7 @@ static void errors_are_shown_by_part(void **state)
     assert_form_has(&made.result, ST_FORM_JSON, parts, TEXT_PARTS);
 }
 
-static void limits_stand_beside_the_errors(void **state)
+TEST_WITH(limits_stand_beside_the_errors, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -247,7 +247,7 @@ static void limits_stand_beside_the_errors(void **state)
 }
 
 /* Names of groups of which no row was fitted stand alone. */
-static void rows_that_no_fit_has_seen_are_no_part(void **state)
+TEST_WITH(rows_that_no_fit_has_seen_are_no_part, set_up, tear_down)
 {
     made_table made;
     make_table(*state, &made);
@@ -261,7 +261,7 @@ static void rows_that_no_fit_has_seen_are_no_part(void **state)
     assert_lacks(text, "held out");
 }
 
-static void assumptions_are_details(void **state)
+TEST_WITH(assumptions_are_details, set_up, tear_down)
 {
     static const st_assigned set = {
         .path = "cluster.nic_bandwidth", .value = {.text = "23.85 GB/s"}, .formula = ST_NO_FORMULA};
@@ -294,7 +294,7 @@ static void assumptions_are_details(void **state)
 
 /* ---- rows ---- */
 
-static void rows_of_a_job_and_on_request_are_shown(void **state)
+TEST_WITH(rows_of_a_job_and_on_request_are_shown, set_up, tear_down)
 {
     const st_csv *csv = NULL;
     fixture *own = *state;
@@ -316,7 +316,7 @@ static void rows_of_a_job_and_on_request_are_shown(void **state)
     assert_contains(text_of(own, &made), " row measured estimated error\n a 2.4 s");
 }
 
-static void rows_tell_programs_what_became_of_them(void **state)
+TEST_WITH(rows_tell_programs_what_became_of_them, set_up, tear_down)
 {
     const char *const lines[TEXT_PARTS] = {
         "id,ran_out,estimated,error,fits,left_out,.verdict,.why,.difference\n",
@@ -339,7 +339,7 @@ static void rows_tell_programs_what_became_of_them(void **state)
                     (const char *const[]){"\na,,0.0499\n", "\nb,,-0.12\n"}, 2);
 }
 
-static void shares_are_percent(void **state)
+TEST(shares_are_percent)
 {
     static const struct {
         double share;
@@ -355,23 +355,4 @@ static void shares_are_percent(void **state)
         assert_string_equal(st_percent_text(cases[i].share, text), cases[i].text);
 }
 
-TEST_GROUP(accuracy)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(rows_are_counted),
-        WITH(no_verdict_is_no_wrong_one),
-        WITH(parts_have_errors_and_factors_of_their_own),
-        WITH(two_rows_without_a_source_have_no_factor),
-        WITH(one_row_has_no_factor_of_others),
-        WITH(passed_limits_are_counted),
-        WITH(errors_are_shown_by_part),
-        WITH(limits_stand_beside_the_errors),
-        WITH(rows_that_no_fit_has_seen_are_no_part),
-        WITH(assumptions_are_details),
-        WITH(rows_of_a_job_and_on_request_are_shown),
-        WITH(rows_tell_programs_what_became_of_them),
-        cmocka_unit_test(shares_are_percent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(accuracy)

@@ -19,7 +19,7 @@ static int drop_arena(void **state)
     return 0;
 }
 
-static void memory_is_zeroed_aligned_and_apart(void **state)
+TEST_WITH(memory_is_zeroed_aligned_and_apart, make_arena, drop_arena)
 {
     enum { REQUESTS = 2000 };
     static unsigned char *places[REQUESTS];
@@ -38,7 +38,7 @@ static void memory_is_zeroed_aligned_and_apart(void **state)
             assert_int_equal(places[i][j], i % 251 + 1);
 }
 
-static void large_requests_get_a_chunk_of_their_own(void **state)
+TEST_WITH(large_requests_get_a_chunk_of_their_own, make_arena, drop_arena)
 {
     st_arena *arena = *state;
     unsigned char *large = st_arena_alloc(arena, 3 * 1024 * 1024 + 17, 1);
@@ -50,9 +50,8 @@ static void large_requests_get_a_chunk_of_their_own(void **state)
     assert_int_equal(large[3 * 1024 * 1024 + 16], 9);
 }
 
-static void impossible_requests_are_refused_for_good(void **state)
+TEST(impossible_requests_are_refused_for_good)
 {
-    (void)state;
     for (int i = 0; i < 6; i++) {
         st_arena *arena = st_arena_create();
         size_t capacity = 4;
@@ -73,7 +72,7 @@ static void impossible_requests_are_refused_for_good(void **state)
     }
 }
 
-static void lists_hold_whole_items_until_the_arena_fails(void **state)
+TEST_WITH(lists_hold_whole_items_until_the_arena_fails, make_arena, drop_arena)
 {
     st_arena *arena = *state;
     double *items = NULL;
@@ -94,7 +93,7 @@ static void lists_hold_whole_items_until_the_arena_fails(void **state)
     assert_true(items[99] == 2.385 * 99);
 }
 
-static void arrays_of_an_owner_double(void **state)
+TEST(arrays_of_an_owner_double)
 {
     double *items = NULL;
     size_t capacity = 0;
@@ -115,7 +114,7 @@ static void arrays_of_an_owner_double(void **state)
 }
 
 /* Of 997 keys 50 share each hash. */
-static void an_index_finds_each_key(void **state)
+TEST_WITH(an_index_finds_each_key, make_arena, drop_arena)
 {
     enum { KEYS = 997, HASHES = 20 };
     uint32_t keys[KEYS];
@@ -146,7 +145,7 @@ static void an_index_finds_each_key(void **state)
     assert_int_equal(none.count, 0);
 }
 
-static void empty_requests_get_different_places(void **state)
+TEST_WITH(empty_requests_get_different_places, make_arena, drop_arena)
 {
     st_arena *arena = *state;
     void *a = st_arena_alloc(arena, 0, 8);
@@ -156,7 +155,7 @@ static void empty_requests_get_different_places(void **state)
     assert_ptr_not_equal(a, b);
 }
 
-static void texts_are_copied_and_formatted(void **state)
+TEST_WITH(texts_are_copied_and_formatted, make_arena, drop_arena)
 {
     st_arena *arena = *state;
     char source[] = "hidden size";
@@ -171,7 +170,7 @@ static void texts_are_copied_and_formatted(void **state)
     assert_string_equal(wide + 8998, " 5|");
 }
 
-static void arrays_grow_and_keep_their_items(void **state)
+TEST_WITH(arrays_grow_and_keep_their_items, make_arena, drop_arena)
 {
     st_arena *arena = *state;
     uint32_t *items = NULL;
@@ -193,18 +192,16 @@ static void arrays_grow_and_keep_their_items(void **state)
     assert_int_equal(capacity, 3 * before);
 }
 
-static void destroying_nothing_is_fine(void **state)
+TEST(destroying_nothing_is_fine)
 {
-    (void)state;
     st_arena_destroy(NULL);
     st_arena *unused = st_arena_create();
     assert_non_null(unused);
     st_arena_destroy(unused);
 }
 
-static void a_buffer_appends(void **state)
+TEST(a_buffer_appends)
 {
-    (void)state;
     st_buffer buffer = {0};
     assert_null(buffer.data);
     st_buffer_append(&buffer, NULL, 0);
@@ -221,9 +218,8 @@ static void a_buffer_appends(void **state)
     assert_int_equal(buffer.capacity, 0);
 }
 
-static void a_buffer_grows(void **state)
+TEST(a_buffer_grows)
 {
-    (void)state;
     st_buffer buffer = {0};
     for (int i = 0; i < 3000; i++)
         st_buffer_printf(&buffer, "%d,", i);
@@ -235,9 +231,8 @@ static void a_buffer_grows(void **state)
     st_buffer_free(&buffer);
 }
 
-static void a_failed_buffer_stays_as_it_is(void **state)
+TEST(a_failed_buffer_stays_as_it_is)
 {
-    (void)state;
     st_buffer buffer = {0};
     st_buffer_text(&buffer, "kept");
     st_buffer_append(&buffer, "x", SIZE_MAX / 2);
@@ -263,9 +258,8 @@ static void assert_written(writer *write, const char *text, const char *expected
     st_buffer_free(&buffer);
 }
 
-static void json_strings_are_escaped(void **state)
+TEST(json_strings_are_escaped)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"", "\"\""},
         {"T_comp", "\"T_comp\""},
@@ -279,9 +273,8 @@ static void json_strings_are_escaped(void **state)
         assert_written(st_buffer_json_string, rows[i][0], rows[i][1]);
 }
 
-static void csv_fields_are_quoted_where_needed(void **state)
+TEST(csv_fields_are_quoted_where_needed)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"", ""},           {"T_comp", "T_comp"}, {"a b", "a b"},
         {"a,b", "\"a,b\""}, {"a;b", "\"a;b\""},   {"a\nb", "\"a\nb\""},
@@ -292,9 +285,8 @@ static void csv_fields_are_quoted_where_needed(void **state)
         assert_written(st_buffer_csv_field, rows[i][0], rows[i][1]);
 }
 
-static void utf8_is_decoded_strictly(void **state)
+TEST(utf8_is_decoded_strictly)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
@@ -336,9 +328,8 @@ static void utf8_is_decoded_strictly(void **state)
     assert_int_equal(code, 0);
 }
 
-static void utf8_is_counted_and_cut(void **state)
+TEST(utf8_is_counted_and_cut)
 {
-    (void)state;
     const char *text = "a\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80z"; /* 1 + 2 + 3 + 4 + 1 bytes */
     static const size_t cuts[12] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
     assert_int_equal(st_utf8_count(text, 11), 5);
@@ -354,9 +345,8 @@ static void utf8_is_counted_and_cut(void **state)
     assert_int_equal(place.column, 0);
 }
 
-static void controls_are_told_from_text(void **state)
+TEST(controls_are_told_from_text)
 {
-    (void)state;
     static const uint32_t controls[] = {0,      0x1F,   0x7F,   0x80,   0x85,
                                         0x9F,   0x200E, 0x200F, 0x2028, 0x2029,
                                         0x202A, 0x202E, 0x2066, 0x2069, 0xFEFF};
@@ -386,7 +376,7 @@ static void note(void *context)
     self->diary->text[self->diary->length++] = self->letter;
 }
 
-static void what_is_deferred_is_released_backwards_before_the_memory(void **state)
+TEST(what_is_deferred_is_released_backwards_before_the_memory)
 {
     diary kept = {.text = ""};
     st_arena *arena = st_arena_create();
@@ -412,7 +402,7 @@ static void release_other(void *context)
     note(pair[0]);
 }
 
-static void what_was_deferred_earlier_is_there_until_its_turn(void **state)
+TEST(what_was_deferred_earlier_is_there_until_its_turn)
 {
     diary kept = {.text = ""};
     st_arena *arena = st_arena_create();
@@ -432,32 +422,4 @@ static void what_was_deferred_earlier_is_there_until_its_turn(void **state)
     assert_string_equal(kept.text, "xy");
 }
 
-TEST_GROUP(arena)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(memory_is_zeroed_aligned_and_apart, make_arena, drop_arena),
-        cmocka_unit_test_setup_teardown(large_requests_get_a_chunk_of_their_own, make_arena,
-                                        drop_arena),
-        cmocka_unit_test(impossible_requests_are_refused_for_good),
-        cmocka_unit_test_setup_teardown(lists_hold_whole_items_until_the_arena_fails, make_arena,
-                                        drop_arena),
-        cmocka_unit_test(arrays_of_an_owner_double),
-        cmocka_unit_test_setup_teardown(an_index_finds_each_key, make_arena, drop_arena),
-        cmocka_unit_test_setup_teardown(empty_requests_get_different_places, make_arena,
-                                        drop_arena),
-        cmocka_unit_test_setup_teardown(texts_are_copied_and_formatted, make_arena, drop_arena),
-        cmocka_unit_test_setup_teardown(arrays_grow_and_keep_their_items, make_arena, drop_arena),
-        cmocka_unit_test(destroying_nothing_is_fine),
-        cmocka_unit_test(what_is_deferred_is_released_backwards_before_the_memory),
-        cmocka_unit_test(what_was_deferred_earlier_is_there_until_its_turn),
-        cmocka_unit_test(a_buffer_appends),
-        cmocka_unit_test(a_buffer_grows),
-        cmocka_unit_test(a_failed_buffer_stays_as_it_is),
-        cmocka_unit_test(json_strings_are_escaped),
-        cmocka_unit_test(csv_fields_are_quoted_where_needed),
-        cmocka_unit_test(utf8_is_decoded_strictly),
-        cmocka_unit_test(utf8_is_counted_and_cut),
-        cmocka_unit_test(controls_are_told_from_text),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
-}
+TESTS(arena)

@@ -25,7 +25,7 @@ static void assert_values(fixture *own, const char *text, const char *expected)
     assert_string_equal(joined, expected);
 }
 
-static void values_are_listed(void **state)
+TEST_WITH(values_are_listed, set_up, tear_down)
 {
     fixture *own = *state;
     assert_values(own, "parallel.tp=7", "7");
@@ -43,7 +43,7 @@ static void values_are_listed(void **state)
     assert_values(own, "parallel.order=tp-dp,dp-tp", "tp-dp|dp-tp");
 }
 
-static void long_ranges_keep_no_texts(void **state)
+TEST_WITH(long_ranges_keep_no_texts, set_up, tear_down)
 {
     fixture *own = *state;
     const st_axis *axis = parse(own, "batch.global=5..900000000+3");
@@ -53,7 +53,7 @@ static void long_ranges_keep_no_texts(void **state)
     assert_string_equal(st_axis_text(axis, 299999998, storage), "899999999");
 }
 
-static void faults_are_told(void **state)
+TEST_WITH(faults_are_told, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -86,7 +86,7 @@ static void faults_are_told(void **state)
     }
 }
 
-static void two_axes_over_one_key_are_one_too_many(void **state)
+TEST_WITH(two_axes_over_one_key_are_one_too_many, set_up, tear_down)
 {
     fixture *own = *state;
     st_axis axes[3] = {*parse(own, "parallel.tp=3"), *parse(own, "parallel.pp=5"),
@@ -98,12 +98,6 @@ static void two_axes_over_one_key_are_one_too_many(void **state)
 
 TEST_GROUP(axis)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_are_listed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_ranges_keep_no_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_axes_over_one_key_are_one_too_many, set_up, tear_down),
-    };
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(axis);
 }

@@ -39,7 +39,7 @@ static const char *layout_of(st_arena *arena, const shape *x, const costs *own)
     return st_balance_text(&plan, numbers, arena, &text, NULL) == ST_OK ? text : NULL;
 }
 
-static void published_layouts_are_found(void **state)
+TEST(published_layouts_are_found)
 {
     /* DeepSeek-V3 in Megatron-Core, passes as estimates on H800 have them, in ms */
     const costs deepseek = {1, 0.142, 46.44, 83.04, 24.61, 32.96};
@@ -52,7 +52,7 @@ static void published_layouts_are_found(void **state)
     st_arena_destroy(arena);
 }
 
-static void ends_without_cost_leave_layers_even(void **state)
+TEST(ends_without_cost_leave_layers_even)
 {
     const costs same = {0, 0, 0, 0, 2.385, 2.385};
     const costs none = {0};
@@ -65,7 +65,7 @@ static void ends_without_cost_leave_layers_even(void **state)
 }
 
 /* A loss as dear as three layers: the last stage has so many fewer, whichever way chunks go. */
-static void dear_losses_take_layers_places(void **state)
+TEST(dear_losses_take_layers_places)
 {
     const costs dear = {0, 0, 7.5, 0, 2.5, 2.5};
     st_arena *arena = st_arena_create();
@@ -75,7 +75,7 @@ static void dear_losses_take_layers_places(void **state)
     st_arena_destroy(arena);
 }
 
-static void no_place_is_empty(void **state)
+TEST(no_place_is_empty)
 {
     const costs dear = {2, 1.5, 9.25, 4.5, 1.25, 2.75};
     st_arena *arena = st_arena_create();
@@ -91,7 +91,7 @@ static void no_place_is_empty(void **state)
     st_arena_destroy(arena);
 }
 
-static void depths_that_no_number_holds_are_none(void **state)
+TEST(depths_that_no_number_holds_are_none)
 {
     const st_stage_plan plan = plan_of();
     (void)state;
@@ -103,7 +103,7 @@ static void depths_that_no_number_holds_are_none(void **state)
 
 /* Whatever the costs, all layers are there, no rank has more than the parts make it have, and the
  * text that is written says the same when it is read. */
-static void random_layouts_are_whole(void **state)
+TEST(random_layouts_are_whole)
 {
     uint64_t seed = 20637;
     st_arena *arena = st_arena_create();
@@ -130,15 +130,4 @@ static void random_layouts_are_whole(void **state)
     st_arena_destroy(arena);
 }
 
-TEST_GROUP(balanced_layout)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_layouts_are_found),
-        cmocka_unit_test(ends_without_cost_leave_layers_even),
-        cmocka_unit_test(dear_losses_take_layers_places),
-        cmocka_unit_test(no_place_is_empty),
-        cmocka_unit_test(depths_that_no_number_holds_are_none),
-        cmocka_unit_test(random_layouts_are_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(balanced_layout)

@@ -10,9 +10,8 @@
 
 #define NAN_MARK ((double)NAN) /* none */
 
-static void rows_line_up_and_ends_meet(void **state)
+TEST(rows_line_up_and_ends_meet)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_bars *bars = st_bars_create(arena, 0.625);
     const st_paint paint = {.width = 60};
@@ -28,9 +27,8 @@ static void rows_line_up_and_ends_meet(void **state)
     st_arena_destroy(arena);
 }
 
-static void lines_fit_the_width_and_notes_are_kept(void **state)
+TEST(lines_fit_the_width_and_notes_are_kept)
 {
-    (void)state;
     for (size_t width = 50; width <= 120; width += 7) {
         st_arena *arena = st_arena_create();
         st_bars *bars = st_bars_create(arena, (double)NAN);
@@ -49,7 +47,7 @@ static void lines_fit_the_width_and_notes_are_kept(void **state)
 
 /* Beside columns of 19 characters: 6 of the bar at least, 60 at most, else what the width leaves.
  */
-static void bars_are_as_wide_as_they_may(void **state)
+TEST(bars_are_as_wide_as_they_may)
 {
     static const struct {
         size_t width;
@@ -76,7 +74,7 @@ static void bars_are_as_wide_as_they_may(void **state)
 }
 
 /* Twenty cells to a bar, and a mark at 18 where there is one. */
-static void rows_end_where_their_texts_do(void **state)
+TEST(rows_end_where_their_texts_do)
 {
     static const struct {
         double mark;
@@ -122,13 +120,4 @@ static void rows_end_where_their_texts_do(void **state)
     }
 }
 
-TEST_GROUP(bars)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_line_up_and_ends_meet),
-        cmocka_unit_test(lines_fit_the_width_and_notes_are_kept),
-        cmocka_unit_test(bars_are_as_wide_as_they_may),
-        cmocka_unit_test(rows_end_where_their_texts_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(bars)

@@ -41,7 +41,7 @@ static void make(st_kernel *rows, st_kernels *kernels, double least)
 
 /* Beside communication: 0.5*1000 + 0.25*3000 = 1250 ns alone; measured 900 - 500 = 400 and
  * 3800 - 2250 = 1550. */
-static void one_slowdown_gives_all_kernels_their_time(void **state)
+TEST(one_slowdown_gives_all_kernels_their_time)
 {
     st_kernel rows[3] = {{.isolated_ns = 1000, .overlapped_ns = 900, .share = 0.5},
                          {.isolated_ns = 777, .overlapped_ns = 7777, .share = 0.7},
@@ -57,7 +57,7 @@ static void one_slowdown_gives_all_kernels_their_time(void **state)
     assert_near(st_slowdown_of_share(&rows[2], 2.2), 0.75 + 0.25 * 2.2);
 }
 
-static void baselines_predict_what_they_have_seen(void **state)
+TEST(baselines_predict_what_they_have_seen)
 {
     static const struct {
         st_baseline baseline;
@@ -95,7 +95,7 @@ static void baselines_predict_what_they_have_seen(void **state)
     st_arena_destroy(arena);
 }
 
-static void nothing_learnt_is_no_slowdown(void **state)
+TEST(nothing_learnt_is_no_slowdown)
 {
     st_arena *arena = st_arena_create();
     st_kernel rows[KERNELS];
@@ -114,7 +114,7 @@ static void nothing_learnt_is_no_slowdown(void **state)
 }
 
 /* No slowdown is below the table's least, whether by name, of all, or of neighbours. */
-static void slowdowns_are_bounded_below(void **state)
+TEST(slowdowns_are_bounded_below)
 {
     static const struct {
         st_baseline baseline;
@@ -142,7 +142,7 @@ static void slowdowns_are_bounded_below(void **state)
 
 /* Of 3, 4, 6, 9, 13 and 5 (no copy): mean 20/3, squares 9+16+36+81+169+25 = 336, so that the
  * variance is 56 - 400/9 = 104/9. */
-static void features_are_scaled_by_their_deviation(void **state)
+TEST(features_are_scaled_by_their_deviation)
 {
     st_arena *arena = st_arena_create();
     st_kernel rows[KERNELS];
@@ -172,7 +172,7 @@ static void features_are_scaled_by_their_deviation(void **state)
  * 2.25 takes the place of the one of 1.2, and 1.6 is the median; one that is further away changes
  * nothing.
  */
-static void words_and_unknown_features_are_one_deviation_apart(void **state)
+TEST(words_and_unknown_features_are_one_deviation_apart)
 {
     static const struct {
         float duration, word, dram, bytes;
@@ -214,15 +214,4 @@ static void words_and_unknown_features_are_one_deviation_apart(void **state)
     }
 }
 
-TEST_GROUP(baselines)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_slowdown_gives_all_kernels_their_time),
-        cmocka_unit_test(baselines_predict_what_they_have_seen),
-        cmocka_unit_test(nothing_learnt_is_no_slowdown),
-        cmocka_unit_test(slowdowns_are_bounded_below),
-        cmocka_unit_test(features_are_scaled_by_their_deviation),
-        cmocka_unit_test(words_and_unknown_features_are_one_deviation_apart),
-    };
-    return cmocka_run_group_tests_name("baselines", tests, NULL, NULL);
-}
+TESTS(baselines)

@@ -66,7 +66,7 @@ static void assert_fault(fixture *own, const char *inputs, const char *job, st_s
 
 /* ---- values ---- */
 
-static void inputs_get_the_values_of_keys(void **state)
+TEST_WITH(inputs_get_the_values_of_keys, set_up, tear_down)
 {
     fixture *own = *state;
     const st_bound_input *bound =
@@ -93,7 +93,7 @@ static void inputs_get_the_values_of_keys(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void constants_get_their_unit_from_the_input(void **state)
+TEST_WITH(constants_get_their_unit_from_the_input, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"constants.alpha=2.5 us", "constants.eta=62.5 %"};
@@ -117,7 +117,7 @@ static void constants_get_their_unit_from_the_input(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void defaults_of_the_sheet_fill_the_gaps(void **state)
+TEST_WITH(defaults_of_the_sheet_fill_the_gaps, set_up, tear_down)
 {
     fixture *own = *state;
     const st_bound_input *bound = bind_with(own,
@@ -134,7 +134,7 @@ static void defaults_of_the_sheet_fill_the_gaps(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void defaults_of_keys_go_before_those_of_sheets(void **state)
+TEST_WITH(defaults_of_keys_go_before_those_of_sheets, set_up, tear_down)
 {
     fixture *own = *state;
     const st_bound_input *bound = bind_with(own,
@@ -147,7 +147,7 @@ static void defaults_of_keys_go_before_those_of_sheets(void **state)
                                    "sheet s has no effect: the default of parallel.dp is 1\n");
 }
 
-static void the_shipped_jobs_bind_to_their_sheets(void **state)
+TEST_WITH(the_shipped_jobs_bind_to_their_sheets, set_up, tear_down)
 {
     fixture *own = *state;
     const st_path_entry *entries = NULL;
@@ -178,7 +178,7 @@ static void the_shipped_jobs_bind_to_their_sheets(void **state)
 
 /* ---- errors ---- */
 
-static void all_missing_values_are_named(void **state)
+TEST_WITH(all_missing_values_are_named, set_up, tear_down)
 {
     fixture *own = *state;
     assert_fault(own,
@@ -210,7 +210,7 @@ static st_status load_pipes(fixture *own, const char *values, const char *formul
     return st_sheet_load(&reader, "pipes", own->arena, sheet, own->errors);
 }
 
-static void names_may_begin_with_digits(void **state)
+TEST_WITH(names_may_begin_with_digits, set_up, tear_down)
 {
     fixture *own = *state;
     const st_sheet *sheet = NULL;
@@ -226,7 +226,7 @@ static void names_may_begin_with_digits(void **state)
     assert_int_equal(load_pipes(own, "[gpipe, 1f-b]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
 }
 
-static void keys_that_do_not_exist_are_faults_of_the_sheet(void **state)
+TEST_WITH(keys_that_do_not_exist_are_faults_of_the_sheet, set_up, tear_down)
 {
     fixture *own = *state;
     assert_fault(
@@ -245,7 +245,7 @@ static void keys_that_do_not_exist_are_faults_of_the_sheet(void **state)
         "expected a key of docs/configuration.md or constants.NAME; did you mean 'parallel.tp'?\n");
 }
 
-static void types_must_agree(void **state)
+TEST_WITH(types_must_agree, set_up, tear_down)
 {
     fixture *own = *state;
     assert_fault(own,
@@ -270,7 +270,7 @@ static void types_must_agree(void **state)
                  "found a value of fabric, expected a pure number\n");
 }
 
-static void names_that_the_sheet_does_not_know_are_faults(void **state)
+TEST_WITH(names_that_the_sheet_does_not_know_are_faults, set_up, tear_down)
 {
     fixture *own = *state;
     assert_fault(own, "  r: {from: recompute, unit: recompute, doc: x}\n", "recompute: selective\n",
@@ -279,7 +279,7 @@ static void names_that_the_sheet_does_not_know_are_faults(void **state)
                  "full or none\n");
 }
 
-static void constants_of_the_wrong_kind_are_faults(void **state)
+TEST_WITH(constants_of_the_wrong_kind_are_faults, set_up, tear_down)
 {
     fixture *own = *state;
     assert_fault(own,
@@ -298,7 +298,7 @@ static void constants_of_the_wrong_kind_are_faults(void **state)
                  "(B), expected a pure number such as 2.5\n");
 }
 
-static void assignments_of_the_wrong_kind_are_wrong_use(void **state)
+TEST_WITH(assignments_of_the_wrong_kind_are_wrong_use, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"constants.a=3 MB"};
@@ -311,7 +311,7 @@ static void assignments_of_the_wrong_kind_are_wrong_use(void **state)
                                       "wrong dimension: found 3 MB (B), expected "));
 }
 
-static void binding_works_without_a_list_of_errors(void **state)
+TEST_WITH(binding_works_without_a_list_of_errors, set_up, tear_down)
 {
     fixture *own = *state;
     const st_bound_input *bound = NULL;
@@ -323,7 +323,7 @@ static void binding_works_without_a_list_of_errors(void **state)
 
 /* ---- what nobody reads ---- */
 
-static void plans_without_effect_are_warned_about(void **state)
+TEST_WITH(plans_without_effect_are_warned_about, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"model.heads=11", "name=label", "parallel.pp=5",
@@ -347,7 +347,7 @@ static void plans_without_effect_are_warned_about(void **state)
                                    "estimate: no input of sheet s reads it\n");
 }
 
-static void constants_without_effect_are_warned_about(void **state)
+TEST_WITH(constants_without_effect_are_warned_about, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"constants.other=3"};
@@ -363,7 +363,7 @@ static void constants_without_effect_are_warned_about(void **state)
                                    "it\n");
 }
 
-static void slips_in_constants_are_faults(void **state)
+TEST_WITH(slips_in_constants_are_faults, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"constants.alhpa=3 us"};
@@ -380,30 +380,4 @@ static void slips_in_constants_are_faults(void **state)
     assert_non_null(strstr(said(own), "did you mean 'constants.alpha'?"));
 }
 
-TEST_GROUP(bind)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(inputs_get_the_values_of_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(constants_get_their_unit_from_the_input, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(defaults_of_the_sheet_fill_the_gaps, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(defaults_of_keys_go_before_those_of_sheets, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_shipped_jobs_bind_to_their_sheets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_missing_values_are_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_that_do_not_exist_are_faults_of_the_sheet, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(names_may_begin_with_digits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(types_must_agree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_that_the_sheet_does_not_know_are_faults, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(constants_of_the_wrong_kind_are_faults, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(assignments_of_the_wrong_kind_are_wrong_use, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(binding_works_without_a_list_of_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plans_without_effect_are_warned_about, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(constants_without_effect_are_warned_about, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(slips_in_constants_are_faults, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(bind)

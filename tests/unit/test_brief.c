@@ -4,8 +4,6 @@
 
 #include "estimate/found_plan.h"
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const char mill[] =
     "sheet: mill\n"
     "enums:\n"
@@ -109,7 +107,7 @@ static const char *brief_with(fixture *own, const char *set)
  * 2.385 + 0.715 + 0.031 x 2.385 = 3.173935 s, in bars of 30 characters for the 2.385 s of the
  * longest row: 0.715 s are 9 of them, up to 1.115 s 14.03. 26.2 of 40 GiB.
  */
-static void the_report_stands_as_it_is_worked_out(void **state)
+TEST_WITH(the_report_stands_as_it_is_worked_out, set_up, tear_down)
 {
     const char *text = brief_with(*state, NULL);
     static const char *const parts[] = {
@@ -156,7 +154,7 @@ static size_t in_row(const char *text, const char *label, const char *part)
 }
 
 /* Of 2.385 s a row's characters are its share; what is stacked ends at the share of the limit. */
-static void bars_are_as_long_as_their_parts(void **state)
+TEST_WITH(bars_are_as_long_as_their_parts, set_up, tear_down)
 {
     const char *text = brief_with(*state, NULL);
     size_t whole = in_row(text, "grinding", "█");
@@ -178,7 +176,7 @@ static void bars_are_as_long_as_their_parts(void **state)
 }
 
 /* A tenth more waiting than grinding makes that the longest row, with what is hidden. */
-static void the_longest_row_fills_the_width(void **state)
+TEST_WITH(the_longest_row_fills_the_width, set_up, tear_down)
 {
     const char *first = brief_with(*state, NULL);
     const char *second = brief_with(*state, "constants.hidden=2.385s");
@@ -188,7 +186,7 @@ static void the_longest_row_fills_the_width(void **state)
     assert_in_range(in_row(second, "sieving", "░") * 1000, 700 * whole, 800 * whole);
 }
 
-static void a_row_needs_a_share_that_is_seen(void **state)
+TEST_WITH(a_row_needs_a_share_that_is_seen, set_up, tear_down)
 {
     /* 0.0005 of a total near 3.1755 s are 1.588 ms. */
     assert_contains(brief_with(*state, "constants.idle=1.6ms"), "\n  waiting");
@@ -203,7 +201,7 @@ static void a_row_needs_a_share_that_is_seen(void **state)
 }
 
 /* Numbers of 1/s go without their unit, from 10,000 on without a fraction. */
-static void counts_of_a_second_are_plain(void **state)
+TEST_WITH(counts_of_a_second_are_plain, set_up, tear_down)
 {
     assert_contains(brief_with(*state, "parallel.dp=31739"), ", 1e4 sacks/s");
     assert_contains(brief_with(*state, "parallel.dp=31740"), ", 10000 sacks/s");
@@ -211,7 +209,7 @@ static void counts_of_a_second_are_plain(void **state)
 }
 
 /* One limit that does not hold is enough, whichever it is; it is said again in full. */
-static void any_limit_may_be_exceeded(void **state)
+TEST_WITH(any_limit_may_be_exceeded, set_up, tear_down)
 {
     const char *text = brief_with(*state, "cluster.gpu.memory=26.1GiB");
     assert_contains(text, "sacks/s, TOO LARGE (26.2 of 26.1 GiB)\n\nTOO LARGE  the bin is too "
@@ -226,7 +224,7 @@ static void any_limit_may_be_exceeded(void **state)
 }
 
 /* What nobody gave and only scales is left out; once somebody gave it, it is told. */
-static void constants_that_matter_are_told(void **state)
+TEST_WITH(constants_that_matter_are_told, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"constants.dust=1.385"};
@@ -238,14 +236,14 @@ static void constants_that_matter_are_told(void **state)
     assert_lacks(brief_with(own, NULL), "  seen\n");
 }
 
-static void the_member_is_that_of_the_job(void **state)
+TEST_WITH(the_member_is_that_of_the_job, set_up, tear_down)
 {
     const char *text = brief_with(*state, "constants.worn=upper");
     assert_contains(text, "\nWear, upper stone: 635 ms\n");
     assert_contains(text, "\n  edge   508 ms  80 %  ");
 }
 
-static void warnings_end_it_unless_nobody_wants_them(void **state)
+TEST_WITH(warnings_end_it_unless_nobody_wants_them, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"cluster.gpu.memory=41GiB"}; /* which changes nothing */
@@ -287,7 +285,7 @@ static const char *bar_of(fixture *own, size_t parts)
 }
 
 /* Six, fewer below many rows of bars, two at least. */
-static void rows_of_bars_take_the_room_of_effects(void **state)
+TEST_WITH(rows_of_bars_take_the_room_of_effects, set_up, tear_down)
 {
     static const struct {
         size_t parts;
@@ -341,7 +339,7 @@ static const char *cells_of(fixture *own, size_t count)
     return text_of(own, estimate, false, false);
 }
 
-static void a_sheet_without_a_summary_shows_its_cells(void **state)
+TEST_WITH(a_sheet_without_a_summary_shows_its_cells, set_up, tear_down)
 {
     const char *text = cells_of(*state, 31);
     assert_memory_equal(text, "c0: 10 s, d0, e\n\n", strlen("c0: 10 s, d0, e\n\n"));
@@ -356,7 +354,7 @@ static void a_sheet_without_a_summary_shows_its_cells(void **state)
 
 /* ---- a plan that was searched ---- */
 
-static void a_found_plan_stands_at_the_head(void **state)
+TEST_WITH(a_found_plan_stands_at_the_head, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=4", "parallel.pp=2"};
@@ -378,7 +376,7 @@ static void a_found_plan_stands_at_the_head(void **state)
     assert_lacks(text, "assumed  \n");
 }
 
-static void a_found_plan_is_a_map_for_programs(void **state)
+TEST_WITH(a_found_plan_is_a_map_for_programs, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=4", "parallel.pp=2"};
@@ -393,22 +391,4 @@ static void a_found_plan_is_a_map_for_programs(void **state)
                     6);
 }
 
-TEST_GROUP(brief)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(the_report_stands_as_it_is_worked_out),
-        WITH_FILES(bars_are_as_long_as_their_parts),
-        WITH_FILES(the_longest_row_fills_the_width),
-        WITH_FILES(a_row_needs_a_share_that_is_seen),
-        WITH_FILES(counts_of_a_second_are_plain),
-        WITH_FILES(any_limit_may_be_exceeded),
-        WITH_FILES(constants_that_matter_are_told),
-        WITH_FILES(the_member_is_that_of_the_job),
-        WITH_FILES(warnings_end_it_unless_nobody_wants_them),
-        WITH_FILES(rows_of_bars_take_the_room_of_effects),
-        WITH_FILES(a_sheet_without_a_summary_shows_its_cells),
-        WITH_FILES(a_found_plan_stands_at_the_head),
-        WITH_FILES(a_found_plan_is_a_map_for_programs),
-    };
-    return cmocka_run_group_tests_name("brief", tests, NULL, NULL);
-}
+TESTS(brief)

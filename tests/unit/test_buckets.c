@@ -39,7 +39,7 @@ static int teardown(void **state)
 
 /* --- shipped lists --------------------------------------------------------------------------- */
 
-static void shipped_lists_have_the_known_number_of_parameters(void **state)
+TEST_WITH(shipped_lists_have_the_known_number_of_parameters, setup, teardown)
 {
     /* torchvision's counts; BERT with the masked-language head; GPT-2 small; T5's checkpoints. */
     static const struct {
@@ -105,9 +105,8 @@ static bool keep(void *context, const st_bucket *bucket)
     return list->count != list->stop_after;
 }
 
-static void buckets_fill_from_the_last_layer(void **state)
+TEST(buckets_fill_from_the_last_layer)
 {
-    (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 1900, .width_bytes = 2};
     record list = {0};
     assert_int_equal(st_buckets_visit(&small, &caps, keep, &list), 2);
@@ -134,17 +133,15 @@ static void buckets_fill_from_the_last_layer(void **state)
     assert_true(list.buckets[0].ready_frac == 1);
 }
 
-static void a_visitor_may_stop(void **state)
+TEST(a_visitor_may_stop)
 {
-    (void)state;
     st_bucket_caps caps = {.first_bytes = 1, .cap_bytes = 1, .width_bytes = 4};
     record list = {.stop_after = 2};
     assert_int_equal(st_buckets_visit(&small, &caps, keep, &list), 2);
 }
 
-static void bytes_are_never_lost(void **state)
+TEST(bytes_are_never_lost)
 {
-    (void)state;
     for (double cap = 1; cap < 8000; cap *= 1.7) {
         st_bucket_caps caps = {.first_bytes = cap / 3, .cap_bytes = cap, .width_bytes = 4};
         record list = {0};
@@ -168,9 +165,8 @@ static void fill_line(st_bucket_curve *curve, const st_bucket_caps *caps, double
     }
 }
 
-static void exposed_time_follows_the_clock(void **state)
+TEST(exposed_time_follows_the_clock)
 {
-    (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
     st_bucket_curve curve;
     st_bucket_times times = {.backward = 8000, .curve = &curve, .slowdown = 1};
@@ -186,9 +182,8 @@ static void exposed_time_follows_the_clock(void **state)
     assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 3004 * 7.5)) < 1e-9);
 }
 
-static void hiding_slows_the_pass_down(void **state)
+TEST(hiding_slows_the_pass_down)
 {
-    (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
     st_bucket_curve curve;
     st_bucket_times times = {.backward = 8000, .curve = &curve, .slowdown = 1.4};
@@ -208,9 +203,8 @@ static void hiding_slows_the_pass_down(void **state)
 
 /* The pass does all of its work, however it is slowed: what it takes is the work, and the time that
  * it runs beside all-reduces less the work done in it. */
-static void slower_passes_end_later(void **state)
+TEST(slower_passes_end_later)
 {
-    (void)state;
     st_bucket_caps caps = {.first_bytes = 500, .cap_bytes = 700, .width_bytes = 2};
     double end_before = 0;
     for (double slowdown = 1; slowdown < 9; slowdown *= 1.17) {
@@ -227,9 +221,8 @@ static void slower_passes_end_later(void **state)
 }
 
 /* Up to 24 sizes are kept as they are, more become as many between the smallest and the largest. */
-static void sizes_rise_and_times_lie_between(void **state)
+TEST(sizes_rise_and_times_lie_between)
 {
-    (void)state;
     enum { TENSORS = 61 };
     st_tensor tensors[TENSORS];
     st_layers list = {.name = "many", .tensors = tensors, .forward_flop = 1};
@@ -276,7 +269,7 @@ static bool count_range(void *context, const st_bucket *bucket)
 }
 
 /* Buckets of all sizes: their ranges have no gap and do not overlap. */
-static void every_bucket_is_in_one_range(void **state)
+TEST_WITH(every_bucket_is_in_one_range, setup, teardown)
 {
     static const char *const cells[RANGES] = {"messages_to_1MiB",   "messages_to_10MiB",
                                               "messages_to_25MiB",  "messages_to_50MiB",
@@ -346,7 +339,7 @@ static void expect_fault(fixture *self, const char *text, const char *message)
     assert_true(found);
 }
 
-static void faulty_lists_are_refused(void **state)
+TEST_WITH(faulty_lists_are_refused, setup, teardown)
 {
     fixture *self = *state;
     expect_fault(self, "[1, 2]\n", "must be a map");
@@ -375,7 +368,7 @@ static void faulty_lists_are_refused(void **state)
     st_buffer_free(&deep);
 }
 
-static void an_unknown_list_is_named(void **state)
+TEST_WITH(an_unknown_list_is_named, setup, teardown)
 {
     fixture *self = *state;
     const st_layers *layers = NULL;
@@ -385,21 +378,4 @@ static void an_unknown_list_is_named(void **state)
     assert_string_equal(st_errors_at(self->errors, 0)->suggestion, "resnet50");
 }
 
-TEST_GROUP(buckets)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shipped_lists_have_the_known_number_of_parameters, setup,
-                                        teardown),
-        cmocka_unit_test(buckets_fill_from_the_last_layer),
-        cmocka_unit_test(a_visitor_may_stop),
-        cmocka_unit_test(bytes_are_never_lost),
-        cmocka_unit_test(sizes_rise_and_times_lie_between),
-        cmocka_unit_test(exposed_time_follows_the_clock),
-        cmocka_unit_test(hiding_slows_the_pass_down),
-        cmocka_unit_test(slower_passes_end_later),
-        cmocka_unit_test_setup_teardown(every_bucket_is_in_one_range, setup, teardown),
-        cmocka_unit_test_setup_teardown(faulty_lists_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_unknown_list_is_named, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(buckets)

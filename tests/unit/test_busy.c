@@ -26,9 +26,8 @@ static void assert_breakdown(const st_interval *intervals, size_t count, int64_t
 static const st_interval mixed[] = {
     {103, 190, false}, {110, 150, false}, {160, 211, true}, {230, 297, false}, {241, 271, true}};
 
-static void intervals_are_counted_once(void **state)
+TEST(intervals_are_counted_once)
 {
-    (void)state;
     assert_breakdown(mixed, COUNT(mixed), 100, 300,
                      (st_trace_breakdown){.exposed_compute_ns = 57 + 37,
                                           .exposed_communication_ns = 21,
@@ -38,9 +37,8 @@ static void intervals_are_counted_once(void **state)
 }
 
 /* The window begins and ends in the middle of computation and of communication. */
-static void what_lies_outside_of_the_window_does_not_count(void **state)
+TEST(what_lies_outside_of_the_window_does_not_count)
 {
-    (void)state;
     assert_breakdown(mixed, COUNT(mixed), 117, 253,
                      (st_trace_breakdown){.exposed_compute_ns = 43 + 11,
                                           .exposed_communication_ns = 21,
@@ -51,7 +49,7 @@ static void what_lies_outside_of_the_window_does_not_count(void **state)
     assert_breakdown(mixed, COUNT(mixed), 211, 230, (st_trace_breakdown){.idle_ns = 19});
 }
 
-static void order_is_by_start(void **state)
+TEST(order_is_by_start)
 {
     st_interval given[COUNT(mixed) + 1];
     (void)state;
@@ -64,7 +62,7 @@ static void order_is_by_start(void **state)
     assert_int_equal(given[COUNT(mixed)].start_ns, 0);
 }
 
-static void periods_share_what_crosses_them(void **state)
+TEST(periods_share_what_crosses_them)
 {
     double busy_ns[4] = {0.5, 0, 0, 0}; /* what is there already stays */
     (void)state;
@@ -76,7 +74,7 @@ static void periods_share_what_crosses_them(void **state)
 }
 
 /* What begins before the first period and ends behind the last counts inside of them only. */
-static void periods_end_with_the_last(void **state)
+TEST(periods_end_with_the_last)
 {
     double busy_ns[2] = {0};
     (void)state;
@@ -86,7 +84,7 @@ static void periods_end_with_the_last(void **state)
 }
 
 /* Nothing is written behind the last period, not even of what begins exactly there. */
-static void no_period_follows_the_last(void **state)
+TEST(no_period_follows_the_last)
 {
     static const st_interval behind[] = {{107, 300, false}, {310, 397, false}};
     double busy_ns[4] = {0, 0, 2.385, 2.385};
@@ -104,9 +102,8 @@ static void assert_change(int64_t new_ns, int64_t old_ns, const char *expected)
     assert_string_equal(st_change_text(new_ns, old_ns, text, sizeof text), expected);
 }
 
-static void changes_are_told_with_their_sign(void **state)
+TEST(changes_are_told_with_their_sign)
 {
-    (void)state;
     assert_change(2385, 2385, "+0.00 %");
     assert_change(2385, 0, "+0.00 %");
     assert_change(3, 1, "+200.00 %");
@@ -114,16 +111,4 @@ static void changes_are_told_with_their_sign(void **state)
     assert_change(2387, 2385, "+0.08 %");
 }
 
-TEST_GROUP(busy)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_are_counted_once),
-        cmocka_unit_test(what_lies_outside_of_the_window_does_not_count),
-        cmocka_unit_test(order_is_by_start),
-        cmocka_unit_test(periods_share_what_crosses_them),
-        cmocka_unit_test(periods_end_with_the_last),
-        cmocka_unit_test(no_period_follows_the_last),
-        cmocka_unit_test(changes_are_told_with_their_sign),
-    };
-    return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
-}
+TESTS(busy)

@@ -133,7 +133,7 @@ static st_calibration fit(fixture *own, const char *table, st_loss loss)
 
 /* ---- fits ---- */
 
-static void exact_rows_give_their_constants(void **state)
+TEST_WITH(exact_rows_give_their_constants, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0);
@@ -144,7 +144,7 @@ static void exact_rows_give_their_constants(void **state)
     assert_int_equal(fitted.row_count, ROWS);
 }
 
-static void noisy_rows_give_the_linear_solution(void **state)
+TEST_WITH(noisy_rows_give_the_linear_solution, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0.12);
@@ -158,7 +158,7 @@ static void noisy_rows_give_the_linear_solution(void **state)
     near_to(fitted.solution.values[1], true_start_s, 4 * expected.start_error_s / true_start_s);
 }
 
-static void rows_left_out_have_the_errors_of_a_fit_without_them(void **state)
+TEST_WITH(rows_left_out_have_the_errors_of_a_fit_without_them, set_up, tear_down)
 {
     sample samples[ROWS];
     double sum = 0;
@@ -178,7 +178,7 @@ static void rows_left_out_have_the_errors_of_a_fit_without_them(void **state)
 }
 
 /* Three quarters fit, the fourth is estimated, four times. */
-static void groups_left_out_too(void **state)
+TEST_WITH(groups_left_out_too, set_up, tear_down)
 {
     static const char *const columns[] = {"batch"};
     sample samples[ROWS];
@@ -209,7 +209,7 @@ static void groups_left_out_too(void **state)
     assert_int_equal(fitted.held[0].parts[0].errors.count, ROWS);
 }
 
-static void outliers_are_forgiven(void **state)
+TEST_WITH(outliers_are_forgiven, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0.02);
@@ -225,7 +225,7 @@ static void outliers_are_forgiven(void **state)
 }
 
 /* One fit over rows that have different providers; see parallel.order. */
-static void rows_with_different_orders_are_one_fit(void **state)
+TEST_WITH(rows_with_different_orders_are_one_fit, set_up, tear_down)
 {
     static const char head[] =
         "id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,dp,cp,"
@@ -267,7 +267,7 @@ static void expect_failure(fixture *own, const char *table, const char *vary, co
         fail_msg("status %d, expected '%s' in:\n%s", status, words, messages);
 }
 
-static void impossible_fits_are_refused(void **state)
+TEST_WITH(impossible_fits_are_refused, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0.05);
@@ -279,7 +279,7 @@ static void impossible_fits_are_refused(void **state)
     expect_failure(own, table_of(own, samples, ROWS), both[0], "from the other constants");
 }
 
-static void wrong_requests_are_refused(void **state)
+TEST_WITH(wrong_requests_are_refused, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0.05);
@@ -300,7 +300,7 @@ static void wrong_requests_are_refused(void **state)
 }
 
 /* LOW..START..HIGH; a start that nobody gives is the fit's own. */
-static void bounds_and_starts_are_read(void **state)
+TEST_WITH(bounds_and_starts_are_read, set_up, tear_down)
 {
     static const char *const vary[] = {"constants.work=1 ms..4.3 ms..9 ms",
                                        "constants.start=0.2 s..7 s"};
@@ -318,7 +318,7 @@ static void bounds_and_starts_are_read(void **state)
     assert_true(isnan(calibration.varied[1].start));
 }
 
-static void a_bound_that_is_reached_is_told(void **state)
+TEST_WITH(a_bound_that_is_reached_is_told, set_up, tear_down)
 {
     static const char *const low[] = {
         "constants.work=0.1 ms..1.1 ms, constants.start=0.01 s..20 s"};
@@ -334,7 +334,7 @@ static void a_bound_that_is_reached_is_told(void **state)
 
 /* ---- the file ---- */
 
-static void written_constants_give_the_same_estimates(void **state)
+TEST_WITH(written_constants_give_the_same_estimates, set_up, tear_down)
 {
     sample samples[ROWS];
     make_samples(samples, 0.12);
@@ -365,22 +365,4 @@ static void written_constants_give_the_same_estimates(void **state)
     assert_true(again->rows[ROWS - 1].fitted);
 }
 
-TEST_GROUP(calibrate)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(exact_rows_give_their_constants, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(noisy_rows_give_the_linear_solution, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_left_out_have_the_errors_of_a_fit_without_them, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(groups_left_out_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(outliers_are_forgiven, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_with_different_orders_are_one_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(impossible_fits_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_requests_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bounds_and_starts_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_bound_that_is_reached_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(written_constants_give_the_same_estimates, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(calibrate)

@@ -133,7 +133,7 @@ static void report(fixture *own, const st_calibration *calibration)
     write_forms(own);
 }
 
-static void the_title_says_how_it_was_fitted(void **state)
+TEST_WITH(the_title_says_how_it_was_fitted, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -146,7 +146,7 @@ static void the_title_says_how_it_was_fitted(void **state)
         "\"cost\": 0.6185", "\"iterations\": 59", "\"freedom\": 3.26", "\"folds\": 10");
 }
 
-static void one_of_each_is_no_plural(void **state)
+TEST_WITH(one_of_each_is_no_plural, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -160,7 +160,7 @@ static void one_of_each_is_no_plural(void **state)
 }
 
 /* Bounds are told of constants that rows are sensitive to. */
-static void constants_stand_with_bounds_and_notes(void **state)
+TEST_WITH(constants_stand_with_bounds_and_notes, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -176,7 +176,7 @@ static void constants_stand_with_bounds_and_notes(void **state)
 }
 
 /* With priors and without, as all that stands below the title. */
-static void tables_are_indented(void **state)
+TEST(tables_are_indented)
 {
     for (int priors = 0; priors < 2; priors++) {
         made_report made;
@@ -197,7 +197,7 @@ static void tables_are_indented(void **state)
     (void)state;
 }
 
-static void priors_have_columns_of_their_own(void **state)
+TEST_WITH(priors_have_columns_of_their_own, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -209,7 +209,7 @@ static void priors_have_columns_of_their_own(void **state)
          "\n start of h100 312.5 ms 12.5 ms 3 ms 1750 ms 300 ms 0.17 at its lower bound\n");
 }
 
-static void errors_of_rows_left_out_are_shown_where_there_are(void **state)
+TEST_WITH(errors_of_rows_left_out_are_shown_where_there_are, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -220,7 +220,7 @@ static void errors_of_rows_left_out_are_shown_where_there_are(void **state)
     assert_silent(*state, "each row by a fit");
 }
 
-static void a_fold_may_be_a_row_and_there_may_be_none(void **state)
+TEST_WITH(a_fold_may_be_a_row_and_there_may_be_none, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -230,7 +230,7 @@ static void a_fold_may_be_a_row_and_there_may_be_none(void **state)
     assert_silent(*state, "each tenth");
 }
 
-static void whole_fits_leave_nothing_out(void **state)
+TEST_WITH(whole_fits_leave_nothing_out, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -241,7 +241,7 @@ static void whole_fits_leave_nothing_out(void **state)
     HAS(*state, "\"left_out\": []", "\"tests\": []");
 }
 
-static void values_of_a_column_are_left_out_in_turn(void **state)
+TEST_WITH(values_of_a_column_are_left_out_in_turn, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -259,7 +259,7 @@ static void values_of_a_column_are_left_out_in_turn(void **state)
 }
 
 /* Naive estimates of one kind are enough to show both columns. */
-static void what_is_naive_stands_beside(void **state)
+TEST(what_is_naive_stands_beside)
 {
     for (size_t i = 0; i < ST_NAIVES; i++) {
         made_report made;
@@ -279,7 +279,7 @@ static void what_is_naive_stands_beside(void **state)
     (void)state;
 }
 
-static void rows_tell_programs_their_errors(void **state)
+TEST_WITH(rows_tell_programs_their_errors, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -289,7 +289,7 @@ static void rows_tell_programs_their_errors(void **state)
 }
 
 /* What holds for some rows alone, and constants, have a file. */
-static void keys_that_are_no_constants_have_advice(void **state)
+TEST_WITH(keys_that_are_no_constants_have_advice, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -327,7 +327,7 @@ static const char *file_of(fixture *own, const st_calibration *calibration)
 }
 
 /* A tenth of a standard error is the last place of a value; half of that, of the error itself. */
-static void values_have_the_digits_that_mean_something(void **state)
+TEST_WITH(values_have_the_digits_that_mean_something, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -357,7 +357,7 @@ static void values_have_the_digits_that_mean_something(void **state)
         "  rows: [\n    x]\n"); /* y is a test */
 }
 
-static void a_file_says_what_was_left_out(void **state)
+TEST_WITH(a_file_says_what_was_left_out, set_up, tear_down)
 {
     made_report made;
     st_calibration *calibration = make_report(&made);
@@ -381,7 +381,7 @@ static void a_file_says_what_was_left_out(void **state)
 }
 
 /* Lines have at most 98 columns: four blanks, an id and a comma, then a blank more for each. */
-static void ids_stand_as_many_on_a_line_as_it_holds(void **state)
+TEST_WITH(ids_stand_as_many_on_a_line_as_it_holds, set_up, tear_down)
 {
     static const char *const first = "a123456789012345678901234567890123456789";
     for (size_t length = 51; length <= 52; length++) {
@@ -402,24 +402,4 @@ static void ids_stand_as_many_on_a_line_as_it_holds(void **state)
     }
 }
 
-TEST_GROUP(calibration_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(the_title_says_how_it_was_fitted),
-        WITH(one_of_each_is_no_plural),
-        WITH(constants_stand_with_bounds_and_notes),
-        cmocka_unit_test(tables_are_indented),
-        WITH(priors_have_columns_of_their_own),
-        WITH(errors_of_rows_left_out_are_shown_where_there_are),
-        WITH(a_fold_may_be_a_row_and_there_may_be_none),
-        WITH(whole_fits_leave_nothing_out),
-        WITH(values_of_a_column_are_left_out_in_turn),
-        cmocka_unit_test(what_is_naive_stands_beside),
-        WITH(rows_tell_programs_their_errors),
-        WITH(keys_that_are_no_constants_have_advice),
-        WITH(values_have_the_digits_that_mean_something),
-        WITH(a_file_says_what_was_left_out),
-        WITH(ids_stand_as_many_on_a_line_as_it_holds),
-    };
-    return cmocka_run_group_tests_name("calibration_report", tests, NULL, NULL);
-}
+TESTS(calibration_report)

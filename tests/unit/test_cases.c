@@ -30,7 +30,7 @@ static void run_cases(fixture *own, const char *text, st_case_source *source)
     assert_int_equal(st_cases_run(own->paths, own->arena, source, own->errors), ST_OK);
 }
 
-static void a_source_is_read_whole(void **state)
+TEST_WITH(a_source_is_read_whole, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -63,7 +63,7 @@ static void a_source_is_read_whole(void **state)
     assert_null(source.cases[1].sheet);
 }
 
-static void every_fault_of_a_file_is_told_at_once(void **state)
+TEST_WITH(every_fault_of_a_file_is_told_at_once, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -106,7 +106,7 @@ static void every_fault_of_a_file_is_told_at_once(void **state)
         assert_contains(text, parts[i]);
 }
 
-static void what_is_no_map_is_no_source(void **state)
+TEST_WITH(what_is_no_map_is_no_source, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -118,7 +118,7 @@ static void what_is_no_map_is_no_source(void **state)
     assert_contains(said(own), "book");
 }
 
-static void too_many_cases_are_refused(void **state)
+TEST_WITH(too_many_cases_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -131,7 +131,7 @@ static void too_many_cases_are_refused(void **state)
     assert_contains(said(own), "'cases' has 10001 items: expected at most 10000");
 }
 
-static void a_difference_is_relative_to_what_was_published(void **state)
+TEST_WITH(a_difference_is_relative_to_what_was_published, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -172,7 +172,7 @@ static void a_difference_is_relative_to_what_was_published(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void a_case_that_cannot_run_leaves_the_others_alone(void **state)
+TEST_WITH(a_case_that_cannot_run_leaves_the_others_alone, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -208,7 +208,7 @@ static void a_case_that_cannot_run_leaves_the_others_alone(void **state)
     assert_lacks(text, "case 'f'");
 }
 
-static void the_warnings_of_a_case_are_not_repeated(void **state)
+TEST_WITH(the_warnings_of_a_case_are_not_repeated, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -220,7 +220,7 @@ static void the_warnings_of_a_case_are_not_repeated(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void a_job_beside_the_cases_is_found(void **state)
+TEST_WITH(a_job_beside_the_cases_is_found, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -241,7 +241,7 @@ static const char two_values[] =
          "      - {cell: T, published: '9.5 ms', tolerance: '0', note: ''}\n"
          "  - {name: two, job: station, values: [{cell: TT, published: 1 s, tolerance: 1 %}]}\n";
 
-static void the_three_forms_say_the_same(void **state)
+TEST_WITH(the_three_forms_say_the_same, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -266,7 +266,7 @@ static void the_three_forms_say_the_same(void **state)
 }
 
 /* Ours is said in the unit of the source, of a pure number in none. */
-static void values_are_said_in_the_unit_of_the_source(void **state)
+TEST_WITH(values_are_said_in_the_unit_of_the_source, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -287,7 +287,7 @@ static void values_are_said_in_the_unit_of_the_source(void **state)
     st_buffer_free(&buffer);
 }
 
-static void json_and_csv_have_every_digit(void **state)
+TEST_WITH(json_and_csv_have_every_digit, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -319,7 +319,7 @@ static void json_and_csv_have_every_digit(void **state)
                 "book,two,TT,,,,,0.25,cannot run,\n");
 }
 
-static void several_sources_close_with_their_sum(void **state)
+TEST_WITH(several_sources_close_with_their_sum, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source sources[2];
@@ -336,10 +336,8 @@ static void several_sources_close_with_their_sum(void **state)
     st_buffer_free(&buffer);
 }
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* A miss that is told is no failure; a reason for a miss that there is not is one. */
-static void misses_with_a_reason_are_told_apart(void **state)
+TEST_WITH(misses_with_a_reason_are_told_apart, set_up, tear_down)
 {
     fixture *own = *state;
     st_case_source source;
@@ -363,22 +361,4 @@ static void misses_with_a_reason_are_told_apart(void **state)
     st_buffer_free(&text);
 }
 
-TEST_GROUP(cases)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_source_is_read_whole),
-        WITH_FILES(every_fault_of_a_file_is_told_at_once),
-        WITH_FILES(what_is_no_map_is_no_source),
-        WITH_FILES(too_many_cases_are_refused),
-        WITH_FILES(a_difference_is_relative_to_what_was_published),
-        WITH_FILES(a_case_that_cannot_run_leaves_the_others_alone),
-        WITH_FILES(the_warnings_of_a_case_are_not_repeated),
-        WITH_FILES(a_job_beside_the_cases_is_found),
-        WITH_FILES(the_three_forms_say_the_same),
-        WITH_FILES(values_are_said_in_the_unit_of_the_source),
-        WITH_FILES(json_and_csv_have_every_digit),
-        WITH_FILES(several_sources_close_with_their_sum),
-        WITH_FILES(misses_with_a_reason_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cases)

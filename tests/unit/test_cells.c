@@ -11,7 +11,7 @@
 static const char *const cells[] = {"tp_per_node", "cp_per_node", "dp_per_node",
                                     "ep_per_node", "pp_crossing", "expert_dp_per_node"};
 
-static void megatrons_order_gives_what_the_formulas_give(void **state)
+TEST_WITH(megatrons_order_gives_what_the_formulas_give, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const jobs[] = {"gpt3-175b-1024xa100",  "megatron-530b-280xa100",
@@ -94,7 +94,7 @@ static double reducers_on_first_node(const st_placement *placement)
     return (double)count;
 }
 
-static void other_orders_give_what_real_groups_look_like(void **state)
+TEST_WITH(other_orders_give_what_real_groups_look_like, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(orders); i++) {
@@ -111,7 +111,7 @@ static void other_orders_give_what_real_groups_look_like(void **state)
 }
 
 /* In Megatron's order experts lie side by side, whatever tensor parallelism the rest has. */
-static void experts_take_their_ranks_from_the_data_parallel_ones(void **state)
+TEST_WITH(experts_take_their_ranks_from_the_data_parallel_ones, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -137,7 +137,7 @@ static void experts_take_their_ranks_from_the_data_parallel_ones(void **state)
 }
 
 /* Tensor parallelism over the network costs what one expects. */
-static void an_order_moves_the_time(void **state)
+TEST_WITH(an_order_moves_the_time, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate near = estimate_of(own, "gpt3-175b-1024xa100", "");
@@ -148,7 +148,7 @@ static void an_order_moves_the_time(void **state)
     assert_string_equal(far.providers[0]->source, "rank order dp-tp-pp");
 }
 
-static void orders_that_do_not_suit_the_plan_are_refused(void **state)
+TEST_WITH(orders_that_do_not_suit_the_plan_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cases[][2] = {
@@ -167,7 +167,7 @@ static void orders_that_do_not_suit_the_plan_are_refused(void **state)
     (void)estimate_of(own, "megatron-22b-8xa100", "parallel.order=tp"); /* the rest has one rank */
 }
 
-static void a_sheet_without_placement_warns_of_an_order(void **state)
+TEST_WITH(a_sheet_without_placement_warns_of_an_order, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -181,7 +181,7 @@ static void a_sheet_without_placement_warns_of_an_order(void **state)
 }
 
 /* A cell that the sheet keeps closed, or that lacks what it depends on, stays the sheet's. */
-static void only_open_cells_are_provided(void **state)
+TEST_WITH(only_open_cells_are_provided, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -218,16 +218,4 @@ static void only_open_cells_are_provided(void **state)
     assert_non_null(strstr(said(own), "has no placement roles"));
 }
 
-TEST_GROUP(cells)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(megatrons_order_gives_what_the_formulas_give),
-        WITH_FILES(other_orders_give_what_real_groups_look_like),
-        WITH_FILES(experts_take_their_ranks_from_the_data_parallel_ones),
-        WITH_FILES(an_order_moves_the_time),
-        WITH_FILES(orders_that_do_not_suit_the_plan_are_refused),
-        WITH_FILES(a_sheet_without_placement_warns_of_an_order),
-        WITH_FILES(only_open_cells_are_provided),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cells)

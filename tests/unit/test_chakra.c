@@ -118,7 +118,7 @@ static void write_rank(fixture *self, uint64_t rank)
     end_message(self);
 }
 
-static void ranks_meet_and_wait(void **state)
+TEST_WITH(ranks_meet_and_wait, setup, teardown)
 {
     fixture *self = *state;
     for (size_t rank = 0; rank < 2; rank++) {
@@ -134,7 +134,7 @@ static void ranks_meet_and_wait(void **state)
     assert_int_equal(self->replay.unmatched, 0);
 }
 
-static void ends_in_no_file_are_told(void **state)
+TEST_WITH(ends_in_no_file_are_told, setup, teardown)
 {
     fixture *self = *state;
     write_rank(self, 1);
@@ -145,7 +145,7 @@ static void ends_in_no_file_are_told(void **state)
     assert_non_null(strstr(said(self->errors), "1 transfers have no counterpart"));
 }
 
-static void unknown_types_are_told_with_their_place(void **state)
+TEST_WITH(unknown_types_are_told_with_their_place, setup, teardown)
 {
     fixture *self = *state;
     begin_file(self);
@@ -155,7 +155,7 @@ static void unknown_types_are_told_with_their_place(void **state)
                    "byte 9: node 2385 'layer' has the unknown type 23");
 }
 
-static void collectives_need_kind_and_size(void **state)
+TEST_WITH(collectives_need_kind_and_size, setup, teardown)
 {
     fixture *self = *state;
     begin_file(self);
@@ -177,7 +177,7 @@ static void collectives_need_kind_and_size(void **state)
                    "'comm_size' must be a number of at least 0");
 }
 
-static void ids_are_looked_at(void **state)
+TEST_WITH(ids_are_looked_at, setup, teardown)
 {
     fixture *self = *state;
     begin_file(self);
@@ -194,7 +194,7 @@ static void ids_are_looked_at(void **state)
     assert_refused(self, read_rank(self, 0, true), ST_ERR_NAME, "two nodes have the id 7");
 }
 
-static void nodes_that_wait_for_themselves_are_refused(void **state)
+TEST_WITH(nodes_that_wait_for_themselves_are_refused, setup, teardown)
 {
     fixture *self = *state;
     begin_file(self);
@@ -208,7 +208,7 @@ static void nodes_that_wait_for_themselves_are_refused(void **state)
                    "node 7 'layer' waits for itself, directly or through others; 2 nodes");
 }
 
-static void work_without_a_time_is_refused(void **state)
+TEST_WITH(work_without_a_time_is_refused, setup, teardown)
 {
     fixture *self = *state;
     begin_file(self);
@@ -219,7 +219,7 @@ static void work_without_a_time_is_refused(void **state)
     assert_refused(self, replay(self, 1), ST_ERR_VALUE, "2385 operations and no duration");
 }
 
-static void faulty_files_are_refused(void **state)
+TEST_WITH(faulty_files_are_refused, setup, teardown)
 {
     fixture *self = *state;
     size_t read = 0;
@@ -239,18 +239,4 @@ static void faulty_files_are_refused(void **state)
     assert_refused(self, read_rank(self, 0, false), ST_ERR_SYNTAX, "a.et: error: byte");
 }
 
-TEST_GROUP(chakra)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ranks_meet_and_wait, setup, teardown),
-        cmocka_unit_test_setup_teardown(ends_in_no_file_are_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_types_are_told_with_their_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(collectives_need_kind_and_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(ids_are_looked_at, setup, teardown),
-        cmocka_unit_test_setup_teardown(nodes_that_wait_for_themselves_are_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(work_without_a_time_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(faulty_files_are_refused, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(chakra)

@@ -44,7 +44,7 @@ static void assert_faults(shelf *own, st_status status, const faulty *cases, siz
 
 /* --- units ----------------------------------------------------------------------------------- */
 
-static void units_that_agree_are_accepted(void **state)
+TEST_WITH(units_that_agree_are_accepted, make_shelf, drop_shelf)
 {
     static const judged cases[] = {
         {"us", "V/C"},
@@ -85,7 +85,7 @@ static void units_that_agree_are_accepted(void **state)
     assert_good(*state, cases, COUNT(cases));
 }
 
-static void sums_and_comparisons_name_both_sides(void **state)
+TEST_WITH(sums_and_comparisons_name_both_sides, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"us", "V + C", 3,
@@ -118,7 +118,7 @@ static void sums_and_comparisons_name_both_sides(void **state)
     assert_faults(*state, ST_ERR_UNIT, cases, COUNT(cases));
 }
 
-static void declared_units_are_demanded(void **state)
+TEST_WITH(declared_units_are_demanded, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"us", "V*C", 1, "cell 'T' has the wrong unit: found 'V*C' (B^2/s), expected us (s)"},
@@ -132,7 +132,7 @@ static void declared_units_are_demanded(void **state)
     assert_faults(*state, ST_ERR_UNIT, cases, COUNT(cases));
 }
 
-static void powers_of_units_are_constants(void **state)
+TEST_WITH(powers_of_units_are_constants, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"B", "V^n", 3,
@@ -165,7 +165,7 @@ static void powers_of_units_are_constants(void **state)
     assert_faults(*state, ST_ERR_UNIT, cases, COUNT(cases));
 }
 
-static void pure_numbers_are_demanded(void **state)
+TEST_WITH(pure_numbers_are_demanded, make_shelf, drop_shelf)
 {
     static const char *const functions[] = {"floor", "ceil", "round", "log2", "log", "exp"};
     shelf *own = *state;
@@ -184,7 +184,7 @@ static void pure_numbers_are_demanded(void **state)
 
 /* --- types ----------------------------------------------------------------------------------- */
 
-static void types_that_agree_are_accepted(void **state)
+TEST_WITH(types_that_agree_are_accepted, make_shelf, drop_shelf)
 {
     static const judged cases[] = {
         {"bool", "true"},
@@ -211,7 +211,7 @@ static void types_that_agree_are_accepted(void **state)
     assert_good(*state, cases, COUNT(cases));
 }
 
-static void operators_need_their_types(void **state)
+TEST_WITH(operators_need_their_types, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"1", "n + w", 5, "'+' needs numbers, not 'w' (a truth value)"},
@@ -267,7 +267,7 @@ static void operators_need_their_types(void **state)
     assert_faults(*state, ST_ERR_VALUE, cases, COUNT(cases));
 }
 
-static void enumeration_values_need_an_enumeration(void **state)
+TEST_WITH(enumeration_values_need_an_enumeration, make_shelf, drop_shelf)
 {
     static const faulty unsettled[] = {
         {"1", "none", 1,
@@ -298,7 +298,7 @@ static void enumeration_values_need_an_enumeration(void **state)
 
 /* --- names and calls ------------------------------------------------------------------------- */
 
-static void unknown_names_get_the_nearest_one(void **state)
+TEST_WITH(unknown_names_get_the_nearest_one, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"1", "2*oops", 3, "unknown name 'oops'"},
@@ -312,7 +312,7 @@ static void unknown_names_get_the_nearest_one(void **state)
     assert_faults(*state, ST_ERR_NAME, cases, COUNT(cases));
 }
 
-static void calls_need_the_right_number_of_arguments(void **state)
+TEST_WITH(calls_need_the_right_number_of_arguments, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"1", "if(w, 1)", 1, "wrong number of arguments for 'if': found 2, expected 3"},
@@ -342,7 +342,7 @@ static const char *with_ring(shelf *own, const char *body, const char *unit, con
                            body, unit, formula);
 }
 
-static void arguments_have_types(void **state)
+TEST_WITH(arguments_have_types, make_shelf, drop_shelf)
 {
     static const char *const body = "if(on and how != none, size/2.5[GB/s]*ranks, 0[s])";
     static const faulty cases[] = {
@@ -374,7 +374,7 @@ static void arguments_have_types(void **state)
     }
 }
 
-static void bodies_see_their_arguments_only(void **state)
+TEST_WITH(bodies_see_their_arguments_only, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {NULL, "size/C", 6,
@@ -398,7 +398,7 @@ static void bodies_see_their_arguments_only(void **state)
     }
 }
 
-static void functions_may_call_functions_in_any_order(void **state)
+TEST_WITH(functions_may_call_functions_in_any_order, make_shelf, drop_shelf)
 {
     (void)accept(*state, SHEET_INPUTS "functions:\n"
                                       "  twice: {args: {x: us}, unit: s, is: 2*half(4*x)}\n"
@@ -409,7 +409,7 @@ static void functions_may_call_functions_in_any_order(void **state)
 
 /* --- cycles ---------------------------------------------------------------------------------- */
 
-static void cycles_are_shown_as_paths(void **state)
+TEST_WITH(cycles_are_shown_as_paths, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     assert_string_equal(
@@ -433,7 +433,7 @@ static void cycles_are_shown_as_paths(void **state)
     (void)refuse(own, ST_ERR_CYCLE, "sheet: t\ncells:\n  a: {is: 'if(true, 1, a)'}\n");
 }
 
-static void long_cycles_show_their_ends(void **state)
+TEST_WITH(long_cycles_show_their_ends, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -450,7 +450,7 @@ static void long_cycles_show_their_ends(void **state)
 
 /* --- several at once, and what is read by nobody ---------------------------------------------- */
 
-static void all_faults_are_told_at_once(void **state)
+TEST_WITH(all_faults_are_told_at_once, make_shelf, drop_shelf)
 {
     assert_string_equal(
         refuse(*state, ST_ERR_SYNTAX,
@@ -480,7 +480,7 @@ static void all_faults_are_told_at_once(void **state)
 }
 
 /* Declared types are trusted: one error does not bring others with it. */
-static void a_faulty_cell_does_not_spoil_its_readers(void **state)
+TEST_WITH(a_faulty_cell_does_not_spoil_its_readers, make_shelf, drop_shelf)
 {
     assert_string_equal(
         refuse(*state, ST_ERR_UNIT,
@@ -492,7 +492,7 @@ static void a_faulty_cell_does_not_spoil_its_readers(void **state)
         "(s)\n");
 }
 
-static void inputs_that_nothing_reads_are_warned_about(void **state)
+TEST_WITH(inputs_that_nothing_reads_are_warned_about, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = accept(own, SHEET_INPUTS "cells:\n  T: {unit: us, is: V/C}\n"
@@ -509,7 +509,7 @@ static void inputs_that_nothing_reads_are_warned_about(void **state)
                  "warning");
 }
 
-static void messages_show_any_type(void **state)
+TEST_WITH(messages_show_any_type, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     (void)accept(own, SHEET_INPUTS "checks:\n  - that: w\n    else: '{n} {V/C} {m} {w and n > 1}"
@@ -521,7 +521,7 @@ static void messages_show_any_type(void **state)
                         "comparison with an input or a cell of that enumeration\n");
 }
 
-static void quoted_operands_are_shortened(void **state)
+TEST_WITH(quoted_operands_are_shortened, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const char *said_text = refuse(
@@ -533,31 +533,4 @@ static void quoted_operands_are_shortened(void **state)
                    "sides\n");
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(check)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(units_that_agree_are_accepted),
-        SHELF_TEST(sums_and_comparisons_name_both_sides),
-        SHELF_TEST(declared_units_are_demanded),
-        SHELF_TEST(powers_of_units_are_constants),
-        SHELF_TEST(pure_numbers_are_demanded),
-        SHELF_TEST(types_that_agree_are_accepted),
-        SHELF_TEST(operators_need_their_types),
-        SHELF_TEST(enumeration_values_need_an_enumeration),
-        SHELF_TEST(unknown_names_get_the_nearest_one),
-        SHELF_TEST(calls_need_the_right_number_of_arguments),
-        SHELF_TEST(arguments_have_types),
-        SHELF_TEST(bodies_see_their_arguments_only),
-        SHELF_TEST(functions_may_call_functions_in_any_order),
-        SHELF_TEST(cycles_are_shown_as_paths),
-        SHELF_TEST(long_cycles_show_their_ends),
-        SHELF_TEST(all_faults_are_told_at_once),
-        SHELF_TEST(a_faulty_cell_does_not_spoil_its_readers),
-        SHELF_TEST(inputs_that_nothing_reads_are_warned_about),
-        SHELF_TEST(messages_show_any_type),
-        SHELF_TEST(quoted_operands_are_shortened),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(check)

@@ -78,7 +78,7 @@ static st_child_result run(st_child_work work, void *context, const st_child_lim
     return result;
 }
 
-static void answers_come_back_whole(void **state)
+TEST(answers_come_back_whole)
 {
     st_arena *arena = st_arena_create();
     char text[] = "2.385 us";
@@ -100,7 +100,7 @@ static void answers_come_back_whole(void **state)
     st_arena_destroy(arena);
 }
 
-static void ends_without_an_answer_are_told(void **state)
+TEST(ends_without_an_answer_are_told)
 {
     static int codes[] = {0, 3, ST_NO_PROCESS};
     st_arena *arena = st_arena_create();
@@ -124,7 +124,7 @@ static void ends_without_an_answer_are_told(void **state)
     st_arena_destroy(arena);
 }
 
-static void those_that_take_too_long_are_ended(void **state)
+TEST(those_that_take_too_long_are_ended)
 {
     st_arena *arena = st_arena_create();
     (void)state;
@@ -139,7 +139,7 @@ static void those_that_take_too_long_are_ended(void **state)
     st_arena_destroy(arena);
 }
 
-static void answers_of_others_count_for_nothing(void **state)
+TEST(answers_of_others_count_for_nothing)
 {
     st_arena *arena = st_arena_create();
     (void)state;
@@ -152,7 +152,7 @@ static void answers_of_others_count_for_nothing(void **state)
 }
 
 /* Milliseconds that only grow, of seconds and parts of them. */
-static void the_clock_counts_milliseconds(void **state)
+TEST(the_clock_counts_milliseconds)
 {
     const struct timespec nap = {.tv_nsec = 30000000};
     struct timespec now;
@@ -167,14 +167,4 @@ static void the_clock_counts_milliseconds(void **state)
     assert_true(second - first < 60000);
 }
 
-TEST_GROUP(child)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_come_back_whole),
-        cmocka_unit_test(ends_without_an_answer_are_told),
-        cmocka_unit_test(those_that_take_too_long_are_ended),
-        cmocka_unit_test(answers_of_others_count_for_nothing),
-        cmocka_unit_test(the_clock_counts_milliseconds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(child)

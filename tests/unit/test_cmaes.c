@@ -66,9 +66,8 @@ static double run_walk(function *value, size_t generations, uint64_t seed)
     return best;
 }
 
-static void walks_find_the_least_value(void **state)
+TEST(walks_find_the_least_value)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 5; seed++) {
         double found = run_walk(ellipse, 300, seed);
         if (!(found < 1e-8))
@@ -79,16 +78,14 @@ static void walks_find_the_least_value(void **state)
     }
 }
 
-static void seeds_tell_walks_apart(void **state)
+TEST(seeds_tell_walks_apart)
 {
-    (void)state;
     assert_true(run_walk(ellipse, 12, 7) == run_walk(ellipse, 12, 7));
     assert_true(run_walk(ellipse, 12, 7) != run_walk(ellipse, 12, 8));
 }
 
-static void restarts_draw_more_points_up_to_a_limit(void **state)
+TEST(restarts_draw_more_points_up_to_a_limit)
 {
-    (void)state;
     st_cmaes *walk = st_cmaes_create(DIMENSION, 2385);
     assert_non_null(walk);
     size_t first = st_cmaes_count(walk);
@@ -103,7 +100,7 @@ static void restarts_draw_more_points_up_to_a_limit(void **state)
 }
 
 /* Every plan of a search is a point: drawn often enough, points give all of them and no other. */
-static void points_are_plans(void **state)
+TEST_WITH(points_are_plans, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const varies[] = {"parallel.tp", "parallel.pp", "batch.micro=1,2,4",
@@ -140,13 +137,4 @@ static void points_are_plans(void **state)
     assert_int_equal(st_lattice_row(&lattice, ends), 0);
 }
 
-TEST_GROUP(cmaes)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walks_find_the_least_value),
-        cmocka_unit_test(seeds_tell_walks_apart),
-        cmocka_unit_test(restarts_draw_more_points_up_to_a_limit),
-        cmocka_unit_test_setup_teardown(points_are_plans, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(cmaes)

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* 571.3 MB at 7/8 of 23.85 GB/s over three pumps are 9.125 ms; two more are twice as much, and in
  * another gear. */
 static st_columns columns_of(fixture *own)
@@ -34,7 +32,7 @@ static const char *text_of(fixture *own, const st_columns *columns, st_form form
     return text;
 }
 
-static void cells_that_differ_are_rows(void **state)
+TEST_WITH(cells_that_differ_are_rows, set_up, tear_down)
 {
     st_columns columns = columns_of(*state);
     const char *text = text_of(*state, &columns, ST_FORM_TEXT);
@@ -55,7 +53,7 @@ static void cells_that_differ_are_rows(void **state)
     assert_contains(text_of(*state, &columns, ST_FORM_TEXT), "  rate ");
 }
 
-static void the_first_cell_is_always_one(void **state)
+TEST_WITH(the_first_cell_is_always_one, set_up, tear_down)
 {
     fixture *own = *state;
     st_columns columns = {.names = {"none", "nccl"}, .count = 2};
@@ -74,7 +72,7 @@ static void the_first_cell_is_always_one(void **state)
     assert_contains(text_of(own, &columns, ST_FORM_TEXT), "rate");
 }
 
-static void programs_get_values_and_changes(void **state)
+TEST_WITH(programs_get_values_and_changes, set_up, tear_down)
 {
     st_columns columns = columns_of(*state);
     const char *json = text_of(*state, &columns, ST_FORM_JSON);
@@ -88,7 +86,7 @@ static void programs_get_values_and_changes(void **state)
 }
 
 /* Of a truth value and of zero there is no ratio. */
-static void some_values_have_no_change(void **state)
+TEST_WITH(some_values_have_no_change, set_up, tear_down)
 {
     fixture *own = *state;
     st_columns columns = {.names = {"full", "none"}, .count = 2};
@@ -104,7 +102,7 @@ static void some_values_have_no_change(void **state)
 }
 
 /* A column that has not run has neither values nor changes; without the first there are none. */
-static void columns_that_fail_say_why(void **state)
+TEST_WITH(columns_that_fail_say_why, set_up, tear_down)
 {
     st_columns columns = columns_of(*state);
     columns.faults[1] = "no such table";
@@ -123,7 +121,7 @@ static void columns_that_fail_say_why(void **state)
     assert_contains(json, "\"error\": \"no such plugin\"");
 }
 
-static void plugins_are_told_by_column(void **state)
+TEST_WITH(plugins_are_told_by_column, set_up, tear_down)
 {
     st_columns columns = columns_of(*state);
     const st_type *time = columns.estimates[1].shown[0].type;
@@ -155,7 +153,7 @@ static void plugins_are_told_by_column(void **state)
 
 /* ---- beside closed forms ---- */
 
-static void closed_forms_stand_beside_values(void **state)
+TEST_WITH(closed_forms_stand_beside_values, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -213,13 +211,4 @@ static void closed_forms_stand_beside_values(void **state)
     st_buffer_free(&buffer);
 }
 
-TEST_GROUP(columns)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(cells_that_differ_are_rows),      WITH_FILES(the_first_cell_is_always_one),
-        WITH_FILES(programs_get_values_and_changes), WITH_FILES(columns_that_fail_say_why),
-        WITH_FILES(plugins_are_told_by_column),      WITH_FILES(closed_forms_stand_beside_values),
-        WITH_FILES(some_values_have_no_change),
-    };
-    return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
-}
+TESTS(columns)

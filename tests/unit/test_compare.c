@@ -21,7 +21,7 @@ static st_comparison comparison_of(fixture *own, const st_estimate *a, const st_
     return comparison;
 }
 
-static void values_stand_on_their_side(void **state)
+TEST_WITH(values_stand_on_their_side, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1.125");
@@ -40,7 +40,7 @@ static void values_stand_on_their_side(void **state)
 }
 
 /* The sheets megatron and ddp share few cells. */
-static void cells_of_one_side_are_told_once(void **state)
+TEST_WITH(cells_of_one_side_are_told_once, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "");
@@ -86,7 +86,7 @@ static void expect_in(const char *line, const char *words)
 }
 
 /* B over A, less one; of nothing there is no ratio. */
-static void changes_are_shares_of_the_first(void **state)
+TEST_WITH(changes_are_shares_of_the_first, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1");
@@ -101,7 +101,7 @@ static void changes_are_shares_of_the_first(void **state)
 }
 
 /* Words are compared as words, not as the numbers that they are kept as. */
-static void words_that_are_the_same_are_no_row(void **state)
+TEST_WITH(words_that_are_the_same_are_no_row, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate none = estimate_of(own, "gpt3-175b-64xa100", "recompute=none");
@@ -128,13 +128,4 @@ static void words_that_are_the_same_are_no_row(void **state)
     }
 }
 
-TEST_GROUP(compare)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(values_stand_on_their_side),
-        WITH_FILES(cells_of_one_side_are_told_once),
-        WITH_FILES(changes_are_shares_of_the_first),
-        WITH_FILES(words_that_are_the_same_are_no_row),
-    };
-    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
-}
+TESTS(compare)

@@ -4,8 +4,6 @@
 
 #include "program/condition.h"
 
-#define ON_SHELF(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
 static const char text[] = "sheet: t\nenums: {gear: [none, full]}\n"
                            "inputs:\n"
                            "  p: {from: constants.p, doc: d}\n"
@@ -55,7 +53,7 @@ static const char *verified(shelf *own, const char *const *conditions, size_t co
     return found;
 }
 
-static void conditions_show_what_they_compare(void **state)
+TEST_WITH(conditions_show_what_they_compare, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"M < 3[GiB]", ""},
@@ -89,7 +87,7 @@ static void conditions_show_what_they_compare(void **state)
     }
 }
 
-static void each_condition_is_a_check_of_its_own(void **state)
+TEST_WITH(each_condition_is_a_check_of_its_own, make_shelf, drop_shelf)
 {
     static const char *const conditions[] = {"p > 2", "q > 7", "not b"};
     const char *found = verified(*state, conditions, 3);
@@ -102,7 +100,7 @@ static void each_condition_is_a_check_of_its_own(void **state)
 }
 
 /* All errors at once, each with the condition that it is in. */
-static void senseless_conditions_are_refused(void **state)
+TEST_WITH(senseless_conditions_are_refused, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *const conditions[] = {"M < 1", "N < 3", "M", "p <", "q > 1"};
@@ -115,7 +113,7 @@ static void senseless_conditions_are_refused(void **state)
     assert_lacks(found, "'q > 1'");
 }
 
-static void so_many_conditions_are_taken(void **state)
+TEST_WITH(so_many_conditions_are_taken, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *conditions[101];
@@ -126,13 +124,4 @@ static void so_many_conditions_are_taken(void **state)
     assert_contains(said(own), "too many conditions: expected at most 100");
 }
 
-TEST_GROUP(conditions)
-{
-    const struct CMUnitTest tests[] = {
-        ON_SHELF(conditions_show_what_they_compare),
-        ON_SHELF(each_condition_is_a_check_of_its_own),
-        ON_SHELF(senseless_conditions_are_refused),
-        ON_SHELF(so_many_conditions_are_taken),
-    };
-    return cmocka_run_group_tests_name("conditions", tests, NULL, NULL);
-}
+TESTS(conditions)

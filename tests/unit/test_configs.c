@@ -50,7 +50,7 @@ static void assert_sourced(const st_job *job, const char *key, const char *who)
 
 /* ---- GPUs ---- */
 
-static void every_gpu_is_complete_and_sourced(void **state)
+TEST_WITH(every_gpu_is_complete_and_sourced, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const keys[] = {
@@ -78,7 +78,7 @@ static void every_gpu_is_complete_and_sourced(void **state)
 }
 
 /* Both directions of a link together, or rates with sparsity, are the usual slips. */
-static void well_known_gpus_are_not_doubled(void **state)
+TEST_WITH(well_known_gpus_are_not_doubled, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -106,7 +106,7 @@ static void well_known_gpus_are_not_doubled(void **state)
     }
 }
 
-static void an_unknown_gpu_is_an_error(void **state)
+TEST_WITH(an_unknown_gpu_is_an_error, set_up, tear_down)
 {
     fixture *own = *state;
     const st_job *job = NULL;
@@ -154,7 +154,7 @@ static double column(const char *line, int index)
     return *line == ',' ? 0 : atof(line);
 }
 
-static void gpus_are_those_of_the_table_of_facts(void **state)
+TEST_WITH(gpus_are_those_of_the_table_of_facts, set_up, tear_down)
 {
     fixture *own = *state;
     enum { FP16 = 3, BF16 = 4, FP32 = 6, FP8 = 7, BANDWIDTH = 11, POWER = 17 };
@@ -193,7 +193,7 @@ static void gpus_are_those_of_the_table_of_facts(void **state)
 
 /* ---- clusters ---- */
 
-static void every_cluster_estimates_with_the_default_sheet(void **state)
+TEST_WITH(every_cluster_estimates_with_the_default_sheet, set_up, tear_down)
 {
     fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_CLUSTERS);
@@ -217,7 +217,7 @@ static void every_cluster_estimates_with_the_default_sheet(void **state)
     }
 }
 
-static void clusters_of_measured_tables_have_their_network(void **state)
+TEST_WITH(clusters_of_measured_tables_have_their_network, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -256,7 +256,7 @@ static double size_in_name(const char *name)
     return *end == 't' ? size * 1e12 : size * 1e9;
 }
 
-static void models_are_of_the_size_in_their_name(void **state)
+TEST_WITH(models_are_of_the_size_in_their_name, set_up, tear_down)
 {
     fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_MODELS);
@@ -278,7 +278,7 @@ static void models_are_of_the_size_in_their_name(void **state)
     assert_true(compared >= 35);
 }
 
-static void families_of_the_papers_are_complete(void **state)
+TEST_WITH(families_of_the_papers_are_complete, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const names[] = {"echo-gpt-13b",
@@ -332,7 +332,7 @@ static void families_of_the_papers_are_complete(void **state)
 
 /* ---- constants ---- */
 
-static void the_shipped_constants_are_the_sheets_defaults(void **state)
+TEST_WITH(the_shipped_constants_are_the_sheets_defaults, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate plain = estimate_of(own, "megatron-530b-280xa100", "");
@@ -343,7 +343,7 @@ static void the_shipped_constants_are_the_sheets_defaults(void **state)
         (void)load(own, st_arena_printf(own->arena, "constants: %s\n", list.entries[i].name));
 }
 
-static void constants_come_from_a_file_and_are_overridden_by_hand(void **state)
+TEST_WITH(constants_come_from_a_file_and_are_overridden_by_hand, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/constants/mine.yaml",
@@ -361,7 +361,7 @@ static void constants_come_from_a_file_and_are_overridden_by_hand(void **state)
     assert_string_equal(st_job_section_name(job, "constants"), "mine");
 }
 
-static void constants_build_on_others(void **state)
+TEST_WITH(constants_build_on_others, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/constants/mine.yaml", "base: a100-vtrain\nlayer_launch: 2.385 ms\n");
@@ -372,7 +372,7 @@ static void constants_build_on_others(void **state)
 
 /* ---- jobs ---- */
 
-static void every_job_estimates(void **state)
+TEST_WITH(every_job_estimates, set_up, tear_down)
 {
     fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_JOBS);
@@ -393,7 +393,7 @@ static void every_job_estimates(void **state)
 }
 
 /* What papers print of these runs, without any fit to them. */
-static void published_runs_are_met(void **state)
+TEST_WITH(published_runs_are_met, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -416,22 +416,4 @@ static void published_runs_are_met(void **state)
     }
 }
 
-TEST_GROUP(configs)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(every_gpu_is_complete_and_sourced),
-        WITH_FILES(well_known_gpus_are_not_doubled),
-        WITH_FILES(an_unknown_gpu_is_an_error),
-        WITH_FILES(gpus_are_those_of_the_table_of_facts),
-        WITH_FILES(every_cluster_estimates_with_the_default_sheet),
-        WITH_FILES(clusters_of_measured_tables_have_their_network),
-        WITH_FILES(models_are_of_the_size_in_their_name),
-        WITH_FILES(families_of_the_papers_are_complete),
-        WITH_FILES(the_shipped_constants_are_the_sheets_defaults),
-        WITH_FILES(constants_come_from_a_file_and_are_overridden_by_hand),
-        WITH_FILES(constants_build_on_others),
-        WITH_FILES(every_job_estimates),
-        WITH_FILES(published_runs_are_met),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(configs)

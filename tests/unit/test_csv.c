@@ -65,7 +65,7 @@ static void assert_field(const fixture *own, size_t row, size_t column, const ch
 
 /* ---- what is read ---- */
 
-static void columns_and_rows(void **state)
+TEST_WITH(columns_and_rows, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     parse(own, "id,tp,time\nrow-7,2,1.385\nrow-9,16,0.731\n");
@@ -82,7 +82,7 @@ static void columns_and_rows(void **state)
     assert_true(st_csv_column(own->csv, "Time") == SIZE_MAX);
 }
 
-static void line_ends_of_all_systems(void **state)
+TEST_WITH(line_ends_of_all_systems, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n",
@@ -96,7 +96,7 @@ static void line_ends_of_all_systems(void **state)
     }
 }
 
-static void quoted_fields(void **state)
+TEST_WITH(quoted_fields, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     parse(own, "\"a\",\"b, and \"\"c\"\"\"\n"
@@ -113,7 +113,7 @@ static void quoted_fields(void **state)
     assert_field(own, 2, 1, "no line end");
 }
 
-static void blank_fields_stay_blank(void **state)
+TEST_WITH(blank_fields_stay_blank, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     parse(own, "a,b,c\n,,\n, ,x\n");
@@ -123,7 +123,7 @@ static void blank_fields_stay_blank(void **state)
     assert_field(own, 1, 2, "x");
 }
 
-static void one_column_may_have_blank_rows(void **state)
+TEST_WITH(one_column_may_have_blank_rows, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     parse(own, "a\n7\n\n9\n");
@@ -132,7 +132,7 @@ static void one_column_may_have_blank_rows(void **state)
     assert_field(own, 2, 0, "9");
 }
 
-static void places_are_those_of_the_file(void **state)
+TEST_WITH(places_are_those_of_the_file, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     parse(own, "näme,b\n\"two\nlines\",x\nüü,\"y\"\n");
@@ -148,7 +148,7 @@ static void places_are_those_of_the_file(void **state)
     assert_int_equal(place.column, 5); /* characters, not bytes */
 }
 
-static void the_text_is_copied(void **state)
+TEST_WITH(the_text_is_copied, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     char text[] = "a,b\nfirst,second\n";
@@ -161,7 +161,7 @@ static void the_text_is_copied(void **state)
 
 /* ---- what is refused ---- */
 
-static void marks_in_front(void **state)
+TEST_WITH(marks_in_front, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xef\xbb\xbfid,b\n1,2\n"),
@@ -173,7 +173,7 @@ static void marks_in_front(void **state)
                         "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
 }
 
-static void bytes_that_are_no_text(void **state)
+TEST_WITH(bytes_that_are_no_text, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse_bytes(own, "a,b\n1,x\0y\n", 10), ST_ERR_SYNTAX);
@@ -187,7 +187,7 @@ static void bytes_that_are_no_text(void **state)
     parse(own, "a,b\n1,x\ty\n");
 }
 
-static void names_of_columns(void **state)
+TEST_WITH(names_of_columns, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_NAME, "id,tp,id\n1,2,3\n"),
@@ -199,7 +199,7 @@ static void names_of_columns(void **state)
     parse(own, "id,ID\n1,2\n");
 }
 
-static void rows_of_another_length(void **state)
+TEST_WITH(rows_of_another_length, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
@@ -212,7 +212,7 @@ static void rows_of_another_length(void **state)
         "f.csv:3:1: error: empty line: found 1 field, expected 2, one per column\n");
 }
 
-static void quotes_in_wrong_places(void **state)
+TEST_WITH(quotes_in_wrong_places, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"open\n3,4\n"),
@@ -227,7 +227,7 @@ static void quotes_in_wrong_places(void **state)
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""), "f.csv:1:1: error: unclosed quote\n");
 }
 
-static void tables_without_anything(void **state)
+TEST_WITH(tables_without_anything, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(
@@ -239,7 +239,7 @@ static void tables_without_anything(void **state)
                         "f.csv:1:1: error: column 1 has no name\n");
 }
 
-static void all_faults_at_once(void **state)
+TEST_WITH(all_faults_at_once, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     const char *text = refused(own, ST_ERR_NAME, "a,a,\n1\n1,\"2\"x,3\n1,2,3,4\n");
@@ -269,7 +269,7 @@ static st_status parse_repeated(fixture *own, const char *head, const char *piec
     return status;
 }
 
-static void too_many_rows(void **state)
+TEST_WITH(too_many_rows, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS), ST_OK);
@@ -279,14 +279,14 @@ static void too_many_rows(void **state)
                                            "most 1000000 rows of 1 fields\n");
 }
 
-static void too_many_columns(void **state)
+TEST_WITH(too_many_columns, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a", ",", ST_CSV_MAX_COLUMNS), ST_ERR_LIMIT);
     assert_contains(said(own->errors), "error: 1001 columns: expected at most 1000\n");
 }
 
-static void too_long_a_field(void **state)
+TEST_WITH(too_long_a_field, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES), ST_OK);
@@ -295,7 +295,7 @@ static void too_long_a_field(void **state)
                         "f.csv:2:3: error: field has 65537 bytes: expected at most 65536\n");
 }
 
-static void too_many_bytes(void **state)
+TEST_WITH(too_many_bytes, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a\n", "x", ST_CSV_MAX_BYTES), ST_ERR_LIMIT);
@@ -303,7 +303,7 @@ static void too_many_bytes(void **state)
 }
 
 /* A file that is wrong everywhere is read once, and its places are found for what is shown only. */
-static void many_faults_are_no_slower(void **state)
+TEST_WITH(many_faults_are_no_slower, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     clock_t start = clock();
@@ -312,7 +312,7 @@ static void many_faults_are_no_slower(void **state)
     assert_contains(said(own->errors), "899950 more errors");
 }
 
-static void without_a_list_of_errors(void **state)
+TEST_WITH(without_a_list_of_errors, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     static const char text[] = "a,a\n1\n";
@@ -320,29 +320,4 @@ static void without_a_list_of_errors(void **state)
                      ST_ERR_NAME);
 }
 
-TEST_GROUP(csv)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(columns_and_rows, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(line_ends_of_all_systems, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(quoted_fields, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(blank_fields_stay_blank, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(one_column_may_have_blank_rows, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(places_are_those_of_the_file, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(the_text_is_copied, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(marks_in_front, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(bytes_that_are_no_text, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(names_of_columns, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(rows_of_another_length, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(quotes_in_wrong_places, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(tables_without_anything, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(all_faults_at_once, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(too_many_rows, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(too_many_columns, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(too_long_a_field, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(too_many_bytes, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(many_faults_are_no_slower, make_fixture, drop_fixture),
-        cmocka_unit_test_setup_teardown(without_a_list_of_errors, make_fixture, drop_fixture),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(csv)

@@ -30,7 +30,7 @@ static void assert_change(const st_estimate *estimate, const char *name, double 
         fail_msg("%s changes the headline by %.17g, not by %.17g", name, found, change);
 }
 
-static void every_number_is_raised_by_a_tenth(void **state)
+TEST_WITH(every_number_is_raised_by_a_tenth, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -43,7 +43,7 @@ static void every_number_is_raised_by_a_tenth(void **state)
     assert_change(&estimate, "gear", 0);
 }
 
-static void the_estimate_stays_as_it_was(void **state)
+TEST_WITH(the_estimate_stays_as_it_was, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -56,7 +56,7 @@ static void the_estimate_stays_as_it_was(void **state)
     assert_true(estimate.input_values[1] == input);
 }
 
-static void names_and_truth_values_are_changed_for_others(void **state)
+TEST_WITH(names_and_truth_values_are_changed_for_others, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -80,7 +80,7 @@ static void names_and_truth_values_are_changed_for_others(void **state)
     assert_change(&estimate, "dry", 0);
 }
 
-static void only_constants_of_the_cluster_could_be_bought(void **state)
+TEST_WITH(only_constants_of_the_cluster_could_be_bought, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -91,7 +91,7 @@ static void only_constants_of_the_cluster_could_be_bought(void **state)
     assert_false(effect_of(&estimate, "n")->is_cluster); /* a count of the plan */
 }
 
-static void counts_of_the_cluster_are_not_for_sale(void **state)
+TEST_WITH(counts_of_the_cluster_are_not_for_sale, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -107,7 +107,7 @@ static void counts_of_the_cluster_are_not_for_sale(void **state)
     assert_change(&estimate, "mu", 1 / 1.1 - 1);
 }
 
-static void what_stays_zero_or_has_no_headline_changes_nothing(void **state)
+TEST_WITH(what_stays_zero_or_has_no_headline_changes_nothing, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -123,7 +123,7 @@ static void what_stays_zero_or_has_no_headline_changes_nothing(void **state)
     assert_false(effect_of(&estimate, "z")->anywhere);
 }
 
-static void values_that_stop_to_exist_have_changed(void **state)
+TEST_WITH(values_that_stop_to_exist_have_changed, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -138,7 +138,7 @@ static void values_that_stop_to_exist_have_changed(void **state)
     assert_true(isnan(effect_of(&estimate, "x")->change));
 }
 
-static void the_report_says_what_more_buys(void **state)
+TEST_WITH(the_report_says_what_more_buys, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -158,7 +158,7 @@ static void the_report_says_what_more_buys(void **state)
     st_buffer_free(&buffer);
 }
 
-static void without_effects_reports_are_as_before(void **state)
+TEST_WITH(without_effects_reports_are_as_before, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -173,7 +173,7 @@ static void without_effects_reports_are_as_before(void **state)
     st_buffer_free(&buffer);
 }
 
-static void larger_effects_stand_first(void **state)
+TEST_WITH(larger_effects_stand_first, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -198,7 +198,7 @@ static void larger_effects_stand_first(void **state)
     st_buffer_free(&buffer);
 }
 
-static void defaults_that_change_nothing_are_counted_alone(void **state)
+TEST_WITH(defaults_that_change_nothing_are_counted_alone, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -228,12 +228,9 @@ static void defaults_that_change_nothing_are_counted_alone(void **state)
     st_buffer_free(&buffer);
 }
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* Whatever its sign; equal ones as the sheet has them. */
-static void effects_have_an_order(void **state)
+TEST(effects_have_an_order)
 {
-    (void)state;
     static const st_effect effects[] = {{.change = 0.385}, {.change = -0.75}, {.change = -0.385}};
     static const struct {
         size_t left;
@@ -247,21 +244,4 @@ static void effects_have_an_order(void **state)
     }
 }
 
-TEST_GROUP(effects)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(every_number_is_raised_by_a_tenth),
-        WITH_FILES(the_estimate_stays_as_it_was),
-        WITH_FILES(names_and_truth_values_are_changed_for_others),
-        WITH_FILES(only_constants_of_the_cluster_could_be_bought),
-        WITH_FILES(counts_of_the_cluster_are_not_for_sale),
-        WITH_FILES(what_stays_zero_or_has_no_headline_changes_nothing),
-        WITH_FILES(values_that_stop_to_exist_have_changed),
-        WITH_FILES(the_report_says_what_more_buys),
-        WITH_FILES(without_effects_reports_are_as_before),
-        WITH_FILES(larger_effects_stand_first),
-        WITH_FILES(defaults_that_change_nothing_are_counted_alone),
-        cmocka_unit_test(effects_have_an_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(effects)

@@ -4,7 +4,7 @@
 
 #include "launch/import/ends_layout.h"
 
-static void ends_are_laid_out_and_found_again(void **state)
+TEST_WITH(ends_are_laid_out_and_found_again, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t stages = 2; stages <= 7; stages++) {
@@ -40,14 +40,14 @@ static void ends_are_laid_out_and_found_again(void **state)
 }
 
 /* Llama 3 405B: the first chunk has the embedding alone, the last one the output. */
-static void chunks_of_the_ends_may_be_without_layers(void **state)
+TEST_WITH(chunks_of_the_ends_may_be_without_layers, set_up, tear_down)
 {
     fixture *own = *state;
     const st_ends ends = {.stages = 3, .chunks = 2, .layers = 6, .first = 1, .last = 1};
     assert_string_equal(st_ends_layout(&ends, own->arena), "E|t*2|t|t|t*2|L");
 }
 
-static void other_layouts_stay_layouts(void **state)
+TEST_WITH(other_layouts_stay_layouts, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = "Ett|t|t*3L";
@@ -58,13 +58,4 @@ static void other_layouts_stay_layouts(void **state)
     assert_false(st_ends_of_layout(text, &layout, own->arena, &ends));
 }
 
-TEST_GROUP(ends_layout)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ends_are_laid_out_and_found_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(chunks_of_the_ends_may_be_without_layers, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(other_layouts_stay_layouts, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ends_layout)

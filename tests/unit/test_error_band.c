@@ -42,7 +42,7 @@ static st_status find(fixture *own, const st_error_kind *kind, const char *text,
     return status;
 }
 
-static void the_own_stack_comes_first(void **state)
+TEST_WITH(the_own_stack_comes_first, set_up, tear_down)
 {
     fixture *own = *state;
     st_error_band band;
@@ -59,7 +59,7 @@ static void the_own_stack_comes_first(void **state)
         strstr(st_error_band_text(&band, own->arena), "experts, any stack) within 24 %"));
 }
 
-static void one_row_of_a_fit_is_called_so(void **state)
+TEST_WITH(one_row_of_a_fit_is_called_so, set_up, tear_down)
 {
     st_error_band band;
     const st_error_kind kind = {"l40s", "16bit", "dense", ""};
@@ -69,7 +69,7 @@ static void one_row_of_a_fit_is_called_so(void **state)
                         "7 % (9 of 10), 1 row, all used in fits");
 }
 
-static void what_nobody_measured_is_not_known(void **state)
+TEST_WITH(what_nobody_measured_is_not_known, set_up, tear_down)
 {
     fixture *own = *state;
     st_error_band band;
@@ -83,7 +83,7 @@ static void what_nobody_measured_is_not_known(void **state)
         strstr(st_error_band_text(&band, own->arena), "no measured steps for this sheet"));
 }
 
-static void a_wrong_table_is_told(void **state)
+TEST_WITH(a_wrong_table_is_told, set_up, tear_down)
 {
     fixture *own = *state;
     st_error_band band;
@@ -101,7 +101,7 @@ static void a_wrong_table_is_told(void **state)
 }
 
 /* What a job is: its files' names and its types. */
-static void kinds_are_those_of_the_job(void **state)
+TEST_WITH(kinds_are_those_of_the_job, set_up, tear_down)
 {
     st_estimate estimate = estimate_of(*state, "mixtral-8x7b-64xh100", "precision.fp8=true");
     const st_error_kind kind = st_error_kind_of(estimate.job);
@@ -113,12 +113,4 @@ static void kinds_are_those_of_the_job(void **state)
     assert_string_equal(st_error_kind_of(estimate.job).model, "dense");
 }
 
-TEST_GROUP(error_band)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(the_own_stack_comes_first),         WITH_FILES(one_row_of_a_fit_is_called_so),
-        WITH_FILES(what_nobody_measured_is_not_known), WITH_FILES(a_wrong_table_is_told),
-        WITH_FILES(kinds_are_those_of_the_job),
-    };
-    return cmocka_run_group_tests_name("error_band", tests, NULL, NULL);
-}
+TESTS(error_band)

@@ -102,7 +102,7 @@ static void expect_line(const char *line, const size_t *of, size_t count)
     expect_near(line, "bias: ", sum / (double)rows);
 }
 
-static void kinds_are_listed_with_their_errors(void **state)
+TEST(kinds_are_listed_with_their_errors)
 {
     static const struct {
         const char *head;
@@ -174,7 +174,7 @@ static st_measured *plans(fixture *own)
 }
 
 /* Rows that were not compared, and those of no job, have no error to count. */
-static void rows_that_were_compared_are_collected(void **state)
+TEST_WITH(rows_that_were_compared_are_collected, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured *measured = plans(own);
@@ -201,7 +201,7 @@ static void rows_that_were_compared_are_collected(void **state)
 }
 
 /* What is compared is a step's time, or a rate: not memory, and not an operator alone. */
-static void memory_and_operators_are_no_steps(void **state)
+TEST_WITH(memory_and_operators_are_no_steps, set_up, tear_down)
 {
     static const struct {
         const char *unit;
@@ -230,12 +230,4 @@ static void memory_and_operators_are_no_steps(void **state)
     assert_int_equal(rows.count, 0);
 }
 
-TEST_GROUP(error_rows)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_that_were_compared_are_collected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_and_operators_are_no_steps, set_up, tear_down),
-        cmocka_unit_test(kinds_are_listed_with_their_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(error_rows)

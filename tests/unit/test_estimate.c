@@ -18,7 +18,7 @@ static const st_shown *shown_of(const st_estimate *estimate, const char *name)
     return NULL;
 }
 
-static void a_report_is_computed_in_its_order(void **state)
+TEST_WITH(a_report_is_computed_in_its_order, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -40,7 +40,7 @@ static void a_report_is_computed_in_its_order(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void all_adds_the_cells_that_no_section_shows(void **state)
+TEST_WITH(all_adds_the_cells_that_no_section_shows, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -52,7 +52,7 @@ static void all_adds_the_cells_that_no_section_shows(void **state)
     assert_true(fabs(estimate.shown[5].value * station_time_s - 1) < 1e-14);
 }
 
-static void a_sheet_without_a_report_shows_every_cell(void **state)
+TEST_WITH(a_sheet_without_a_report_shows_every_cell, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -71,7 +71,7 @@ static void a_sheet_without_a_report_shows_every_cell(void **state)
     st_buffer_free(&buffer);
 }
 
-static void only_what_is_shown_can_fail(void **state)
+TEST_WITH(only_what_is_shown_can_fail, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -87,7 +87,7 @@ static void only_what_is_shown_can_fail(void **state)
     assert_contains(said(own), "'bad'");
 }
 
-static void names_that_do_not_exist_are_told_with_the_nearest(void **state)
+TEST_WITH(names_that_do_not_exist_are_told_with_the_nearest, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -107,7 +107,7 @@ static void names_that_do_not_exist_are_told_with_the_nearest(void **state)
     assert_true(fabs(estimate.shown[1].value * station_time_s - 1) < 1e-14);
 }
 
-static void a_failing_check_is_an_error_and_a_failing_warning_is_not(void **state)
+TEST_WITH(a_failing_check_is_an_error_and_a_failing_warning_is_not, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -130,7 +130,7 @@ static void a_failing_check_is_an_error_and_a_failing_warning_is_not(void **stat
     st_buffer_free(&buffer);
 }
 
-static void what_cannot_be_loaded_is_told_where_it_is_named(void **state)
+TEST_WITH(what_cannot_be_loaded_is_told_where_it_is_named, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -149,7 +149,7 @@ static void what_cannot_be_loaded_is_told_where_it_is_named(void **state)
     assert_contains(text, "cluster.nic_bandwidth");
 }
 
-static void a_sheet_beside_the_job_is_found_and_the_callers_own_wins(void **state)
+TEST_WITH(a_sheet_beside_the_job_is_found_and_the_callers_own_wins, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -176,7 +176,7 @@ static const st_bound_input *input_of(const st_estimate *estimate, const char *n
     return NULL;
 }
 
-static void every_input_knows_where_it_comes_from(void **state)
+TEST_WITH(every_input_knows_where_it_comes_from, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -206,7 +206,7 @@ static void every_input_knows_where_it_comes_from(void **state)
     assert_true(st_input_is_assumed(input_of(&estimate, "n")));
 }
 
-static void text_fits_a_terminal(void **state)
+TEST_WITH(text_fits_a_terminal, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -234,7 +234,7 @@ static void text_fits_a_terminal(void **state)
     st_buffer_free(&buffer);
 }
 
-static void csv_has_a_line_per_cell(void **state)
+TEST_WITH(csv_has_a_line_per_cell, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -285,7 +285,7 @@ static const char *explained(fixture *own, const st_estimate *estimate,
     return text;
 }
 
-static void an_explanation_goes_down_to_where_the_numbers_come_from(void **state)
+TEST_WITH(an_explanation_goes_down_to_where_the_numbers_come_from, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -315,7 +315,7 @@ static void an_explanation_goes_down_to_where_the_numbers_come_from(void **state
         "        loss = 12.5 %      loss  constants.loss, an assumption: default of sheet pump\n");
 }
 
-static void an_explanation_ends_at_its_depth(void **state)
+TEST_WITH(an_explanation_ends_at_its_depth, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -333,7 +333,7 @@ static void an_explanation_ends_at_its_depth(void **state)
                         "pump\n");
 }
 
-static void what_repeats_is_named_once_more_only(void **state)
+TEST_WITH(what_repeats_is_named_once_more_only, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -364,7 +364,7 @@ static void what_repeats_is_named_once_more_only(void **state)
                         "            see above: n = 3\n");
 }
 
-static void a_providers_value_stands_beside_the_formulas(void **state)
+TEST_WITH(a_providers_value_stands_beside_the_formulas, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -392,7 +392,7 @@ static void a_providers_value_stands_beside_the_formulas(void **state)
     assert_contains(explained(own, &estimate, &step), "\n    T = 2.385 ms by plugin x\n");
 }
 
-static void groups_have_every_cell_once(void **state)
+TEST_WITH(groups_have_every_cell_once, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -413,27 +413,4 @@ static void groups_have_every_cell_once(void **state)
     st_buffer_free(&buffer);
 }
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-TEST_GROUP(estimate)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_report_is_computed_in_its_order),
-        WITH_FILES(all_adds_the_cells_that_no_section_shows),
-        WITH_FILES(a_sheet_without_a_report_shows_every_cell),
-        WITH_FILES(only_what_is_shown_can_fail),
-        WITH_FILES(names_that_do_not_exist_are_told_with_the_nearest),
-        WITH_FILES(a_failing_check_is_an_error_and_a_failing_warning_is_not),
-        WITH_FILES(what_cannot_be_loaded_is_told_where_it_is_named),
-        WITH_FILES(a_sheet_beside_the_job_is_found_and_the_callers_own_wins),
-        WITH_FILES(every_input_knows_where_it_comes_from),
-        WITH_FILES(text_fits_a_terminal),
-        WITH_FILES(csv_has_a_line_per_cell),
-        WITH_FILES(an_explanation_goes_down_to_where_the_numbers_come_from),
-        WITH_FILES(an_explanation_ends_at_its_depth),
-        WITH_FILES(what_repeats_is_named_once_more_only),
-        WITH_FILES(a_providers_value_stands_beside_the_formulas),
-        WITH_FILES(groups_have_every_cell_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(estimate)

@@ -47,7 +47,7 @@ static void assert_close(double value, double expected)
     assert_true(fabs(value - expected) <= 1e-12 * fabs(expected));
 }
 
-static void test_a_cell_is_read_by_name_and_by_role(void **state)
+TEST_WITH(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17", "batch.micro=2"};
@@ -68,7 +68,7 @@ static void test_a_cell_is_read_by_name_and_by_role(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_all_cells_are_listed(void **state)
+TEST_WITH(test_all_cells_are_listed, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
@@ -91,7 +91,7 @@ static void test_all_cells_are_listed(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_keys_are_set_and_kept(void **state)
+TEST_WITH(test_keys_are_set_and_kept, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
@@ -106,7 +106,7 @@ static void test_keys_are_set_and_kept(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_checks_that_fail_are_told_and_values_stay(void **state)
+TEST_WITH(test_checks_that_fail_are_told_and_values_stay, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=41", "batch.micro=6"};
@@ -128,7 +128,7 @@ static void test_checks_that_fail_are_told_and_values_stay(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_a_cell_without_a_value_leaves_the_others(void **state)
+TEST_WITH(test_a_cell_without_a_value_leaves_the_others, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17", "batch.micro=7"};
@@ -149,7 +149,7 @@ static void test_a_cell_without_a_value_leaves_the_others(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_an_explanation_goes_as_deep_as_asked(void **state)
+TEST_WITH(test_an_explanation_goes_as_deep_as_asked, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
@@ -179,7 +179,7 @@ static void test_an_explanation_goes_as_deep_as_asked(void **state)
     st_estimate_destroy(estimate);
 }
 
-static void test_a_report_has_what_was_asked_for(void **state)
+TEST_WITH(test_a_report_has_what_was_asked_for, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
@@ -210,7 +210,7 @@ static st_status create(fixture *own, const void *request)
     return status;
 }
 
-static void test_a_structure_of_another_size_is_taken_or_refused(void **state)
+TEST_WITH(test_a_structure_of_another_size_is_taken_or_refused, set_up, tear_down)
 {
     fixture *own = *state;
     char expected[160];
@@ -239,7 +239,7 @@ static void test_a_structure_of_another_size_is_taken_or_refused(void **state)
     (void)said(own);
 }
 
-static void test_a_result_of_another_size_is_filled_as_far_as_known(void **state)
+TEST_WITH(test_a_result_of_another_size_is_filled_as_far_as_known, set_up, tear_down)
 {
     fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
@@ -268,23 +268,4 @@ static void test_a_result_of_another_size_is_filled_as_far_as_known(void **state
     st_estimate_destroy(estimate);
 }
 
-TEST_GROUP(estimate_handle)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_all_cells_are_listed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_keys_are_set_and_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_checks_that_fail_are_told_and_values_stay, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_cell_without_a_value_leaves_the_others, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_an_explanation_goes_as_deep_as_asked, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_report_has_what_was_asked_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_structure_of_another_size_is_taken_or_refused,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_result_of_another_size_is_filled_as_far_as_known,
-                                        set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(estimate_handle)

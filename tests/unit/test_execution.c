@@ -55,7 +55,7 @@ static st_status read_paths(fixture *own, const char *first, const char *second,
                                    own->errors);
 }
 
-static void folders_give_the_files_of_their_ranks(void **state)
+TEST_WITH(folders_give_the_files_of_their_ranks, set_up, tear_down)
 {
     fixture *own = *state;
     st_execution_set set;
@@ -77,7 +77,7 @@ static void folders_give_the_files_of_their_ranks(void **state)
     }
 }
 
-static void folders_without_chakra_give_those_of_pytorch(void **state)
+TEST_WITH(folders_without_chakra_give_those_of_pytorch, set_up, tear_down)
 {
     fixture *own = *state;
     st_execution_set set;
@@ -90,7 +90,7 @@ static void folders_without_chakra_give_those_of_pytorch(void **state)
     assert_true(set.ranks[1].needs_prices);
 }
 
-static void names_tell_ranks(void **state)
+TEST_WITH(names_tell_ranks, set_up, tear_down)
 {
     static const struct {
         const char *name;
@@ -120,7 +120,7 @@ static void names_tell_ranks(void **state)
     }
 }
 
-static void files_that_are_no_ranks_are_refused(void **state)
+TEST_WITH(files_that_are_no_ranks_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *first;
@@ -145,7 +145,7 @@ static void files_that_are_no_ranks_are_refused(void **state)
     }
 }
 
-static void groups_say_how_far_apart_their_ranks_are(void **state)
+TEST_WITH(groups_say_how_far_apart_their_ranks_are, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -184,7 +184,7 @@ static void groups_say_how_far_apart_their_ranks_are(void **state)
     }
 }
 
-static void faulty_groups_are_refused(void **state)
+TEST_WITH(faulty_groups_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -280,7 +280,7 @@ static const st_task_shape moved = {
     .form = ST_FORM_KERNEL, .name = "", .sizes = {[ST_SIZE_BYTES] = 2385000000}};
 
 /* A product of 2385 by 2385 by 2385 has two operations for each of its steps. */
-static void nodes_cost_what_they_do(void **state)
+TEST_WITH(nodes_cost_what_they_do, set_up, tear_down)
 {
     const int64_t ops = INT64_C(2) * 2385 * 2385 * 2385;
     fixture *own = *state;
@@ -343,7 +343,7 @@ static int64_t transfer_ns(fixture *own, const priced *self, const char *collect
     return (int64_t)llround(made.time_s * 1e9);
 }
 
-static void collectives_cost_what_their_groups_tell(void **state)
+TEST_WITH(collectives_cost_what_their_groups_tell, set_up, tear_down)
 {
     enum { BYTES = 23850000 };
     fixture *own = *state;
@@ -393,7 +393,7 @@ static void collectives_cost_what_their_groups_tell(void **state)
 }
 
 /* A group of no told size has as many ranks as name it, each once, or as the world is said to. */
-static void ranks_of_a_group_are_counted(void **state)
+TEST_WITH(ranks_of_a_group_are_counted, set_up, tear_down)
 {
     enum { BYTES = 23850000 };
     fixture *own = *state;
@@ -415,7 +415,7 @@ static void ranks_of_a_group_are_counted(void **state)
 }
 
 /* Groups named by their size alone: only that of all ranks of the set meets. */
-static void groups_of_some_ranks_are_parted(void **state)
+TEST_WITH(groups_of_some_ranks_are_parted, set_up, tear_down)
 {
     fixture *own = *state;
     priced *self = make_priced(own);
@@ -491,7 +491,7 @@ static void assert_begins(const st_execution_replay *replay, const char *name, i
     }
 
 /* What could begin runs in the order in which it began in the file, of equal times the first. */
-static void nodes_run_in_the_order_of_the_file(void **state)
+TEST_WITH(nodes_run_in_the_order_of_the_file, set_up, tear_down)
 {
     static const given nodes[] = {
         {"d", ST_CHAKRA_COMP, 50, 101, .deps = NO_DEPS},
@@ -515,7 +515,7 @@ static void nodes_run_in_the_order_of_the_file(void **state)
 }
 
 /* Host, GPU and copies run beside each other; each node waits for all of its own. */
-static void nodes_wait_for_what_they_need(void **state)
+TEST_WITH(nodes_wait_for_what_they_need, set_up, tear_down)
 {
     static const given nodes[] = {
         {"product", ST_CHAKRA_COMP, 10, 100, .deps = NO_DEPS},
@@ -542,7 +542,7 @@ static void nodes_wait_for_what_they_need(void **state)
 
 /* Sends to one rank go one after the other, to several beside each other; the k-th of a tag is
  * received by the k-th that waits for it. */
-static void transfers_meet_by_their_ends_tag_and_turn(void **state)
+TEST_WITH(transfers_meet_by_their_ends_tag_and_turn, set_up, tear_down)
 {
     static const given first[] = {
         {"s1", ST_CHAKRA_SEND, 1, 100, .deps = NO_DEPS, .source = 0, .target = 1, .tag = 5},
@@ -576,7 +576,7 @@ static void transfers_meet_by_their_ends_tag_and_turn(void **state)
     st_execution_replay_free(&replay);
 }
 
-static void rings_of_nodes_never_begin(void **state)
+TEST_WITH(rings_of_nodes_never_begin, set_up, tear_down)
 {
     static const given nodes[] = {
         {"before", ST_CHAKRA_COMP, 1, 10, .deps = NO_DEPS},
@@ -613,7 +613,7 @@ static void replay_two(fixture *own, priced *self, st_execution_replay *replay)
     assert_int_equal(st_execution_replay_make(&self->set, own->arena, replay, own->errors), ST_OK);
 }
 
-static void replays_are_told_by_rank_and_kind(void **state)
+TEST_WITH(replays_are_told_by_rank_and_kind, set_up, tear_down)
 {
     static const char *const json[] = {
         "\"nodes\": 4,\n  \"step_time_s\": 0.00277,\n  \"unmatched_transfers\": 0,",
@@ -667,25 +667,4 @@ static void replays_are_told_by_rank_and_kind(void **state)
     st_execution_replay_free(&replay);
 }
 
-TEST_GROUP(execution)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(folders_give_the_files_of_their_ranks),
-        TEST(folders_without_chakra_give_those_of_pytorch),
-        TEST(names_tell_ranks),
-        TEST(files_that_are_no_ranks_are_refused),
-        TEST(groups_say_how_far_apart_their_ranks_are),
-        TEST(faulty_groups_are_refused),
-        TEST(nodes_cost_what_they_do),
-        TEST(collectives_cost_what_their_groups_tell),
-        TEST(ranks_of_a_group_are_counted),
-        TEST(groups_of_some_ranks_are_parted),
-        TEST(nodes_run_in_the_order_of_the_file),
-        TEST(nodes_wait_for_what_they_need),
-        TEST(transfers_meet_by_their_ends_tag_and_turn),
-        TEST(rings_of_nodes_never_begin),
-        TEST(replays_are_told_by_rank_and_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(execution)

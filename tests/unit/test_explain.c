@@ -76,7 +76,7 @@ static void assert_explained(shelf *own, const st_explanation *explanation, cons
 
 /* --- what is shown --------------------------------------------------------------------------- */
 
-static void formulas_are_shown_with_numbers_down_to_the_inputs(void **state)
+TEST_WITH(formulas_are_shown_with_numbers_down_to_the_inputs, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -92,7 +92,7 @@ static void formulas_are_shown_with_numbers_down_to_the_inputs(void **state)
         ")] {w = yes; T0 = 3.5 us [-3.5[us]*(n - 9) | -3.5[us]*(8 - 9)] {n = 8}}}");
 }
 
-static void steps_have_their_texts_and_types(void **state)
+TEST_WITH(steps_have_their_texts_and_types, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -119,7 +119,7 @@ static void steps_have_their_texts_and_types(void **state)
     assert_int_equal(n->operand_count, 0);
 }
 
-static void branches_that_are_not_taken_are_left_out(void **state)
+TEST_WITH(branches_that_are_not_taken_are_left_out, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -142,7 +142,7 @@ static void branches_that_are_not_taken_are_left_out(void **state)
         "T0, half/C) | if(false, 2.5[us] + 28[us], 1.193[MB]/12.5[GB/s])] cut}");
 }
 
-static void enumerations_and_truths_are_shown_as_written(void **state)
+TEST_WITH(enumerations_and_truths_are_shown_as_written, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -152,7 +152,7 @@ static void enumerations_and_truths_are_shown_as_written(void **state)
         "full | true and full == full] {w = yes; m = full}; m = full}");
 }
 
-static void depth_cuts_and_says_so(void **state)
+TEST_WITH(depth_cuts_and_says_so, make_shelf, drop_shelf)
 {
     static const char *const outputs[] = {"total", "half", "V", NULL};
     shelf *own = *state;
@@ -168,7 +168,7 @@ static void depth_cuts_and_says_so(void **state)
     assert_explained(own, explain(own, program, row, "V", -1), "V = 2.386 MB");
 }
 
-static void steps_are_unfolded_once(void **state)
+TEST_WITH(steps_are_unfolded_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -187,7 +187,7 @@ static void steps_are_unfolded_once(void **state)
     assert_false(total->operands[3]->shown_before);
 }
 
-static void negative_numbers_stand_in_parentheses(void **state)
+TEST_WITH(negative_numbers_stand_in_parentheses, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -201,7 +201,7 @@ static void negative_numbers_stand_in_parentheses(void **state)
     assert_string_equal(explain(own, program, inputs, "x2", 0)->numbers, "(-2.5)^2*(-2.5)");
 }
 
-static void values_that_do_not_exist_are_shown_too(void **state)
+TEST_WITH(values_that_do_not_exist_are_shown_too, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -213,7 +213,7 @@ static void values_that_do_not_exist_are_shown_too(void **state)
                      "0}}");
 }
 
-static void formulas_of_several_lines_keep_them(void **state)
+TEST_WITH(formulas_of_several_lines_keep_them, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -237,7 +237,7 @@ static void check_values(const st_program *program, const double *outputs,
         check_values(program, outputs, step->operands[i]);
 }
 
-static void every_value_is_that_of_the_program(void **state)
+TEST_WITH(every_value_is_that_of_the_program, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, model);
@@ -260,7 +260,7 @@ static st_status add_up(void *self, size_t rows, const double *const *arguments,
     return ST_OK;
 }
 
-static void provided_functions_show_both_values(void **state)
+TEST_WITH(provided_functions_show_both_values, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     double factor = 2.5e-9;
@@ -284,7 +284,7 @@ static void provided_functions_show_both_values(void **state)
 }
 
 /* The formula reads cells that nothing else needs, and a function that nobody provides. */
-static void provided_cells_show_both_values(void **state)
+TEST_WITH(provided_cells_show_both_values, make_shelf, drop_shelf)
 {
     static const char *const text = "sheet: t\ninputs:\n  x: {from: a.x}\n  y: {from: a.y}\n"
                                     "functions:\n  bare: {open: true, args: {v: 1}}\n"
@@ -339,7 +339,7 @@ static const char *refuse_to_explain(shelf *own, const st_program *program, cons
     return said(own);
 }
 
-static void unknown_cells_get_the_nearest_one(void **state)
+TEST_WITH(unknown_cells_get_the_nearest_one, make_shelf, drop_shelf)
 {
     static const char *const outputs[] = {"T", NULL};
     shelf *own = *state;
@@ -352,7 +352,7 @@ static void unknown_cells_get_the_nearest_one(void **state)
     assert_contains(refuse_to_explain(own, program, "ring", ST_ERR_USAGE), "has no cell 'ring'");
 }
 
-static void explanations_are_bounded(void **state)
+TEST_WITH(explanations_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -368,7 +368,7 @@ static void explanations_are_bounded(void **state)
     st_buffer_free(&text);
 }
 
-static void long_chains_are_cut(void **state)
+TEST_WITH(long_chains_are_cut, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -385,26 +385,4 @@ static void long_chains_are_cut(void **state)
     st_buffer_free(&text);
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(explain)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(formulas_are_shown_with_numbers_down_to_the_inputs),
-        SHELF_TEST(steps_have_their_texts_and_types),
-        SHELF_TEST(branches_that_are_not_taken_are_left_out),
-        SHELF_TEST(enumerations_and_truths_are_shown_as_written),
-        SHELF_TEST(depth_cuts_and_says_so),
-        SHELF_TEST(steps_are_unfolded_once),
-        SHELF_TEST(negative_numbers_stand_in_parentheses),
-        SHELF_TEST(values_that_do_not_exist_are_shown_too),
-        SHELF_TEST(formulas_of_several_lines_keep_them),
-        SHELF_TEST(every_value_is_that_of_the_program),
-        SHELF_TEST(provided_functions_show_both_values),
-        SHELF_TEST(provided_cells_show_both_values),
-        SHELF_TEST(unknown_cells_get_the_nearest_one),
-        SHELF_TEST(explanations_are_bounded),
-        SHELF_TEST(long_chains_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(explain)

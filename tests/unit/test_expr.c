@@ -58,7 +58,7 @@ static void assert_tree(shelf *own, const char *text, const char *expected)
 
 /* --- trees ----------------------------------------------------------------------------------- */
 
-static void operators_bind_as_documented(void **state)
+TEST_WITH(operators_bind_as_documented, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"a + b * c", "(+ a (* b c))"},
@@ -98,7 +98,7 @@ static void operators_bind_as_documented(void **state)
         assert_tree(*state, cases[i][0], cases[i][1]);
 }
 
-static void calls_take_arguments(void **state)
+TEST_WITH(calls_take_arguments, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"f()", "(f)"},
@@ -116,7 +116,7 @@ static void calls_take_arguments(void **state)
         assert_tree(*state, cases[i][0], cases[i][1]);
 }
 
-static void blanks_are_free(void **state)
+TEST_WITH(blanks_are_free, make_shelf, drop_shelf)
 {
     assert_tree(*state, "  a+b ", "(+ a b)");
     assert_tree(*state, "a\n  + b\t*\r\n c", "(+ a (* b c))");
@@ -126,7 +126,7 @@ static void blanks_are_free(void **state)
     assert_tree(*state, "_x1*X_y2", "(* _x1 X_y2)");
 }
 
-static void names_and_builtins_are_told_apart(void **state)
+TEST_WITH(names_and_builtins_are_told_apart, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const struct {
@@ -156,9 +156,8 @@ static void names_and_builtins_are_told_apart(void **state)
     assert_string_equal(st_builtin_text(ST_BUILTIN_NONE), "");
 }
 
-static void words_of_the_language_are_reserved(void **state)
+TEST_WITH(words_of_the_language_are_reserved, make_shelf, drop_shelf)
 {
-    (void)state;
     static const char *const words[] = {"and", "or", "not", "true", "false", "bool", "if"};
     static const char *const names[] = {"And", "xor", "nor", "True", "boolean", "If", "mine", ""};
     for (size_t i = 0; i < COUNT(words); i++)
@@ -167,7 +166,7 @@ static void words_of_the_language_are_reserved(void **state)
         assert_false(st_expr_is_reserved(names[i]));
 }
 
-static void strengths_order_the_operators(void **state)
+TEST_WITH(strengths_order_the_operators, make_shelf, drop_shelf)
 {
     /* From the weakest to the strongest; each line binds tighter than the one before. */
     static const char *const lines[] = {"a or b", "a and b", "not a", "a < b", "a + b",
@@ -197,7 +196,7 @@ static void print_spans(const char *text, const st_expr *expr, st_buffer *buffer
         print_spans(text, st_expr_child(expr, i), buffer);
 }
 
-static void every_node_knows_its_text(void **state)
+TEST_WITH(every_node_knows_its_text, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"a + b*c", "a + b*c | a | b*c | b | c"},
@@ -216,7 +215,7 @@ static void every_node_knows_its_text(void **state)
     }
 }
 
-static void operators_know_where_they_stand(void **state)
+TEST_WITH(operators_know_where_they_stand, make_shelf, drop_shelf)
 {
     const char *text = "(a + b)  <= c - (d)";
     const st_expr *expr = parse(*state, text);
@@ -228,7 +227,7 @@ static void operators_know_where_they_stand(void **state)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static void literals_are_in_base_units(void **state)
+TEST_WITH(literals_are_in_base_units, make_shelf, drop_shelf)
 {
     static const struct {
         const char *text;
@@ -265,7 +264,7 @@ static void literals_are_in_base_units(void **state)
     }
 }
 
-static void a_bracket_ends_a_literal(void **state)
+TEST_WITH(a_bracket_ends_a_literal, make_shelf, drop_shelf)
 {
     assert_tree(*state, "2[B]*3[s]", "(* 2[B] 3[s])");
     assert_tree(*state, "2[B/s]/3[s]", "(/ 2[B/s] 3[s])");
@@ -274,7 +273,7 @@ static void a_bracket_ends_a_literal(void **state)
     assert_tree(*state, "2[B]^2", "(^ 2[B] 2)");
 }
 
-static void truth_values_are_bool(void **state)
+TEST_WITH(truth_values_are_bool, make_shelf, drop_shelf)
 {
     const st_expr *yes = parse(*state, "true");
     const st_expr *no = parse(*state, "false");
@@ -302,7 +301,7 @@ static void assert_faults(shelf *own, const faulty *cases, size_t count, st_stat
     }
 }
 
-static void grammar_faults_point_at_themselves(void **state)
+TEST_WITH(grammar_faults_point_at_themselves, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"", 1, "the formula is empty: expected an expression"},
@@ -334,7 +333,7 @@ static void grammar_faults_point_at_themselves(void **state)
     assert_faults(*state, cases, COUNT(cases), ST_ERR_SYNTAX);
 }
 
-static void foreign_signs_are_translated(void **state)
+TEST_WITH(foreign_signs_are_translated, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"a ** b", 3, "unknown character: found '**', expected '^' for powers"},
@@ -370,7 +369,7 @@ static void foreign_signs_are_translated(void **state)
     assert_faults(*state, cases, COUNT(cases), ST_ERR_SYNTAX);
 }
 
-static void numbers_have_one_notation(void **state)
+TEST_WITH(numbers_have_one_notation, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"1_000", 2,
@@ -398,7 +397,7 @@ static void numbers_have_one_notation(void **state)
     assert_contains(refuse_formula(own, ST_ERR_UNIT, "5[GB/x]"), "f:3:12: error: ");
 }
 
-static void literals_must_exist_in_base_units(void **state)
+TEST_WITH(literals_must_exist_in_base_units, make_shelf, drop_shelf)
 {
     static const faulty cases[] = {
         {"1e308[EB]", 1, "number is too large in base units: found '1e308[EB]'"},
@@ -426,7 +425,7 @@ static char *repeat(shelf *own, const char *part, const char *middle, const char
     return copy;
 }
 
-static void nesting_is_bounded(void **state)
+TEST_WITH(nesting_is_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *const kinds[][3] = {
@@ -445,7 +444,7 @@ static void nesting_is_bounded(void **state)
                     "f:3:207: error: ");
 }
 
-static void nesting_is_counted_by_branch(void **state)
+TEST_WITH(nesting_is_counted_by_branch, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const char *deep = repeat(own, "(", "a", ")", 150);
@@ -453,7 +452,7 @@ static void nesting_is_counted_by_branch(void **state)
     assert_int_equal(parse(own, twice)->height, 3);
 }
 
-static void chains_are_bounded(void **state)
+TEST_WITH(chains_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     assert_int_equal(parse(own, repeat(own, "a+", "a", "", 999))->height, 1000);
@@ -463,7 +462,7 @@ static void chains_are_bounded(void **state)
     (void)refuse_formula(own, ST_ERR_LIMIT, repeat(own, "a or ", "a", "", 13000));
 }
 
-static void calls_and_texts_are_bounded(void **state)
+TEST_WITH(calls_and_texts_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     char *most = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 63));
@@ -486,7 +485,7 @@ static void calls_and_texts_are_bounded(void **state)
 /* --- places ---------------------------------------------------------------------------------- */
 
 /* Where a name stands in the file, whatever kind of YAML text the formula is. */
-static void places_follow_the_file(void **state)
+TEST_WITH(places_follow_the_file, make_shelf, drop_shelf)
 {
     static const struct {
         const char *cell;
@@ -511,7 +510,7 @@ static void places_follow_the_file(void **state)
     }
 }
 
-static void parsing_works_without_a_list_of_errors(void **state)
+TEST_WITH(parsing_works_without_a_list_of_errors, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *const faults[] = {"", "1_0", "a +", "5[Gbps]", "a ** b", "1e308[EB]"};
@@ -524,32 +523,4 @@ static void parsing_works_without_a_list_of_errors(void **state)
     assert_non_null(formula.expr);
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(expr)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(operators_bind_as_documented),
-        SHELF_TEST(calls_take_arguments),
-        SHELF_TEST(blanks_are_free),
-        SHELF_TEST(names_and_builtins_are_told_apart),
-        SHELF_TEST(words_of_the_language_are_reserved),
-        SHELF_TEST(strengths_order_the_operators),
-        SHELF_TEST(every_node_knows_its_text),
-        SHELF_TEST(operators_know_where_they_stand),
-        SHELF_TEST(literals_are_in_base_units),
-        SHELF_TEST(a_bracket_ends_a_literal),
-        SHELF_TEST(truth_values_are_bool),
-        SHELF_TEST(grammar_faults_point_at_themselves),
-        SHELF_TEST(foreign_signs_are_translated),
-        SHELF_TEST(numbers_have_one_notation),
-        SHELF_TEST(literals_must_exist_in_base_units),
-        SHELF_TEST(nesting_is_bounded),
-        SHELF_TEST(nesting_is_counted_by_branch),
-        SHELF_TEST(chains_are_bounded),
-        SHELF_TEST(calls_and_texts_are_bounded),
-        SHELF_TEST(places_follow_the_file),
-        SHELF_TEST(parsing_works_without_a_list_of_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(expr)

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 #define OPEN(name)                                                                                 \
     "  " name ": {open: true, args: {size: MB, ranks: 1, per_node: 1}, unit: us, "                 \
     "is: 'size/0.5[GB/s]', doc: time}\n"
@@ -81,7 +79,7 @@ static void expect_times(fixture *own, const priced *expected)
  * 2.385 MB are 23.85 us at 100 GB/s and 119.25 us at 20 GB/s; a ring of n has n - 1 rounds of an
  * n-th of it, an all-reduce twice as many.
  */
-static void collectives_cost_what_their_messages_do(void **state)
+TEST_WITH(collectives_cost_what_their_messages_do, set_up, tear_down)
 {
     static const priced cases[] = {
         /* Rounds of 6.5 us and 119.25/8; both nodes' 16 pieces of an eighth at once. */
@@ -117,7 +115,7 @@ static void collectives_cost_what_their_messages_do(void **state)
         expect_times(*state, &cases[i]);
 }
 
-static void groups_without_a_place_have_no_time(void **state)
+TEST_WITH(groups_without_a_place_have_no_time, set_up, tear_down)
 {
     static const struct {
         const char *sets;
@@ -142,7 +140,7 @@ static void groups_without_a_place_have_no_time(void **state)
 }
 
 /* Tables must be of the collective that takes their place, and need links. */
-static void tables_are_held_against_their_collective(void **state)
+TEST_WITH(tables_are_held_against_their_collective, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -161,7 +159,7 @@ static void tables_are_held_against_their_collective(void **state)
                     "collectives.reduce_scatter requires a topology: expected cluster.topology");
 }
 
-static void a_topology_without_a_use_is_told(void **state)
+TEST_WITH(a_topology_without_a_use_is_told, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -191,7 +189,7 @@ static void expect_told(fixture *own, const char *sets, const char *cell, const 
     assert_form_has(&result, ST_FORM_TEXT, parts, 4);
 }
 
-static void a_price_tells_where_it_comes_from(void **state)
+TEST_WITH(a_price_tells_where_it_comes_from, set_up, tear_down)
 {
     expect_told(*state, "", "total",
                 (const char *const[]){"304.7 us by topology rack, in place of the formula",
@@ -245,7 +243,7 @@ static void reduce_rows(const st_estimate *estimate, const double rows[][3], siz
         us[i] *= 1e6;
 }
 
-static void rows_do_not_take_each_others_price(void **state)
+TEST_WITH(rows_do_not_take_each_others_price, set_up, tear_down)
 {
     st_estimate estimate;
     static const double rows[][3] = {{2.385e6, 8, 4},          {4.77e6, 8, 4},  {2.385e6, 2, 4},
@@ -262,7 +260,7 @@ static void rows_do_not_take_each_others_price(void **state)
 }
 
 /* Of 512 groups the price is kept; another one has none, and those keep theirs. */
-static void so_many_groups_are_priced(void **state)
+TEST_WITH(so_many_groups_are_priced, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -284,16 +282,4 @@ static void so_many_groups_are_priced(void **state)
     assert_true(us[513] == us[510]);
 }
 
-TEST_GROUP(fabric_functions)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(collectives_cost_what_their_messages_do),
-        WITH_FILES(groups_without_a_place_have_no_time),
-        WITH_FILES(tables_are_held_against_their_collective),
-        WITH_FILES(a_topology_without_a_use_is_told),
-        WITH_FILES(a_price_tells_where_it_comes_from),
-        WITH_FILES(rows_do_not_take_each_others_price),
-        WITH_FILES(so_many_groups_are_priced),
-    };
-    return cmocka_run_group_tests_name("fabric_functions", tests, NULL, NULL);
-}
+TESTS(fabric_functions)

@@ -50,7 +50,7 @@ static const char *formula_of(const st_sheet *sheet, const char *name)
     return cell->formula;
 }
 
-static void members_are_cells_with_formulas_of_their_own(void **state)
+TEST_WITH(members_are_cells_with_formulas_of_their_own, make_shelf, drop_shelf)
 {
     static const char *const formulas[][2] = {
         {"M[first]", "A[first]*2.385 + V"},
@@ -84,7 +84,7 @@ static void members_are_cells_with_formulas_of_their_own(void **state)
 }
 
 /* V is 2.385 MB: A is 7.155, 9.54, 14.31 MB. */
-static void reductions_pass_over_members_that_do_not_exist(void **state)
+TEST_WITH(reductions_pass_over_members_that_do_not_exist, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, stages);
@@ -104,7 +104,7 @@ static void reductions_pass_over_members_that_do_not_exist(void **state)
     assert_double(output_of(program, out, "worst"), 2, "worst");
 }
 
-static void the_first_of_equal_members_wins(void **state)
+TEST_WITH(the_first_of_equal_members_wins, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -120,7 +120,7 @@ static void the_first_of_equal_members_wins(void **state)
     assert_double(output_of(program, out, "is_high"), 1, "is_high");
 }
 
-static void explanations_name_the_index(void **state)
+TEST_WITH(explanations_name_the_index, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, stages);
@@ -138,7 +138,7 @@ static void explanations_name_the_index(void **state)
     assert_string_equal(told->formula, "M[first]/V");
 }
 
-static void an_including_sheet_overrides_members_and_families(void **state)
+TEST_WITH(an_including_sheet_overrides_members_and_families, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "below", stages);
@@ -199,7 +199,7 @@ static void assert_same_values(shelf *own, const st_program *program, const doub
         assert_double(out[i], wanted[i], st_program_output_name(whole, i));
 }
 
-static void a_job_leaves_members_out_that_it_cannot_have(void **state)
+TEST_WITH(a_job_leaves_members_out_that_it_cannot_have, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const double few[] = {1.5, 2.385e6};
@@ -216,7 +216,7 @@ static void a_job_leaves_members_out_that_it_cannot_have(void **state)
 }
 
 /* A condition that the cell has itself needs no further look: else nobody asks for the cell. */
-static void a_reduction_may_lean_on_the_condition_of_its_cell(void **state)
+TEST_WITH(a_reduction_may_lean_on_the_condition_of_its_cell, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(
         *state, FAMILY_ENUMS "  T: {per: [stage, kind], where: {moe: p > 2}, is: p}\n"
@@ -297,7 +297,7 @@ static const refused faults[] = {
      "dimension on both sides\n"},
 };
 
-static void faults_are_reported_with_their_place(void **state)
+TEST_WITH(faults_are_reported_with_their_place, make_shelf, drop_shelf)
 {
     for (size_t i = 0; i < COUNT(faults); i++) {
         char text[1000];
@@ -306,7 +306,7 @@ static void faults_are_reported_with_their_place(void **state)
     }
 }
 
-static void overrides_keep_to_the_shape_of_a_family(void **state)
+TEST_WITH(overrides_keep_to_the_shape_of_a_family, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const refused cases[] = {
@@ -338,7 +338,7 @@ static void overrides_keep_to_the_shape_of_a_family(void **state)
 }
 
 /* 64 values in a reduction in a reduction, four deep, are more than any formula may have. */
-static void the_growth_of_a_formula_is_bounded(void **state)
+TEST_WITH(the_growth_of_a_formula_is_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -360,7 +360,7 @@ static void the_growth_of_a_formula_is_bounded(void **state)
 }
 
 /* Who reads a member whose own formula is at fault is not told that there is none. */
-static void members_at_fault_are_members_all_the_same(void **state)
+TEST_WITH(members_at_fault_are_members_all_the_same, make_shelf, drop_shelf)
 {
     const char *found = refuse(
         *state, ST_ERR_SYNTAX,
@@ -371,21 +371,4 @@ static void members_at_fault_are_members_all_the_same(void **state)
     assert_contains(found, "unknown value 'medium' of 'stage' in 'M[medium]'");
 }
 
-TEST_GROUP(families)
-{
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(members_are_cells_with_formulas_of_their_own),
-        SHELF_TEST(reductions_pass_over_members_that_do_not_exist),
-        SHELF_TEST(the_first_of_equal_members_wins),
-        SHELF_TEST(explanations_name_the_index),
-        SHELF_TEST(an_including_sheet_overrides_members_and_families),
-        SHELF_TEST(a_reduction_may_lean_on_the_condition_of_its_cell),
-        SHELF_TEST(a_job_leaves_members_out_that_it_cannot_have),
-        SHELF_TEST(faults_are_reported_with_their_place),
-        SHELF_TEST(members_at_fault_are_members_all_the_same),
-        SHELF_TEST(overrides_keep_to_the_shape_of_a_family),
-        SHELF_TEST(the_growth_of_a_formula_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(families)

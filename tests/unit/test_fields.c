@@ -76,7 +76,7 @@ static bool find(fixture *own, const char *text)
     return st_fields_find(&own->reader);
 }
 
-static void rows_fill_structs(void **state)
+TEST_WITH(rows_fill_structs, set_up, tear_down)
 {
     fixture *own = *state;
     record row = {.count = 7, .kind = 4};
@@ -91,7 +91,7 @@ static void rows_fill_structs(void **state)
     assert_true(row.count == 41);
 }
 
-static void words_have_more_than_one_spelling(void **state)
+TEST_WITH(words_have_more_than_one_spelling, set_up, tear_down)
 {
     fixture *own = *state;
     record row = {0};
@@ -104,7 +104,7 @@ static void words_have_more_than_one_spelling(void **state)
     assert_int_equal(st_word_index("c", "a|b c d", false), 1);
 }
 
-static void wrong_columns_are_refused(void **state)
+TEST_WITH(wrong_columns_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -124,7 +124,7 @@ static void wrong_columns_are_refused(void **state)
     }
 }
 
-static void wrong_fields_are_refused(void **state)
+TEST_WITH(wrong_fields_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *row;
@@ -148,7 +148,7 @@ static void wrong_fields_are_refused(void **state)
     }
 }
 
-static void slips_are_warned_of(void **state)
+TEST_WITH(slips_are_warned_of, set_up, tear_down)
 {
     fixture *own = *state;
     assert_true(find(own, "name,duration_s,cuont,colour\na,1,2,3\n"));
@@ -161,7 +161,7 @@ static void slips_are_warned_of(void **state)
 }
 
 /* A table among other lines: remarks, rows that end early, marks of editors. */
-static void logs_hold_tables(void **state)
+TEST_WITH(logs_hold_tables, set_up, tear_down)
 {
     static const char text[] = "\xef\xbb\xbf==PROF== connected\na,\"b,\nname,duration_s\",c\r\n"
                                "x,name,duration_s,count\n==WARN== a, b\nremark\n1,k,2.5,3\n2,l\n";
@@ -182,13 +182,4 @@ static void logs_hold_tables(void **state)
                "f.log:8:1: error: row has too few fields: found 2 fields, expected 4 or more"));
 }
 
-TEST_GROUP(fields)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(rows_fill_structs),         WITH(words_have_more_than_one_spelling),
-        WITH(wrong_columns_are_refused), WITH(wrong_fields_are_refused),
-        WITH(slips_are_warned_of),       WITH(logs_hold_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(fields)

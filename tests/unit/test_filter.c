@@ -37,7 +37,7 @@ static void choose(const choice *asked, st_errors *errors)
     st_arena_destroy(arena);
 }
 
-static void test_slices(void **state)
+TEST_WITH(test_slices, make_errors, drop_errors)
 {
     static const choice choices[] = {
         {":", "1111111"},
@@ -68,7 +68,7 @@ static void test_slices(void **state)
         choose(&choices[i], *state);
 }
 
-static void test_terms(void **state)
+TEST_WITH(test_terms, make_errors, drop_errors)
 {
     static const choice choices[] = {
         {"gpu=H100", "0110100"},
@@ -88,9 +88,8 @@ static void test_terms(void **state)
         choose(&choices[i], *state);
 }
 
-static void test_mentions(void **state)
+TEST(test_mentions)
 {
-    (void)state;
     assert_true(st_filter_mentions("gpu=H100", "gpu"));
     assert_true(st_filter_mentions("tp=1,gpu!=H100", "gpu"));
     assert_false(st_filter_mentions("tp=1,gpus=H100", "gpu"));
@@ -100,7 +99,7 @@ static void test_mentions(void **state)
     assert_false(st_filter_mentions(NULL, "gpu"));
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
     char word[ST_WORD_BYTES];
     const char *field = " a + layer norm ++b c  ";
@@ -118,7 +117,7 @@ static void test_words(void **state)
 }
 
 /* A word that has no room is cut where the room ends. */
-static void test_long_words(void **state)
+TEST(test_long_words)
 {
     char word[ST_WORD_BYTES];
     char text[ST_WORD_BYTES + 3];
@@ -133,14 +132,4 @@ static void test_long_words(void **state)
     }
 }
 
-TEST_GROUP(filter)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_slices, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_terms, make_errors, drop_errors),
-        cmocka_unit_test(test_mentions),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_long_words),
-    };
-    return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
-}
+TESTS(filter)

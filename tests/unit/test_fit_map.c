@@ -59,7 +59,7 @@ static st_map_cell lacks(double goal, double missing)
         .tried = true, .goal = goal, .memory_bytes = 0x1p37, .missing_bytes = missing};
 }
 
-static void a_cell_keeps_the_better_plan(void **state)
+TEST_WITH(a_cell_keeps_the_better_plan, make_map, drop_map)
 {
     map_case *self = *state;
     const struct {
@@ -98,7 +98,7 @@ static void fill(map_case *self)
     st_fit_map_take(&self->map, 2, 1, &some[2]);
 }
 
-static void rows_and_columns_without_a_plan_go(void **state)
+TEST_WITH(rows_and_columns_without_a_plan_go, make_map, drop_map)
 {
     map_case *self = *state;
     assert_false(st_fit_map_fits(&self->map));
@@ -119,7 +119,7 @@ static void rows_and_columns_without_a_plan_go(void **state)
     assert_false(st_fit_map_fits(&self->map));
 }
 
-static void text_json_and_csv_say_the_same(void **state)
+TEST_WITH(text_json_and_csv_say_the_same, make_map, drop_map)
 {
     map_case *self = *state;
     static const struct {
@@ -143,7 +143,7 @@ static void text_json_and_csv_say_the_same(void **state)
     }
 }
 
-static void the_picture_has_a_box_for_each_plan(void **state)
+TEST_WITH(the_picture_has_a_box_for_each_plan, make_map, drop_map)
 {
     map_case *self = *state;
     static const char *const parts[] = {
@@ -168,14 +168,4 @@ static void the_picture_has_a_box_for_each_plan(void **state)
     st_buffer_free(&svg);
 }
 
-TEST_GROUP(fit_map)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_map, drop_map)
-    const struct CMUnitTest tests[] = {
-        TEST(a_cell_keeps_the_better_plan),
-        TEST(rows_and_columns_without_a_plan_go),
-        TEST(text_json_and_csv_say_the_same),
-        TEST(the_picture_has_a_box_for_each_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(fit_map)

@@ -91,7 +91,7 @@ static void expect_priors(const st_calibration *fitted)
     st_buffer_free(&text);
 }
 
-static void constants_hold_for_some_rows(void **state)
+TEST_WITH(constants_hold_for_some_rows, set_up, tear_down)
 {
     const st_calibration fitted =
         fit(*state, TABLES "constants:\n" FIRST
@@ -116,7 +116,7 @@ static void constants_hold_for_some_rows(void **state)
     assert_true(fitted.held[0].groups[1].errors.bias < -0.05);
 }
 
-static void what_no_row_tells_stays(void **state)
+TEST_WITH(what_no_row_tells_stays, set_up, tear_down)
 {
     const st_calibration fitted =
         fit(*state, TABLES "constants:\n" FIRST
@@ -134,7 +134,7 @@ static void what_no_row_tells_stays(void **state)
 }
 
 /* Without a prior there is nothing that it could stay at. */
-static void what_no_row_tells_needs_a_prior(void **state)
+TEST_WITH(what_no_row_tells_needs_a_prior, set_up, tear_down)
 {
     fixture *own = *state;
     st_calibration calibration;
@@ -149,7 +149,7 @@ static void what_no_row_tells_needs_a_prior(void **state)
     assert_non_null(strstr(said(own), "no row is sensitive to start of m9; leave it out"));
 }
 
-static void tests_are_estimated_and_not_fitted(void **state)
+TEST_WITH(tests_are_estimated_and_not_fitted, set_up, tear_down)
 {
     fixture *own = *state;
     st_calibration calibration;
@@ -183,7 +183,7 @@ static void tests_are_estimated_and_not_fitted(void **state)
 }
 
 /* Bounds and a prior on both sides of what they may be. */
-static void constants_lie_between_their_bounds(void **state)
+TEST_WITH(constants_lie_between_their_bounds, set_up, tear_down)
 {
     static const struct {
         const char *range;
@@ -221,7 +221,7 @@ static void constants_lie_between_their_bounds(void **state)
     }
 }
 
-static void wrong_files_are_refused(void **state)
+TEST_WITH(wrong_files_are_refused, set_up, tear_down)
 {
     refuse(*state, "constants: []\n", "missing key 'tables'");
     refuse(*state, "tables: [{rows: x=3}]\nconstants: []\n",
@@ -248,7 +248,7 @@ static void wrong_files_are_refused(void **state)
 
 /* ---- what a fit must beat ---- */
 
-static void the_mfu_of_others(void **state)
+TEST_WITH(the_mfu_of_others, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured_request request = toy_request(own);
@@ -283,16 +283,4 @@ static void the_mfu_of_others(void **state)
     near_to(st_naive_mfu(&calibration, ST_NAIVE_NEAREST, 3, mfu, without, scratch), 0.43, 1e-14);
 }
 
-TEST_GROUP(fit_spec)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(constants_hold_for_some_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_no_row_tells_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_no_row_tells_needs_a_prior, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tests_are_estimated_and_not_fitted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(constants_lie_between_their_bounds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_files_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_mfu_of_others, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(fit_spec)

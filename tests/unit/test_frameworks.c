@@ -239,13 +239,13 @@ static const written bounds_of_megatron[] = {
      {"\"stage\": 2"}},
 };
 
-static void bounds_of_plans_hold(void **state)
+TEST_WITH(bounds_of_plans_hold, set_up, tear_down)
 {
     for (size_t i = 0; i < sizeof bounds_of_megatron / sizeof bounds_of_megatron[0]; i++)
         comes_back(*state, &bounds_of_megatron[i]);
 }
 
-static void plans_of_megatron_come_back(void **state)
+TEST_WITH(plans_of_megatron_come_back, set_up, tear_down)
 {
     for (size_t i = 0; i < sizeof megatron_plans / sizeof megatron_plans[0]; i++)
         comes_back(*state, &megatron_plans[i]);
@@ -355,7 +355,7 @@ static const written other_plans[] = {
     {ST_DEEPSPEED, "gpt3-175b-64xa100", {"parallel.virtual_stages=1"}, {"\"train_batch_size\""}},
 };
 
-static void plans_of_other_frameworks_come_back(void **state)
+TEST_WITH(plans_of_other_frameworks_come_back, set_up, tear_down)
 {
     for (size_t i = 0; i < sizeof other_plans / sizeof other_plans[0]; i++)
         comes_back(*state, &other_plans[i]);
@@ -480,14 +480,14 @@ static const written refused_plans[] = {
      {"experts with pipeline stages", "!parallel.zero above 1"}},
 };
 
-static void plans_that_cannot_run_are_refused(void **state)
+TEST_WITH(plans_that_cannot_run_are_refused, set_up, tear_down)
 {
     for (size_t i = 0; i < sizeof refused_plans / sizeof refused_plans[0]; i++)
         is_refused(*state, &refused_plans[i]);
 }
 
 /* Sections that are carried are named once. */
-static void what_is_carried_is_warned_of(void **state)
+TEST_WITH(what_is_carried_is_warned_of, set_up, tear_down)
 {
     static const struct {
         st_framework framework;
@@ -524,7 +524,7 @@ static st_status read_file(fixture *own, st_framework framework, const char *tex
     return st_framework_import(framework, &request, job, own->errors);
 }
 
-static void toml_is_read_with_blanks_quotes_and_comments(void **state)
+TEST_WITH(toml_is_read_with_blanks_quotes_and_comments, set_up, tear_down)
 {
     static const char toml[] = "# a comment\n"
                                "  [model]  # another\n"
@@ -564,7 +564,7 @@ static void toml_is_read_with_blanks_quotes_and_comments(void **state)
     st_buffer_free(&text);
 }
 
-static void what_is_no_toml_is_refused(void **state)
+TEST_WITH(what_is_no_toml_is_refused, set_up, tear_down)
 {
     static const char *const cases[][2] = {
         {"[training\nseq_len = 4096\n",
@@ -590,17 +590,4 @@ static void what_is_no_toml_is_refused(void **state)
     }
 }
 
-TEST_GROUP(frameworks)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(plans_of_megatron_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bounds_of_plans_hold, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plans_of_other_frameworks_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(toml_is_read_with_blanks_quotes_and_comments, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_carried_is_warned_of, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_toml_is_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(frameworks)

@@ -52,7 +52,7 @@ static void fill_sets(fixture *own, st_time_sets *from, st_time_sets *to)
     }
 }
 
-static void pieces_of_the_same_sizes_tell_the_ratio(void **state)
+TEST_WITH(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_sets *from = st_arena_alloc(own->arena, 2, sizeof *from);
@@ -98,7 +98,7 @@ static void pieces_of_the_same_sizes_tell_the_ratio(void **state)
 
 /* Products take half as long by the data sheets, all else 0.6 of it. A group without kernels, and
  * one without others to learn from, are not tried. */
-static void errors_are_those_of_the_group_left_out(void **state)
+TEST_WITH(errors_are_those_of_the_group_left_out, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_sets *sets = st_arena_alloc(own->arena, 2, sizeof *sets);
@@ -140,7 +140,7 @@ static void errors_are_those_of_the_group_left_out(void **state)
  * Doublings around 2^-40, 2^-17 and 2^23 seconds, of which the first and the last also have what is
  * beyond; five kernels at least make a point, the median of theirs.
  */
-static void doublings_have_medians_of_five_kernels(void **state)
+TEST_WITH(doublings_have_medians_of_five_kernels, set_up, tear_down)
 {
     static const struct {
         double from_s[6], ratios[6];
@@ -186,7 +186,7 @@ static void doublings_have_medians_of_five_kernels(void **state)
 
 /* Between 1 and 16 us a ratio goes from 0.8 to 0.2, at 4 us (half way by logarithms) it is 0.4;
  * beyond them it stays. */
-static void ratios_lie_between_their_points(void **state)
+TEST(ratios_lie_between_their_points)
 {
     static const struct {
         st_trace_class class_, taken;
@@ -228,7 +228,7 @@ static st_status read_ratios(fixture *own, const char *text, st_ratios *ratios)
     return status == ST_OK ? st_ratios_read(csv, own->arena, ratios, own->errors) : status;
 }
 
-static void ratios_survive_their_text(void **state)
+TEST_WITH(ratios_survive_their_text, set_up, tear_down)
 {
     fixture *own = *state;
     st_ratios *ratios = st_arena_alloc(own->arena, 2, sizeof *ratios);
@@ -252,7 +252,7 @@ static void ratios_survive_their_text(void **state)
     st_buffer_free(&text);
 }
 
-static void faulty_ratios_are_refused(void **state)
+TEST_WITH(faulty_ratios_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -278,15 +278,4 @@ static void faulty_ratios_are_refused(void **state)
     }
 }
 
-TEST_GROUP(gpu_ratios)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(errors_are_those_of_the_group_left_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(doublings_have_medians_of_five_kernels, set_up, tear_down),
-        cmocka_unit_test(ratios_lie_between_their_points),
-        cmocka_unit_test_setup_teardown(ratios_survive_their_text, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faulty_ratios_are_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(gpu_ratios)

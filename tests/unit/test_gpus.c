@@ -24,7 +24,7 @@ static void expect_text(const char *asked, const char *found, const char *expect
         fail_msg("'%s' is %s", asked, found != NULL ? found : "nothing");
 }
 
-static void names_are_found_by_their_words(void **state)
+TEST(names_are_found_by_their_words)
 {
     static const struct {
         const char *text;
@@ -66,7 +66,7 @@ static void names_are_found_by_their_words(void **state)
     }
 }
 
-static void devices_have_words_that_do_not_count(void **state)
+TEST(devices_have_words_that_do_not_count)
 {
     static const char *const cases[][2] = {
         {"NVIDIA H100 80GB HBM3", "h100-sxm"},
@@ -87,7 +87,7 @@ static void devices_have_words_that_do_not_count(void **state)
 }
 
 /* By their file, else by the word of the product, else by all that they are called. */
-static void two_names_may_mean_one_gpu(void **state)
+TEST(two_names_may_mean_one_gpu)
 {
     static const struct {
         const char *a, *b;
@@ -110,7 +110,7 @@ static void two_names_may_mean_one_gpu(void **state)
             fail_msg("'%s' and '%s'", cases[i].a, cases[i].b);
 }
 
-static void unknown_ones_are_told_with_the_nearest(void **state)
+TEST_WITH(unknown_ones_are_told_with_the_nearest, set_up, tear_down)
 {
     fixture *own = *state;
     const st_place place = {"f", 3, 7};
@@ -121,7 +121,7 @@ static void unknown_ones_are_told_with_the_nearest(void **state)
     assert_string_equal(said(own), "f:3:7: error: no file for the GPU 'Quadro'\n");
 }
 
-static void files_are_listed_once(void **state)
+TEST_WITH(files_are_listed_once, set_up, tear_down)
 {
     fixture *own = *state;
     st_gpus listed = {0};
@@ -133,14 +133,4 @@ static void files_are_listed_once(void **state)
     assert_ptr_equal(listed.entries, first);
 }
 
-TEST_GROUP(gpus)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_found_by_their_words),
-        cmocka_unit_test(devices_have_words_that_do_not_count),
-        cmocka_unit_test(two_names_may_mean_one_gpu),
-        cmocka_unit_test_setup_teardown(unknown_ones_are_told_with_the_nearest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_are_listed_once, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(gpus)

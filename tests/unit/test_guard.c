@@ -96,9 +96,8 @@ static size_t reports(void)
     return count;
 }
 
-static void what_the_program_changes_between_calls_stays(void **state)
+TEST(what_the_program_changes_between_calls_stays)
 {
-    (void)state;
     rlim_t files = open_files();
     set_open_files(FEWER_FILES);
     st_guard_remember();
@@ -122,9 +121,8 @@ static void what_the_program_changes_between_calls_stays(void **state)
     leave(files);
 }
 
-static void what_a_call_changes_is_put_back(void **state)
+TEST(what_a_call_changes_is_put_back)
 {
-    (void)state;
     enum { DEEDS = 3 };
     rlim_t files = open_files();
     st_guard_remember();
@@ -148,9 +146,8 @@ static void *work_with_held_signals(void *kept)
     return NULL;
 }
 
-static void threads_hold_their_own_signals(void **state)
+TEST(threads_hold_their_own_signals)
 {
-    (void)state;
     pthread_t thread;
     bool kept = false;
     st_guard_remember();
@@ -208,7 +205,7 @@ static bool is_as_before(const char *folder)
            timer.it_value.tv_sec == 0;
 }
 
-static void each_deed_is_told_by_its_name(void **state)
+TEST(each_deed_is_told_by_its_name)
 {
     static const struct {
         const char *who;
@@ -252,7 +249,7 @@ static void each_deed_is_told_by_its_name(void **state)
 }
 
 /* What costs system calls is looked at by thorough calls, and at the latest when all is told. */
-static void what_is_not_looked_at_is_put_back_in_the_end(void **state)
+TEST(what_is_not_looked_at_is_put_back_in_the_end)
 {
     char folder[512];
     char now[512];
@@ -274,7 +271,7 @@ static void what_is_not_looked_at_is_put_back_in_the_end(void **state)
     st_errors_destroy(errors);
 }
 
-static void calls_may_be_inside_of_calls(void **state)
+TEST(calls_may_be_inside_of_calls)
 {
     st_guard outer;
     st_guard inner;
@@ -295,9 +292,8 @@ static void calls_may_be_inside_of_calls(void **state)
     assert_false(st_guard_running(&who, &what));
 }
 
-static void standard_output_has_three_names(void **state)
+TEST(standard_output_has_three_names)
 {
-    (void)state;
     assert_true(st_guard_is_stdout("/dev/stdout"));
     assert_true(st_guard_is_stdout("/dev/fd/1"));
     assert_true(st_guard_is_stdout("/proc/self/fd/1"));
@@ -394,7 +390,7 @@ static bool keep_streams(void)
     return good && st_guard_stdout_close() == 0 && fcntl(st_guard_stdout(), F_GETFD) < 0;
 }
 
-static void ends_and_accusations_are_told(void **state)
+TEST(ends_and_accusations_are_told)
 {
     static const struct {
         bool (*work)(void);
@@ -423,17 +419,4 @@ static void ends_and_accusations_are_told(void **state)
     }
 }
 
-TEST_GROUP(guard)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_program_changes_between_calls_stays),
-        cmocka_unit_test(what_a_call_changes_is_put_back),
-        cmocka_unit_test(threads_hold_their_own_signals),
-        cmocka_unit_test(each_deed_is_told_by_its_name),
-        cmocka_unit_test(what_is_not_looked_at_is_put_back_in_the_end),
-        cmocka_unit_test(calls_may_be_inside_of_calls),
-        cmocka_unit_test(standard_output_has_three_names),
-        cmocka_unit_test(ends_and_accusations_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(guard)

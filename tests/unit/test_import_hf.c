@@ -13,9 +13,8 @@
     "\"model_type\": \"llama\", \"hidden_size\": 3072, \"num_hidden_layers\": 23,\n"               \
     "\"num_attention_heads\": 24, \"intermediate_size\": 7232, \"vocab_size\": 31999"
 
-static void llama_gives_every_field(void **state)
+TEST(llama_gives_every_field)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{" LLAMA ", \"num_key_value_heads\": 6, \"tie_word_embeddings\": false,"
                       "\"max_position_embeddings\": 131072, \"torch_dtype\": \"bfloat16\","
@@ -43,9 +42,8 @@ static void llama_gives_every_field(void **state)
 }
 
 /* The longest context is not the length of training sequences. */
-static void the_sequence_is_left_out(void **state)
+TEST(the_sequence_is_left_out)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{" LLAMA ", \"max_position_embeddings\": 131072}");
     expect_key(with, "batch.sequence", NULL);
@@ -54,7 +52,7 @@ static void the_sequence_is_left_out(void **state)
     import_end(with);
 }
 
-static void assignments_win_and_fill_in(void **state)
+TEST(assignments_win_and_fill_in)
 {
     static const char *const sets[] = {"batch.sequence=2385",
                                        "model.ffn=7168",
@@ -81,9 +79,8 @@ static void assignments_win_and_fill_in(void **state)
     import_end(with);
 }
 
-static void a_cluster_stands_alone(void **state)
+TEST(a_cluster_stands_alone)
 {
-    (void)state;
     import_case *with = import_begin();
     with->request.cluster = "dgx-h100";
     import_run(with, st_import_hf, "{" LLAMA "}");
@@ -94,9 +91,8 @@ static void a_cluster_stands_alone(void **state)
 
 /* ---- architectures ---- */
 
-static void gpt2_has_its_own_names(void **state)
+TEST(gpt2_has_its_own_names)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"gpt2\", \"n_embd\": 768, \"n_layer\": 11, \"n_head\": 12,"
                       "\"n_positions\": 1023, \"n_ctx\": 1023, \"n_inner\": null,"
@@ -113,9 +109,8 @@ static void gpt2_has_its_own_names(void **state)
     import_end(with);
 }
 
-static void opt_has_two_more_positions(void **state)
+TEST(opt_has_two_more_positions)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"opt\", \"hidden_size\": 768, \"num_hidden_layers\": 11,"
                       "\"num_attention_heads\": 12, \"ffn_dim\": 3079, \"vocab_size\": 50272,"
@@ -126,9 +121,8 @@ static void opt_has_two_more_positions(void **state)
     import_end(with);
 }
 
-static void latent_attention_has_its_ranks(void **state)
+TEST(latent_attention_has_its_ranks)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"deepseek_v3\", \"hidden_size\": 7168, \"num_hidden_layers\": 61,"
@@ -157,9 +151,8 @@ static void latent_attention_has_its_ranks(void **state)
     import_end(with);
 }
 
-static void a_query_without_a_rank_stays_whole(void **state)
+TEST(a_query_without_a_rank_stays_whole)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"deepseek_v2\", \"hidden_size\": 2048, \"num_hidden_layers\": 27,"
@@ -172,9 +165,8 @@ static void a_query_without_a_rank_stays_whole(void **state)
     import_end(with);
 }
 
-static void experts_under_other_names(void **state)
+TEST(experts_under_other_names)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{\"model_type\": \"mixtral\", \"hidden_size\": 4096,"
                                   "\"num_hidden_layers\": 31, \"num_attention_heads\": 32,"
@@ -201,9 +193,8 @@ static void experts_under_other_names(void **state)
     import_end(with);
 }
 
-static void llama4_names_the_experts_width(void **state)
+TEST(llama4_names_the_experts_width)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\","
@@ -220,7 +211,7 @@ static void llama4_names_the_experts_width(void **state)
     import_end(with);
 }
 
-static void falcon_shares_keys_and_values(void **state)
+TEST(falcon_shares_keys_and_values)
 {
     static const char form[] =
         "{\"model_type\": \"falcon\", \"hidden_size\": 4544, \"num_hidden_layers\": 32,"
@@ -238,9 +229,8 @@ static void falcon_shares_keys_and_values(void **state)
     import_end(with);
 }
 
-static void parts_of_a_configuration_are_searched(void **state)
+TEST(parts_of_a_configuration_are_searched)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"dbrx\", \"d_model\": 6144, \"n_layers\": 40,"
                       "\"n_heads\": 48, \"vocab_size\": 100352,"
@@ -265,7 +255,7 @@ static void parts_of_a_configuration_are_searched(void **state)
 
 /* ---- nesting ---- */
 
-static void the_language_model_is_found(void **state)
+TEST(the_language_model_is_found)
 {
     static const char *const wraps[] = {
         "{\"model_type\": \"llava\", \"text_config\": {" LLAMA "}, \"vision_config\": {}}",
@@ -284,9 +274,8 @@ static void the_language_model_is_found(void **state)
     }
 }
 
-static void a_whole_model_may_tie_its_embeddings(void **state)
+TEST(a_whole_model_may_tie_its_embeddings)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{\"model_type\": \"llava\", \"text_config\": {" LLAMA "},"
                                   "\"tie_word_embeddings\": true, \"dtype\": \"torch.float16\"}");
@@ -297,9 +286,8 @@ static void a_whole_model_may_tie_its_embeddings(void **state)
 
 /* ---- notes ---- */
 
-static void what_is_not_modelled_is_said(void **state)
+TEST(what_is_not_modelled_is_said)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{\"model_type\": \"llama\", \"hidden_size\": 3072,"
                                   "\"num_hidden_layers\": 2, \"num_attention_heads\": 24,"
@@ -315,9 +303,8 @@ static void what_is_not_modelled_is_said(void **state)
     import_end(with);
 }
 
-static void a_narrow_embedding_is_told(void **state)
+TEST(a_narrow_embedding_is_told)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"opt\", \"hidden_size\": 1088, \"ffn_dim\": 4352,"
                       "\"num_attention_heads\": 17, \"num_hidden_layers\": 23,"
@@ -327,9 +314,8 @@ static void a_narrow_embedding_is_told(void **state)
     import_end(with);
 }
 
-static void windows_that_are_off_are_not_told(void **state)
+TEST(windows_that_are_off_are_not_told)
 {
-    (void)state;
     import_case *with = import_good(st_import_hf, "{" LLAMA ", \"sliding_window\": 4096,"
                                                   "\"use_sliding_window\": false}");
     assert_null(strstr(with->text.data, "sliding"));
@@ -350,9 +336,8 @@ static void expect_name(const char *file, const char *name)
     import_end(with);
 }
 
-static void models_are_called_after_their_place(void **state)
+TEST(models_are_called_after_their_place)
 {
-    (void)state;
     expect_name("/home/someone/Qwen2.5-72B/config.json", "qwen2.5-72b");
     expect_name("Tiny-1B/config.json", "tiny-1b");
     expect_name("/data/mine-3B.json", "mine-3b");
@@ -364,9 +349,8 @@ static void models_are_called_after_their_place(void **state)
 }
 
 /* 3*(4*256^2 + 3*256*688) + 2*1009*256 = 2.9 million; 128*3*2048*768*48 = 29 of 30.5 billion. */
-static void models_without_a_name_are_called_by_their_size(void **state)
+TEST(models_without_a_name_are_called_by_their_size)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 3,"
@@ -385,9 +369,8 @@ static void models_without_a_name_are_called_by_their_size(void **state)
 }
 
 /* As Gemma 3 is published: what its class sets stands nowhere in the file. */
-static void classes_fill_in_what_a_part_leaves_out(void **state)
+TEST(classes_fill_in_what_a_part_leaves_out)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"gemma3\", \"vision_config\": {\"hidden_size\": 1152},"
                       "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 2560,"
@@ -416,9 +399,8 @@ static void classes_fill_in_what_a_part_leaves_out(void **state)
 
 /* ---- what is refused ---- */
 
-static void models_without_a_known_name_are_told_apart(void **state)
+TEST(models_without_a_known_name_are_told_apart)
 {
-    (void)state;
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"newvit\", \"image_size\": 224, \"patch_size\": 14}",
                    ST_ERR_VALUE, "'newvit' is a vision model: it has image_size");
@@ -439,9 +421,8 @@ static void models_without_a_known_name_are_told_apart(void **state)
                    "does not name its architecture");
 }
 
-static void fields_that_contradict_are_refused(void **state)
+TEST(fields_that_contradict_are_refused)
 {
-    (void)state;
     expect_refusal(st_import_hf, "{" LLAMA ", \"layer_types\": [\"full_attention\"]}", ST_ERR_VALUE,
                    "layer_types lists 1 layers");
     expect_refusal(st_import_hf, "{" LLAMA ", \"tie_word_embeddings\": \"no\"}", ST_ERR_VALUE,
@@ -450,9 +431,8 @@ static void fields_that_contradict_are_refused(void **state)
                    "field 'vocab_size' is given twice with different values");
 }
 
-static void other_models_are_refused_by_name(void **state)
+TEST(other_models_are_refused_by_name)
 {
-    (void)state;
     expect_refusal(st_import_hf, "{\"model_type\": \"vit\", \"hidden_size\": 768}", ST_ERR_VALUE,
                    "architecture 'vit' is a vision model");
     expect_refusal(st_import_hf, "{\"model_type\": \"clip\", \"text_config\": {" LLAMA "}}",
@@ -474,9 +454,8 @@ static void other_models_are_refused_by_name(void **state)
     expect_refusal(st_import_hf, "{\"_class_name\": \"UNet2DModel\"}", ST_ERR_NAME, "diffusers");
 }
 
-static void an_architecture_can_be_assumed(void **state)
+TEST(an_architecture_can_be_assumed)
 {
-    (void)state;
     import_case *with = import_begin();
     with->request.assume = "llama";
     import_run(with, st_import_hf,
@@ -492,9 +471,8 @@ static void an_architecture_can_be_assumed(void **state)
     import_end(with);
 }
 
-static void missing_fields_are_named_together(void **state)
+TEST(missing_fields_are_named_together)
 {
-    (void)state;
     expect_refusal(
         st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME,
         "field 'num_hidden_layers' is missing; found ; expected one of "
@@ -513,9 +491,8 @@ static void missing_fields_are_named_together(void **state)
                    "'v_head_dim' is missing");
 }
 
-static void values_that_do_not_fit_are_refused(void **state)
+TEST(values_that_do_not_fit_are_refused)
 {
-    (void)state;
     expect_refusal(st_import_hf, "{" LLAMA ",\n\"num_key_value_heads\": 5}", ST_ERR_VALUE,
                    "source:3: num_key_value_heads 5 does not divide the 24 attention heads");
     expect_refusal(st_import_hf, "{" LLAMA ", \"n_head\": 12}", ST_ERR_VALUE,
@@ -548,7 +525,7 @@ static void values_that_do_not_fit_are_refused(void **state)
                    ST_ERR_VALUE, "3071 is not a multiple of the 24 heads");
 }
 
-static void requests_are_checked(void **state)
+TEST(requests_are_checked)
 {
     static const char *const sets[] = {"cluster=dgx-h100", "batch.sequnce=3", "constants.x=3"};
     (void)state;
@@ -568,9 +545,8 @@ static void requests_are_checked(void **state)
 
 /* ---- JSON ---- */
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-    (void)state;
     expect_refusal(st_import_hf, "[{" LLAMA "}]", ST_ERR_VALUE,
                    "not a config.json; found a list; expected a map of fields");
     expect_refusal(st_import_hf, "\"llama\"", ST_ERR_VALUE, "found the text 'llama'");
@@ -586,9 +562,8 @@ static void other_texts_are_refused(void **state)
     expect_refusal(st_import_hf, "{\"model\\u0000\": 1}", ST_ERR_LIMIT, "U+0000");
 }
 
-static void a_byte_order_mark_is_stepped_over(void **state)
+TEST(a_byte_order_mark_is_stepped_over)
 {
-    (void)state;
     import_case *with = import_good(st_import_hf, "\xEF\xBB\xBF{" LLAMA "}");
     expect_key(with, "model.layers", "23");
     import_end(with);
@@ -604,9 +579,8 @@ static void expect_limit(const char *unit, size_t count, const char *words)
     st_buffer_free(&text);
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     expect_limit("[", 33, "at most 32 levels");
     expect_limit("[", 1000000, "at most 32 levels");
     expect_limit("          ", ST_JSON_MAX_BYTES / 10 + 1, "at most 8 MiB");
@@ -618,7 +592,7 @@ static void sizes_are_bounded(void **state)
     st_buffer_free(&text);
 }
 
-static void every_architecture_is_read(void **state)
+TEST(every_architecture_is_read)
 {
     size_t count = 0;
     (void)state;
@@ -661,42 +635,9 @@ static void every_architecture_is_read(void **state)
 
 TEST_GROUP(import_hf)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(llama_gives_every_field),
-        cmocka_unit_test(the_sequence_is_left_out),
-        cmocka_unit_test(assignments_win_and_fill_in),
-        cmocka_unit_test(a_cluster_stands_alone),
-        cmocka_unit_test(gpt2_has_its_own_names),
-        cmocka_unit_test(opt_has_two_more_positions),
-        cmocka_unit_test(latent_attention_has_its_ranks),
-        cmocka_unit_test(a_query_without_a_rank_stays_whole),
-        cmocka_unit_test(experts_under_other_names),
-        cmocka_unit_test(llama4_names_the_experts_width),
-        cmocka_unit_test(falcon_shares_keys_and_values),
-        cmocka_unit_test(parts_of_a_configuration_are_searched),
-        cmocka_unit_test(the_language_model_is_found),
-        cmocka_unit_test(a_whole_model_may_tie_its_embeddings),
-        cmocka_unit_test(what_is_not_modelled_is_said),
-        cmocka_unit_test(windows_that_are_off_are_not_told),
-        cmocka_unit_test(models_are_called_after_their_place),
-        cmocka_unit_test(models_without_a_name_are_called_by_their_size),
-        cmocka_unit_test(classes_fill_in_what_a_part_leaves_out),
-        cmocka_unit_test(other_models_are_refused_by_name),
-        cmocka_unit_test(models_without_a_known_name_are_told_apart),
-        cmocka_unit_test(fields_that_contradict_are_refused),
-        cmocka_unit_test(a_narrow_embedding_is_told),
-        cmocka_unit_test(an_architecture_can_be_assumed),
-        cmocka_unit_test(missing_fields_are_named_together),
-        cmocka_unit_test(values_that_do_not_fit_are_refused),
-        cmocka_unit_test(requests_are_checked),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(a_byte_order_mark_is_stepped_over),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(every_architecture_is_read),
-    };
     if (!st_json_available()) {
         print_message("built without yajl\n");
         return 77; /* skipped */
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(import_hf);
 }

@@ -27,9 +27,8 @@ static void expect_pattern(const char *source, const char *pattern)
     import_end(with);
 }
 
-static void windows_alternate(void **state)
+TEST(windows_alternate)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"gpt_oss\", " SHAPE ", \"num_hidden_layers\": 6,"
                       "\"num_local_experts\": 48, \"num_experts_per_tok\": 5, \"head_dim\": 61,"
@@ -59,9 +58,8 @@ static void windows_alternate(void **state)
                    "(dx)*3");
 }
 
-static void windows_of_all_layers(void **state)
+TEST(windows_of_all_layers)
 {
-    (void)state;
     expect_pattern("{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
                    "\"max_position_embeddings\": 32768, \"sliding_window\": 4095}",
                    "x*9");
@@ -81,7 +79,7 @@ static void windows_of_all_layers(void **state)
 }
 
 /* A window that holds the sequence is no window. */
-static void the_sequence_may_be_shorter(void **state)
+TEST(the_sequence_may_be_shorter)
 {
     static const char *const sets[] = {"batch.sequence=2385"};
     (void)state;
@@ -97,9 +95,8 @@ static void the_sequence_may_be_shorter(void **state)
     import_end(with);
 }
 
-static void chunks_are_told(void **state)
+TEST(chunks_are_told)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", " SHAPE
@@ -117,9 +114,8 @@ static void chunks_are_told(void **state)
                    "(ye)*2");
 }
 
-static void delta_nets_are_read(void **state)
+TEST(delta_nets_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"qwen3_next\", " SHAPE ", " EXPERTS ", " DELTA
                       ", \"num_hidden_layers\": 8, \"head_dim\": 251, \"decoder_sparse_step\": 1,"
@@ -166,9 +162,8 @@ static void delta_nets_are_read(void **state)
     "\"n_shared_experts\": 1, \"moe_shared_expert_intermediate_size\": 5377,"                      \
     "\"moe_latent_size\": 1023"
 
-static void hybrids_are_read(void **state)
+TEST(hybrids_are_read)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"num_hidden_layers\": 12,"
                                   "\"hybrid_override_pattern\": \"MEME*EMEMEM*\","
@@ -194,9 +189,8 @@ static void hybrids_are_read(void **state)
     import_end(with);
 }
 
-static void hybrids_may_list_their_blocks(void **state)
+TEST(hybrids_may_list_their_blocks)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"layers_block_type\": [\"mamba\","
                       "\"moe\", \"attention\", \"mlp\"], \"intermediate_size\": 1857}");
@@ -210,9 +204,8 @@ static void hybrids_may_list_their_blocks(void **state)
     import_end(with);
 }
 
-static void faults_of_hybrids_are_told(void **state)
+TEST(faults_of_hybrids_are_told)
 {
-    (void)state;
     expect_refusal(st_import_hf,
                    "{" HYBRID ", \"num_hidden_layers\": 6, \"hybrid_override_pattern\": \"M-M*-\"}",
                    ST_ERR_VALUE, "found 5 letters; expected 6 (model.layers)");
@@ -223,9 +216,8 @@ static void faults_of_hybrids_are_told(void **state)
                    ST_ERR_VALUE, "found '?' at character 2");
 }
 
-static void indexers_are_read(void **state)
+TEST(indexers_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf,
         "{\"model_type\": \"glm_moe_dsa\", \"hidden_size\": 6144, \"num_attention_heads\": 64,"
@@ -284,9 +276,8 @@ static void expect_compressed(const char *ratios)
     import_end(with);
 }
 
-static void compressed_keys_are_read(void **state)
+TEST(compressed_keys_are_read)
 {
-    (void)state;
     expect_compressed("\"compress_ratios\": [0, 0, 4, 127, 4, 127, 4, 0]");
     expect_compressed("\"compress_rates\": {\"compressed_sparse_attention\": 4,"
                       "\"heavily_compressed_attention\": 127}, \"layer_types\":"
@@ -305,9 +296,8 @@ static void compressed_keys_are_read(void **state)
 
 /* Kimi delta attention, lightning attention and short convolutions are delta nets of other rules.
  */
-static void other_linear_layers_are_read(void **state)
+TEST(other_linear_layers_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"kimi_linear\", " SHAPE ", " EXPERTS
                       ", \"num_hidden_layers\": 6, \"first_k_dense_replace\": 1,"
@@ -342,9 +332,8 @@ static void other_linear_layers_are_read(void **state)
                    "hhe");
 }
 
-static void lists_of_linear_layers_are_checked(void **state)
+TEST(lists_of_linear_layers_are_checked)
 {
-    (void)state;
     expect_refusal(st_import_hf, "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5}",
                    ST_ERR_NAME, "'layer_types' is missing");
     expect_refusal(st_import_hf,
@@ -373,7 +362,7 @@ static void lists_of_linear_layers_are_checked(void **state)
 }
 
 /* Every layer stands in one of Kimi Linear's two lists, and in no more than one. */
-static void kimi_divides_its_layers(void **state)
+TEST(kimi_divides_its_layers)
 {
     static const struct {
         const char *lists;
@@ -404,9 +393,8 @@ static void kimi_divides_its_layers(void **state)
 }
 
 /* Jamba puts Mamba-1 or attention, and an MLP or experts, into one layer, in turns. */
-static void jamba_takes_turns(void **state)
+TEST(jamba_takes_turns)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_hf, "{\"model_type\": \"jamba\", " SHAPE ", \"num_hidden_layers\": 6,"
                                   "\"num_experts\": 14, \"num_experts_per_tok\": 3,"
@@ -429,9 +417,8 @@ static void jamba_takes_turns(void **state)
 
 /* What the file leaves out is what its class has: attention in the fifth of eight layers, 16
  * experts in every other layer. */
-static void jamba_has_defaults(void **state)
+TEST(jamba_has_defaults)
 {
-    (void)state;
     import_case *with = import_good(st_import_hf, JAMBA "\"num_hidden_layers\": 13}");
     expect_key(with, "model.pattern", "M-MEM-ME*-MEM-MEM-MEM-ME*-");
     expect_key(with, "model.experts", "16");
@@ -459,9 +446,8 @@ static void jamba_has_defaults(void **state)
     "{\"model_type\": \"gemma3n_text\", " SHAPE ", \"num_hidden_layers\": 7,"                      \
     "\"sliding_window\": 511, \"vocab_size_per_layer_input\": 2999,"
 
-static void sides_of_gemma_3n_are_checked(void **state)
+TEST(sides_of_gemma_3n_are_checked)
 {
-    (void)state;
     import_case *with = import_good(st_import_hf, GEMMA
                                     "\"hidden_size_per_layer_input\": 257, \"laurel_rank\": 67,"
                                     "\"altup_num_inputs\": 3, \"num_kv_shared_layers\": 5,"
@@ -490,9 +476,8 @@ static void sides_of_gemma_3n_are_checked(void **state)
                    "'hidden_size_per_layer_input' is missing");
 }
 
-static void dense_layers_stand_anywhere(void **state)
+TEST(dense_layers_stand_anywhere)
 {
-    (void)state;
     expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [2, 5]}",
                    "(eed)*2e");
@@ -526,9 +511,8 @@ static void dense_layers_stand_anywhere(void **state)
                    ST_ERR_NAME, "'moe_intermediate_size' is missing");
 }
 
-static void other_kinds_are_refused_by_name(void **state)
+TEST(other_kinds_are_refused_by_name)
 {
-    (void)state;
     expect_refusal(st_import_hf, "{\"model_type\": \"bailing_moe_linear\"}", ST_ERR_VALUE,
                    "lightning attention");
     expect_refusal(st_import_hf,
@@ -548,9 +532,8 @@ static void other_kinds_are_refused_by_name(void **state)
     "\"mamba_n_heads\": 48, \"mamba_d_state\": 61, \"mamba_n_groups\": 3, \"mamba_expand\": 2"
 
 /* What mixes tokens and an MLP or experts stand in one layer of the file, in two blocks here. */
-static void layers_of_two_blocks_are_read(void **state)
+TEST(layers_of_two_blocks_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_hf, "{\"model_type\": \"bamba\", " SHAPE ", \"num_hidden_layers\": 7, " MAMBA
                       ", \"mamba_d_head\": \"auto\", \"attn_layer_indices\": [2, 5]}");
@@ -589,9 +572,8 @@ static void layers_of_two_blocks_are_read(void **state)
                    ST_ERR_NAME, "'mamba_head_dim' is missing");
 }
 
-static void experts_are_listed_in_many_ways(void **state)
+TEST(experts_are_listed_in_many_ways)
 {
-    (void)state;
 #define MOE(type, more)                                                                            \
     "{\"model_type\": \"" type "\", " SHAPE ", " EXPERTS ", \"num_hidden_layers\": 5, " more "}"
     expect_pattern(MOE("exaone_moe", "\"is_moe_layer\": [false, true, false, true, true]"),
@@ -624,29 +606,7 @@ static void experts_are_listed_in_many_ways(void **state)
 
 TEST_GROUP(import_layers)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_alternate),
-        cmocka_unit_test(windows_of_all_layers),
-        cmocka_unit_test(the_sequence_may_be_shorter),
-        cmocka_unit_test(chunks_are_told),
-        cmocka_unit_test(delta_nets_are_read),
-        cmocka_unit_test(other_linear_layers_are_read),
-        cmocka_unit_test(lists_of_linear_layers_are_checked),
-        cmocka_unit_test(kimi_divides_its_layers),
-        cmocka_unit_test(jamba_takes_turns),
-        cmocka_unit_test(jamba_has_defaults),
-        cmocka_unit_test(sides_of_gemma_3n_are_checked),
-        cmocka_unit_test(hybrids_are_read),
-        cmocka_unit_test(hybrids_may_list_their_blocks),
-        cmocka_unit_test(faults_of_hybrids_are_told),
-        cmocka_unit_test(indexers_are_read),
-        cmocka_unit_test(compressed_keys_are_read),
-        cmocka_unit_test(dense_layers_stand_anywhere),
-        cmocka_unit_test(other_kinds_are_refused_by_name),
-        cmocka_unit_test(layers_of_two_blocks_are_read),
-        cmocka_unit_test(experts_are_listed_in_many_ways),
-    };
     if (!st_json_available())
         return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(import_layers);
 }

@@ -30,9 +30,8 @@
 
 /* ---- command lines ---- */
 
-static void a_command_line_has_megatrons_defaults(void **state)
+TEST(a_command_line_has_megatrons_defaults)
 {
-    (void)state;
     import_case *with = import_good(st_import_megatron, NEEDED);
     expect_key(with, "model.layers", "23");
     expect_key(with, "model.hidden", "3072");
@@ -59,9 +58,8 @@ static void a_command_line_has_megatrons_defaults(void **state)
     import_end(with);
 }
 
-static void options_of_the_model(void **state)
+TEST(options_of_the_model)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron,
         NEEDED "--swiglu --normalization RMSNorm --disable-bias-linear --group-query-attention "
@@ -90,9 +88,8 @@ static void options_of_the_model(void **state)
     import_end(with);
 }
 
-static void latent_attention(void **state)
+TEST(latent_attention)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron, NEEDED "--multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 511 "
                                    "--qk-head-dim 127 --v-head-dim 126 --kv-channels 99");
@@ -104,9 +101,8 @@ static void latent_attention(void **state)
     import_end(with);
 }
 
-static void options_of_the_plan(void **state)
+TEST(options_of_the_plan)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron,
         "torchrun --nproc_per_node 8 --nnodes 6 pretrain_gpt.py --num-layers 24 --hidden-size 3072 "
@@ -143,7 +139,7 @@ static void options_of_the_plan(void **state)
     import_end(with);
 }
 
-static void ways_to_shard_and_to_recompute(void **state)
+TEST(ways_to_shard_and_to_recompute)
 {
     static const char *const cases[][3] = {
         {"--use-torch-fsdp2", "parallel.zero", "3"},
@@ -181,9 +177,8 @@ static void ways_to_shard_and_to_recompute(void **state)
     }
 }
 
-static void notes_on_what_is_not_taken_over(void **state)
+TEST(notes_on_what_is_not_taken_over)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron,
         NEEDED "--recompute-granularity full --recompute-method block --recompute-num-layers 7 "
@@ -200,7 +195,7 @@ static void notes_on_what_is_not_taken_over(void **state)
 
 /* ---- scripts ---- */
 
-static void a_script_is_read_and_not_run(void **state)
+TEST(a_script_is_read_and_not_run)
 {
     static const char script[] =
         "#!/bin/bash\n"
@@ -226,15 +221,14 @@ static void a_script_is_read_and_not_run(void **state)
     import_end(with);
 }
 
-static void the_last_of_two_options_counts(void **state)
+TEST(the_last_of_two_options_counts)
 {
-    (void)state;
     import_case *with = import_good(st_import_megatron, NEEDED "--num-layers 29 --swiglu");
     expect_key(with, "model.layers", "29");
     import_end(with);
 }
 
-static void assignments_fill_in(void **state)
+TEST(assignments_fill_in)
 {
     static const char *const sets[] = {"batch.micro=7", "model.vocabulary=31999"};
     (void)state;
@@ -254,9 +248,8 @@ static void assignments_fill_in(void **state)
 
 /* ---- logs ---- */
 
-static void a_log_gives_arguments_and_the_median(void **state)
+TEST(a_log_gives_arguments_and_the_median)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron,
         "starting\n" DUMP " > padded vocab (size: 31999) with 129 dummy tokens (new size: 32128)\n"
@@ -279,7 +272,7 @@ static void a_log_gives_arguments_and_the_median(void **state)
     import_end(with);
 }
 
-static void launchers_may_put_words_in_front(void **state)
+TEST(launchers_may_put_words_in_front)
 {
     st_buffer text = {0};
     (void)state;
@@ -294,9 +287,8 @@ static void launchers_may_put_words_in_front(void **state)
     import_end(with);
 }
 
-static void the_last_run_of_a_log_counts(void **state)
+TEST(the_last_run_of_a_log_counts)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron, "-- arguments --\n  num_layers ..... 99\n-- end of arguments --\n"
                             " elapsed time per iteration (ms): 777.0 |\n" DUMP
@@ -309,9 +301,8 @@ static void the_last_run_of_a_log_counts(void **state)
     import_end(with);
 }
 
-static void even_counts_have_a_median_between(void **state)
+TEST(even_counts_have_a_median_between)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_megatron, DUMP "elapsed time per iteration (ms): 9999\n"
                                              "elapsed time per iteration (ms): 101\n"
@@ -320,9 +311,8 @@ static void even_counts_have_a_median_between(void **state)
     import_end(with);
 }
 
-static void a_log_without_times_says_so(void **state)
+TEST(a_log_without_times_says_so)
 {
-    (void)state;
     import_case *with = import_good(st_import_megatron, DUMP);
     expect_key(with, "measured.step_time", NULL);
     expect_words(with, "no iteration times");
@@ -331,9 +321,8 @@ static void a_log_without_times_says_so(void **state)
 
 /* ---- what is refused ---- */
 
-static void what_cannot_be_read_is_refused(void **state)
+TEST(what_cannot_be_read_is_refused)
 {
-    (void)state;
     expect_refusal(st_import_megatron, "", ST_ERR_NAME, "no arguments of Megatron-LM found");
     expect_refusal(st_import_megatron, "hello world\n", ST_ERR_NAME, "no arguments");
     expect_refusal(st_import_megatron, "elapsed time per iteration (ms): 3\n", ST_ERR_NAME,
@@ -369,7 +358,7 @@ static void what_cannot_be_read_is_refused(void **state)
                    ST_ERR_SYNTAX, "capacity_factor");
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
     st_buffer text = {0};
     (void)state;
@@ -380,9 +369,8 @@ static void sizes_are_bounded(void **state)
 }
 
 /* Words of a log that would end their comment or their line. */
-static void hostile_words_stay_in_their_comment(void **state)
+TEST(hostile_words_stay_in_their_comment)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_megatron, "-- arguments --\n  knob\x01 .... \x1b[31mred\n" DUMP
                                         "  elapsed \xff\xfe time\n");
@@ -392,26 +380,4 @@ static void hostile_words_stay_in_their_comment(void **state)
     import_end(with);
 }
 
-TEST_GROUP(import_megatron)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_line_has_megatrons_defaults),
-        cmocka_unit_test(options_of_the_model),
-        cmocka_unit_test(latent_attention),
-        cmocka_unit_test(options_of_the_plan),
-        cmocka_unit_test(ways_to_shard_and_to_recompute),
-        cmocka_unit_test(notes_on_what_is_not_taken_over),
-        cmocka_unit_test(a_script_is_read_and_not_run),
-        cmocka_unit_test(the_last_of_two_options_counts),
-        cmocka_unit_test(assignments_fill_in),
-        cmocka_unit_test(a_log_gives_arguments_and_the_median),
-        cmocka_unit_test(launchers_may_put_words_in_front),
-        cmocka_unit_test(the_last_run_of_a_log_counts),
-        cmocka_unit_test(even_counts_have_a_median_between),
-        cmocka_unit_test(a_log_without_times_says_so),
-        cmocka_unit_test(what_cannot_be_read_is_refused),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(hostile_words_stay_in_their_comment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(import_megatron)

@@ -22,9 +22,8 @@ static void expect(const char *arguments, const char *key, const char *value)
     import_end(with);
 }
 
-static void windows_and_delta_nets_make_patterns(void **state)
+TEST(windows_and_delta_nets_make_patterns)
 {
-    (void)state;
     expect("--window-size 127,0 --window-attn-skip-freq 2", "model.pattern", "(xd)*11x");
     expect("--window-size 127,0 --window-attn-skip-freq 2", "model.window", "127");
     expect("--window-size (127,0)", "model.pattern", "x*23");
@@ -44,9 +43,8 @@ static void windows_and_delta_nets_make_patterns(void **state)
            "model.index_top_k", "2047");
 }
 
-static void hybrids_and_prediction_are_read(void **state)
+TEST(hybrids_and_prediction_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron,
         "--hidden-size 2688 --num-attention-heads 32 --seq-length 2385 --micro-batch-size 3 "
@@ -74,9 +72,8 @@ static void hybrids_and_prediction_are_read(void **state)
                    "found 'G' at character 2");
 }
 
-static void compressed_keys_are_read(void **state)
+TEST(compressed_keys_are_read)
 {
-    (void)state;
     import_case *with = import_good(
         st_import_megatron, NEEDED EXPERTS
         "--multi-latent-attention --experimental-attention-variant dsv4_hybrid --q-lora-rank 1023 "
@@ -98,9 +95,8 @@ static void compressed_keys_are_read(void **state)
     import_end(with);
 }
 
-static void layouts_give_stages(void **state)
+TEST(layouts_give_stages)
 {
-    (void)state;
     static const char layout[] = "--pipeline-model-parallel-size 4 "
                                  "--pipeline-model-parallel-layout \"Ett|(t*3|)*6t*3L\"";
     expect(layout, "parallel.layout", "Ett|(t*3|)*6t*3L");
@@ -115,7 +111,7 @@ static void layouts_give_stages(void **state)
                    ST_ERR_VALUE, "found 22 't'; expected 23 (model.layers)");
 }
 
-static void plans_of_modern_runs_are_read(void **state)
+TEST(plans_of_modern_runs_are_read)
 {
     static const char *const cases[][3] = {
         {EXPERTS, "parallel.dispatcher", "allgather"},
@@ -171,9 +167,8 @@ static void plans_of_modern_runs_are_read(void **state)
         expect(cases[i][0], cases[i][1], cases[i][2]);
 }
 
-static void what_has_no_share_is_told(void **state)
+TEST(what_has_no_share_is_told)
 {
-    (void)state;
     import_case *with =
         import_good(st_import_megatron, NEEDED
                     "--fine-grained-activation-offloading --offload-modules moe_act core_attn "
@@ -191,7 +186,7 @@ static void what_has_no_share_is_told(void **state)
                    ST_ERR_VALUE, "does not divide the data-parallel size 8");
 }
 
-static void lists_that_are_wrong_are_refused(void **state)
+TEST(lists_that_are_wrong_are_refused)
 {
     static const char *const lists[] = {"[0]*3",      "[1]*99999999",     "([1]*23",
                                         "[2]*23",     "[1*23]",           "[1]*22",
@@ -205,16 +200,4 @@ static void lists_that_are_wrong_are_refused(void **state)
     }
 }
 
-TEST_GROUP(import_modern)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_and_delta_nets_make_patterns),
-        cmocka_unit_test(hybrids_and_prediction_are_read),
-        cmocka_unit_test(compressed_keys_are_read),
-        cmocka_unit_test(layouts_give_stages),
-        cmocka_unit_test(plans_of_modern_runs_are_read),
-        cmocka_unit_test(what_has_no_share_is_told),
-        cmocka_unit_test(lists_that_are_wrong_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(import_modern)

@@ -295,9 +295,8 @@ static void expect_keys(import_case *with, const char *keys)
     }
 }
 
-static void published_files_are_imported(void **state)
+TEST(published_files_are_imported)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         import_case *with = import_begin();
         with->request.file = models[i].file;
@@ -315,10 +314,7 @@ static void published_files_are_imported(void **state)
 
 TEST_GROUP(import_published)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_files_are_imported),
-    };
     if (!st_json_available())
         return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(import_published);
 }

@@ -7,7 +7,7 @@
 
 #include "job/job_loader.h"
 
-static void a_job_is_read_with_all_its_files(void **state)
+TEST_WITH(a_job_is_read_with_all_its_files, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "name: M 2.385B\nlayers: 37\nhidden: 2385\n");
@@ -48,7 +48,7 @@ static void a_job_is_read_with_all_its_files(void **state)
     assert_place(own, value_of(job, "constants.size")->place, "job.yaml", 7, 30);
 }
 
-static void defaults_are_assumptions(void **state)
+TEST_WITH(defaults_are_assumptions, set_up, tear_down)
 {
     fixture *own = *state;
     const st_job *job = load(own, "stack: plain\nparallel: {pp: 7}\n");
@@ -64,7 +64,7 @@ static void defaults_are_assumptions(void **state)
     assert_int_equal(value_of(job, "parallel.order")->origin, ST_ORIGIN_NONE);
 }
 
-static void jobs_and_sections_have_names(void **state)
+TEST_WITH(jobs_and_sections_have_names, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 3\n");
@@ -84,7 +84,7 @@ static void jobs_and_sections_have_names(void **state)
     assert_null(st_job_section_name(job, "cluster"));
 }
 
-static void values_say_where_they_come_from(void **state)
+TEST_WITH(values_say_where_they_come_from, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/gpus/g.yaml",
@@ -116,7 +116,7 @@ static void values_say_where_they_come_from(void **state)
     assert_place(own, value_of(job, "parallel.tp")->place, "job.yaml", 8, 15);
 }
 
-static void sources_of_a_job_do_not_cover_its_files(void **state)
+TEST_WITH(sources_of_a_job_do_not_cover_its_files, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 37\n");
@@ -125,7 +125,7 @@ static void sources_of_a_job_do_not_cover_its_files(void **state)
     assert_string_equal(value_of(job, "batch.micro")->source, "the job's");
 }
 
-static void maps_override_their_base(void **state)
+TEST_WITH(maps_override_their_base, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "base: n\nlayers: 37\nheads: 11\n");
@@ -139,7 +139,7 @@ static void maps_override_their_base(void **state)
     assert_number(job, "model.layers", ST_ORIGIN_FILE, 5);
 }
 
-static void a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it(void **state)
+TEST_WITH(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/clusters/c.yaml", "gpu: old\nnodes: 3\n");
@@ -155,7 +155,7 @@ static void a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it(void **st
     assert_number(job, "cluster.gpu.power", ST_ORIGIN_FILE, 350);
 }
 
-static void paths_in_files_are_relative_to_them(void **state)
+TEST_WITH(paths_in_files_are_relative_to_them, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "deep/cluster.yaml", "gpu: ./er/gpu.yaml\n");
@@ -170,7 +170,7 @@ static void paths_in_files_are_relative_to_them(void **state)
     assert_string_equal(value_of(job, "sheet")->text, "./mine.yaml");
 }
 
-static void jobs_may_be_piped(void **state)
+TEST_WITH(jobs_may_be_piped, set_up, tear_down)
 {
     fixture *own = *state;
     static const char text[] = "model: {layers: 37}\nbatch: {micro: 3.5}\n";
@@ -194,7 +194,7 @@ static void jobs_may_be_piped(void **state)
     assert_non_null(strstr(said(own), "<stdin>:2:16: error: wrong value for batch.micro"));
 }
 
-static void shipped_jobs_load(void **state)
+TEST_WITH(shipped_jobs_load, set_up, tear_down)
 {
     fixture *own = *state;
     const st_path_entry *entries = NULL;
@@ -215,7 +215,7 @@ static void shipped_jobs_load(void **state)
 
 /* ---- --set ---- */
 
-static void assignments_override_files(void **state)
+TEST_WITH(assignments_override_files, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=3",
@@ -243,7 +243,7 @@ static void assignments_override_files(void **state)
     assert_null(value_of(job, "parallel.tp")->source);
 }
 
-static void assignments_replace_sections_first(void **state)
+TEST_WITH(assignments_replace_sections_first, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"model.layers=41", "model=gone", "model=m",
@@ -263,7 +263,7 @@ static void assignments_replace_sections_first(void **state)
     assert_string_equal(st_job_section_name(job, "cluster.gpu"), "new");
 }
 
-static void faulty_assignments_are_wrong_use(void **state)
+TEST_WITH(faulty_assignments_are_wrong_use, set_up, tear_down)
 {
     static const char *const cases[][2] = {
         {"parallel.tp=3.5",
@@ -319,7 +319,7 @@ static void faulty_assignments_are_wrong_use(void **state)
 }
 
 /* Which plugins there are is asked when they are bound. */
-static void options_of_plugins_are_kept_as_they_are(void **state)
+TEST_WITH(options_of_plugins_are_kept_as_they_are, set_up, tear_down)
 {
     static const char *const sets[] = {"refine.template.latency=2.385 us", "parallel.tp=8",
                                        "refine.no-such.a.b = c=d"};
@@ -340,7 +340,7 @@ static void options_of_plugins_are_kept_as_they_are(void **state)
     assert_string_equal(job->options[1].option.text, "c=d");
 }
 
-static void faults_in_a_file_that_an_assignment_names_keep_their_kind(void **state)
+TEST_WITH(faults_in_a_file_that_an_assignment_names_keep_their_kind, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "job.yaml", "name: sound\n");
@@ -352,7 +352,7 @@ static void faults_in_a_file_that_an_assignment_names_keep_their_kind(void **sta
                      "mean 'hidden'?\n");
 }
 
-static void all_assignments_are_reported_beside_the_faults_of_the_job(void **state)
+TEST_WITH(all_assignments_are_reported_beside_the_faults_of_the_job, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"paralel.tp=8", "parallel.pp=x", "parallel.dp=2"};
@@ -367,7 +367,7 @@ static void all_assignments_are_reported_beside_the_faults_of_the_job(void **sta
                    "whole number from 1 to 1000000\n");
 }
 
-static void long_assignments_are_refused_briefly(void **state)
+TEST_WITH(long_assignments_are_refused_briefly, set_up, tear_down)
 {
     fixture *own = *state;
     char *set = st_arena_alloc(own->arena, 60001, 1);
@@ -382,7 +382,7 @@ static void long_assignments_are_refused_briefly(void **state)
 
 /* ---- errors of files ---- */
 
-static void unknown_keys_get_the_nearest_one(void **state)
+TEST_WITH(unknown_keys_get_the_nearest_one, set_up, tear_down)
 {
     fixture *own = *state;
     assert_faults(own,
@@ -405,7 +405,7 @@ static void unknown_keys_get_the_nearest_one(void **state)
                   "@/job.yaml:6:1: error: unknown key 'zzzzzzzz' in a job\n");
 }
 
-static void values_of_the_wrong_kind_are_all_reported(void **state)
+TEST_WITH(values_of_the_wrong_kind_are_all_reported, set_up, tear_down)
 {
     fixture *own = *state;
     assert_faults(
@@ -448,7 +448,7 @@ static void values_of_the_wrong_kind_are_all_reported(void **state)
         "true or false; did you mean 'true'?\n");
 }
 
-static void faults_of_all_files_come_at_once(void **state)
+TEST_WITH(faults_of_all_files_come_at_once, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 3.5\n");
@@ -467,7 +467,7 @@ static void faults_of_all_files_come_at_once(void **state)
                   "whole number from 1 to 1000000\n");
 }
 
-static void files_that_are_no_jobs_are_refused(void **state)
+TEST_WITH(files_that_are_no_jobs_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -493,7 +493,7 @@ static void files_that_are_no_jobs_are_refused(void **state)
     }
 }
 
-static void unreadable_jobs_are_refused(void **state)
+TEST_WITH(unreadable_jobs_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     const st_job *job = NULL;
@@ -512,7 +512,7 @@ static void unreadable_jobs_are_refused(void **state)
     assert_null(job);
 }
 
-static void alias_bombs_are_refused(void **state)
+TEST_WITH(alias_bombs_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer text = {0};
@@ -529,7 +529,7 @@ static void alias_bombs_are_refused(void **state)
     assert_true(strlen(said(own)) < 500);
 }
 
-static void aliases_are_values(void **state)
+TEST_WITH(aliases_are_values, set_up, tear_down)
 {
     fixture *own = *state;
     const st_job *job = load(own, "batch: {global: &n 96, micro: *n}\nparallel: {tp: *n}\n");
@@ -537,7 +537,7 @@ static void aliases_are_values(void **state)
     assert_number(job, "parallel.tp", ST_ORIGIN_FILE, 96);
 }
 
-static void a_thousand_faults_are_counted(void **state)
+TEST_WITH(a_thousand_faults_are_counted, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer text = {0};
@@ -552,7 +552,7 @@ static void a_thousand_faults_are_counted(void **state)
 
 /* ---- files that name files ---- */
 
-static void circles_of_bases_are_shown(void **state)
+TEST_WITH(circles_of_bases_are_shown, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/a.yaml", "base: b\nlayers: 3\n");
@@ -568,7 +568,7 @@ static void circles_of_bases_are_shown(void **state)
                   "@/configs/models/own.yaml -> @/configs/models/own.yaml\n");
 }
 
-static void bases_end_after_eight(void **state)
+TEST_WITH(bases_end_after_eight, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/m0.yaml", "layers: 37\n");
@@ -583,7 +583,7 @@ static void bases_end_after_eight(void **state)
                   "@/configs/models/m1.yaml:1:7: error: more than 8 files form a chain of bases\n");
 }
 
-static void a_job_is_of_few_files(void **state)
+TEST_WITH(a_job_is_of_few_files, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/gpus/g0.yaml", "memory: 3 GiB\n");
@@ -599,7 +599,7 @@ static void a_job_is_of_few_files(void **state)
     assert_non_null(strstr(said(own), "error: the job consists of more than 32 files"));
 }
 
-static void faults_of_named_files_stand_where_they_are_named(void **state)
+TEST_WITH(faults_of_named_files_stand_where_they_are_named, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/list.yaml", "- 3\n");
@@ -622,7 +622,7 @@ static void faults_of_named_files_stand_where_they_are_named(void **state)
                   "expected a YAML file\n");
 }
 
-static void loading_works_without_a_list_of_errors(void **state)
+TEST_WITH(loading_works_without_a_list_of_errors, set_up, tear_down)
 {
     fixture *own = *state;
     const st_job *job = NULL;
@@ -637,44 +637,4 @@ static void loading_works_without_a_list_of_errors(void **state)
     assert_null(job);
 }
 
-TEST_GROUP(job)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_job_is_read_with_all_its_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(defaults_are_assumptions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(jobs_and_sections_have_names, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_say_where_they_come_from, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sources_of_a_job_do_not_cover_its_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(maps_override_their_base, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(paths_in_files_are_relative_to_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(jobs_may_be_piped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(shipped_jobs_load, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(assignments_override_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(assignments_replace_sections_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faulty_assignments_are_wrong_use, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(options_of_plugins_are_kept_as_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_in_a_file_that_an_assignment_names_keep_their_kind,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_assignments_are_reported_beside_the_faults_of_the_job,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_assignments_are_refused_briefly, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unknown_keys_get_the_nearest_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_of_the_wrong_kind_are_all_reported, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_all_files_come_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_that_are_no_jobs_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unreadable_jobs_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(alias_bombs_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(aliases_are_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_thousand_faults_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(circles_of_bases_are_shown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bases_end_after_eight, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_is_of_few_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_named_files_stand_where_they_are_named, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(loading_works_without_a_list_of_errors, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(job)

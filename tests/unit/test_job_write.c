@@ -41,7 +41,7 @@ static void write_configs(const fixture *own)
 }
 
 /* Of a file with a name only what was set stands beside it, of all else what was given. */
-static void what_was_given_is_written(void **state)
+TEST_WITH(what_was_given_is_written, set_up, tear_down)
 {
     static const char *const sets[] = {"model.layers=41", "parallel.pp=5", "constants.nu=7 MB",
                                        "cluster.gpu.memory=80 GiB"};
@@ -67,7 +67,7 @@ static void what_was_given_is_written(void **state)
     assert_lacks(text, "#");
 }
 
-static void a_file_alone_is_its_name(void **state)
+TEST_WITH(a_file_alone_is_its_name, set_up, tear_down)
 {
     fixture *own = *state;
     write_configs(own);
@@ -90,7 +90,7 @@ static void a_file_alone_is_its_name(void **state)
     assert_has(written(own, &other), "\nsheet: \"other\"\n");
 }
 
-static void comments_and_plugins_come_first(void **state)
+TEST_WITH(comments_and_plugins_come_first, set_up, tear_down)
 {
     static const st_refinement_option options[] = {{.name = "latency", .text = "2.385 us"},
                                                    {.name = "table", .text = "a \"b\""}};
@@ -116,7 +116,7 @@ static void comments_and_plugins_come_first(void **state)
               "stack: \"megatron-core\"\n");
 }
 
-static void what_is_written_is_the_same_job(void **state)
+TEST_WITH(what_is_written_is_the_same_job, set_up, tear_down)
 {
     static const char *const sets[] = {"model.layers=41", "constants.nu=7 MB",
                                        "cluster.gpu.memory=80 GiB"};
@@ -139,13 +139,4 @@ static void what_is_written_is_the_same_job(void **state)
     assert_string_equal(value_of(back, "constants.way")->text, "a: b");
 }
 
-TEST_GROUP(job_write)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_given_is_written, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_alone_is_its_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(comments_and_plugins_come_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_written_is_the_same_job, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(job_write)

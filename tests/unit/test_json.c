@@ -7,9 +7,8 @@
 
 #include <math.h>
 
-static void values_have_the_form_of_their_type(void **state)
+TEST(values_have_the_form_of_their_type)
 {
-    (void)state;
     static const char *const names[] = {"none", "selective", "full"};
     const st_enum gear = {.name = "gear", .values = names, .count = 3};
     const st_type mode = {.kind = ST_TYPE_ENUM, .enumeration = &gear};
@@ -51,9 +50,8 @@ static void values_have_the_form_of_their_type(void **state)
     assert_string_equal(text, "35.847513748225204");
 }
 
-static void places_have_as_many_parts_as_are_known(void **state)
+TEST(places_have_as_many_parts_as_are_known)
 {
-    (void)state;
     st_buffer buffer = {0};
     st_place_text((st_place){"a.yaml", 12, 3}, &buffer);
     assert_text(&buffer, "a.yaml:12:3");
@@ -65,9 +63,8 @@ static void places_have_as_many_parts_as_are_known(void **state)
     assert_text(&buffer, "");
 }
 
-static void no_text_can_become_a_command_of_latex(void **state)
+TEST(no_text_can_become_a_command_of_latex)
 {
-    (void)state;
     static const struct {
         const char *text, *latex;
     } cases[] = {
@@ -93,12 +90,4 @@ static void no_text_can_become_a_command_of_latex(void **state)
     assert_text(&buffer, "\\texttt{a\\_\\allowbreak{}b.\\allowbreak{}c/\\allowbreak{}d}");
 }
 
-TEST_GROUP(json)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_have_the_form_of_their_type),
-        cmocka_unit_test(places_have_as_many_parts_as_are_known),
-        cmocka_unit_test(no_text_can_become_a_command_of_latex),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(json)

@@ -44,7 +44,7 @@ static void assert_near(double value, double expected)
 }
 
 /* A kernel's slowdown s is that of its share: d = (1 - o) g + o g s. */
-static void slowdowns_are_those_of_the_share(void **state)
+TEST_WITH(slowdowns_are_those_of_the_share, set_up, tear_down)
 {
     static const struct {
         double isolated_ns, overlapped_ns, share;
@@ -82,7 +82,7 @@ static void slowdowns_are_those_of_the_share(void **state)
 }
 
 /* Twenty kernels of two classes, ten of them beside communication, are the least. */
-static void few_kernels_teach_nothing(void **state)
+TEST_WITH(few_kernels_teach_nothing, set_up, tear_down)
 {
     static const struct {
         size_t rows, beside;
@@ -118,7 +118,7 @@ static void few_kernels_teach_nothing(void **state)
 /* ---- what two tables have ---- */
 
 /* Two kernels: of the bytes, in the table to learn from and in the one to test; "" is none. */
-static void what_all_taught_all_need(void **state)
+TEST_WITH(what_all_taught_all_need, set_up, tear_down)
 {
     static const struct {
         const char *learnt[2];
@@ -160,7 +160,7 @@ static void what_all_taught_all_need(void **state)
  * Kernels of 8, 10 and 20 us that took 1.25, 1.2 and 1.5 times as long, predicted 4 % and 12 % too
  * high and 8 % too low: factors of 1.3, 1.344 and 1.38.
  */
-static void errors_are_summed_up_by_part(void **state)
+TEST(errors_are_summed_up_by_part)
 {
     st_kernel rows[3] = {{.isolated_ns = 8000, .overlapped_ns = 10000, .share = 0.0499},
                          {.isolated_ns = 10000, .overlapped_ns = 12000, .share = 0.05},
@@ -194,14 +194,4 @@ static void errors_are_summed_up_by_part(void **state)
     assert_true(isnan(found.rmse) && isnan(found.bias) && isnan(found.within_5));
 }
 
-TEST_GROUP(kernel_table)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(slowdowns_are_those_of_the_share),
-        WITH(few_kernels_teach_nothing),
-        WITH(what_all_taught_all_need),
-        cmocka_unit_test(errors_are_summed_up_by_part),
-    };
-    return cmocka_run_group_tests_name("kernel_table", tests, NULL, NULL);
-}
+TESTS(kernel_table)

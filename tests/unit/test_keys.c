@@ -12,9 +12,8 @@
 
 #include <float.h>
 
-static void every_key_is_well_formed(void **state)
+TEST(every_key_is_well_formed)
 {
-    (void)state;
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     assert_true(count > 25);
@@ -31,9 +30,8 @@ static void every_key_is_well_formed(void **state)
     }
 }
 
-static void every_key_stands_in_a_section(void **state)
+TEST(every_key_stands_in_a_section)
 {
-    (void)state;
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
@@ -48,9 +46,8 @@ static void every_key_stands_in_a_section(void **state)
     }
 }
 
-static void every_section_is_well_formed(void **state)
+TEST(every_section_is_well_formed)
 {
-    (void)state;
     size_t count = 0;
     const st_key_section *sections = st_key_sections(&count);
     for (size_t i = 0; i < count; i++) {
@@ -60,7 +57,7 @@ static void every_section_is_well_formed(void **state)
     }
 }
 
-static void every_default_is_a_value(void **state)
+TEST_WITH(every_default_is_a_value, set_up, tear_down)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -81,7 +78,7 @@ static void every_default_is_a_value(void **state)
     assert_true(defaults >= 5);
 }
 
-static void every_unit_is_one(void **state)
+TEST_WITH(every_unit_is_one, set_up, tear_down)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -177,7 +174,7 @@ static const value_case value_cases[] = {
     {"parallel.order", "tp,pp", ST_ERR_VALUE, 0},
 };
 
-static void values_are_read_by_kind(void **state)
+TEST_WITH(values_are_read_by_kind, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < sizeof value_cases / sizeof value_cases[0]; i++) {
@@ -194,7 +191,7 @@ static void values_are_read_by_kind(void **state)
     }
 }
 
-static void messages_name_the_key_and_what_it_accepts(void **state)
+TEST_WITH(messages_name_the_key_and_what_it_accepts, set_up, tear_down)
 {
     static const struct {
         const char *key;
@@ -228,7 +225,7 @@ static void messages_name_the_key_and_what_it_accepts(void **state)
     }
 }
 
-static void faults_of_units_name_the_key_too(void **state)
+TEST_WITH(faults_of_units_name_the_key_too, set_up, tear_down)
 {
     fixture *own = *state;
     double number = 0;
@@ -240,7 +237,7 @@ static void faults_of_units_name_the_key_too(void **state)
     assert_non_null(strstr(said(own), "did you mean 'Gbit/s'?"));
 }
 
-static void truth_is_true_or_false(void **state)
+TEST_WITH(truth_is_true_or_false, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -271,7 +268,7 @@ static void truth_is_true_or_false(void **state)
     }
 }
 
-static void long_texts_are_refused_briefly(void **state)
+TEST_WITH(long_texts_are_refused_briefly, set_up, tear_down)
 {
     fixture *own = *state;
     double number = 0;
@@ -286,9 +283,8 @@ static void long_texts_are_refused_briefly(void **state)
     assert_true(strlen(said(own)) < 500);
 }
 
-static void values_may_be_read_without_a_list_of_errors(void **state)
+TEST(values_may_be_read_without_a_list_of_errors)
 {
-    (void)state;
     double number = 0;
     const st_value_text wrong = {"3 furlongs", 10, false, {0}};
     assert_int_equal(st_value_parse(st_key_find("parallel.tp"), &wrong, &number, NULL),
@@ -300,7 +296,7 @@ static void values_may_be_read_without_a_list_of_errors(void **state)
 
 /* ---- names ---- */
 
-static void suggestions_lead_to_the_right_key(void **state)
+TEST_WITH(suggestions_lead_to_the_right_key, set_up, tear_down)
 {
     static const struct {
         const char *section;
@@ -336,9 +332,8 @@ static void suggestions_lead_to_the_right_key(void **state)
     }
 }
 
-static void paths_are_near_to_paths(void **state)
+TEST(paths_are_near_to_paths)
 {
-    (void)state;
     assert_string_equal(st_key_nearest_path("parallel.tpp"), "parallel.tp");
     assert_string_equal(st_key_nearest_path("model.hiden"), "model.hidden");
     assert_string_equal(st_key_nearest_path("clustr"), "cluster");
@@ -347,9 +342,8 @@ static void paths_are_near_to_paths(void **state)
     assert_null(st_key_nearest_path("qwertyuiop"));
 }
 
-static void names_below_a_section(void **state)
+TEST(names_below_a_section)
 {
-    (void)state;
     assert_string_equal(st_path_below("parallel.tp", "parallel"), "tp");
     assert_string_equal(st_path_below("name", ""), "name");
     assert_null(st_path_below("parallel.tp", ""));
@@ -361,9 +355,8 @@ static void names_below_a_section(void **state)
     assert_null(st_key_find(""));
 }
 
-static void constants_have_plain_names(void **state)
+TEST(constants_have_plain_names)
 {
-    (void)state;
     assert_true(st_is_constant_name("mu"));
     assert_true(st_is_constant_name("_alpha_2"));
     assert_false(st_is_constant_name(""));
@@ -379,9 +372,8 @@ static void constants_have_plain_names(void **state)
 
 /* ---- the page ---- */
 
-static void the_page_says_what_the_table_says(void **state)
+TEST(the_page_says_what_the_table_says)
 {
-    (void)state;
     st_buffer page = {0};
     st_buffer expected = {0};
     char chunk[4096];
@@ -414,7 +406,7 @@ static const char *in_a_cell(st_arena *arena, const char *doc)
     return text;
 }
 
-static void the_page_has_every_key(void **state)
+TEST_WITH(the_page_has_every_key, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer page = {0};
@@ -432,27 +424,4 @@ static void the_page_has_every_key(void **state)
     st_buffer_free(&page);
 }
 
-TEST_GROUP(keys)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_well_formed),
-        cmocka_unit_test(every_key_stands_in_a_section),
-        cmocka_unit_test(every_section_is_well_formed),
-        cmocka_unit_test_setup_teardown(every_default_is_a_value, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_unit_is_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_are_read_by_kind, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(messages_name_the_key_and_what_it_accepts, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_units_name_the_key_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(truth_is_true_or_false, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_texts_are_refused_briefly, set_up, tear_down),
-        cmocka_unit_test(values_may_be_read_without_a_list_of_errors),
-        cmocka_unit_test_setup_teardown(suggestions_lead_to_the_right_key, set_up, tear_down),
-        cmocka_unit_test(paths_are_near_to_paths),
-        cmocka_unit_test(names_below_a_section),
-        cmocka_unit_test(constants_have_plain_names),
-        cmocka_unit_test(the_page_says_what_the_table_says),
-        cmocka_unit_test_setup_teardown(the_page_has_every_key, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(keys)

@@ -14,7 +14,7 @@ static const char *latex_of_name(shelf *own, const char *name)
     return text;
 }
 
-static void names_have_upright_subscripts(void **state)
+TEST_WITH(names_have_upright_subscripts, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"h", "h"},
@@ -61,7 +61,7 @@ typedef struct translated {
     const char *latex;
 } translated;
 
-static void numbers_are_set(void **state)
+TEST_WITH(numbers_are_set, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"2.50", "2.50"},
@@ -80,7 +80,7 @@ static void numbers_are_set(void **state)
         assert_latex(*state, "1", cases[i].formula, cases[i].latex);
 }
 
-static void operators_group_as_they_compute(void **state)
+TEST_WITH(operators_group_as_they_compute, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"n + N_p - 2", "n + N_{\\mathrm{p}} - 2"},
@@ -114,7 +114,7 @@ static void operators_group_as_they_compute(void **state)
         assert_latex(*state, "1", cases[i].formula, cases[i].latex);
 }
 
-static void logic_groups_as_it_computes(void **state)
+TEST_WITH(logic_groups_as_it_computes, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"n < 2 and w or n >= 3", "n < 2 \\wedge w \\vee n \\ge 3"},
@@ -132,7 +132,7 @@ static void logic_groups_as_it_computes(void **state)
         assert_latex(*state, "bool", cases[i].formula, cases[i].latex);
 }
 
-static void calls_have_their_signs(void **state)
+TEST_WITH(calls_have_their_signs, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"min(n, 2, N_p)", "\\min\\left(n,\\, 2,\\, N_{\\mathrm{p}}\\right)"},
@@ -162,7 +162,7 @@ static void calls_have_their_signs(void **state)
 }
 
 /* What LaTeX needs to compile: braces and \left \right in pairs. */
-static void braces_come_in_pairs(void **state)
+TEST_WITH(braces_come_in_pairs, make_shelf, drop_shelf)
 {
     static const char *const formulas[] = {
         "if(w, if(n > 1, abs(n)^2, -n), floor(n/(2 + n))^-(1/2))",
@@ -194,14 +194,4 @@ static void braces_come_in_pairs(void **state)
     }
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(latex)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(names_have_upright_subscripts),   SHELF_TEST(numbers_are_set),
-        SHELF_TEST(operators_group_as_they_compute), SHELF_TEST(logic_groups_as_it_computes),
-        SHELF_TEST(calls_have_their_signs),          SHELF_TEST(braces_come_in_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(latex)

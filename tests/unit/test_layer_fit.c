@@ -86,7 +86,7 @@ static void write_models(fixture *own, const char *files[MODELS])
         files[i] = table_of(own, names[i], widths[i], plain);
 }
 
-static void each_model_follows_from_the_others(void **state)
+TEST_WITH(each_model_follows_from_the_others, set_up, tear_down)
 {
     fixture *own = *state;
     const char *files[MODELS];
@@ -112,7 +112,7 @@ static void each_model_follows_from_the_others(void **state)
 }
 
 /* A table whose pieces take longer by known factors: the fit misses it by them, and not its own. */
-static void a_slower_table_is_missed_by_its_factors(void **state)
+TEST_WITH(a_slower_table_is_missed_by_its_factors, set_up, tear_down)
 {
     static const double slower[PIECES] = {1.25, 1.6, 0.8};
     static const double repeats[PIECES] = {1, 1, 2}; /* a layer adds its residual twice */
@@ -156,7 +156,7 @@ static void a_slower_table_is_missed_by_its_factors(void **state)
 }
 
 /* What is written for the plugin predicts what was measured, and shapes that were not. */
-static void times_are_saved_to_a_file(void **state)
+TEST_WITH(times_are_saved_to_a_file, set_up, tear_down)
 {
     fixture *own = *state;
     const char *files[MODELS];
@@ -212,7 +212,7 @@ static const st_profile *entries_of(fixture *own, const char *name, size_t *coun
 }
 
 /* Forward times whose pieces are products tell the backward pass and the weight gradients. */
-static void times_are_saved_to_a_profile(void **state)
+TEST_WITH(times_are_saved_to_a_profile, set_up, tear_down)
 {
     static const char *const cells[] = {"t_backward[dense]", "t_forward[dense]", "t_wgrad[dense]"};
     fixture *own = *state;
@@ -253,7 +253,7 @@ static void times_are_saved_to_a_profile(void **state)
 }
 
 /* A profile has models of one plugin; --output has the times of one cell. */
-static void what_another_plugin_has_is_not_replaced(void **state)
+TEST_WITH(what_another_plugin_has_is_not_replaced, set_up, tear_down)
 {
     static const st_profile other = {.name = "layers",
                                      .kind = "options",
@@ -300,7 +300,7 @@ static void expect_refusal(fixture *own, const st_layer_fit_request *asked, cons
         fail_msg("'%s' is not in '%s'", words, text);
 }
 
-static void fits_without_times_are_refused(void **state)
+TEST_WITH(fits_without_times_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     const char *files[MODELS];
@@ -329,15 +329,4 @@ static void fits_without_times_are_refused(void **state)
                    "give the traced job with --job");
 }
 
-TEST_GROUP(layer_fit)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_model_follows_from_the_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_slower_table_is_missed_by_its_factors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_are_saved_to_a_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_are_saved_to_a_profile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_another_plugin_has_is_not_replaced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(fits_without_times_are_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(layer_fit)

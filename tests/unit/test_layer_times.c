@@ -29,7 +29,7 @@ static st_status read_table(fixture *own, const char *text, const char *gpu, st_
 
 /* ---- tables ---- */
 
-static void a_table_of_whole_layers(void **state)
+TEST_WITH(a_table_of_whole_layers, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_sets sets;
@@ -69,7 +69,7 @@ static const char vidur_head[] =
     "n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,"
     "num_tensor_parallel_workers\n";
 
-static void a_table_of_pieces_by_the_names_of_profiles(void **state)
+TEST_WITH(a_table_of_pieces_by_the_names_of_profiles, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_sets sets;
@@ -97,7 +97,7 @@ typedef struct table_fault {
     const char *says;
 } table_fault;
 
-static void faults_of_a_table(void **state)
+TEST_WITH(faults_of_a_table, set_up, tear_down)
 {
     static const table_fault faults[] = {
         {"tokens,forward_us\n1,2\n", "h100-sxm", "@/layers.csv:1:1: error: no column 'hidden'"},
@@ -138,7 +138,7 @@ static void faults_of_a_table(void **state)
     }
 }
 
-static void tables_must_be_alike(void **state)
+TEST_WITH(tables_must_be_alike, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_sets sets;
@@ -153,7 +153,7 @@ static void tables_must_be_alike(void **state)
     assert_non_null(strstr(said(own), "@/other.csv:1: error: the table has other columns"));
 }
 
-static void packed_tables(void **state)
+TEST_WITH(packed_tables, set_up, tear_down)
 {
     fixture *own = *state;
     const st_csv *csv = NULL;
@@ -214,7 +214,7 @@ static void fill_set(fixture *own, st_time_set *set, double noise, double bend)
     st_time_merge(set);
 }
 
-static void a_roofline_is_found_again(void **state)
+TEST_WITH(a_roofline_is_found_again, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_set set;
@@ -226,7 +226,7 @@ static void a_roofline_is_found_again(void **state)
     assert_near(line.per_byte, 6.1e-13, 1e-3);
 }
 
-static void a_kink_is_for_trees_and_a_line_for_the_roofline(void **state)
+TEST_WITH(a_kink_is_for_trees_and_a_line_for_the_roofline, set_up, tear_down)
 {
     fixture *own = *state;
     st_trees_library *library = NULL;
@@ -258,7 +258,7 @@ static void a_kink_is_for_trees_and_a_line_for_the_roofline(void **state)
 }
 
 /* What is written is read back, and the plain walk says what the library's own trees say. */
-static void trees_survive_their_text(void **state)
+TEST_WITH(trees_survive_their_text, set_up, tear_down)
 {
     fixture *own = *state;
     st_trees_library *library = NULL;
@@ -295,7 +295,7 @@ static void trees_survive_their_text(void **state)
 }
 
 /* A product is told by its own three sizes, and beyond those measured the roofline stands alone. */
-static void trees_inside_end_where_the_measurements_do(void **state)
+TEST_WITH(trees_inside_end_where_the_measurements_do, set_up, tear_down)
 {
     fixture *own = *state;
     st_trees_library *library = NULL;
@@ -332,7 +332,7 @@ static void trees_inside_end_where_the_measurements_do(void **state)
     st_trees_close(library);
 }
 
-static void the_plain_walk_is_xgboosts_own_prediction(void **state)
+TEST_WITH(the_plain_walk_is_xgboosts_own_prediction, set_up, tear_down)
 {
     enum { ROWS = 60 };
     fixture *own = *state;
@@ -384,7 +384,7 @@ static void the_plain_walk_is_xgboosts_own_prediction(void **state)
     st_trees_close(library);
 }
 
-static void few_samples_are_left_to_the_roofline(void **state)
+TEST_WITH(few_samples_are_left_to_the_roofline, set_up, tear_down)
 {
     fixture *own = *state;
     st_time_set set;
@@ -461,7 +461,7 @@ static const char *slow_steps(fixture *own, const char *rows, double factor)
     return text;
 }
 
-static void layer_times_from_steps_give_other_steps(void **state)
+TEST_WITH(layer_times_from_steps_give_other_steps, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured *sets = NULL;
@@ -501,7 +501,7 @@ static void layer_times_from_steps_give_other_steps(void **state)
     }
 }
 
-static void steps_that_tell_no_layer_time(void **state)
+TEST_WITH(steps_that_tell_no_layer_time, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured *sets = NULL;
@@ -545,7 +545,7 @@ static double mean_error(const double *errors, size_t count)
 }
 
 /* Layer times from 60 rows without pipeline and data parallelism, tried on all other rows. */
-static void few_steps_of_one_machine_tell_the_others(void **state)
+TEST_WITH(few_steps_of_one_machine_tell_the_others, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured_request request = {.paths = own->paths};
@@ -592,7 +592,7 @@ static void few_steps_of_one_machine_tell_the_others(void **state)
 }
 
 /* One piece of another model's layers: the roofline, and the trees that stand on it. */
-static void two_models_predict_the_mlp_of_a_third(void **state)
+TEST_WITH(two_models_predict_the_mlp_of_a_third, set_up, tear_down)
 {
     static const char *const files[] = {"layer_profiles/a100_Llama-2-7b-hf.csv.gz",
                                         "layer_profiles/a100_Meta-Llama-3-70B.csv.gz",
@@ -643,29 +643,4 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
     st_trees_close(library);
 }
 
-TEST_GROUP(layer_times)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_table_of_whole_layers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_table_of_pieces_by_the_names_of_profiles, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_a_table, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tables_must_be_alike, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(packed_tables, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_roofline_is_found_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_kink_is_for_trees_and_a_line_for_the_roofline, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(trees_inside_end_where_the_measurements_do, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(trees_survive_their_text, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_plain_walk_is_xgboosts_own_prediction, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(few_samples_are_left_to_the_roofline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(layer_times_from_steps_give_other_steps, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(steps_that_tell_no_layer_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(few_steps_of_one_machine_tell_the_others, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(two_models_predict_the_mlp_of_a_third, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(layer_times)

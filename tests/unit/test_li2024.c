@@ -122,7 +122,7 @@ static void expect_fault(const char *const *sets, size_t count, const char *cons
 
 /* ---- Table 3 ---- */
 
-static void table_3_is_met_to_the_byte(void **state)
+TEST(table_3_is_met_to_the_byte)
 {
     run r;
     (void)state;
@@ -151,7 +151,7 @@ static void table_3_is_met_to_the_byte(void **state)
 }
 
 /* The paper says that the equations give the table; they give these. */
-static void equations_miss_table_3_by_what_they_round_away(void **state)
+TEST(equations_miss_table_3_by_what_they_round_away)
 {
     run r;
     (void)state;
@@ -232,7 +232,7 @@ static void expect_times(const run *r, const point *x, double all_reduces, doubl
     expect(r, "FLOPS_gpu", x->m * flop * N / (x->p * x->t) * x->b * x->s / T_iter);
 }
 
-static void equations_agree_with_the_printed_ones(void **state)
+TEST(equations_agree_with_the_printed_ones)
 {
     static const char *const sets[] = {ODD_POINT};
     run r;
@@ -256,7 +256,7 @@ static void equations_agree_with_the_printed_ones(void **state)
 }
 
 /* Without recomputation 4 all-reduces and 6 FLOP are left; the vocabulary's 6bshV stays. */
-static void without_recomputation_a_forward_pass_less(void **state)
+TEST(without_recomputation_a_forward_pass_less)
 {
     static const char *const sets[] = {ODD_POINT, "recompute=none"};
     run r;
@@ -273,7 +273,7 @@ static void without_recomputation_a_forward_pass_less(void **state)
 
 /* ---- the exact accounting ---- */
 
-static void exact_accounting_counts_whole_things(void **state)
+TEST(exact_accounting_counts_whole_things)
 {
     static const char *const sets[] = {ODD_POINT};
     run r;
@@ -303,7 +303,7 @@ static void exact_accounting_counts_whole_things(void **state)
     run_end(&r);
 }
 
-static void exact_times_add_up(void **state)
+TEST(exact_times_add_up)
 {
     static const char *const sets[] = {ODD_POINT};
     run r;
@@ -329,7 +329,7 @@ static void exact_times_add_up(void **state)
 }
 
 /* On one rank with an unpadded vocabulary both parts of the sheet count the same parameters. */
-static void both_parts_meet_on_one_rank(void **state)
+TEST(both_parts_meet_on_one_rank)
 {
     static const char *const sets[] = {"parallel.tp=1",     "parallel.pp=1",
                                        "parallel.dp=1",     "cluster.nodes=1",
@@ -344,7 +344,7 @@ static void both_parts_meet_on_one_rank(void **state)
     run_end(&r);
 }
 
-static void a_group_of_one_rank_sends_nothing(void **state)
+TEST(a_group_of_one_rank_sends_nothing)
 {
     static const char *const silent[] = {
         "T_TP",         "T_PP",         "T_DP",        "T_bubble",       "T_comm",
@@ -368,7 +368,7 @@ static void a_group_of_one_rank_sends_nothing(void **state)
 
 /* Tensor-parallel ranks are neighbours, then come data-parallel ones, then stages (figures 3, 12).
  */
-static void groups_lie_on_nodes_in_their_order(void **state)
+TEST(groups_lie_on_nodes_in_their_order)
 {
     static const struct {
         const char *sets[5];
@@ -401,7 +401,7 @@ static void groups_lie_on_nodes_in_their_order(void **state)
 }
 
 /* Figure 2: more tensor parallelism on the same GPUs leaves less data-parallel traffic. */
-static void plan_4_4_2_moves_fewer_gradients_than_4_2_4(void **state)
+TEST(plan_4_4_2_moves_fewer_gradients_than_4_2_4)
 {
     static const char *const sets[] = {"parallel.tp=4", "parallel.dp=2", "batch.global=512"};
     run wide;
@@ -420,7 +420,7 @@ static void plan_4_4_2_moves_fewer_gradients_than_4_2_4(void **state)
 
 /* ---- checks ---- */
 
-static void meaningless_configurations_are_refused(void **state)
+TEST(meaningless_configurations_are_refused)
 {
     static const char *const selective[] = {"recompute=selective"};
     static const char *const batch[] = {"batch.global=1000"};
@@ -439,7 +439,7 @@ static void meaningless_configurations_are_refused(void **state)
     FAULT(sequence, "1025", "1024");
 }
 
-static void groups_that_leave_the_machine_are_warned_about(void **state)
+TEST(groups_that_leave_the_machine_are_warned_about)
 {
     static const char *const sets[] = {"cluster.gpus_per_node=1", "cluster.nodes=32"};
     run r;
@@ -455,7 +455,7 @@ static void groups_that_leave_the_machine_are_warned_about(void **state)
 
 /* ---- the jobs of Figure 10 ---- */
 
-static void jobs_of_the_paper_have_their_times(void **state)
+TEST(jobs_of_the_paper_have_their_times)
 {
     /* By an independent evaluation of the equations. */
     static const struct {
@@ -481,7 +481,7 @@ static void jobs_of_the_paper_have_their_times(void **state)
     }
 }
 
-static void shipped_numbers_name_their_source(void **state)
+TEST(shipped_numbers_name_their_source)
 {
     static const char *const jobs[] = {"gpt-3b-32x3090", "gpt-1.5b-16x3090", "gpt-1.5b-4xv100",
                                        "gpt-3b-8xv100"};
@@ -502,7 +502,7 @@ static void shipped_numbers_name_their_source(void **state)
     }
 }
 
-static void unprinted_values_are_marked_as_assumptions(void **state)
+TEST(unprinted_values_are_marked_as_assumptions)
 {
     static const char *const assumed[] = {"parallel.pp",
                                           "parallel.tp",
@@ -528,7 +528,7 @@ static void unprinted_values_are_marked_as_assumptions(void **state)
     run_end(&r);
 }
 
-static void all_clusters_run_a_job(void **state)
+TEST(all_clusters_run_a_job)
 {
     static const char *const sets[][2] = {
         {"cluster=v100-nvlink-8", "parallel.dp=2"},
@@ -574,7 +574,7 @@ static void expect_known(const char *bibliography, const char *name, const char 
         fail_msg("%s cites '%s', which references.bib does not have", name, cite);
 }
 
-static void every_cell_cites_a_known_work(void **state)
+TEST(every_cell_cites_a_known_work)
 {
     run r;
     size_t count = 0;
@@ -591,26 +591,4 @@ static void every_cell_cites_a_known_work(void **state)
     free(bibliography);
 }
 
-TEST_GROUP(li2024)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_3_is_met_to_the_byte),
-        cmocka_unit_test(equations_miss_table_3_by_what_they_round_away),
-        cmocka_unit_test(equations_agree_with_the_printed_ones),
-        cmocka_unit_test(without_recomputation_a_forward_pass_less),
-        cmocka_unit_test(exact_accounting_counts_whole_things),
-        cmocka_unit_test(exact_times_add_up),
-        cmocka_unit_test(both_parts_meet_on_one_rank),
-        cmocka_unit_test(a_group_of_one_rank_sends_nothing),
-        cmocka_unit_test(groups_lie_on_nodes_in_their_order),
-        cmocka_unit_test(plan_4_4_2_moves_fewer_gradients_than_4_2_4),
-        cmocka_unit_test(meaningless_configurations_are_refused),
-        cmocka_unit_test(groups_that_leave_the_machine_are_warned_about),
-        cmocka_unit_test(jobs_of_the_paper_have_their_times),
-        cmocka_unit_test(shipped_numbers_name_their_source),
-        cmocka_unit_test(unprinted_values_are_marked_as_assumptions),
-        cmocka_unit_test(all_clusters_run_a_job),
-        cmocka_unit_test(every_cell_cites_a_known_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(li2024)

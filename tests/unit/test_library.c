@@ -23,7 +23,7 @@ static const st_grid *open_grid(fixture *own, const st_grid_request *request)
     return grid;
 }
 
-static void test_a_grid_tells_its_shape(void **state)
+TEST_WITH(test_a_grid_tells_its_shape, set_up, tear_down)
 {
     fixture *own = *state;
     const char *axes[] = {"cluster.nic_bandwidth=100..300+100 Gbit/s", "batch.micro=1,2,3"};
@@ -43,7 +43,7 @@ static void test_a_grid_tells_its_shape(void **state)
 }
 
 /* A row alone has the bits that it has among all, and values of a search are those of the grid. */
-static void test_rows_are_read_in_pieces(void **state)
+TEST_WITH(test_rows_are_read_in_pieces, set_up, tear_down)
 {
     enum { ROWS = 2385 };
     fixture *own = *state;
@@ -77,7 +77,7 @@ static void test_rows_are_read_in_pieces(void **state)
     st_grid_reader_destroy(NULL);
 }
 
-static void test_faults_of_a_grid_come_together(void **state)
+TEST_WITH(test_faults_of_a_grid_come_together, set_up, tear_down)
 {
     fixture *own = *state;
     const char *axes[] = {"parallel.tpp=1,2", "batch.micro="};
@@ -133,7 +133,7 @@ static void expect_grid(fixture *own, const st_best_plan *plan)
     st_grid_reader_destroy(reader);
 }
 
-static void test_methods_agree(void **state)
+TEST_WITH(test_methods_agree, set_up, tear_down)
 {
     fixture *own = *state;
     st_best_request request = search_request();
@@ -166,7 +166,7 @@ static void test_methods_agree(void **state)
 }
 
 /* Picked rows may differ in axes that stand still in rows that follow each other. */
-static void test_a_sample_has_the_values_of_its_plans(void **state)
+TEST_WITH(test_a_sample_has_the_values_of_its_plans, set_up, tear_down)
 {
     fixture *own = *state;
     const char *varies[] = {"batch.micro=1", "cluster.nic_bandwidth=100..400+100 Gbit/s",
@@ -184,7 +184,7 @@ static void test_a_sample_has_the_values_of_its_plans(void **state)
         assert_memory_equal(&best.plans[i].goal, &best.plans[i].values[0], sizeof(double));
 }
 
-static void test_where_nothing_fits_the_nearest_is_told(void **state)
+TEST_WITH(test_where_nothing_fits_the_nearest_is_told, set_up, tear_down)
 {
     fixture *own = *state;
     const char *conditions[] = {"memory < 2.385[GiB]"};
@@ -209,7 +209,7 @@ static bool stop_at_once(void *context, uint64_t done, uint64_t plans)
     return done > plans;
 }
 
-static void test_a_search_can_be_stopped(void **state)
+TEST_WITH(test_a_search_can_be_stopped, set_up, tear_down)
 {
     fixture *own = *state;
     unsigned calls = 0;
@@ -223,7 +223,7 @@ static void test_a_search_can_be_stopped(void **state)
     assert_true(isnan(best.gap));
 }
 
-static void test_senseless_searches_are_refused(void **state)
+TEST_WITH(test_senseless_searches_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_best best = {.plan_count = 77};
@@ -256,19 +256,4 @@ static void test_senseless_searches_are_refused(void **state)
     assert_int_equal(best.plan_count, 77);
 }
 
-TEST_GROUP(library)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_grid_tells_its_shape, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rows_are_read_in_pieces, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_faults_of_a_grid_come_together, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_methods_agree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_sample_has_the_values_of_its_plans, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_where_nothing_fits_the_nearest_is_told, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_search_can_be_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_senseless_searches_are_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(library)

@@ -50,7 +50,7 @@ static void expect_state(const st_plugin_state *state, st_plugin_use use, const 
     assert_true((state->summary[0] == '\0') == empty);
 }
 
-static void a_manifest_says_what_the_plugin_does(void **state)
+TEST_WITH(a_manifest_says_what_the_plugin_does, set_up_copy, tear_down)
 {
     fixture *own = *state;
     static const char head[] = "plugin: \"template\"\nversion: \"0.1.0\"\nsummary: \"";
@@ -69,7 +69,7 @@ static void a_manifest_says_what_the_plugin_does(void **state)
     assert_string_equal(sum + 8, "\n");
 }
 
-static void a_manifest_is_that_of_its_build(void **state)
+TEST_WITH(a_manifest_is_that_of_its_build, set_up_copy, tear_down)
 {
     fixture *own = *state;
     st_manifest_match match = ST_MANIFEST_OTHER;
@@ -92,7 +92,7 @@ static void a_manifest_is_that_of_its_build(void **state)
     assert_int_equal(match, ST_MANIFEST_ABSENT);
 }
 
-static void a_manifest_is_read_without_the_plugin(void **state)
+TEST_WITH(a_manifest_is_read_without_the_plugin, set_up_copy, tear_down)
 {
     fixture *own = *state;
     st_plugin_state found;
@@ -115,7 +115,7 @@ static void a_manifest_is_read_without_the_plugin(void **state)
 }
 
 /* The length and the sum are looked at, each by itself. */
-static void another_build_has_another_manifest(void **state)
+TEST_WITH(another_build_has_another_manifest, set_up_copy, tear_down)
 {
     fixture *own = *state;
     st_plugin_state found;
@@ -133,7 +133,7 @@ static void another_build_has_another_manifest(void **state)
     }
 }
 
-static void a_plugin_is_looked_at_in_a_process_of_its_own(void **state)
+TEST_WITH(a_plugin_is_looked_at_in_a_process_of_its_own, set_up_copy, tear_down)
 {
     fixture *own = *state;
     st_plugin_state found;
@@ -148,17 +148,4 @@ static void a_plugin_is_looked_at_in_a_process_of_its_own(void **state)
     assert_string_equal(found.version, "");
 }
 
-TEST_GROUP(manifest)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_manifest_says_what_the_plugin_does, set_up_copy,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_manifest_is_that_of_its_build, set_up_copy, tear_down),
-        cmocka_unit_test_setup_teardown(a_manifest_is_read_without_the_plugin, set_up_copy,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(another_build_has_another_manifest, set_up_copy, tear_down),
-        cmocka_unit_test_setup_teardown(a_plugin_is_looked_at_in_a_process_of_its_own, set_up_copy,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(manifest)

@@ -11,7 +11,7 @@
 
 /* ---- values ---- */
 
-static void columns_give_the_inputs(void **state)
+TEST_WITH(columns_give_the_inputs, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     const st_measured *measured =
@@ -29,7 +29,7 @@ static void columns_give_the_inputs(void **state)
     assert_int_equal(measured->note_rows[0], 2);
 }
 
-static void assignments_win_over_columns(void **state)
+TEST_WITH(assignments_win_over_columns, set_up, tear_down)
 {
     const char *const sets[] = {"parallel.dp=8", "constants.start=0.7 s"};
     st_measured_request request = toy_request(*state);
@@ -39,7 +39,7 @@ static void assignments_win_over_columns(void **state)
     near_to(measured->rows[0].estimate, toy_time(23, 96, 8, toy_work_s, 0.7), 1e-14);
 }
 
-static void keys_may_be_columns(void **state)
+TEST_WITH(keys_may_be_columns, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     const st_measured *measured =
@@ -52,7 +52,7 @@ static void keys_may_be_columns(void **state)
     assert_string_equal(measured->rows[0].id, "row-1");
 }
 
-static void a_file_of_constants_counts(void **state)
+TEST_WITH(a_file_of_constants_counts, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured_request request = toy_request(own);
@@ -68,7 +68,7 @@ static void a_file_of_constants_counts(void **state)
     assert_true(measured->rows[1].fitted);
 }
 
-static void rows_can_be_chosen(void **state)
+TEST_WITH(rows_can_be_chosen, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     static const char table[] = HEAD "r1,23,96,4,2.5\nr2,31,120,5,3.25\nr3,17,90,3,1.75\n"
@@ -92,7 +92,7 @@ static void expect_left_out(fixture *own, const st_measured_request *request, co
     assert_string_equal(measured->rows[0].left_out, why);
 }
 
-static void rows_without_a_value_are_left_out(void **state)
+TEST_WITH(rows_without_a_value_are_left_out, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     expect_left_out(*state, &request, HEAD "r1,,96,4,2.5\n",
@@ -109,7 +109,7 @@ static void rows_without_a_value_are_left_out(void **state)
                     "the table's own 'split' is extra: only for ratios");
 }
 
-static void reasons_are_counted(void **state)
+TEST_WITH(reasons_are_counted, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     st_accuracy accuracy;
@@ -127,7 +127,7 @@ static void reasons_are_counted(void **state)
 
 /* ---- refused ---- */
 
-static void wrong_fields_are_refused_with_their_place(void **state)
+TEST_WITH(wrong_fields_are_refused_with_their_place, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     refuse_rows(*state, &request, HEAD "r1,23,96,4,-2.5\n",
@@ -148,7 +148,7 @@ static void wrong_fields_are_refused_with_their_place(void **state)
                 "above 0");
 }
 
-static void every_wrong_field_is_told(void **state)
+TEST_WITH(every_wrong_field_is_told, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     st_measured *sets = NULL;
@@ -165,7 +165,7 @@ static void every_wrong_field_is_told(void **state)
     assert_non_null(strstr(messages, ":4:12:"));
 }
 
-static void wrong_files_are_refused(void **state)
+TEST_WITH(wrong_files_are_refused, set_up, tear_down)
 {
     st_measured_request request = toy_request(*state);
     refuse_rows(*state, &request, "", "error:");
@@ -181,7 +181,7 @@ static void wrong_files_are_refused(void **state)
     refuse_rows(*state, &request, "PAR1\0\1\2", "error:");
 }
 
-static void wrong_requests_are_refused(void **state)
+TEST_WITH(wrong_requests_are_refused, set_up, tear_down)
 {
     const char *const sets[] = {"parallel.dp=many"};
     fixture *own = *state;
@@ -229,7 +229,7 @@ static void wrong_requests_are_refused(void **state)
     "groups:\n"                                                                                    \
     "  - {name: slow ones, if: {notes: slow*}}\n"
 
-static void sources_complete_their_rows(void **state)
+TEST_WITH(sources_complete_their_rows, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured_request request = toy_request(own);
@@ -297,7 +297,7 @@ static double job_time(fixture *own, const char *order)
     return measured.rows[0].estimate;
 }
 
-static void rows_have_orders_of_their_own(void **state)
+TEST_WITH(rows_have_orders_of_their_own, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6", "stack=plain"};
     static const char *const orders[] = {"", "dp-tp-pp", "pp-dp-tp", "tp-dp-pp"};
@@ -316,7 +316,7 @@ static void rows_have_orders_of_their_own(void **state)
     assert_int_equal(measured->variant_count, 4);
 }
 
-static void an_assigned_order_holds_for_all_rows(void **state)
+TEST_WITH(an_assigned_order_holds_for_all_rows, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
                                        "parallel.order=dp-tp-pp", "stack=plain"};
@@ -329,24 +329,4 @@ static void an_assigned_order_holds_for_all_rows(void **state)
     near_to(measured->rows[1].estimate, expected, 1e-14);
 }
 
-TEST_GROUP(measured)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(columns_give_the_inputs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(assignments_win_over_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_may_be_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_of_constants_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_can_be_chosen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_without_a_value_are_left_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reasons_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_fields_are_refused_with_their_place, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(every_wrong_field_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_files_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_requests_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sources_complete_their_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_have_orders_of_their_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_assigned_order_holds_for_all_rows, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(measured)

@@ -28,7 +28,7 @@ typedef struct size_case {
 } size_case;
 
 /* As the published configurations count them. */
-static void published_models_have_their_parameters(void **state)
+TEST_WITH(published_models_have_their_parameters, set_up, tear_down)
 {
     fixture *own = *state;
     static const size_case cases[] = {
@@ -47,7 +47,7 @@ static void published_models_have_their_parameters(void **state)
 
 /* P = 12 L h^2 (1 + 13/(12h) + (V + s)/(12 L h)), the equation of Narayanan et al., plus the last
  * layer norm, which it rounds away. */
-static void gpt_has_the_parameters_of_the_equation(void **state)
+TEST_WITH(gpt_has_the_parameters_of_the_equation, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-64xa100", "");
@@ -58,7 +58,7 @@ static void gpt_has_the_parameters_of_the_equation(void **state)
     assert_true(cell(&estimate, "parameters_active") == cell(&estimate, "parameters"));
 }
 
-static void experts_count_once_per_token(void **state)
+TEST_WITH(experts_count_once_per_token, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate mixtral = estimate_of(own, "mixtral-8x7b-64xh100", "");
@@ -72,7 +72,7 @@ static void experts_count_once_per_token(void **state)
 }
 
 /* One MoE layer in two, after one dense layer: 7 layers have 3 of them. */
-static void moe_layers_follow_their_frequency(void **state)
+TEST_WITH(moe_layers_follow_their_frequency, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate =
@@ -86,7 +86,7 @@ static void moe_layers_follow_their_frequency(void **state)
 /* ---- Narayanan et al. ---- */
 
 /* Equation 3: 96 B s L h^2 (1 + s/6h + V/16Lh), with recomputation. */
-static void work_is_equation_3(void **state)
+TEST_WITH(work_is_equation_3, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-1024xa100", "");
@@ -115,7 +115,7 @@ typedef struct rate_case {
 
 /* Rates that tables print beside times: the same work must lie between them. GPT-2 on DGX-2 and
  * DGX A100, and the models of Jan 2021, all from the README of Megatron-LM. */
-static void printed_rates_belong_to_printed_times(void **state)
+TEST_WITH(printed_rates_belong_to_printed_times, set_up, tear_down)
 {
     fixture *own = *state;
     static const rate_case cases[] = {
@@ -138,7 +138,7 @@ static void printed_rates_belong_to_printed_times(void **state)
 }
 
 /* Section 5.1: GPT-3, 300 billion tokens, 1,024 GPUs at 140 TFLOP/s: 34 days. */
-static void whole_trainings_are_equation_4(void **state)
+TEST_WITH(whole_trainings_are_equation_4, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-1024xa100", "");
@@ -165,7 +165,7 @@ static void whole_trainings_are_equation_4(void **state)
 /* ---- bubbles ---- */
 
 /* Stages that are alike but for ends of no weight idle (p-1)/(v m + p-1) of the time. */
-static void equal_stages_have_the_known_bubble(void **state)
+TEST_WITH(equal_stages_have_the_known_bubble, set_up, tear_down)
 {
     fixture *own = *state;
     static const char small[] = "model.vocabulary=128 model.vocabulary_multiple=1 "
@@ -195,7 +195,7 @@ static void equal_stages_have_the_known_bubble(void **state)
 
 /* ZB-H1's ramp is (p - 1)(F + B - W) where the stages are alike (Qi et al. 2024, table 2), and
  * ZB-2p, with twice the memory, has next to none. */
-static void late_weight_gradients_fill_the_bubble(void **state)
+TEST_WITH(late_weight_gradients_fill_the_bubble, set_up, tear_down)
 {
     fixture *own = *state;
     const char *job = "megatron-1t-512xa100";
@@ -215,7 +215,7 @@ static void late_weight_gradients_fill_the_bubble(void **state)
 }
 
 /* 61 micro-batches on 8 stages of 3 chunks: the last group lacks 3, in 2 further rounds. */
-static void micro_batches_that_do_not_fit_the_stages_idle(void **state)
+TEST_WITH(micro_batches_that_do_not_fit_the_stages_idle, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate even = estimate_of(own, "gpt3-175b-64xa100", "");
@@ -234,7 +234,7 @@ typedef struct flight_case {
     double last;
 } flight_case;
 
-static void stages_keep_what_their_schedule_has_in_flight(void **state)
+TEST_WITH(stages_keep_what_their_schedule_has_in_flight, set_up, tear_down)
 {
     fixture *own = *state;
     static const flight_case cases[] = {
@@ -258,7 +258,7 @@ static void stages_keep_what_their_schedule_has_in_flight(void **state)
 }
 
 /* Where a layout has one chunk on a rank, a stage keeps its own layers of each micro-batch. */
-static void layouts_without_chunks_keep_micro_batches_of_their_stage(void **state)
+TEST_WITH(layouts_without_chunks_keep_micro_batches_of_their_stage, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const stages[] = {"first", "middle", "last"};
@@ -284,7 +284,7 @@ static void layouts_without_chunks_keep_micro_batches_of_their_stage(void **stat
 
 /* ---- limits ---- */
 
-static void one_gpu_has_nothing_to_tell_others(void **state)
+TEST_WITH(one_gpu_has_nothing_to_tell_others, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate =
@@ -304,7 +304,7 @@ static void one_gpu_has_nothing_to_tell_others(void **state)
                 1e-14, "step time");
 }
 
-static void a_dense_model_has_no_experts_anywhere(void **state)
+TEST_WITH(a_dense_model_has_no_experts_anywhere, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "megatron-530b-280xa100", "");
@@ -316,7 +316,7 @@ static void a_dense_model_has_no_experts_anywhere(void **state)
 }
 
 /* A large micro-batch hides the host, a tiny layer is the host's alone. */
-static void layers_take_the_longer_of_host_and_gpu(void **state)
+TEST_WITH(layers_take_the_longer_of_host_and_gpu, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate large = estimate_of(own, "megatron-530b-280xa100", "");
@@ -335,7 +335,7 @@ static void layers_take_the_longer_of_host_and_gpu(void **state)
 }
 
 /* docs/megatron.md: the host launches each kernel anew that is recomputed. */
-static void recomputation_launches_again(void **state)
+TEST_WITH(recomputation_launches_again, set_up, tear_down)
 {
     fixture *own = *state;
     static const char constants[] =
@@ -354,7 +354,7 @@ static void recomputation_launches_again(void **state)
 }
 
 /* What the sheet says of groups on nodes, against ranks that are placed and counted one by one. */
-static void groups_on_nodes_are_those_of_the_placement(void **state)
+TEST_WITH(groups_on_nodes_are_those_of_the_placement, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -398,7 +398,7 @@ static void groups_on_nodes_are_those_of_the_placement(void **state)
     }
 }
 
-static void stages_hold_whole_layers(void **state)
+TEST_WITH(stages_hold_whole_layers, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -426,7 +426,7 @@ static void stages_hold_whole_layers(void **state)
 
 /* ---- sums ---- */
 
-static void parts_add_up_to_the_step(void **state)
+TEST_WITH(parts_add_up_to_the_step, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(jobs); i++) {
@@ -459,7 +459,7 @@ static void parts_add_up_to_the_step(void **state)
 }
 
 /* What no longer hides is exposed, and the other way round. */
-static void hidden_and_exposed_communication_add_up(void **state)
+TEST_WITH(hidden_and_exposed_communication_add_up, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const pairs[][4] = {
@@ -489,7 +489,7 @@ static void hidden_and_exposed_communication_add_up(void **state)
     }
 }
 
-static void hiding_ends_with_what_it_hides_behind(void **state)
+TEST_WITH(hiding_ends_with_what_it_hides_behind, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate slow = estimate_of(own, "gpt3-175b-1024xa100",
@@ -502,7 +502,7 @@ static void hiding_ends_with_what_it_hides_behind(void **state)
 
 /* Beside a message of x the computation loses x - x/slowdown; more is hidden, as it lasts longer.
  */
-static void hiding_has_its_price(void **state)
+TEST_WITH(hiding_has_its_price, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const pairs[][2] = {
@@ -540,7 +540,7 @@ static void hiding_has_its_price(void **state)
 
 /* ---- what grows with what ---- */
 
-static void more_of_anything_good_is_never_slower(void **state)
+TEST_WITH(more_of_anything_good_is_never_slower, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const better[] = {
@@ -571,32 +571,4 @@ static void more_of_anything_good_is_never_slower(void **state)
     }
 }
 
-TEST_GROUP(megatron)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(published_models_have_their_parameters),
-        WITH_FILES(gpt_has_the_parameters_of_the_equation),
-        WITH_FILES(experts_count_once_per_token),
-        WITH_FILES(moe_layers_follow_their_frequency),
-        WITH_FILES(work_is_equation_3),
-        WITH_FILES(printed_rates_belong_to_printed_times),
-        WITH_FILES(whole_trainings_are_equation_4),
-        WITH_FILES(equal_stages_have_the_known_bubble),
-        WITH_FILES(late_weight_gradients_fill_the_bubble),
-        WITH_FILES(micro_batches_that_do_not_fit_the_stages_idle),
-        WITH_FILES(stages_keep_what_their_schedule_has_in_flight),
-        WITH_FILES(layouts_without_chunks_keep_micro_batches_of_their_stage),
-        WITH_FILES(one_gpu_has_nothing_to_tell_others),
-        WITH_FILES(a_dense_model_has_no_experts_anywhere),
-        WITH_FILES(layers_take_the_longer_of_host_and_gpu),
-        WITH_FILES(recomputation_launches_again),
-        WITH_FILES(groups_on_nodes_are_those_of_the_placement),
-        WITH_FILES(stages_hold_whole_layers),
-        WITH_FILES(parts_add_up_to_the_step),
-        WITH_FILES(hidden_and_exposed_communication_add_up),
-        WITH_FILES(hiding_ends_with_what_it_hides_behind),
-        WITH_FILES(hiding_has_its_price),
-        WITH_FILES(more_of_anything_good_is_never_slower),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron)

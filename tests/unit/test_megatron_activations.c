@@ -23,7 +23,7 @@ static double mixtral_layer(double saved, double copy)
     return TOKENS * (norms + heads + experts);
 }
 
-static void a_layer_keeps_what_its_products_need(void **state)
+TEST_WITH(a_layer_keeps_what_its_products_need, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -46,7 +46,7 @@ static void a_layer_keeps_what_its_products_need(void **state)
     }
 }
 
-static void kinds_of_layers_keep_their_own(void **state)
+TEST_WITH(kinds_of_layers_keep_their_own, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate nano =
@@ -75,7 +75,7 @@ typedef struct module_case {
 } module_case;
 
 /* DeepSeek-V3 in BF16: 128 heads, keys of 192 and values of 128, 8 of 256 experts of 2048. */
-static void recomputed_modules_drop_what_they_can_make_again(void **state)
+TEST_WITH(recomputed_modules_drop_what_they_can_make_again, set_up, tear_down)
 {
     fixture *own = *state;
     double n = TOKENS;
@@ -108,7 +108,7 @@ static void recomputed_modules_drop_what_they_can_make_again(void **state)
     }
 }
 
-static void blocks_of_layers_keep_their_input(void **state)
+TEST_WITH(blocks_of_layers_keep_their_input, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate none = estimate_of(own, "llama3-8b-8xh100", "recompute=none " ROOM);
@@ -121,7 +121,7 @@ static void blocks_of_layers_keep_their_input(void **state)
                 "the layer in hand");
 }
 
-static void graphs_of_a_step_reserve_rows(void **state)
+TEST_WITH(graphs_of_a_step_reserve_rows, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -142,7 +142,7 @@ static void graphs_of_a_step_reserve_rows(void **state)
     }
 }
 
-static void predicted_tokens_have_a_layer_and_logits(void **state)
+TEST_WITH(predicted_tokens_have_a_layer_and_logits, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate with = estimate_of(own, "deepseek-v3-2048xh800",
@@ -161,7 +161,7 @@ static void predicted_tokens_have_a_layer_and_logits(void **state)
 
 /* ---- states ---- */
 
-static void states_follow_recipe_and_optimizer(void **state)
+TEST_WITH(states_follow_recipe_and_optimizer, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -189,7 +189,7 @@ static void states_follow_recipe_and_optimizer(void **state)
     }
 }
 
-static void groups_of_shards_split_what_they_hold(void **state)
+TEST_WITH(groups_of_shards_split_what_they_hold, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100",
@@ -202,7 +202,7 @@ static void groups_of_shards_split_what_they_hold(void **state)
     assert_near(cell(&fp8, "state_bytes"), (1 + 4 + 12) / 8.0, 1e-15, "in FP8");
 }
 
-static void adapters_are_all_that_is_trained(void **state)
+TEST_WITH(adapters_are_all_that_is_trained, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100",
@@ -215,7 +215,7 @@ static void adapters_are_all_that_is_trained(void **state)
 
 /* ---- host memory ---- */
 
-static void host_memory_takes_its_share(void **state)
+TEST_WITH(host_memory_takes_its_share, set_up, tear_down)
 {
     fixture *own = *state;
     const char *link = "cluster.gpu.host_bandwidth=15.3~GB/s recompute=none";
@@ -245,7 +245,7 @@ static void host_memory_takes_its_share(void **state)
                 "updates on the GPU");
 }
 
-static void parts_add_up_with_host_memory(void **state)
+TEST_WITH(parts_add_up_with_host_memory, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e =
@@ -266,7 +266,7 @@ static void parts_add_up_with_host_memory(void **state)
     assert_true(cell(&none, "time_host") == 0);
 }
 
-static void host_memory_needs_a_link(void **state)
+TEST_WITH(host_memory_needs_a_link, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"offload.activations=0.35", "offload.optimizer=0.35"};
@@ -301,7 +301,7 @@ static double newton_schulz(double m, double n)
     return 5 * (4 * less * less * fmax(m, n) + 2 * less * less * less);
 }
 
-static void muon_iterates_its_matrices(void **state)
+TEST_WITH(muon_iterates_its_matrices, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100", "optimizer=muon parallel.zero=1 " ROOM);
@@ -316,7 +316,7 @@ static void muon_iterates_its_matrices(void **state)
 
 /* ---- what must hold for every plan ---- */
 
-static void less_is_never_more(void **state)
+TEST_WITH(less_is_never_more, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const jobs[] = {"llama3-8b-8xh100", "mixtral-8x7b-64xh100",
@@ -348,7 +348,7 @@ static void less_is_never_more(void **state)
     }
 }
 
-static void experts_are_split_over_more_ranks(void **state)
+TEST_WITH(experts_are_split_over_more_ranks, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e;
@@ -366,24 +366,4 @@ static void experts_are_split_over_more_ranks(void **state)
         fail_msg("%s", said(own));
 }
 
-TEST_GROUP(megatron_activations)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_layer_keeps_what_its_products_need),
-        WITH_FILES(kinds_of_layers_keep_their_own),
-        WITH_FILES(recomputed_modules_drop_what_they_can_make_again),
-        WITH_FILES(blocks_of_layers_keep_their_input),
-        WITH_FILES(graphs_of_a_step_reserve_rows),
-        WITH_FILES(predicted_tokens_have_a_layer_and_logits),
-        WITH_FILES(states_follow_recipe_and_optimizer),
-        WITH_FILES(groups_of_shards_split_what_they_hold),
-        WITH_FILES(adapters_are_all_that_is_trained),
-        WITH_FILES(host_memory_takes_its_share),
-        WITH_FILES(parts_add_up_with_host_memory),
-        WITH_FILES(host_memory_needs_a_link),
-        WITH_FILES(muon_iterates_its_matrices),
-        WITH_FILES(less_is_never_more),
-        WITH_FILES(experts_are_split_over_more_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_activations)

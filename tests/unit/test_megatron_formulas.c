@@ -12,7 +12,7 @@ static double cell_after(fixture *own, const char *job, const char *sets, const 
 }
 
 /* The constants as docs/megatron.md and the calibration have them. */
-static void defaults_are_the_fitted_constants(void **state)
+TEST_WITH(defaults_are_the_fitted_constants, set_up, tear_down)
 {
     static const char *const constants[] = {
         ("constants.gemm_scale=1 constants.fp8_efficiency=0.65 constants.attention_efficiency=0.5 "
@@ -45,7 +45,7 @@ static void defaults_are_the_fitted_constants(void **state)
 }
 
 /* docs/megatron.md: 36 us + 5.3 us per rank in a node + 20 us per doubling of the nodes. */
-static void collectives_start_by_ranks_and_doublings(void **state)
+TEST_WITH(collectives_start_by_ranks_and_doublings, set_up, tear_down)
 {
     fixture *own = *state;
     static const char job[] = "gpt3-175b-1024xa100";
@@ -65,7 +65,7 @@ static void collectives_start_by_ranks_and_doublings(void **state)
 }
 
 /* Every all-reduce is counted in one range of sizes, whatever sizes there are. */
-static void ranges_of_sizes_hold_every_message(void **state)
+TEST_WITH(ranges_of_sizes_hold_every_message, set_up, tear_down)
 {
     static const char *const ranges[] = {"messages_to_1MiB",   "messages_to_10MiB",
                                          "messages_to_25MiB",  "messages_to_50MiB",
@@ -94,7 +94,7 @@ static void ranges_of_sizes_hold_every_message(void **state)
 }
 
 /* Stages hold their layers; the first one has the embedding, the last one its copy and the norm. */
-static void stages_hold_the_parameters_of_their_layers(void **state)
+TEST_WITH(stages_hold_the_parameters_of_their_layers, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate e = estimate_of(own, "gpt3-175b-1024xa100", "");
@@ -114,7 +114,7 @@ static void stages_hold_the_parameters_of_their_layers(void **state)
 }
 
 /* PyTorch's: a first bucket of 1 MiB, all others of 25 MiB. */
-static void buckets_are_those_of_pytorch(void **state)
+TEST_WITH(buckets_are_those_of_pytorch, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate plain = estimate_of(own, "resnet50-32x3090", "");
@@ -127,7 +127,7 @@ static void buckets_are_those_of_pytorch(void **state)
 }
 
 /* Three tensor-parallel ranks leave two of the eight GPUs of a node to nobody. */
-static void nodes_hold_whole_tensor_groups(void **state)
+TEST_WITH(nodes_hold_whole_tensor_groups, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -177,7 +177,7 @@ static double mean_by_time(double gemm, double attention, double elementwise)
 
 /* docs/megatron.md#overlap: the slowdown of a pass is that of its kernels, by the time they take.
  */
-static void slowdowns_of_passes_are_means_by_time(void **state)
+TEST_WITH(slowdowns_of_passes_are_means_by_time, set_up, tear_down)
 {
     static const char *const kinds[] = {"none", "selective", "full"};
     fixture *own = *state;
@@ -211,7 +211,7 @@ static void slowdowns_of_passes_are_means_by_time(void **state)
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-static void working_sets_stand_where_the_logits_are(void **state)
+TEST_WITH(working_sets_stand_where_the_logits_are, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"parallel.pp=1 batch.micro=2 cluster.gpu.memory=100TB",
@@ -228,7 +228,7 @@ static void working_sets_stand_where_the_logits_are(void **state)
 }
 
 /* Split weights are gathered for a layer, its gradient, and as many as are fetched ahead. */
-static void gathered_weights_are_those_of_layers(void **state)
+TEST_WITH(gathered_weights_are_those_of_layers, set_up, tear_down)
 {
     fixture *own = *state;
     double held[3];
@@ -244,7 +244,7 @@ static void gathered_weights_are_those_of_layers(void **state)
 }
 
 /* What the replay finds beyond the bubble of equal passes, a half or two thirds of 1F1B's. */
-static void uneven_passes_wait_in_every_micro_batch(void **state)
+TEST_WITH(uneven_passes_wait_in_every_micro_batch, set_up, tear_down)
 {
     static const struct {
         const char *schedule;
@@ -267,7 +267,7 @@ static void uneven_passes_wait_in_every_micro_batch(void **state)
 
 /* More micro-batches than an order is gone through for: the bubbles of the papers' tables, with the
  * passes F, B and W of a middle stage. */
-static void long_steps_have_the_bubbles_of_the_papers(void **state)
+TEST_WITH(long_steps_have_the_bubbles_of_the_papers, set_up, tear_down)
 {
     static const struct {
         const char *plan;
@@ -308,20 +308,4 @@ static void long_steps_have_the_bubbles_of_the_papers(void **state)
     }
 }
 
-TEST_GROUP(megatron_formulas)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(defaults_are_the_fitted_constants),
-        WITH_FILES(collectives_start_by_ranks_and_doublings),
-        WITH_FILES(ranges_of_sizes_hold_every_message),
-        WITH_FILES(stages_hold_the_parameters_of_their_layers),
-        WITH_FILES(buckets_are_those_of_pytorch),
-        WITH_FILES(nodes_hold_whole_tensor_groups),
-        WITH_FILES(slowdowns_of_passes_are_means_by_time),
-        WITH_FILES(working_sets_stand_where_the_logits_are),
-        WITH_FILES(gathered_weights_are_those_of_layers),
-        WITH_FILES(uneven_passes_wait_in_every_micro_batch),
-        WITH_FILES(long_steps_have_the_bubbles_of_the_papers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_formulas)

@@ -25,7 +25,7 @@ static double activations_gib(fixture *own, const char *job, const char *assignm
     return cell(&estimate, "M_layers[first]") / GIB;
 }
 
-static void activation_memory_is_korthikantis_to_the_digit(void **state)
+TEST_WITH(activation_memory_is_korthikantis_to_the_digit, set_up, tear_down)
 {
     fixture *own = *state;
     static const activation_case cases[] = {
@@ -51,7 +51,7 @@ static void activation_memory_is_korthikantis_to_the_digit(void **state)
 }
 
 /* 34 sbh/t and 5 a s^2 b/t per layer, or without tensor parallelism's split 10 sbh. */
-static void a_layers_activations_are_equations_1_to_6(void **state)
+TEST_WITH(a_layers_activations_are_equations_1_to_6, set_up, tear_down)
 {
     fixture *own = *state;
     double sbh = 2048.0 * 4 * 6144;
@@ -66,7 +66,7 @@ static void a_layers_activations_are_equations_1_to_6(void **state)
                 "equation 2");
 }
 
-static void memory_shrinks_with_what_splits_it(void **state)
+TEST_WITH(memory_shrinks_with_what_splits_it, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const less[] = {
@@ -97,7 +97,7 @@ static void memory_shrinks_with_what_splits_it(void **state)
 /* ---- memory ---- */
 
 /* Qi et al., table 4: peak memory in GB, which no constant has seen. */
-static void measured_peaks_are_met(void **state)
+TEST_WITH(measured_peaks_are_met, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -137,7 +137,7 @@ static void measured_peaks_are_met(void **state)
     }
 }
 
-static void states_are_split_by_zero(void **state)
+TEST_WITH(states_are_split_by_zero, set_up, tear_down)
 {
     fixture *own = *state;
     static const double bytes[] = {2 + 4 + 12.0, 2 + 4 + 12.0 / 8, 2 + 4 / 8.0 + 12.0 / 8,
@@ -159,7 +159,7 @@ static void states_are_split_by_zero(void **state)
 
 /* DualPipe (DeepSeek-AI 2024, table 2): a rank has the weights of two stages, and in flight p
  * micro-batches that entered at its end and one that entered at the other. */
-static void dualpipe_holds_both_ends(void **state)
+TEST_WITH(dualpipe_holds_both_ends, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const states[][2] = {
@@ -197,7 +197,7 @@ typedef struct remedy_case {
     const char *says;
 } remedy_case;
 
-static void what_does_not_fit_is_told_how_to(void **state)
+TEST_WITH(what_does_not_fit_is_told_how_to, set_up, tear_down)
 {
     fixture *own = *state;
     static const remedy_case cases[] = {
@@ -227,16 +227,4 @@ static void what_does_not_fit_is_told_how_to(void **state)
     }
 }
 
-TEST_GROUP(megatron_memory)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(activation_memory_is_korthikantis_to_the_digit),
-        WITH_FILES(a_layers_activations_are_equations_1_to_6),
-        WITH_FILES(memory_shrinks_with_what_splits_it),
-        WITH_FILES(measured_peaks_are_met),
-        WITH_FILES(states_are_split_by_zero),
-        WITH_FILES(dualpipe_holds_both_ends),
-        WITH_FILES(what_does_not_fit_is_told_how_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_memory)

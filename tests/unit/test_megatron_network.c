@@ -5,7 +5,7 @@
  */
 #include "megatron_support.h"
 
-static void traffic_is_table_3(void **state)
+TEST_WITH(traffic_is_table_3, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(
@@ -31,7 +31,7 @@ static void traffic_is_table_3(void **state)
 
 /* What splits states sends as much once as an all-reduce does, and with every micro-batch what is
  * needed then. */
-static void splitting_states_changes_the_traffic(void **state)
+TEST_WITH(splitting_states_changes_the_traffic, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -58,7 +58,7 @@ static void splitting_states_changes_the_traffic(void **state)
 
 /* A token's copies go to their experts and come back, forward and backward; each expert's gradient
  * meets those of the ranks that hold it too. */
-static void experts_are_visited_and_returned_from(void **state)
+TEST_WITH(experts_are_visited_and_returned_from, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", "");
@@ -79,7 +79,7 @@ static void experts_are_visited_and_returned_from(void **state)
 }
 
 /* A stage of dense layers alone has no experts whose gradients or weights meet. */
-static void stages_without_experts_exchange_none(void **state)
+TEST_WITH(stages_without_experts_exchange_none, set_up, tear_down)
 {
     static const struct {
         const char *stage;
@@ -103,7 +103,7 @@ static void stages_without_experts_exchange_none(void **state)
 }
 
 /* Ranks that share an expert gather the tokens of all of them first. */
-static void shared_experts_gather_their_tokens(void **state)
+TEST_WITH(shared_experts_gather_their_tokens, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100",
@@ -115,7 +115,7 @@ static void shared_experts_gather_their_tokens(void **state)
                 "gathered tokens");
 }
 
-static void rings_of_keys_and_values_go_round(void **state)
+TEST_WITH(rings_of_keys_and_values_go_round, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate =
@@ -146,7 +146,7 @@ static void rings_of_keys_and_values_go_round(void **state)
 
 /* Nemotron-H-56B: keys and values of 10 attentions go round, 54 Mamba-2 layers exchange their
  * channels before and after each of three scans. */
-static void scans_are_entered_and_left(void **state)
+TEST_WITH(scans_are_entered_and_left, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "llama3-8b-8xh100",
@@ -156,7 +156,7 @@ static void scans_are_entered_and_left(void **state)
 }
 
 /* Eight ranks in two nodes: heads inside, keys and values of two between them. */
-static void hierarchies_exchange_heads_inside(void **state)
+TEST_WITH(hierarchies_exchange_heads_inside, set_up, tear_down)
 {
     fixture *own = *state;
     static const char plan[] = "parallel.cp=8 parallel.dp=1 batch.global=1 cluster.nodes=2 "
@@ -189,7 +189,7 @@ static void hierarchies_exchange_heads_inside(void **state)
 
 /* A delta net and Mamba-2 get all tokens of some heads, and give them back, whatever attention
  * does. */
-static void scans_exchange_heads(void **state)
+TEST_WITH(scans_exchange_heads, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate next =
@@ -219,7 +219,7 @@ static void scans_exchange_heads(void **state)
 
 /* The first chunk has the embedding, the last one the output layer; a folded schedule has both on
  * the first stage. Each boundary of a chunk is passed there and back. */
-static void traffic_is_of_the_stage_that_is_asked_for(void **state)
+TEST_WITH(traffic_is_of_the_stage_that_is_asked_for, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -255,19 +255,4 @@ static void traffic_is_of_the_stage_that_is_asked_for(void **state)
     }
 }
 
-TEST_GROUP(megatron_network)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(traffic_is_table_3),
-        WITH_FILES(traffic_is_of_the_stage_that_is_asked_for),
-        WITH_FILES(splitting_states_changes_the_traffic),
-        WITH_FILES(experts_are_visited_and_returned_from),
-        WITH_FILES(stages_without_experts_exchange_none),
-        WITH_FILES(shared_experts_gather_their_tokens),
-        WITH_FILES(rings_of_keys_and_values_go_round),
-        WITH_FILES(scans_are_entered_and_left),
-        WITH_FILES(hierarchies_exchange_heads_inside),
-        WITH_FILES(scans_exchange_heads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_network)

@@ -85,7 +85,7 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.selective_saving=1", "must be at least 0 and below 1"},
 };
 
-static void what_makes_no_sense_is_refused_with_the_reason(void **state)
+TEST_WITH(what_makes_no_sense_is_refused_with_the_reason, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
@@ -100,7 +100,7 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
 }
 
 /* Its numbers stand, so that one sees what takes the memory. */
-static void a_plan_that_does_not_fit_has_values(void **state)
+TEST_WITH(a_plan_that_does_not_fit_has_values, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -115,7 +115,7 @@ static void a_plan_that_does_not_fit_has_values(void **state)
                            "recomputation, 53.61 GiB, which is enough."));
 }
 
-static void several_faults_are_told_at_once(void **state)
+TEST_WITH(several_faults_are_told_at_once, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -142,7 +142,7 @@ static void write_bare_cluster(const fixture *own, const char *cluster)
                                cluster));
 }
 
-static void links_are_asked_for_where_they_are_used(void **state)
+TEST_WITH(links_are_asked_for_where_they_are_used, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -168,7 +168,7 @@ static void links_are_asked_for_where_they_are_used(void **state)
                       "cluster.nic_bandwidth=12.5~GB/s");
 }
 
-static void what_has_no_default_is_asked_for(void **state)
+TEST_WITH(what_has_no_default_is_asked_for, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -185,7 +185,7 @@ static void what_has_no_default_is_asked_for(void **state)
 }
 
 /* Peaks and widths are enough: what products reach alone is then the sheet's own. */
-static void a_data_sheet_is_enough(void **state)
+TEST_WITH(a_data_sheet_is_enough, set_up, tear_down)
 {
     static const struct {
         const char *recipe;
@@ -226,7 +226,7 @@ static const rule_case warnings[] = {
      "warning: 4 key-value heads on 8 tensor-parallel ranks are replicated"},
 };
 
-static void what_is_odd_is_warned_of(void **state)
+TEST_WITH(what_is_odd_is_warned_of, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(warnings); i++) {
@@ -238,7 +238,7 @@ static void what_is_odd_is_warned_of(void **state)
     }
 }
 
-static void sound_plans_are_not_warned_of(void **state)
+TEST_WITH(sound_plans_are_not_warned_of, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const jobs[] = {"megatron-22b-8xa100",    "gpt3-175b-64xa100",
@@ -280,7 +280,7 @@ static const rule_case bottlenecks[] = {
      "optimizer_step"},
 };
 
-static void the_largest_part_is_named(void **state)
+TEST_WITH(the_largest_part_is_named, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(bottlenecks); i++) {
@@ -362,7 +362,7 @@ static void expect_described(const char *const *texts, const char *name, const c
     }
 }
 
-static void every_line_says_what_it_means_and_where_it_comes_from(void **state)
+TEST_WITH(every_line_says_what_it_means_and_where_it_comes_from, set_up, tear_down)
 {
     fixture *own = *state;
     char *bibliography = read_file("formulas/references.bib");
@@ -386,7 +386,7 @@ static void every_line_says_what_it_means_and_where_it_comes_from(void **state)
     free(page);
 }
 
-static void every_part_is_a_sheet_of_its_own_without_warnings(void **state)
+TEST_WITH(every_part_is_a_sheet_of_its_own_without_warnings, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(sheets); i++) {
@@ -404,7 +404,7 @@ static void every_part_is_a_sheet_of_its_own_without_warnings(void **state)
     }
 }
 
-static void seams_for_plugins_are_open(void **state)
+TEST_WITH(seams_for_plugins_are_open, set_up, tear_down)
 {
     fixture *own = *state;
     const st_sheet *sheet = NULL;
@@ -434,7 +434,7 @@ static void seams_for_plugins_are_open(void **state)
  * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds
  * of layers has its row of times, which a job without that kind folds away (docs/decisions/0060).
  */
-static void the_sheet_stays_lean(void **state)
+TEST_WITH(the_sheet_stays_lean, set_up, tear_down)
 {
     fixture *own = *state;
     const st_sheet *sheet = NULL;
@@ -455,22 +455,4 @@ static void the_sheet_stays_lean(void **state)
     assert_true(st_program_operation_count(program) <= 4500);
 }
 
-TEST_GROUP(megatron_rules)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(what_makes_no_sense_is_refused_with_the_reason),
-        WITH_FILES(a_plan_that_does_not_fit_has_values),
-        WITH_FILES(several_faults_are_told_at_once),
-        WITH_FILES(links_are_asked_for_where_they_are_used),
-        WITH_FILES(what_has_no_default_is_asked_for),
-        WITH_FILES(a_data_sheet_is_enough),
-        WITH_FILES(what_is_odd_is_warned_of),
-        WITH_FILES(sound_plans_are_not_warned_of),
-        WITH_FILES(the_largest_part_is_named),
-        WITH_FILES(every_line_says_what_it_means_and_where_it_comes_from),
-        WITH_FILES(every_part_is_a_sheet_of_its_own_without_warnings),
-        WITH_FILES(seams_for_plugins_are_open),
-        WITH_FILES(the_sheet_stays_lean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_rules)

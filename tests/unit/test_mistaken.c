@@ -18,7 +18,7 @@ static void write_configs(const fixture *own)
     write_text(own, "formulas/zz-sheet.yaml", "sheet: zz-sheet\n");
 }
 
-static void what_was_meant_is_told(void **state)
+TEST_WITH(what_was_meant_is_told, set_up, tear_down)
 {
     static const struct {
         st_folder wanted;
@@ -53,7 +53,7 @@ static void what_was_meant_is_told(void **state)
 }
 
 /* Six clusters are shown, and that there are more. */
-static void only_some_clusters_are_shown(void **state)
+TEST_WITH(only_some_clusters_are_shown, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/gpus/zz-gpu.yaml", "memory: 24 GiB\n");
@@ -73,7 +73,7 @@ static void only_some_clusters_are_shown(void **state)
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-static void files_of_a_folder_are_told_by_their_endings(void **state)
+TEST_WITH(files_of_a_folder_are_told_by_their_endings, set_up, tear_down)
 {
     static const char *const endings[] = {".csv", ".tsv", NULL};
     static const char *const expected[] = {"all/a.tsv", "all/b.csv", "all/c.csv"};
@@ -103,7 +103,7 @@ static void files_of_a_folder_are_told_by_their_endings(void **state)
     assert_false(st_file_is_folder(below(own, "none")));
 }
 
-static void folders_without_such_files_are_errors(void **state)
+TEST_WITH(folders_without_such_files_are_errors, set_up, tear_down)
 {
     static const char *const endings[] = {".csv", NULL};
     fixture *own = *state;
@@ -121,14 +121,4 @@ static void folders_without_such_files_are_errors(void **state)
                         "@/none: error: cannot read the folder: No such file or directory\n");
 }
 
-TEST_GROUP(mistaken)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_meant_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_some_clusters_are_shown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_of_a_folder_are_told_by_their_endings, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(folders_without_such_files_are_errors, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(mistaken)

@@ -44,7 +44,7 @@ static void assert_near(size_t index, double value, double expected)
         fail_msg("case %zu: %.17g is not %.17g", index, value, expected);
 }
 
-static void columns_are_given_up_from_the_first_on(void **state)
+TEST(columns_are_given_up_from_the_first_on)
 {
     static const struct {
         const char *columns[2];
@@ -66,7 +66,7 @@ static void columns_are_given_up_from_the_first_on(void **state)
         assert_near(i, ask(ST_NAIVE_MFU, cases[i].columns, 2, cases[i].row), cases[i].rate);
 }
 
-static void the_nearest_row_agrees_in_the_last_column(void **state)
+TEST(the_nearest_row_agrees_in_the_last_column)
 {
     static const struct {
         const char *columns[2];
@@ -84,19 +84,10 @@ static void the_nearest_row_agrees_in_the_last_column(void **state)
         assert_near(i, ask(ST_NAIVE_NEAREST, cases[i].columns, 2, cases[i].row), cases[i].rate);
 }
 
-static void without_columns_nothing_is_estimated(void **state)
+TEST(without_columns_nothing_is_estimated)
 {
-    (void)state;
     assert_true(isnan(ask(ST_NAIVE_MFU, NULL, 0, 0)));
     assert_true(isnan(ask(ST_NAIVE_NEAREST, NULL, 0, 0)));
 }
 
-TEST_GROUP(naive)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_given_up_from_the_first_on),
-        cmocka_unit_test(the_nearest_row_agrees_in_the_last_column),
-        cmocka_unit_test(without_columns_nothing_is_estimated),
-    };
-    return cmocka_run_group_tests_name("naive", tests, NULL, NULL);
-}
+TESTS(naive)

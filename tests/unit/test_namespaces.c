@@ -42,9 +42,8 @@ static void look_around(pid_t test, unsigned walls, int answer)
     _exit(write(answer, &found, sizeof found) == (ssize_t)sizeof found ? 23 : 1);
 }
 
-static void walls_hold(void **state)
+TEST(walls_hold)
 {
-    (void)state;
     int ends[2];
     finding found;
     int status = 0;
@@ -101,9 +100,8 @@ static void stop(void)
     (void)raise(SIGSTOP);
 }
 
-static void ends_are_passed_on(void **state)
+TEST(ends_are_passed_on)
 {
-    (void)state;
     assert_int_equal(WTERMSIG(status_of(give_up)), SIGABRT);
     assert_int_equal(WTERMSIG(status_of(kill_itself)), SIGKILL);
     assert_true(WIFSTOPPED(status_of(stop)));
@@ -124,9 +122,8 @@ static void flee(void)
     _exit(0);
 }
 
-static void nothing_is_left(void **state)
+TEST(nothing_is_left)
 {
-    (void)state;
     int ends[2];
     char text[8];
     unsigned walls = 0;
@@ -147,9 +144,8 @@ static void nothing_is_left(void **state)
     (void)close(ends[0]);
 }
 
-static void is_ended_on_request(void **state)
+TEST(is_ended_on_request)
 {
-    (void)state;
     unsigned walls = 0;
     int status = 0;
     pid_t keeper = st_namespaces_fork(&walls);
@@ -164,9 +160,8 @@ static void is_ended_on_request(void **state)
 }
 
 /* Whoever stops a whole group, as a shell does, leaves nobody that could end the others. */
-static void is_ended_where_all_are_stopped(void **state)
+TEST(is_ended_where_all_are_stopped)
 {
-    (void)state;
     unsigned walls = 0;
     int status = 0;
     pid_t keeper = st_namespaces_fork(&walls);
@@ -181,9 +176,8 @@ static void is_ended_where_all_are_stopped(void **state)
     assert_true(WIFSIGNALED(status));
 }
 
-static void texts_name_what_holds(void **state)
+TEST(texts_name_what_holds)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     assert_non_null(arena);
     assert_string_equal(st_walls_text(0, arena),
@@ -208,15 +202,4 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-TEST_GROUP(namespaces)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walls_hold),
-        cmocka_unit_test(ends_are_passed_on),
-        cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(is_ended_on_request),
-        cmocka_unit_test(is_ended_where_all_are_stopped),
-        cmocka_unit_test(texts_name_what_holds),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+TESTS_WITH(namespaces, make_file, remove_file)

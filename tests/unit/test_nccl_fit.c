@@ -107,7 +107,7 @@ static void assert_contains(const char *text, const char *part)
 
 /* ---- what fits ---- */
 
-static void options_are_found_again(void **state)
+TEST_WITH(options_are_found_again, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -123,7 +123,7 @@ static void options_are_found_again(void **state)
         assert_true(fabs(fit.times_s[ST_NCCL_FITTED][i] / tables.rows[0][i].time_s[0] - 1) < 0.01);
 }
 
-static void a_number_of_ranks_is_foretold(void **state)
+TEST_WITH(a_number_of_ranks_is_foretold, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -135,7 +135,7 @@ static void a_number_of_ranks_is_foretold(void **state)
     assert_true(mean_error(&fit, ST_NCCL_NO_RANKS, 0) < 0.02);
 }
 
-static void ranges_and_tables(void **state)
+TEST_WITH(ranges_and_tables, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -164,7 +164,7 @@ static void add_bump(measured *tables)
         tables->rows[0][i].time_s[0] *= 1 + 0.24 * exp(-pow(((double)i - 10) / 2.5, 2));
 }
 
-static void what_is_left_over_becomes_a_correction(void **state)
+TEST_WITH(what_is_left_over_becomes_a_correction, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit with;
@@ -185,7 +185,7 @@ static void what_is_left_over_becomes_a_correction(void **state)
 }
 
 /* The times with an option are those that the fit has shown. */
-static void a_correction_gives_the_times_again(void **state)
+TEST_WITH(a_correction_gives_the_times_again, set_up_fit, tear_down)
 {
     fixture *own = *state;
     measured tables = {.count = 0};
@@ -203,7 +203,7 @@ static void a_correction_gives_the_times_again(void **state)
 /* ---- what is left out ---- */
 
 /* Whatever a number of ranks has measured, the fit without it says the same of it. */
-static void ranks_left_out_are_not_seen(void **state)
+TEST_WITH(ranks_left_out_are_not_seen, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -235,7 +235,7 @@ static void run_beside_nominal(fixture *own, const double times[3], st_nccl_fit 
 }
 
 /* What is common to all numbers of ranks is taken over, what is one's own is not. */
-static void a_share_of_the_calibration_transfers(void **state)
+TEST_WITH(a_share_of_the_calibration_transfers, set_up_fit, tear_down)
 {
     st_nccl_fit fit;
     run_beside_nominal(*state, (const double[3]){1.437, 1.452, 1.448}, &fit);
@@ -254,7 +254,7 @@ static void a_share_of_the_calibration_transfers(void **state)
 }
 
 /* One number of ranks alone is believed by how much of it is common to its sizes. */
-static void one_number_of_ranks_transfers_by_what_is_common(void **state)
+TEST_WITH(one_number_of_ranks_transfers_by_what_is_common, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     double waves[2][SIZES];
@@ -276,7 +276,7 @@ static void one_number_of_ranks_transfers_by_what_is_common(void **state)
 }
 
 /* Small messages may be known where large ones are not, and the other way round. */
-static void sizes_transfer_apart(void **state)
+TEST_WITH(sizes_transfer_apart, set_up_fit, tear_down)
 {
     static measured tables;
     st_nccl_fit fit;
@@ -296,7 +296,7 @@ static void sizes_transfer_apart(void **state)
 }
 
 /* A size that is measured wrong is foretold as if it were right. */
-static void a_size_left_out_is_not_seen(void **state)
+TEST_WITH(a_size_left_out_is_not_seen, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -339,7 +339,7 @@ static bool read_published(fixture *own, const char *name, st_nccl_table **table
 }
 
 /* One of each kind: a machine, InfiniBand, EFA; a fit that loses its hold shows here first. */
-static void published_tables(void **state)
+TEST_WITH(published_tables, set_up_fit, tear_down)
 {
     static const published known[] = {
         {"snellius_h100_1n4g_allreduce", {0, 0.02, 0.06, 0.025}},
@@ -368,7 +368,7 @@ static void published_tables(void **state)
 
 /* ---- what does not fit ---- */
 
-static void a_plugin_without_options(void **state)
+TEST_WITH(a_plugin_without_options, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -377,7 +377,7 @@ static void a_plugin_without_options(void **state)
     assert_contains(said(*state), "some.log:13: error: plugin 'nccl-tuning' has no option to fit");
 }
 
-static void a_plugin_without_the_collective(void **state)
+TEST_WITH(a_plugin_without_the_collective, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -387,7 +387,7 @@ static void a_plugin_without_the_collective(void **state)
     assert_contains(said(*state), "plugin 'alpha-beta' has no model of gather");
 }
 
-static void rows_that_are_all_refused(void **state)
+TEST_WITH(rows_that_are_all_refused, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -397,7 +397,7 @@ static void rows_that_are_all_refused(void **state)
     assert_contains(said(*state), "some.log:13: error: plugin 'nccl-whitebox' rejects all rows");
 }
 
-static void a_correction_that_is_none(void **state)
+TEST_WITH(a_correction_that_is_none, set_up_fit, tear_down)
 {
     measured tables = {.count = 0};
     st_nccl_fit fit;
@@ -408,27 +408,4 @@ static void a_correction_that_is_none(void **state)
                     "expected whole numbers of ranks and of machines that divide them");
 }
 
-TEST_GROUP(nccl_fit)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(options_are_found_again, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_number_of_ranks_is_foretold, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(ranges_and_tables, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_left_over_becomes_a_correction, set_up_fit,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_correction_gives_the_times_again, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(ranks_left_out_are_not_seen, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_share_of_the_calibration_transfers, set_up_fit,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(one_number_of_ranks_transfers_by_what_is_common, set_up_fit,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(sizes_transfer_apart, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_size_left_out_is_not_seen, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(published_tables, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_plugin_without_options, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_plugin_without_the_collective, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(rows_that_are_all_refused, set_up_fit, tear_down),
-        cmocka_unit_test_setup_teardown(a_correction_that_is_none, set_up_fit, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_fit)

@@ -15,9 +15,8 @@ static table_case *read_eight(const char *text)
     return with;
 }
 
-static void look_up_tables_are_read(void **state)
+TEST(look_up_tables_are_read)
 {
-    (void)state;
     table_case *with = read_eight("size(B),count,type,time(ns),busbw(GB/s),time(ns),busbw(GB/s)\n"
                                   "1048576,262144,float,92790,19.78,92150,19.91\n"
                                   "2097152,524288,float,93250,39.36,92970,39.47\n");
@@ -34,9 +33,8 @@ static void look_up_tables_are_read(void **state)
 }
 
 /* Of a folder of tables that say nothing of themselves, as look-up tables do. */
-static void paths_say_what_tables_do_not(void **state)
+TEST(paths_say_what_tables_do_not)
 {
-    (void)state;
     static const char table[] = "size(B),count,type,time(ns),busbw(GB/s)\n"
                                 "1048576,262144,float,51400,30.60\n";
     const st_nccl_request any = {.buffers = ST_NCCL_ANY};
@@ -69,9 +67,8 @@ static void paths_say_what_tables_do_not(void **state)
     }
 }
 
-static void osu_counts_parts_of_a_message(void **state)
+TEST(osu_counts_parts_of_a_message)
 {
-    (void)state;
     const st_nccl_request ranks = {.ranks = 8, .nodes = 2, .buffers = ST_NCCL_ANY};
     table_case *with = read_as("x.txt",
                                "\n# OSU MPI-CUDA Allgather Latency Test v7.0\n"
@@ -111,9 +108,8 @@ static void osu_counts_parts_of_a_message(void **state)
                    ranks, "some.log:1: error: unknown collective");
 }
 
-static void mscclpp_prints_in_place_first(void **state)
+TEST(mscclpp_prints_in_place_first)
 {
-    (void)state;
     table_case *with = read_eight(
         "#  Rank  0 Pid   6899 on host-a device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
         "# Initializing MSCCL++\n"
@@ -144,9 +140,8 @@ static void mscclpp_prints_in_place_first(void **state)
     end(with);
 }
 
-static void rccl_says_its_version(void **state)
+TEST(rccl_says_its_version)
 {
-    (void)state;
     table_case *with = read_eight(
         "RCCL version 2.18.6+hip6.1 HEAD:abc\n"
         "#  Rank  0 Pid 12 on host-a device  0 [0c:00.0] AMD Instinct MI300X\n" HEADING("")
@@ -156,9 +151,8 @@ static void rccl_says_its_version(void **state)
     end(with);
 }
 
-static void rows_of_other_shapes_are_refused(void **state)
+TEST(rows_of_other_shapes_are_refused)
 {
-    (void)state;
     expect_refused("size(B),time(ns)\n1048576,92790\n2097152,9x\n", eight,
                    "some.log:3: error: invalid row: found '2097152,9x'");
     expect_refused("size(B),time(ns)\n1048576,0\n", eight, "invalid time out of place");
@@ -191,9 +185,8 @@ static halves read_halves(const char *file, const char *second_file, const char 
     return both;
 }
 
-static void halves_of_a_run_are_one_table(void **state)
+TEST(halves_of_a_run_are_one_table)
 {
-    (void)state;
     static const char *const names[] = {"a.inplace.csv", "other.csv"};
     for (size_t i = 0; i < 2; i++) {
         halves both = read_halves("a.csv", names[i], HALF("in-place", "1", "57.11"));
@@ -207,9 +200,8 @@ static void halves_of_a_run_are_one_table(void **state)
     }
 }
 
-static void halves_of_different_runs_are_refused(void **state)
+TEST(halves_of_different_runs_are_refused)
 {
-    (void)state;
     halves both = read_halves("a.csv", "a.inplace.csv", HALF("in-place", "2", "57.11"));
     assert_int_equal(st_nccl_join_runs(both.tables, &both.count, both.first->errors), ST_ERR_VALUE);
     const char *all = said(both.first->errors);
@@ -231,17 +223,4 @@ static void halves_of_different_runs_are_refused(void **state)
     end(both.second);
 }
 
-TEST_GROUP(nccl_named)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(look_up_tables_are_read),
-        cmocka_unit_test(paths_say_what_tables_do_not),
-        cmocka_unit_test(osu_counts_parts_of_a_message),
-        cmocka_unit_test(mscclpp_prints_in_place_first),
-        cmocka_unit_test(rccl_says_its_version),
-        cmocka_unit_test(rows_of_other_shapes_are_refused),
-        cmocka_unit_test(halves_of_a_run_are_one_table),
-        cmocka_unit_test(halves_of_different_runs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_named)

@@ -107,7 +107,7 @@ static void report(fixture *own, const st_nccl_fit *fits, size_t count, bool det
     write_forms(own);
 }
 
-static void tables_are_told_with_their_machines(void **state)
+TEST_WITH(tables_are_told_with_their_machines, set_up, tear_down)
 {
     made_fit made;
     st_nccl_fit *fit = make_fit(&made);
@@ -125,7 +125,7 @@ static void tables_are_told_with_their_machines(void **state)
 }
 
 /* With two GPUs on a node there is no cliff; a rate that is fitted has no number. */
-static void rates_are_told_where_they_count(void **state)
+TEST_WITH(rates_are_told_where_they_count, set_up, tear_down)
 {
     made_fit made;
     st_nccl_fit *fit = make_fit(&made);
@@ -146,7 +146,7 @@ static void rates_are_told_where_they_count(void **state)
 }
 
 /* 6.5 is 0.75 deviations away, 7.385 is 4.77. */
-static void options_at_their_bounds_are_marked(void **state)
+TEST_WITH(options_at_their_bounds_are_marked, set_up, tear_down)
 {
     made_fit made;
     report(*state, make_fit(&made), 1, false);
@@ -161,7 +161,7 @@ static void options_at_their_bounds_are_marked(void **state)
 
 /* Of factors the logarithm counts: twice as much is 3.47 deviations of 0.2. A rate that nobody
  * knows is never farther than expected, and a bound of 0 is none. */
-static void notes_follow_the_kind_of_an_option(void **state)
+TEST_WITH(notes_follow_the_kind_of_an_option, set_up, tear_down)
 {
     made_fit made;
     st_nccl_fit *fit = make_fit(&made);
@@ -175,7 +175,7 @@ static void notes_follow_the_kind_of_an_option(void **state)
     assert_silent(*state, "lower bound");
 }
 
-static void errors_are_summed_up_by_sizes(void **state)
+TEST_WITH(errors_are_summed_up_by_sizes, set_up, tear_down)
 {
     made_fit made;
     report(*state, make_fit(&made), 1, false);
@@ -189,7 +189,7 @@ static void errors_are_summed_up_by_sizes(void **state)
 }
 
 /* One fit to a node at 10 % and one to several at 15 %: the median of all is between them. */
-static void medians_are_over_fits_of_a_kind(void **state)
+TEST_WITH(medians_are_over_fits_of_a_kind, set_up, tear_down)
 {
     made_fit made[2];
     st_nccl_fit fits[2] = {*make_fit(&made[0]), *make_fit(&made[1])};
@@ -203,7 +203,7 @@ static void medians_are_over_fits_of_a_kind(void **state)
     assert_silent(*state, "size left out");
 }
 
-static void rows_are_shown_on_request(void **state)
+TEST_WITH(rows_are_shown_on_request, set_up, tear_down)
 {
     made_fit made;
     report(*state, make_fit(&made), 1, true);
@@ -212,7 +212,7 @@ static void rows_are_shown_on_request(void **state)
 }
 
 /* Of what is left out, of a prior, all of it: each kind of groups and sizes has a share. */
-static void shares_of_a_calibration_are_explained(void **state)
+TEST_WITH(shares_of_a_calibration_are_explained, set_up, tear_down)
 {
     made_fit made;
     st_nccl_fit *fit = make_fit(&made);
@@ -237,13 +237,4 @@ static void shares_of_a_calibration_are_explained(void **state)
     assert_silent(*state, "several nodes that were not measured take 100 %");
 }
 
-TEST_GROUP(nccl_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(tables_are_told_with_their_machines), WITH(rates_are_told_where_they_count),
-        WITH(options_at_their_bounds_are_marked),  WITH(notes_follow_the_kind_of_an_option),
-        WITH(errors_are_summed_up_by_sizes),       WITH(medians_are_over_fits_of_a_kind),
-        WITH(rows_are_shown_on_request),           WITH(shares_of_a_calibration_are_explained),
-    };
-    return cmocka_run_group_tests_name("nccl_report", tests, NULL, NULL);
-}
+TESTS(nccl_report)

@@ -35,9 +35,8 @@ static void assert_about(double value, double expected, double most)
         fail_msg("%.17g is not within %g of %.17g", value, most, expected);
 }
 
-static void a_curve_follows_its_rows(void **state)
+TEST(a_curve_follows_its_rows)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[SIZES];
     fill(rows, 16, 2, 0);
@@ -53,9 +52,8 @@ static void a_curve_follows_its_rows(void **state)
 
 /* Equations 2.23 and 4.17 for one row: r k(d)/(1 + noise) with k(d) = (1 + d/2) exp(-d/2), noise a
  * twentieth over the weight, and a weight of 1/(1 + 1/(4*1.48)^2), as the row is its own median. */
-static void a_single_row_is_the_process_by_hand(void **state)
+TEST(a_single_row_is_the_process_by_hand)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest row = {8, 1, ldexp(1, 20), 0.2385};
     const char *text = st_nccl_rest_text(&row, 1, arena);
@@ -68,9 +66,8 @@ static void a_single_row_is_the_process_by_hand(void **state)
     st_arena_destroy(arena);
 }
 
-static void beyond_its_rows_a_curve_fades(void **state)
+TEST(beyond_its_rows_a_curve_fades)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[SIZES];
     fill(rows, 8, 1, 0.217);
@@ -87,9 +84,8 @@ static void beyond_its_rows_a_curve_fades(void **state)
     st_arena_destroy(arena);
 }
 
-static void one_wrong_row_moves_little(void **state)
+TEST(one_wrong_row_moves_little)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[SIZES];
     fill(rows, 8, 1, 0);
@@ -103,9 +99,8 @@ static void one_wrong_row_moves_little(void **state)
 }
 
 /* Neighbours that agree make a step of two levels, not an outlier. */
-static void a_step_is_kept(void **state)
+TEST(a_step_is_kept)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[SIZES];
     fill(rows, 8, 1, 0);
@@ -119,9 +114,8 @@ static void a_step_is_kept(void **state)
     st_arena_destroy(arena);
 }
 
-static void groups_are_apart_and_in_order(void **state)
+TEST(groups_are_apart_and_in_order)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[3 * SIZES];
     fill(rows, 64, 8, 0.3);
@@ -138,9 +132,8 @@ static void groups_are_apart_and_in_order(void **state)
 }
 
 /* The same size twice is one row of less noise. */
-static void repeated_sizes_are_averaged(void **state)
+TEST(repeated_sizes_are_averaged)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_nccl_rest rows[2 * SIZES];
     fill(rows, 8, 1, 0.05);
@@ -151,9 +144,8 @@ static void repeated_sizes_are_averaged(void **state)
     st_arena_destroy(arena);
 }
 
-static void extremes(void **state)
+TEST(extremes)
 {
-    (void)state;
     enum { MANY = 4000 };
     st_arena *arena = st_arena_create();
     st_nccl_rest *rows = calloc(MANY, sizeof *rows);
@@ -172,17 +164,4 @@ static void extremes(void **state)
     st_arena_destroy(arena);
 }
 
-TEST_GROUP(nccl_rest)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_curve_follows_its_rows),
-        cmocka_unit_test(a_single_row_is_the_process_by_hand),
-        cmocka_unit_test(beyond_its_rows_a_curve_fades),
-        cmocka_unit_test(one_wrong_row_moves_little),
-        cmocka_unit_test(a_step_is_kept),
-        cmocka_unit_test(groups_are_apart_and_in_order),
-        cmocka_unit_test(repeated_sizes_are_averaged),
-        cmocka_unit_test(extremes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_rest)

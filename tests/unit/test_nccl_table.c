@@ -20,9 +20,8 @@ static const st_nccl_request any = {.buffers = ST_NCCL_ANY};
 
 /* ---- what a log says ---- */
 
-static void a_log_says_what_it_measures(void **state)
+TEST(a_log_says_what_it_measures)
 {
-    (void)state;
     table_case *with = read_good(START ROW END);
     const st_nccl_table *table = &with->tables[0];
     assert_int_equal(with->count, 1);
@@ -38,9 +37,8 @@ static void a_log_says_what_it_measures(void **state)
     end(with);
 }
 
-static void prefixes_of_launchers_are_skipped(void **state)
+TEST(prefixes_of_launchers_are_skipped)
 {
-    (void)state;
     table_case *with = read_good("all_reduce_perf\n" DEVICES("[1,0]<stdout>:") HEADING(
         "[1,0]<stdout>:") "[1,0]<stdout>:" ROW "2025-03-04T10:11:12.345Z 0: " ROW
                           "[1,0]<stdout>:8589934592 2147483648 float sum -1 123456 69.58 104.4 0 "
@@ -53,9 +51,8 @@ static void prefixes_of_launchers_are_skipped(void **state)
     end(with);
 }
 
-static void older_headings_lack_columns(void **state)
+TEST(older_headings_lack_columns)
 {
-    (void)state;
     table_case *with =
         read_good("NCCL version 2.4.6+cuda10.1\n# reduce_scatter_perf\n# Using devices\n"
                   "#   Rank  0 Pid  7 on one device  0 [0x00] Tesla V100-SXM2-16GB\n"
@@ -72,9 +69,8 @@ static void older_headings_lack_columns(void **state)
 }
 
 /* The operation, and in some versions the root, is left blank where there is none. */
-static void operation_and_root_may_be_blank(void **state)
+TEST(operation_and_root_may_be_blank)
 {
-    (void)state;
     table_case *with = read_good("all_gather_perf\n" DEVICES("") HEADING(
         "") "  1048576  65536  float  58.35  17.97  26.96  0  58.11  18.04  "
             "27.07  0\n"
@@ -89,9 +85,8 @@ static void operation_and_root_may_be_blank(void **state)
     end(with);
 }
 
-static void timestamps_and_iterations_are_skipped(void **state)
+TEST(timestamps_and_iterations_are_skipped)
 {
-    (void)state;
     table_case *with = read_good("all_reduce_perf\n" DEVICES(
         "") "#  size  count  type  redop  root  time  algbw  busbw #wrong i_min i_max i_p99 i_cv% "
             "time  algbw  busbw #wrong i_min i_max i_p99 i_cv% timestamp\n"
@@ -102,9 +97,8 @@ static void timestamps_and_iterations_are_skipped(void **state)
     end(with);
 }
 
-static void two_tables_of_a_collective_are_two(void **state)
+TEST(two_tables_of_a_collective_are_two)
 {
-    (void)state;
     table_case *with =
         read_good(START ROW END
                   "# Using devices\n"
@@ -118,9 +112,8 @@ static void two_tables_of_a_collective_are_two(void **state)
 }
 
 /* Groups of a split communicator do the same at the same time. */
-static void groups_are_communicators(void **state)
+TEST(groups_are_communicators)
 {
-    (void)state;
     table_case *with =
         read_good("all_reduce_perf\n# Using devices\n"
                   "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n"
@@ -134,9 +127,8 @@ static void groups_are_communicators(void **state)
 
 /* ---- broken rows ---- */
 
-static void rows_in_pieces_are_put_together(void **state)
+TEST(rows_in_pieces_are_put_together)
 {
-    (void)state;
     table_case *with = read_good(
         START "     1024     256  float  sum  -1node-b:71:72 [1] NCCL INFO Channel 00/0 : 3 -> 0\n"
               "[1,0]<stdout>:  18.25  0.06  0.08  0  18.31  0.06  0.08  0\n"
@@ -155,9 +147,8 @@ static void rows_in_pieces_are_put_together(void **state)
     end(with);
 }
 
-static void broken_rows_are_left_out_with_a_warning(void **state)
+TEST(broken_rows_are_left_out_with_a_warning)
 {
-    (void)state;
     table_case *with = read_good(START "  1024  256  float  sum  -1\n" ROW
                                        /* digits of two rows in one number */
                                        "  2097152  524288  float  sum  -1  8835.35  23.74  35.61  "
@@ -170,9 +161,8 @@ static void broken_rows_are_left_out_with_a_warning(void **state)
 }
 
 /* A launcher that loses line breaks, and one that loses the end of a line, too. */
-static void rows_on_one_line_are_several(void **state)
+TEST(rows_on_one_line_are_several)
 {
-    (void)state;
     table_case *with =
         read_good(START "  1024  256  float  sum  -1  18.25  0.06  0.08  0  18.31  0.06  0.08  0"
                         "  1048576  262144  float  sum  -1  58.35  17.97  26.96  0  58.11  18.04  "
@@ -191,9 +181,8 @@ static void rows_on_one_line_are_several(void **state)
 }
 
 /* Eight numbers of somebody else are not the eight values of a row. */
-static void numbers_of_others_are_no_times(void **state)
+TEST(numbers_of_others_are_no_times)
 {
-    (void)state;
     table_case *with = read_good(
         START "  1048576  262144  float  sum  -1 NCCL INFO Channel 00/24 : 0 1 2 3 4 5 6 7\n"
               "  58.35  17.97  26.96  0  58.11  18.04  27.07  0\n" END);
@@ -202,9 +191,8 @@ static void numbers_of_others_are_no_times(void **state)
     end(with);
 }
 
-static void types_of_tomorrow_are_types(void **state)
+TEST(types_of_tomorrow_are_types)
 {
-    (void)state;
     table_case *with = read_good(
         START "  1024  2048  f4e2m1  sum  -1  18.25  0.06  0.08  0  18.31  0.06  0.08  0\n"
               "  1048576  2097152  f4e2m1        58.35  17.97  26.96  0  58.11  18.04  27.07  0\n"
@@ -216,9 +204,8 @@ static void types_of_tomorrow_are_types(void **state)
 }
 
 /* Half of a row in the middle of a log still has its times out of place. */
-static void half_a_row_counts(void **state)
+TEST(half_a_row_counts)
 {
-    (void)state;
     table_case *with =
         read_good(START "  524288  131072  float  sum  -1  38.35  13.67  20.51  0\n" ROW END);
     assert_int_equal(with->tables[0].row_count, 2);
@@ -227,9 +214,8 @@ static void half_a_row_counts(void **state)
     end(with);
 }
 
-static void a_replay_has_only_the_second_block(void **state)
+TEST(a_replay_has_only_the_second_block)
 {
-    (void)state;
     table_case *with = read_good(START "  1048576  262144  float  sum  -1                          "
                                        "        58.11  18.04  27.07  0\n" END);
     assert_int_equal(with->tables[0].buffers, ST_NCCL_IN_PLACE);
@@ -240,9 +226,8 @@ static void a_replay_has_only_the_second_block(void **state)
 
 /* ---- which rows ---- */
 
-static void buffers_are_chosen(void **state)
+TEST(buffers_are_chosen)
 {
-    (void)state;
     table_case *with =
         read_as("some.log", START ROW, (st_nccl_request){.buffers = ST_NCCL_IN_PLACE});
     assert_int_equal(with->status, ST_OK);
@@ -255,9 +240,8 @@ static void buffers_are_chosen(void **state)
 }
 
 /* Less than an element per rank is rounded down to nothing. */
-static void rows_without_a_size_are_left_out(void **state)
+TEST(rows_without_a_size_are_left_out)
 {
-    (void)state;
     table_case *with =
         read_good(START "  0  0  float  sum  -1  0.15  0.00  0.00  0  0.14  0.00  0.00  0\n" ROW);
     assert_int_equal(with->tables[0].row_count, 1);
@@ -265,9 +249,8 @@ static void rows_without_a_size_are_left_out(void **state)
     end(with);
 }
 
-static void the_collective_may_stand_in_the_name(void **state)
+TEST(the_collective_may_stand_in_the_name)
 {
-    (void)state;
     static const struct {
         const char *file;
         const char *collective;
@@ -284,9 +267,8 @@ static void the_collective_may_stand_in_the_name(void **state)
     expect_refused(DEVICES("") HEADING("") ROW, any, "give --collective");
 }
 
-static void requests_fill_in_what_is_missing(void **state)
+TEST(requests_fill_in_what_is_missing)
 {
-    (void)state;
     st_nccl_request request = {
         .collective = "broadcast", .ranks = 24, .nodes = 3, .buffers = ST_NCCL_ANY};
     table_case *with = read_as("some.log", HEADING("") ROW, request);
@@ -297,9 +279,8 @@ static void requests_fill_in_what_is_missing(void **state)
     end(with);
 }
 
-static void one_of_several_collectives_is_chosen(void **state)
+TEST(one_of_several_collectives_is_chosen)
 {
-    (void)state;
     static const char text[] =
         START ROW END "# Collective test starting: all_gather_perf\n" HEADING(
             "") "  2097152  524288  float  none  -1  88.35  23.74  35.61  0  88.11  23.80  35.70  "
@@ -319,9 +300,8 @@ static void one_of_several_collectives_is_chosen(void **state)
 
 /* ---- refusals ---- */
 
-static void logs_that_are_none_are_refused(void **state)
+TEST(logs_that_are_none_are_refused)
 {
-    (void)state;
     expect_refused("", any, "some.log: error: no table of nccl-tests");
     expect_refused(
         DEVICES("") "#  size  count  type  redop  root  cputime  algbw  busbw  #wrong\n" ROW, any,
@@ -330,9 +310,8 @@ static void logs_that_are_none_are_refused(void **state)
     expect_refused(START END, any, "some.log:9: error: the table has no rows with a size");
 }
 
-static void logs_that_end_inside_of_a_row_are_refused(void **state)
+TEST(logs_that_end_inside_of_a_row_are_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         START ROW ROW, START "[1,0]<stdout>:" ROW "[1,0]<stdout>:" ROW,
         START "11:22:33.456 INFO | " ROW "11:22:33.789 INFO | " ROW};
@@ -351,9 +330,8 @@ static void logs_that_end_inside_of_a_row_are_refused(void **state)
     }
 }
 
-static void logs_may_end_without_a_line_break(void **state)
+TEST(logs_may_end_without_a_line_break)
 {
-    (void)state;
     static const char *const good[] = {"# Avg bus bandwidth    : 21.9",
                                        "# Out of bounds values : 0",
                                        "#\n# Collective test concluded: all_reduce_perf",
@@ -368,9 +346,8 @@ static void logs_may_end_without_a_line_break(void **state)
 }
 
 /* A job that was killed between two sizes. */
-static void a_run_that_did_not_end_is_warned_about(void **state)
+TEST(a_run_that_did_not_end_is_warned_about)
 {
-    (void)state;
     table_case *with = read_good(START ROW "slurmstepd: error: STEP 7.0 CANCELLED\n");
     assert_int_equal(with->tables[0].row_count, 1);
     assert_contains(said(with->errors), "some.log:12: warning: the log continues without the final "
@@ -384,9 +361,8 @@ static void a_run_that_did_not_end_is_warned_about(void **state)
     end(with);
 }
 
-static void a_run_with_wrong_results_is_warned_about(void **state)
+TEST(a_run_with_wrong_results_is_warned_about)
 {
-    (void)state;
     table_case *with = read_good(START ROW "# Out of bounds values : 7 FAILED\n");
     assert_contains(said(with->errors), "some.log:12: warning: nccl-tests found wrong results");
     end(with);
@@ -395,9 +371,8 @@ static void a_run_with_wrong_results_is_warned_about(void **state)
     end(with);
 }
 
-static void impossible_rows_are_refused(void **state)
+TEST(impossible_rows_are_refused)
 {
-    (void)state;
     expect_refused(START "  1024  256  float  sum  -1  0.00  0.06  0.08  0  18.31  0.06  0.08  0\n",
                    any, "some.log:11: error: invalid time out of place: found 0 us");
     expect_refused(START "  1024  256  float  sum  -1  18.25  0.06  0.08  0  0.00  0.06  0.08  0\n",
@@ -409,9 +384,8 @@ static void impossible_rows_are_refused(void **state)
                    "4.611686018427388e18 B, expected at most 2^50 B");
 }
 
-static void impossible_machines_are_refused(void **state)
+TEST(impossible_machines_are_refused)
 {
-    (void)state;
     st_nccl_request uneven = {.ranks = 16, .nodes = 3, .buffers = ST_NCCL_ANY};
     expect_refused(
         START ROW, uneven,
@@ -439,9 +413,8 @@ static void impossible_machines_are_refused(void **state)
     "# collective: all_gather_perf\n"
 #define CSV_HEADING "size_bytes,count,type,redop,time_us,algbw_GBps,busbw_GBps\n"
 
-static void csv_is_read(void **state)
+TEST(csv_is_read)
 {
-    (void)state;
     table_case *with = read_good(CSV_START CSV_HEADING "0,0,float,none,12.1,0.00,0.00\n"
                                                        "1048576,1,float,none,58.35,17.97,16.85\n");
     const st_nccl_table *table = &with->tables[0];
@@ -458,9 +431,8 @@ static void csv_is_read(void **state)
 }
 
 /* Where the heading tells of the network is known; a version that is none is warned about. */
-static void csv_headings_have_places(void **state)
+TEST(csv_headings_have_places)
 {
-    (void)state;
     table_case *with = read_as("some.csv",
                                "# collective: all_gather_perf\n# gpus: H100\n# nodes: 2\n"
                                "# ranks: 16\n# nccl: 2.23x\n# interconnect: 8x400 Gbit/s\n"
@@ -475,9 +447,8 @@ static void csv_headings_have_places(void **state)
     end(with);
 }
 
-static void csv_of_results_in_place(void **state)
+TEST(csv_of_results_in_place)
 {
-    (void)state;
     table_case *with = read_good(CSV_START "# placement: in-place\n" CSV_HEADING
                                            "1048576,1,float,none,58.35,17.97,16.85\n");
     assert_int_equal(with->tables[0].buffers, ST_NCCL_IN_PLACE);
@@ -488,9 +459,8 @@ static void csv_of_results_in_place(void **state)
     end(with);
 }
 
-static void csv_may_name_its_columns_anywhere(void **state)
+TEST(csv_may_name_its_columns_anywhere)
 {
-    (void)state;
     static const char *const good[] = {
         "op,size_bytes,time_us\nx,1048576,58.35\n", "\"time_us\",\"size\"\r\n58.35,1048576\r\n",
         "\xEF\xBB\xBF# ranks: 16\nsize_bytes,time_us\n1048576,58.35\n"};
@@ -506,9 +476,8 @@ static void csv_may_name_its_columns_anywhere(void **state)
     }
 }
 
-static void csv_of_several_clusters_is_several_tables(void **state)
+TEST(csv_of_several_clusters_is_several_tables)
 {
-    (void)state;
     table_case *with = read_good("collective,ranks,nodes,size_bytes,time_us\n"
                                  "all_gather,16,2,1048576,58.35\nall_gather,16,2,2097152,88.35\n"
                                  "all_gather,32,4,1048576,97.25\n");
@@ -527,9 +496,8 @@ static void csv_of_several_clusters_is_several_tables(void **state)
                    any, "some.log:3: error: invalid number of ranks: found 'none'");
 }
 
-static void csv_that_may_be_cut_is_warned_about(void **state)
+TEST(csv_that_may_be_cut_is_warned_about)
 {
-    (void)state;
     table_case *with = read_good(CSV_START "size_bytes,time_us\n1024,18.25\n1048576,58.3");
     assert_contains(said(with->errors), "some.log:9: warning: the file ends without a line break");
     end(with);
@@ -538,9 +506,8 @@ static void csv_that_may_be_cut_is_warned_about(void **state)
     end(with);
 }
 
-static void bad_csv_is_refused(void **state)
+TEST(bad_csv_is_refused)
 {
-    (void)state;
     expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,58.", any, "some.log:8:");
     expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,fast,17.97,16.85\n", any,
                    "some.log:8:22: error: column time_us: found 'fast', expected a number");
@@ -563,9 +530,8 @@ static void bad_csv_is_refused(void **state)
     "{\"rank\": 0, \"group\": 0, \"hostname\": \"a\", \"device_info\": \"NVIDIA B200\"},\n"        \
     "{\"rank\": 1, \"group\": 0, \"hostname\": \"b\", \"device_info\": \"NVIDIA B200\"}]},\n"
 
-static void json_is_read(void **state)
+TEST(json_is_read)
 {
-    (void)state;
     if (!st_json_available())
         skip();
     table_case *with = read_good(
@@ -588,7 +554,7 @@ static void json_is_read(void **state)
 }
 
 /* Codes of NCCL have one digit for the minor version up to 2.8, and two from 2.9 on. */
-static void codes_of_versions_are_read(void **state)
+TEST(codes_of_versions_are_read)
 {
     static const char *const codes[][2] = {
         {"2406", "2.4.6"},      {"2804", "2.8.4"},   {"9999", "9.9.99"},
@@ -614,9 +580,8 @@ static void codes_of_versions_are_read(void **state)
     }
 }
 
-static void json_that_names_no_hosts_asks_for_nodes(void **state)
+TEST(json_that_names_no_hosts_asks_for_nodes)
 {
-    (void)state;
     static const char text[] =
         "\xEF\xBB\xBF{\"args\": [\"all_reduce_perf\"], \"config\": {\"devices\": [\n"
         "{\"rank\": 0, \"device_info\": \"NVIDIA B200\"},\n"
@@ -634,9 +599,8 @@ static void json_that_names_no_hosts_asks_for_nodes(void **state)
     end(with);
 }
 
-static void bad_json_is_refused(void **state)
+TEST(bad_json_is_refused)
 {
-    (void)state;
     if (!st_json_available())
         skip();
     expect_refused(JSON_START "\"results\": [{\"size\": 1048576, \"out_of_pl", any, "some.log:");
@@ -649,9 +613,8 @@ static void bad_json_is_refused(void **state)
 
 /* ---- names ---- */
 
-static void collectives_have_several_names(void **state)
+TEST(collectives_have_several_names)
 {
-    (void)state;
     static const char *const good[][2] = {{"all_reduce_perf", "all_reduce"},
                                           {"AllReduce", "all_reduce"},
                                           {"bcast", "broadcast"},
@@ -665,47 +628,4 @@ static void collectives_have_several_names(void **state)
         assert_null(st_nccl_collective(bad[i], strlen(bad[i])));
 }
 
-TEST_GROUP(nccl_table)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_log_says_what_it_measures),
-        cmocka_unit_test(prefixes_of_launchers_are_skipped),
-        cmocka_unit_test(older_headings_lack_columns),
-        cmocka_unit_test(operation_and_root_may_be_blank),
-        cmocka_unit_test(timestamps_and_iterations_are_skipped),
-        cmocka_unit_test(two_tables_of_a_collective_are_two),
-        cmocka_unit_test(groups_are_communicators),
-        cmocka_unit_test(rows_in_pieces_are_put_together),
-        cmocka_unit_test(broken_rows_are_left_out_with_a_warning),
-        cmocka_unit_test(rows_on_one_line_are_several),
-        cmocka_unit_test(numbers_of_others_are_no_times),
-        cmocka_unit_test(types_of_tomorrow_are_types),
-        cmocka_unit_test(half_a_row_counts),
-        cmocka_unit_test(a_replay_has_only_the_second_block),
-        cmocka_unit_test(buffers_are_chosen),
-        cmocka_unit_test(rows_without_a_size_are_left_out),
-        cmocka_unit_test(the_collective_may_stand_in_the_name),
-        cmocka_unit_test(requests_fill_in_what_is_missing),
-        cmocka_unit_test(one_of_several_collectives_is_chosen),
-        cmocka_unit_test(logs_that_are_none_are_refused),
-        cmocka_unit_test(logs_that_end_inside_of_a_row_are_refused),
-        cmocka_unit_test(logs_may_end_without_a_line_break),
-        cmocka_unit_test(a_run_that_did_not_end_is_warned_about),
-        cmocka_unit_test(a_run_with_wrong_results_is_warned_about),
-        cmocka_unit_test(impossible_rows_are_refused),
-        cmocka_unit_test(impossible_machines_are_refused),
-        cmocka_unit_test(csv_is_read),
-        cmocka_unit_test(csv_headings_have_places),
-        cmocka_unit_test(csv_of_results_in_place),
-        cmocka_unit_test(csv_may_name_its_columns_anywhere),
-        cmocka_unit_test(csv_of_several_clusters_is_several_tables),
-        cmocka_unit_test(csv_that_may_be_cut_is_warned_about),
-        cmocka_unit_test(bad_csv_is_refused),
-        cmocka_unit_test(json_is_read),
-        cmocka_unit_test(codes_of_versions_are_read),
-        cmocka_unit_test(json_that_names_no_hosts_asks_for_nodes),
-        cmocka_unit_test(bad_json_is_refused),
-        cmocka_unit_test(collectives_have_several_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_table)

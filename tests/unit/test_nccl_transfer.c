@@ -53,7 +53,7 @@ static void assert_near(double value, double expected)
 /* ---- neighbours ---- */
 
 /* In an order that is none. */
-static void lines_go_through_the_nearest_two_sizes(void **state)
+TEST(lines_go_through_the_nearest_two_sizes)
 {
     const double expected[] = {
         14 * cbrt(50.0 / 14),       /* a third of the way from 2 to 16 KiB */
@@ -83,7 +83,7 @@ static void lines_go_through_the_nearest_two_sizes(void **state)
     st_arena_destroy(arena);
 }
 
-static void lines_go_through_the_nearest_two_numbers_of_ranks(void **state)
+TEST(lines_go_through_the_nearest_two_numbers_of_ranks)
 {
     static const double expected[] = {
         23.2379001,     /* of 16 and 64: sqrt(18*30) */
@@ -109,7 +109,7 @@ static void lines_go_through_the_nearest_two_numbers_of_ranks(void **state)
     st_arena_destroy(arena);
 }
 
-static void what_has_no_neighbour_is_not_made(void **state)
+TEST(what_has_no_neighbour_is_not_made)
 {
     st_arena *arena = st_arena_create();
     made_fit made;
@@ -142,7 +142,7 @@ static void make_groups(made_fit *own)
  * 0.08^2; within them the mean of 0.01 and 0 comes on top. 0.09/(0.09 + 0.025*1.5/2) = 0.828 is
  * rounded up to a step of a twentieth.
  */
-static void what_is_common_to_groups_is_taken(void **state)
+TEST(what_is_common_to_groups_is_taken)
 {
     made_fit made;
     st_nccl_transfer transfer;
@@ -159,7 +159,7 @@ static void what_is_common_to_groups_is_taken(void **state)
 }
 
 /* Of one group nothing is known of the variance between groups: 0.16/(0.16 + 0.0064 + 0.01). */
-static void one_group_counts_with_what_is_usual(void **state)
+TEST(one_group_counts_with_what_is_usual)
 {
     made_fit made;
     st_nccl_transfer transfer;
@@ -175,7 +175,7 @@ static void one_group_counts_with_what_is_usual(void **state)
 }
 
 /* Small messages, groups on one node and rows without a nominal time have no say in it. */
-static void other_rows_have_no_say(void **state)
+TEST(other_rows_have_no_say)
 {
     made_fit made;
     st_nccl_transfer transfer;
@@ -206,7 +206,7 @@ static void other_rows_have_no_say(void **state)
 }
 
 /* Two GPUs reach each other over PCIe as more of them do not. */
-static void pairs_over_pcie_say_nothing(void **state)
+TEST(pairs_over_pcie_say_nothing)
 {
     static const st_nccl_kind_of_group inside = {.across = false, .large = true};
     made_fit made;
@@ -246,7 +246,7 @@ static void gain(const made_fit *own, double first, double second, double *times
  * (Student's t of three degrees, 90 %) times sqrt(0.04) = 0.327549 below. Of gains 0.5 and 0.1 it
  * is (0.08 + 0.08)/3, and 0.3 - 1.637744*sqrt(0.08) = -0.163224.
  */
-static void a_share_is_taken_that_loses_nothing(void **state)
+TEST(a_share_is_taken_that_loses_nothing)
 {
     static const struct {
         double gains[3][2];
@@ -282,7 +282,7 @@ static void a_share_is_taken_that_loses_nothing(void **state)
 }
 
 /* One group alone tells nothing of a further one. */
-static void one_group_left_out_decides_nothing(void **state)
+TEST(one_group_left_out_decides_nothing)
 {
     double times_s[2][MOST];
     double *all[2] = {times_s[0], times_s[1]};
@@ -299,18 +299,4 @@ static void one_group_left_out_decides_nothing(void **state)
     assert_string_equal(st_nccl_transfer_reason(&transfer), "prior");
 }
 
-TEST_GROUP(nccl_transfer)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_go_through_the_nearest_two_sizes),
-        cmocka_unit_test(lines_go_through_the_nearest_two_numbers_of_ranks),
-        cmocka_unit_test(what_has_no_neighbour_is_not_made),
-        cmocka_unit_test(what_is_common_to_groups_is_taken),
-        cmocka_unit_test(one_group_counts_with_what_is_usual),
-        cmocka_unit_test(other_rows_have_no_say),
-        cmocka_unit_test(pairs_over_pcie_say_nothing),
-        cmocka_unit_test(a_share_is_taken_that_loses_nothing),
-        cmocka_unit_test(one_group_left_out_decides_nothing),
-    };
-    return cmocka_run_group_tests_name("nccl_transfer", tests, NULL, NULL);
-}
+TESTS(nccl_transfer)

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static st_status read_network(fixture *own, const char *text, const st_topology **topology)
 {
     const st_source source = {.file = "net.yaml", .text = text, .length = strlen(text)};
@@ -74,7 +72,7 @@ static void expect_size(const st_topology *topology, size_t ranks, size_t vertic
 
 /* A level's rate is that of all links below it over its oversubscription: 100 x 4 / 2, and then
  * 200 x 3 / 1.5. */
-static void levels_are_a_tree(void **state)
+TEST_WITH(levels_are_a_tree, set_up, tear_down)
 {
     const st_topology *topology =
         network_of(*state, "levels:\n"
@@ -98,7 +96,7 @@ static void levels_are_a_tree(void **state)
 }
 
 /* Ranks of one rail meet at a switch of their own; others go through their node. */
-static void rails_join_ranks_of_a_kind(void **state)
+TEST_WITH(rails_join_ranks_of_a_kind, set_up, tear_down)
 {
     const st_topology *topology = network_of(
         *state, "levels:\n"
@@ -114,7 +112,7 @@ static void rails_join_ranks_of_a_kind(void **state)
 }
 
 /* Each axis is a ring; one of two ranks is a single link, one of one rank none. */
-static void a_torus_is_rings(void **state)
+TEST_WITH(a_torus_is_rings, set_up, tear_down)
 {
     const st_topology *topology =
         network_of(*state, "torus: {size: [4, 2, 1, 3], bandwidth: 85 GB/s, latency: 1.5 us}\n");
@@ -127,7 +125,7 @@ static void a_torus_is_rings(void **state)
 }
 
 /* Along the first axis first: of the ways from one corner to the other. */
-static void messages_go_along_the_first_axes_first(void **state)
+TEST_WITH(messages_go_along_the_first_axes_first, set_up, tear_down)
 {
     const st_topology *topology =
         network_of(*state, "torus: {size: [3, 3], bandwidth: 85 GB/s, latency: 1.5 us}\n");
@@ -142,7 +140,7 @@ static void messages_go_along_the_first_axes_first(void **state)
 }
 
 /* Groups 0 and 1 are joined by s0 and s2, 0 and 2 by s1 and s4, 1 and 2 by s3 and s5. */
-static void a_dragonfly_has_a_link_between_any_two_groups(void **state)
+TEST_WITH(a_dragonfly_has_a_link_between_any_two_groups, set_up, tear_down)
 {
     const st_topology *topology = network_of(
         *state,
@@ -163,7 +161,7 @@ static void a_dragonfly_has_a_link_between_any_two_groups(void **state)
 
 #define LINK(a, b) "{from: " a ", to: " b ", bandwidth: 50 GB/s, latency: 1.25 us}"
 
-static void links_may_be_told_one_by_one(void **state)
+TEST_WITH(links_may_be_told_one_by_one, set_up, tear_down)
 {
     const st_topology *topology =
         network_of(*state, "ranks: 3\nswitches: 2\nlinks: [" LINK("r0", "s0") ", " LINK(
@@ -244,7 +242,7 @@ static const struct {
     {HEAD "ranks: 3\nlinks: [" LINK("r0", "r1") "]\n", "rank r2 cannot be reached from r0"},
 };
 
-static void networks_that_make_no_sense_are_refused(void **state)
+TEST_WITH(networks_that_make_no_sense_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(senseless); i++) {
@@ -258,7 +256,7 @@ static void networks_that_make_no_sense_are_refused(void **state)
 }
 
 /* As many as a description may have. */
-static void networks_may_be_as_large_as_this(void **state)
+TEST_WITH(networks_may_be_as_large_as_this, set_up, tear_down)
 {
     const st_topology *topology = network_of(
         *state, "levels: [{holds: 256, bandwidth: 1 GB/s, latency: 1 s}, {holds: 256, bandwidth: 1 "
@@ -269,17 +267,4 @@ static void networks_may_be_as_large_as_this(void **state)
     expect_size(topology, 64, 64, 6 * 32);
 }
 
-TEST_GROUP(networks)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(levels_are_a_tree),
-        WITH_FILES(rails_join_ranks_of_a_kind),
-        WITH_FILES(a_torus_is_rings),
-        WITH_FILES(messages_go_along_the_first_axes_first),
-        WITH_FILES(a_dragonfly_has_a_link_between_any_two_groups),
-        WITH_FILES(links_may_be_told_one_by_one),
-        WITH_FILES(networks_that_make_no_sense_are_refused),
-        WITH_FILES(networks_may_be_as_large_as_this),
-    };
-    return cmocka_run_group_tests_name("networks", tests, NULL, NULL);
-}
+TESTS(networks)

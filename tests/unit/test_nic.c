@@ -39,7 +39,7 @@ static double sum_of(const st_nic_class *class, size_t bins)
     return sum;
 }
 
-static void every_byte_is_sent_once(void **state)
+TEST_WITH(every_byte_is_sent_once, set_up, tear_down)
 {
     static const struct {
         const char *job;
@@ -75,7 +75,7 @@ static void every_byte_is_sent_once(void **state)
 
 /* Buckets of gradients: nothing leaves a node in the forward pass, which is the first of the step.
  */
-static void nodes_are_silent_in_the_forward_pass(void **state)
+TEST_WITH(nodes_are_silent_in_the_forward_pass, set_up, tear_down)
 {
     laid_out made;
     lay_out(*state, "vgg16-32x3090", "", &made);
@@ -88,7 +88,7 @@ static void nodes_are_silent_in_the_forward_pass(void **state)
 }
 
 /* First and last stage have one neighbour, those between two. */
-static void stages_between_send_twice(void **state)
+TEST_WITH(stages_between_send_twice, set_up, tear_down)
 {
     laid_out made;
     lay_out(*state, "gpt-3b-32x3090", "", &made);
@@ -102,7 +102,7 @@ static void stages_between_send_twice(void **state)
 
 /* Activations and gradients leave at once, and data parallelism beside them: no more than 400 GB/s
  * do, and what had to wait is told. */
-static void cards_send_at_their_rate(void **state)
+TEST_WITH(cards_send_at_their_rate, set_up, tear_down)
 {
     fixture *own = *state;
     laid_out made;
@@ -127,7 +127,7 @@ static void cards_send_at_their_rate(void **state)
 }
 
 /* Two kinds of nodes, four bins of a quarter second each. */
-static void text_rows_and_picture_follow_the_bins(void **state)
+TEST_WITH(text_rows_and_picture_follow_the_bins, set_up, tear_down)
 {
     static const double bytes[2][4] = {{0, 3e9, 6e9, 0}, {1e9, 1e9, 0, 0}};
     static const struct {
@@ -183,14 +183,4 @@ static void text_rows_and_picture_follow_the_bins(void **state)
     }
 }
 
-TEST_GROUP(nic)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(every_byte_is_sent_once),
-        WITH_FILES(nodes_are_silent_in_the_forward_pass),
-        WITH_FILES(stages_between_send_twice),
-        WITH_FILES(cards_send_at_their_rate),
-        WITH_FILES(text_rows_and_picture_follow_the_bins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nic)

@@ -10,9 +10,8 @@ static double fill(double gpus, double node, double group)
     return st_node_fill(&counts);
 }
 
-static void racks_of_72_are_used_in_part(void **state)
+TEST(racks_of_72_are_used_in_part)
 {
-    (void)state;
     assert_float_equal(fill(512, 72, 0), 64, 0);
     assert_float_equal(fill(1000, 72, 0), 40, 0); /* 50: no groups of 8 */
     assert_float_equal(fill(1000, 72, 5), 50, 0);
@@ -35,18 +34,16 @@ static int tried(int gpus, int node)
     return 0;
 }
 
-static void every_number_is_as_tried(void **state)
+TEST(every_number_is_as_tried)
 {
-    (void)state;
     for (int node = 1; node <= 144; node++)
         for (int gpus = 1; gpus <= 1200; gpus += 1 + gpus / 97)
             assert_float_equal(fill(gpus, node, 0), tried(gpus, node), 0);
 }
 
 /* With tensor-parallel groups, the most whole ones that divide the GPUs and fill half of a node. */
-static void groups_stay_whole(void **state)
+TEST(groups_stay_whole)
 {
-    (void)state;
     assert_float_equal(fill(280, 72, 2), 70, 0);
     assert_float_equal(fill(280, 72, 8), 56, 0);
     for (int group = 2; group <= 12; group++)
@@ -59,7 +56,7 @@ static void groups_stay_whole(void **state)
         }
 }
 
-static void several_numbers_have_one_in_common(void **state)
+TEST(several_numbers_have_one_in_common)
 {
     static const double powers[] = {8, 64, 128, 1024};
     static const double mixed[] = {72, 128};
@@ -70,7 +67,7 @@ static void several_numbers_have_one_in_common(void **state)
     assert_float_equal(st_node_fill(&without), 0, 0);
 }
 
-static void the_nearest_number_works(void **state)
+TEST(the_nearest_number_works)
 {
     static const double gpus = 146;
     const st_node_counts counts = {.gpus = &gpus, .count = 1, .node = 72};
@@ -80,14 +77,4 @@ static void the_nearest_number_works(void **state)
     assert_float_equal(fill(147, 72, 0), 49, 0);
 }
 
-TEST_GROUP(node_fill)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(racks_of_72_are_used_in_part),
-        cmocka_unit_test(every_number_is_as_tried),
-        cmocka_unit_test(groups_stay_whole),
-        cmocka_unit_test(several_numbers_have_one_in_common),
-        cmocka_unit_test(the_nearest_number_works),
-    };
-    return cmocka_run_group_tests_name("node_fill", tests, NULL, NULL);
-}
+TESTS(node_fill)

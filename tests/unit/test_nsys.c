@@ -50,7 +50,7 @@ static void read_well(fixture *own, const char *sql, st_recorded *recorded)
         fail_msg("%s", said(own));
 }
 
-static void kernels_are_read_by_start(void **state)
+TEST_WITH(kernels_are_read_by_start, set_up, tear_down)
 {
     st_recorded recorded;
     read_well(*state, whole, &recorded);
@@ -77,7 +77,7 @@ static void kernels_are_read_by_start(void **state)
 }
 
 /* Processes 8300 and 9700 have 1024 places each; what is no place of a device stays as it is. */
-static void devices_are_told_by_process(void **state)
+TEST_WITH(devices_are_told_by_process, set_up, tear_down)
 {
     static const int64_t devices[] = {2, 1024 + 1, 1024 + 1023, 1024, -1, 1024};
     st_recorded recorded;
@@ -86,7 +86,7 @@ static void devices_are_told_by_process(void **state)
         assert_int_equal(recorded.kernels[i].device, devices[i]);
 }
 
-static void one_process_has_its_own_devices(void **state)
+TEST_WITH(one_process_has_its_own_devices, set_up, tear_down)
 {
     st_recorded recorded;
     read_well(*state,
@@ -99,7 +99,7 @@ static void one_process_has_its_own_devices(void **state)
     assert_int_equal(recorded.kernels[1].device, 5);
 }
 
-static void sizes_that_are_none_are_not_known(void **state)
+TEST_WITH(sizes_that_are_none_are_not_known, set_up, tear_down)
 {
     st_recorded recorded;
     read_well(*state, whole, &recorded);
@@ -112,7 +112,7 @@ static void sizes_that_are_none_are_not_known(void **state)
 }
 
 /* Without sizes, processes and GPU; short names count where there are no others. */
-static void columns_that_are_absent_are_not_known(void **state)
+TEST_WITH(columns_that_are_absent_are_not_known, set_up, tear_down)
 {
     st_recorded recorded;
     read_well(*state,
@@ -133,7 +133,7 @@ static void columns_that_are_absent_are_not_known(void **state)
     assert_memory_equal(second->block, block, sizeof block);
 }
 
-static void a_gpu_without_a_name_is_none(void **state)
+TEST_WITH(a_gpu_without_a_name_is_none, set_up, tear_down)
 {
     st_recorded recorded;
     read_well(*state,
@@ -145,7 +145,7 @@ static void a_gpu_without_a_name_is_none(void **state)
     assert_string_equal(recorded.gpu, "");
 }
 
-static void faulty_databases_are_refused(void **state)
+TEST_WITH(faulty_databases_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *sql;
@@ -180,7 +180,7 @@ static void faulty_databases_are_refused(void **state)
 }
 
 /* 256 processes are as many as there may be. */
-static void processes_are_bounded(void **state)
+TEST_WITH(processes_are_bounded, set_up, tear_down)
 {
     fixture *own = *state;
     for (int processes = 256; processes <= 257; processes++) {
@@ -200,21 +200,7 @@ static void processes_are_bounded(void **state)
     }
 }
 
-TEST_GROUP(nsys)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(kernels_are_read_by_start),
-        WITH(devices_are_told_by_process),
-        WITH(one_process_has_its_own_devices),
-        WITH(sizes_that_are_none_are_not_known),
-        WITH(columns_that_are_absent_are_not_known),
-        WITH(a_gpu_without_a_name_is_none),
-        WITH(faulty_databases_are_refused),
-        WITH(processes_are_bounded),
-    };
-    return cmocka_run_group_tests_name("nsys", tests, NULL, NULL);
-}
+TESTS(nsys)
 
 #else
 

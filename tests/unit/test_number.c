@@ -12,7 +12,7 @@ static st_status read_number(const char *text, double *value, st_errors *errors)
     return st_number_parse(text, strlen(text), here, value, errors);
 }
 
-static void numbers_are_read(void **state)
+TEST_WITH(numbers_are_read, make_errors, drop_errors)
 {
     static const struct {
         const char *text;
@@ -48,7 +48,7 @@ static void numbers_are_read(void **state)
     assert_string_equal(said(*state), "");
 }
 
-static void only_the_given_bytes_are_read(void **state)
+TEST_WITH(only_the_given_bytes_are_read, make_errors, drop_errors)
 {
     double value = NOT_A_NUMBER;
     assert_int_equal(st_number_parse("12345", 2, here, &value, *state), ST_OK);
@@ -119,7 +119,7 @@ static const struct {
     {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to distinguish from zero", NULL},
 };
 
-static void every_slip_is_named(void **state)
+TEST_WITH(every_slip_is_named, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     for (size_t i = 0; i < COUNT(number_slips); i++) {
@@ -145,7 +145,7 @@ static void every_slip_is_named(void **state)
     }
 }
 
-static void very_long_numbers_are_refused(void **state)
+TEST_WITH(very_long_numbers_are_refused, make_errors, drop_errors)
 {
     char text[402];
     double value = NOT_A_NUMBER;
@@ -158,9 +158,8 @@ static void very_long_numbers_are_refused(void **state)
                                       "expected at most 400 characters\n");
 }
 
-static void a_number_can_be_found_in_front_of_text(void **state)
+TEST(a_number_can_be_found_in_front_of_text)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -173,9 +172,8 @@ static void a_number_can_be_found_in_front_of_text(void **state)
         assert_int_equal(st_number_scan(rows[i].text, strlen(rows[i].text)), rows[i].length);
 }
 
-static void values_print_in_their_shortest_form(void **state)
+TEST(values_print_in_their_shortest_form)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -210,9 +208,8 @@ static void values_print_in_their_shortest_form(void **state)
         assert_string_equal(st_number_format(rows[i].value, text, sizeof text), rows[i].text);
 }
 
-static void a_small_buffer_is_never_overrun(void **state)
+TEST(a_small_buffer_is_never_overrun)
 {
-    (void)state;
     char text[8];
     memset(text, '#', sizeof text);
     assert_ptr_equal(st_number_format(0.1 + 0.2, text, 5), text);
@@ -224,9 +221,8 @@ static void a_small_buffer_is_never_overrun(void **state)
     assert_int_equal(text[6], '#');
 }
 
-static void significant_digits_are_kept_and_zeros_dropped(void **state)
+TEST(significant_digits_are_kept_and_zeros_dropped)
 {
-    (void)state;
     static const struct {
         double value;
         int digits;
@@ -262,9 +258,8 @@ static void significant_digits_are_kept_and_zeros_dropped(void **state)
                             rows[i].text);
 }
 
-static void exponents_print_without_padding(void **state)
+TEST(exponents_print_without_padding)
 {
-    (void)state;
     char text[ST_QUANTITY_TEXT];
     assert_string_equal(st_number_print('e', 3, 12385, text, sizeof text), "1.238e4");
     assert_string_equal(st_number_print('e', 2, 1.0, text, sizeof text), "1.00e0");
@@ -276,18 +271,4 @@ static void exponents_print_without_padding(void **state)
     assert_int_equal(strlen(st_number_print('f', 2, -DBL_MAX, wide, sizeof wide)), 313);
 }
 
-TEST_GROUP(number)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_are_read, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(only_the_given_bytes_are_read, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(every_slip_is_named, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(very_long_numbers_are_refused, make_errors, drop_errors),
-        cmocka_unit_test(a_number_can_be_found_in_front_of_text),
-        cmocka_unit_test(values_print_in_their_shortest_form),
-        cmocka_unit_test(a_small_buffer_is_never_overrun),
-        cmocka_unit_test(significant_digits_are_kept_and_zeros_dropped),
-        cmocka_unit_test(exponents_print_without_padding),
-    };
-    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
-}
+TESTS(number)

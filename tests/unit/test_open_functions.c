@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* What it looks into, and 2.385 times the first less the others. */
 static double value(const void *over, const double *arguments, int which)
 {
@@ -18,7 +16,7 @@ static const double over = 0.385;
 static const st_open_function function = {
     .name = "left", .units = {"GB", "us", "GB/s", NULL}, .unit = "ms", .value = value, .which = 1};
 
-static void rows_without_a_number_have_no_value(void **state)
+TEST_WITH(rows_without_a_number_have_no_value, set_up, tear_down)
 {
     fixture *own = *state;
     st_provider provider;
@@ -39,7 +37,7 @@ static void rows_without_a_number_have_no_value(void **state)
     assert_true(fabs(values[4] - (0.385 + 5 * 2.385 - 11.75)) < 1e-12);
 }
 
-static void units_that_are_none_are_refused(void **state)
+TEST_WITH(units_that_are_none_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_provider provider;
@@ -54,11 +52,4 @@ static void units_that_are_none_are_refused(void **state)
                      ST_ERR_UNIT);
 }
 
-TEST_GROUP(open_functions)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(rows_without_a_number_have_no_value),
-        WITH_FILES(units_that_are_none_are_refused),
-    };
-    return cmocka_run_group_tests_name("open_functions", tests, NULL, NULL);
-}
+TESTS(open_functions)

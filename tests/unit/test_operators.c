@@ -127,7 +127,7 @@ static double fitted(const st_operator_group *group, const char *key)
 
 /* ---- tests ---- */
 
-static void attention_has_constants_for_each_width_of_heads(void **state)
+TEST_WITH(attention_has_constants_for_each_width_of_heads, set_up, tear_down)
 {
     fixture *own = *state;
     st_operator_fit fit = {0};
@@ -148,7 +148,7 @@ static void attention_has_constants_for_each_width_of_heads(void **state)
     assert_in_range(group->held_out.count, 16, 48);
 }
 
-static void experts_of_all_precisions_share_what_is_no_rate(void **state)
+TEST_WITH(experts_of_all_precisions_share_what_is_no_rate, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"cluster.gpu.gemm_burst=1",
@@ -168,7 +168,7 @@ static void experts_of_all_precisions_share_what_is_no_rate(void **state)
     assert_true(group->held_out.mean_absolute < 1e-4);
 }
 
-static void each_source_may_be_fitted_alone(void **state)
+TEST_WITH(each_source_may_be_fitted_alone, set_up, tear_down)
 {
     fixture *own = *state;
     st_operator_fit fit = {.each = true};
@@ -182,7 +182,7 @@ static void each_source_may_be_fitted_alone(void **state)
     assert_string_equal(st_operator_gpu(&fit.groups[0]), "h100-sxm");
 }
 
-static void libraries_are_told_apart_by_factors(void **state)
+TEST_WITH(libraries_are_told_apart_by_factors, set_up, tear_down)
 {
     fixture *own = *state;
     st_operator_fit fit = {0};
@@ -203,7 +203,7 @@ static void libraries_are_told_apart_by_factors(void **state)
 }
 
 /* Factors that the GPU's file has do not count where a library is fitted alone. */
-static void a_library_alone_has_no_factor(void **state)
+TEST_WITH(a_library_alone_has_no_factor, set_up, tear_down)
 {
     fixture *own = *state;
     st_operator_fit fit = {.each = true};
@@ -218,7 +218,7 @@ static void a_library_alone_has_no_factor(void **state)
 }
 
 /* Each table has jobs of its own, and constants of the same GPU are no others'. */
-static void a_gpu_is_no_kin_of_itself(void **state)
+TEST_WITH(a_gpu_is_no_kin_of_itself, set_up, tear_down)
 {
     fixture *own = *state;
     const char *files[2] = {two_libraries_table(own), below(own, "again.csv")};
@@ -299,7 +299,7 @@ static const char *text_of(fixture *own, const st_result *result)
     return kept;
 }
 
-static void operators_are_named_by_what_tells_them_apart(void **state)
+TEST_WITH(operators_are_named_by_what_tells_them_apart, set_up, tear_down)
 {
     static const struct {
         st_operator_kind kind;
@@ -328,7 +328,7 @@ static void operators_are_named_by_what_tells_them_apart(void **state)
     }
 }
 
-static void a_report_has_errors_and_constants(void **state)
+TEST_WITH(a_report_has_errors_and_constants, set_up, tear_down)
 {
     fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
@@ -364,7 +364,7 @@ static void a_report_has_errors_and_constants(void **state)
     assert_form_has(&result, ST_FORM_JSON, parts, COUNT(parts));
 }
 
-static void kin_have_columns_where_they_were_asked_for(void **state)
+TEST_WITH(kin_have_columns_where_they_were_asked_for, set_up, tear_down)
 {
     fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
@@ -383,7 +383,7 @@ static void kin_have_columns_where_they_were_asked_for(void **state)
 }
 
 /* A GPU stands once, whatever tables it is in; a group that was not fitted has no keys. */
-static void keys_of_files_stand_by_gpu(void **state)
+TEST_WITH(keys_of_files_stand_by_gpu, set_up, tear_down)
 {
     fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
@@ -417,9 +417,8 @@ static void keys_of_files_stand_by_gpu(void **state)
 
 /* ---- neighbours ---- */
 
-static void neighbours_weigh_by_their_distance(void **state)
+TEST(neighbours_weigh_by_their_distance)
 {
-    (void)state;
     double logs[] = {0.7, 1.3, 0.7, 2.3};
     double ratios[] = {1.9, 0.9};
     const st_operator_points points = {.logs = logs, .ratios = ratios, .count = 2, .keys = 2};
@@ -430,9 +429,8 @@ static void neighbours_weigh_by_their_distance(void **state)
                 1e-12);
 }
 
-static void only_the_nearest_eight_count(void **state)
+TEST(only_the_nearest_eight_count)
 {
-    (void)state;
     double logs[12];
     double ratios[12];
     const double at[] = {0.3};
@@ -444,25 +442,4 @@ static void only_the_nearest_eight_count(void **state)
     assert_near(st_operator_between(&points, at), 2.385, 1e-12);
 }
 
-TEST_GROUP(operators)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(attention_has_constants_for_each_width_of_heads, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(experts_of_all_precisions_share_what_is_no_rate, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(each_source_may_be_fitted_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(libraries_are_told_apart_by_factors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_library_alone_has_no_factor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_gpu_is_no_kin_of_itself, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(operators_are_named_by_what_tells_them_apart, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_report_has_errors_and_constants, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(kin_have_columns_where_they_were_asked_for, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(keys_of_files_stand_by_gpu, set_up, tear_down),
-        cmocka_unit_test(neighbours_weigh_by_their_distance),
-        cmocka_unit_test(only_the_nearest_eight_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(operators)

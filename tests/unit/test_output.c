@@ -90,7 +90,7 @@ static void assert_refused(fixture *own, const char *name, const char *part)
     assert_int_equal(count_files(own), before);
 }
 
-static void a_new_file_is_written(void **state)
+TEST_WITH(a_new_file_is_written, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     mode_t mask = umask(027);
@@ -104,7 +104,7 @@ static void a_new_file_is_written(void **state)
     assert_string_equal(said(own->errors), "");
 }
 
-static void an_old_file_is_replaced_and_keeps_its_permissions(void **state)
+TEST_WITH(an_old_file_is_replaced_and_keeps_its_permissions, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(write_text(own, "a", "a much longer text that was here"), ST_OK);
@@ -121,7 +121,7 @@ static void an_old_file_is_replaced_and_keeps_its_permissions(void **state)
     assert_int_equal(close(open_before), 0);
 }
 
-static void a_symbolic_link_stays_one(void **state)
+TEST_WITH(a_symbolic_link_stays_one, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
@@ -134,7 +134,7 @@ static void a_symbolic_link_stays_one(void **state)
     assert_int_equal(count_files(own), 2);
 }
 
-static void what_cannot_be_a_file_is_refused(void **state)
+TEST_WITH(what_cannot_be_a_file_is_refused, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);
@@ -154,7 +154,7 @@ static void what_cannot_be_a_file_is_refused(void **state)
     assert_holds(own, "a", "old");
 }
 
-static void files_and_folders_without_permission_are_refused(void **state)
+TEST_WITH(files_and_folders_without_permission_are_refused, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     enum { NOBODY = 65534 };
@@ -173,7 +173,7 @@ static void files_and_folders_without_permission_are_refused(void **state)
     assert_true(!is_root || seteuid(0) == 0);
 }
 
-static void the_name_of_the_file_stands_in_the_error(void **state)
+TEST_WITH(the_name_of_the_file_stands_in_the_error, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(write_text(own, "none/report.csv", "x"), ST_ERR_IO);
@@ -181,7 +181,7 @@ static void the_name_of_the_file_stands_in_the_error(void **state)
     assert_int_equal(st_errors_status(own->errors), ST_ERR_IO);
 }
 
-static void a_failed_write_leaves_the_old_file(void **state)
+TEST_WITH(a_failed_write_leaves_the_old_file, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
@@ -203,7 +203,7 @@ static void a_failed_write_leaves_the_old_file(void **state)
     assert_int_equal(count_files(own), 1);
 }
 
-static void a_full_device_is_reported(void **state)
+TEST_WITH(a_full_device_is_reported, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     if (access("/dev/full", W_OK) != 0)
@@ -227,7 +227,7 @@ static void *read_pipe(void *path)
     return data;
 }
 
-static void a_pipe_is_written_to_as_it_is(void **state)
+TEST_WITH(a_pipe_is_written_to_as_it_is, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     char path[128];
@@ -244,7 +244,7 @@ static void a_pipe_is_written_to_as_it_is(void **state)
     assert_true(S_ISFIFO(status.st_mode));
 }
 
-static void names_without_a_folder_are_written_here(void **state)
+TEST_WITH(names_without_a_folder_are_written_here, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     int back = open(".", O_RDONLY);
@@ -258,7 +258,7 @@ static void names_without_a_folder_are_written_here(void **state)
     assert_int_equal(count_files(own), 1);
 }
 
-static void a_leftover_of_another_run_is_no_obstacle(void **state)
+TEST_WITH(a_leftover_of_another_run_is_no_obstacle, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     char name[64];
@@ -271,7 +271,7 @@ static void a_leftover_of_another_run_is_no_obstacle(void **state)
 }
 
 /* The answer before long work is the one that writing gives after it, and nothing is left. */
-static void what_can_be_written_is_known_before(void **state)
+TEST_WITH(what_can_be_written_is_known_before, make_fixture, drop_fixture)
 {
     static const struct {
         const char *name;
@@ -301,7 +301,7 @@ static void what_can_be_written_is_known_before(void **state)
     assert_holds(own, "a", "2.385");
 }
 
-static void what_is_not_all_has_a_name_of_its_own(void **state)
+TEST_WITH(what_is_not_all_has_a_name_of_its_own, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     st_output *output = NULL;
@@ -325,7 +325,7 @@ static void what_is_not_all_has_a_name_of_its_own(void **state)
     st_arena_destroy(arena);
 }
 
-static void what_is_discarded_leaves_nothing(void **state)
+TEST_WITH(what_is_discarded_leaves_nothing, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     st_output *output = NULL;
@@ -336,24 +336,4 @@ static void what_is_discarded_leaves_nothing(void **state)
     assert_int_equal(count_files(own), 0);
 }
 
-TEST_GROUP(output)
-{
-#define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
-    const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(a_new_file_is_written),
-        WITH_FIXTURE(an_old_file_is_replaced_and_keeps_its_permissions),
-        WITH_FIXTURE(a_symbolic_link_stays_one),
-        WITH_FIXTURE(what_cannot_be_a_file_is_refused),
-        WITH_FIXTURE(files_and_folders_without_permission_are_refused),
-        WITH_FIXTURE(the_name_of_the_file_stands_in_the_error),
-        WITH_FIXTURE(a_failed_write_leaves_the_old_file),
-        WITH_FIXTURE(a_full_device_is_reported),
-        WITH_FIXTURE(a_pipe_is_written_to_as_it_is),
-        WITH_FIXTURE(names_without_a_folder_are_written_here),
-        WITH_FIXTURE(a_leftover_of_another_run_is_no_obstacle),
-        WITH_FIXTURE(what_can_be_written_is_known_before),
-        WITH_FIXTURE(what_is_not_all_has_a_name_of_its_own),
-        WITH_FIXTURE(what_is_discarded_leaves_nothing),
-    };
-    return cmocka_run_group_tests_name("output", tests, NULL, NULL);
-}
+TESTS(output)

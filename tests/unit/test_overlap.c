@@ -85,9 +85,8 @@ static st_status read_text(fixture *own, const char *text, st_kernels *kernels)
 
 /* ---- tables ---- */
 
-static void names_tell_the_class(void **state)
+TEST_WITH(names_tell_the_class, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *name;
         st_kernel_class class;
@@ -107,7 +106,7 @@ static void names_tell_the_class(void **state)
     }
 }
 
-static void rows_are_read(void **state)
+TEST_WITH(rows_are_read, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -130,7 +129,7 @@ static void rows_are_read(void **state)
     st_buffer_free(&text);
 }
 
-static void collectives_are_features_where_the_table_has_them(void **state)
+TEST_WITH(collectives_are_features_where_the_table_has_them, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -152,7 +151,7 @@ static void collectives_are_features_where_the_table_has_them(void **state)
 }
 
 /* Echo's Table 4, Nsight's details page and units in headings. */
-static void headings_are_read_as_people_spell_them(void **state)
+TEST_WITH(headings_are_read_as_people_spell_them, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -190,7 +189,7 @@ static void headings_are_read_as_people_spell_them(void **state)
     st_buffer_free(&text);
 }
 
-static void units_that_are_not_known_are_no_times(void **state)
+TEST_WITH(units_that_are_not_known_are_no_times, set_up, tear_down)
 {
     static const char *const headings[] = {"isolated_min", "Running time [GB]",
                                            "isolated_\xd0\xbcs"};
@@ -207,7 +206,7 @@ static void units_that_are_not_known_are_no_times(void **state)
     }
 }
 
-static void tests_lack_nothing_that_was_learnt_from(void **state)
+TEST_WITH(tests_lack_nothing_that_was_learnt_from, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels learnt = {0};
@@ -233,9 +232,8 @@ static void tests_lack_nothing_that_was_learnt_from(void **state)
 }
 
 /* Plugins find the GPU of a job by its rates and compare it with those of stored models. */
-static void plugins_number_gpus_as_tables_do(void **state)
+TEST(plugins_number_gpus_as_tables_do)
 {
-    (void)state;
     static const struct {
         const char *name;
         double rates[3];
@@ -268,7 +266,7 @@ typedef struct table_fault {
     const char *says;
 } table_fault;
 
-static void faulty_tables_are_refused(void **state)
+TEST_WITH(faulty_tables_are_refused, set_up, tear_down)
 {
     static const table_fault faults[] = {
         {9, NULL, "9 kernels are too few to learn from"},
@@ -301,7 +299,7 @@ static void faulty_tables_are_refused(void **state)
     }
 }
 
-static void missing_columns_and_lone_classes_are_refused(void **state)
+TEST_WITH(missing_columns_and_lone_classes_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -335,9 +333,8 @@ static void missing_columns_and_lone_classes_are_refused(void **state)
 
 /* ---- errors of predictions ---- */
 
-static void errors_are_those_of_the_definition(void **state)
+TEST_WITH(errors_are_those_of_the_definition, set_up, tear_down)
 {
-    (void)state;
     st_kernel rows[] = {
         {.isolated_ns = 20000, .overlapped_ns = 30000, .share = 1},
         {.isolated_ns = 5000, .overlapped_ns = 10000, .share = 0.5},
@@ -388,7 +385,7 @@ static st_kernel near_kernel(const char *name, double duration_ns, double memory
     return kernel;
 }
 
-static void the_nearest_of_a_name_tell_its_slowdown(void **state)
+TEST_WITH(the_nearest_of_a_name_tell_its_slowdown, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernel rows[] = {
@@ -439,7 +436,7 @@ static void the_nearest_of_a_name_tell_its_slowdown(void **state)
 
 /* ---- learning ---- */
 
-static void a_rule_is_learnt(void **state)
+TEST_WITH(a_rule_is_learnt, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -467,7 +464,7 @@ static void a_rule_is_learnt(void **state)
 /* Ten names, each slowed down by a factor of its own, and nothing else tells them apart: their
  * median is right where rows of each name are learnt from, and wrong where whole names are held
  * out. */
-static void names_are_held_out_whole(void **state)
+TEST_WITH(names_are_held_out_whole, set_up, tear_down)
 {
     enum { NAMES = 10, EACH = 10 };
     static const char *const names[NAMES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
@@ -487,7 +484,7 @@ static void names_are_held_out_whole(void **state)
     assert_true(median->held_out[ST_SPLIT_NAMES][0].within_5 < 0.25);
 }
 
-static void models_say_what_they_are(void **state)
+TEST_WITH(models_say_what_they_are, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -534,7 +531,7 @@ static void models_say_what_they_are(void **state)
 }
 
 /* The measured kernels of the data folder: what Echo prints for A800, 61, 70 and 75 %. */
-static void measured_kernels_are_predicted_as_well_as_published(void **state)
+TEST_WITH(measured_kernels_are_predicted_as_well_as_published, set_up, tear_down)
 {
     fixture *own = *state;
     const char *data = getenv("STEPTIME_DATA");
@@ -569,26 +566,4 @@ static void measured_kernels_are_predicted_as_well_as_published(void **state)
     st_buffer_free(&text);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-TEST_GROUP(overlap)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(names_tell_the_class),
-        WITH(rows_are_read),
-        WITH(collectives_are_features_where_the_table_has_them),
-        WITH(headings_are_read_as_people_spell_them),
-        WITH(units_that_are_not_known_are_no_times),
-        cmocka_unit_test(plugins_number_gpus_as_tables_do),
-        WITH(tests_lack_nothing_that_was_learnt_from),
-        WITH(faulty_tables_are_refused),
-        WITH(missing_columns_and_lone_classes_are_refused),
-        WITH(errors_are_those_of_the_definition),
-        WITH(the_nearest_of_a_name_tell_its_slowdown),
-        WITH(a_rule_is_learnt),
-        WITH(names_are_held_out_whole),
-        WITH(models_say_what_they_are),
-        WITH(measured_kernels_are_predicted_as_well_as_published),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(overlap)

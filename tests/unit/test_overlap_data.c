@@ -32,7 +32,7 @@ static st_status read_table(fixture *own, size_t rows, bool to_learn, const char
 }
 
 /* Twenty kernels are the least to learn from. */
-static void kernels_to_be_predicted_may_be_few(void **state)
+TEST_WITH(kernels_to_be_predicted_may_be_few, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels;
@@ -44,7 +44,7 @@ static void kernels_to_be_predicted_may_be_few(void **state)
     assert_contains(said(own), "19 kernels");
 }
 
-static void a_gpu_is_that_of_kernels_that_do_not_name_it(void **state)
+TEST_WITH(a_gpu_is_that_of_kernels_that_do_not_name_it, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels;
@@ -57,7 +57,7 @@ static void a_gpu_is_that_of_kernels_that_do_not_name_it(void **state)
     assert_contains(said(own), "h101");
 }
 
-static void tables_that_are_not_there_are_refused(void **state)
+TEST_WITH(tables_that_are_not_there_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_kernels kernels = {0};
@@ -94,7 +94,7 @@ static const char *write_trace(fixture *own, const char *file, double length_us,
     return below(own, file);
 }
 
-static void pairs_become_a_table(void **state)
+TEST_WITH(pairs_become_a_table, set_up, tear_down)
 {
     fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0),
@@ -120,7 +120,7 @@ static void pairs_become_a_table(void **state)
     assert_int_equal(again.count, PAIR_KERNELS);
 }
 
-static void a_table_that_nobody_asked_for_is_named_after_its_pairs(void **state)
+TEST_WITH(a_table_that_nobody_asked_for_is_named_after_its_pairs, set_up, tear_down)
 {
     fixture *own = *state;
     const char *recordings[] = {
@@ -138,7 +138,7 @@ static void a_table_that_nobody_asked_for_is_named_after_its_pairs(void **state)
 }
 
 /* Both faulty pairs are told, and nothing is written. */
-static void faulty_pairs_are_told_at_once(void **state)
+TEST_WITH(faulty_pairs_are_told_at_once, set_up, tear_down)
 {
     fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0), below(own, "first"),
@@ -160,7 +160,7 @@ static void faulty_pairs_are_told_at_once(void **state)
     assert_contains(said(own), "--pairs takes two recordings for each pair");
 }
 
-static void counters_that_are_not_there_are_told(void **state)
+TEST_WITH(counters_that_are_not_there_are_told, set_up, tear_down)
 {
     fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0),
@@ -233,7 +233,7 @@ static const st_profile *find(fixture *own, const char *name, size_t *count)
     return found;
 }
 
-static void a_model_is_stored_with_where_it_is_from(void **state)
+TEST_WITH(a_model_is_stored_with_where_it_is_from, set_up, tear_down)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -266,7 +266,7 @@ static void a_model_is_stored_with_where_it_is_from(void **state)
 }
 
 /* A model may be stored anew; one of another cluster would be a second one of the name. */
-static void a_name_has_one_model(void **state)
+TEST_WITH(a_name_has_one_model, set_up, tear_down)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -284,19 +284,4 @@ static void a_name_has_one_model(void **state)
     assert_memory_equal(found->payload, "second", 6);
 }
 
-TEST_GROUP(overlap_data)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(kernels_to_be_predicted_may_be_few),
-        WITH(a_gpu_is_that_of_kernels_that_do_not_name_it),
-        WITH(tables_that_are_not_there_are_refused),
-        WITH(pairs_become_a_table),
-        WITH(a_table_that_nobody_asked_for_is_named_after_its_pairs),
-        WITH(faulty_pairs_are_told_at_once),
-        WITH(counters_that_are_not_there_are_told),
-        WITH(a_model_is_stored_with_where_it_is_from),
-        WITH(a_name_has_one_model),
-    };
-    return cmocka_run_group_tests_name("overlap_data", tests, NULL, NULL);
-}
+TESTS(overlap_data)

@@ -50,9 +50,8 @@ static size_t longest_common(st_sequence left, st_sequence right)
     return table[left.count][right.count];
 }
 
-static void sequences_are_matched_as_far_as_possible(void **state)
+TEST_WITH(sequences_are_matched_as_far_as_possible, set_up, tear_down)
 {
-    (void)state;
     st_dice dice = st_dice_of(2385);
     for (int round = 0; round < 400; round++) {
         uint32_t items[2][60];
@@ -82,9 +81,8 @@ static void sequences_are_matched_as_far_as_possible(void **state)
     }
 }
 
-static void sequences_that_differ_too_much_are_refused(void **state)
+TEST_WITH(sequences_that_differ_too_much_are_refused, set_up, tear_down)
 {
-    (void)state;
     enum { MANY = ST_MATCHING_MAX_APART };
     uint32_t *items = calloc(2 * MANY, sizeof *items);
     size_t *matches = calloc(2 * MANY, sizeof *matches);
@@ -103,7 +101,7 @@ static void sequences_that_differ_too_much_are_refused(void **state)
 
 /* ---- names ---- */
 
-static void functions_are_named_alike(void **state)
+TEST_WITH(functions_are_named_alike, set_up, tear_down)
 {
     static const char *const names[][2] = {
         {"ampere_sgemm_128x32_tn", "ampere_sgemm_128x32_tn"},
@@ -129,7 +127,7 @@ static void functions_are_named_alike(void **state)
 }
 
 /* Names of metadata, whose first letters count, and which end before their parameters. */
-static void collectives_are_named_by_their_words(void **state)
+TEST_WITH(collectives_are_named_by_their_words, set_up, tear_down)
 {
     static const char *const words[][2] = {{"allreduce", "all_reduce"},
                                            {"all_reduce", "all_reduce"},
@@ -149,7 +147,7 @@ static void collectives_are_named_by_their_words(void **state)
         assert_string_equal(st_recorded_collective_word(words[i][0]), words[i][1]);
 }
 
-static void collectives_are_named_by_their_kernels(void **state)
+TEST_WITH(collectives_are_named_by_their_kernels, set_up, tear_down)
 {
     static const struct {
         const char *kernel;
@@ -182,7 +180,7 @@ static void collectives_are_named_by_their_kernels(void **state)
 static const st_recorded_collective reduced = {"all_reduce", "LL128", "tree", 26214400, 24};
 static const st_recorded_collective gathered = {"all_gather", "Simple", "ring", 0, 0};
 
-static void time_beside_collectives_is_a_union(void **state)
+TEST_WITH(time_beside_collectives_is_a_union, set_up, tear_down)
 {
     fixture *own = *state;
     st_recorded_kernel kernels[] = {
@@ -214,7 +212,7 @@ static void time_beside_collectives_is_a_union(void **state)
 }
 
 /* Collectives that touch are one span, told by the longest of them, of equals by the first. */
-static void spans_that_touch_are_one(void **state)
+TEST_WITH(spans_that_touch_are_one, set_up, tear_down)
 {
     static const struct {
         int64_t start_ns, end_ns; /* of the second collective; the first runs from 150 to 300 */
@@ -256,7 +254,7 @@ static st_recorded_kernel at(const char *name, int64_t start_ns, int64_t length_
         .name = name, .stream = 7, .start_ns = start_ns, .end_ns = start_ns + length_ns};
 }
 
-static void shares_and_slowdowns_are_those_of_the_definition(void **state)
+TEST_WITH(shares_and_slowdowns_are_those_of_the_definition, set_up, tear_down)
 {
     fixture *own = *state;
     st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400),
@@ -301,7 +299,7 @@ static void shares_and_slowdowns_are_those_of_the_definition(void **state)
 }
 
 /* Of 1000 ns alone and 1300 beside 700 of a collective, 600 were left of the first: 0.4. */
-static void a_part_of_a_kernel_may_be_beside(void **state)
+TEST_WITH(a_part_of_a_kernel_may_be_beside, set_up, tear_down)
 {
     static const struct {
         int64_t alone_ns, whole_ns, beside_ns;
@@ -341,7 +339,7 @@ static void a_part_of_a_kernel_may_be_beside(void **state)
     }
 }
 
-static void kernels_that_are_slowed_in_both_are_left_out(void **state)
+TEST_WITH(kernels_that_are_slowed_in_both_are_left_out, set_up, tear_down)
 {
     fixture *own = *state;
     st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400), at("n", 100, 50),
@@ -377,7 +375,7 @@ static const char raw[] =
     "\"2\",\"fill\",\"(128, 1, 1)\",\"(80, 2, 1)\",\"25.85\",\"n/a\",\"12.2\",\"44.3\",\"3.4\","
     "\"70.5\",\"1\"\r\n";
 
-static void counters_are_joined_by_kernel_and_shape(void **state)
+TEST_WITH(counters_are_joined_by_kernel_and_shape, set_up, tear_down)
 {
     fixture *own = *state;
     st_counters counters = {0};
@@ -429,7 +427,7 @@ static void expect_next(st_join *join, const st_counters *counters, st_recorded_
 }
 
 /* Names and sizes that follow each other, in an order that is none. */
-static void each_size_of_a_shape_tells_kernels_apart(void **state)
+TEST_WITH(each_size_of_a_shape_tells_kernels_apart, set_up, tear_down)
 {
     fixture *own = *state;
     st_counted_kernel kernels[] = {counted("gill", 80, 2, 3, 128), counted("fill", 81, 2, 3, 128),
@@ -458,7 +456,7 @@ static void each_size_of_a_shape_tells_kernels_apart(void **state)
 }
 
 /* Counters without shapes belong to kernels of any. */
-static void counters_without_shapes_go_by_name(void **state)
+TEST_WITH(counters_without_shapes_go_by_name, set_up, tear_down)
 {
     fixture *own = *state;
     st_counted_kernel kernels[] = {counted("fill", 0, 0, 0, 0), counted("copy", 0, 0, 0, 0),
@@ -474,7 +472,7 @@ static void counters_without_shapes_go_by_name(void **state)
 }
 
 /* "(24, 3)" is (24, 3, 1), and a blank is none. */
-static void shapes_may_leave_sizes_out(void **state)
+TEST_WITH(shapes_may_leave_sizes_out, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -501,7 +499,7 @@ static void shapes_may_leave_sizes_out(void **state)
     }
 }
 
-static void details_are_read_by_unit(void **state)
+TEST_WITH(details_are_read_by_unit, set_up, tear_down)
 {
     static const char text[] =
         "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\"\n"
@@ -524,7 +522,7 @@ static void details_are_read_by_unit(void **state)
     }
 }
 
-static void faulty_counters_are_refused(void **state)
+TEST_WITH(faulty_counters_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -583,7 +581,7 @@ static void read_recording(fixture *own, st_buffer *text, st_recorded *recorded)
     st_buffer_free(text);
 }
 
-static void tasks_of_the_gpu_are_kept_and_nothing_else(void **state)
+TEST_WITH(tasks_of_the_gpu_are_kept_and_nothing_else, set_up, tear_down)
 {
     static const struct {
         const char *category;
@@ -622,7 +620,7 @@ static void tasks_of_the_gpu_are_kept_and_nothing_else(void **state)
     assert_int_equal(recorded.count, kept);
 }
 
-static void types_of_collectives_have_their_widths(void **state)
+TEST_WITH(types_of_collectives_have_their_widths, set_up, tear_down)
 {
     static const struct {
         const char *dtype;
@@ -653,29 +651,4 @@ static void types_of_collectives_have_their_widths(void **state)
     }
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-TEST_GROUP(overlap_pairs)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(sequences_are_matched_as_far_as_possible),
-        WITH(sequences_that_differ_too_much_are_refused),
-        WITH(functions_are_named_alike),
-        WITH(collectives_are_named_by_their_words),
-        WITH(collectives_are_named_by_their_kernels),
-        WITH(time_beside_collectives_is_a_union),
-        WITH(spans_that_touch_are_one),
-        WITH(a_part_of_a_kernel_may_be_beside),
-        WITH(shares_and_slowdowns_are_those_of_the_definition),
-        WITH(kernels_that_are_slowed_in_both_are_left_out),
-        WITH(counters_are_joined_by_kernel_and_shape),
-        WITH(each_size_of_a_shape_tells_kernels_apart),
-        WITH(counters_without_shapes_go_by_name),
-        WITH(shapes_may_leave_sizes_out),
-        WITH(details_are_read_by_unit),
-        WITH(faulty_counters_are_refused),
-        WITH(tasks_of_the_gpu_are_kept_and_nothing_else),
-        WITH(types_of_collectives_have_their_widths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(overlap_pairs)

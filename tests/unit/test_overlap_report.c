@@ -114,7 +114,7 @@ static void report(fixture *own, const st_overlap_report *made)
 }
 
 /* The text without its runs of blanks. */
-static void kernels_and_the_recipe_are_told(void **state)
+TEST_WITH(kernels_and_the_recipe_are_told, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -131,7 +131,7 @@ static void kernels_and_the_recipe_are_told(void **state)
     assert_silent(*state, "outside of the trained range");
 }
 
-static void what_is_all_there_is_not_listed(void **state)
+TEST_WITH(what_is_all_there_is_not_listed, set_up, tear_down)
 {
     made_report made;
     st_overlap_report *all = make_report(&made);
@@ -145,7 +145,7 @@ static void what_is_all_there_is_not_listed(void **state)
 }
 
 /* Parts of which no kernel was held out have no table. */
-static void trials_stand_by_split_and_part(void **state)
+TEST_WITH(trials_stand_by_split_and_part, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -165,7 +165,7 @@ static void trials_stand_by_split_and_part(void **state)
 }
 
 /* No kernel of 10 us has no error of such kernels, which is no error of zero. */
-static void short_kernels_alone_have_a_dash(void **state)
+TEST_WITH(short_kernels_alone_have_a_dash, set_up, tear_down)
 {
     made_report made;
     st_overlap_report *short_ones = make_report(&made);
@@ -175,7 +175,7 @@ static void short_kernels_alone_have_a_dash(void **state)
     HAS(*state, "\"rmse_10us\": null");
 }
 
-static void features_stand_by_importance(void **state)
+TEST_WITH(features_stand_by_importance, set_up, tear_down)
 {
     made_report made;
     report(*state, make_report(&made));
@@ -185,7 +185,7 @@ static void features_stand_by_importance(void **state)
     HAS(*state, "\"L2 hit rate\": 0.571", "\"gemm\": 0,", "\"copy\": 0.191");
 }
 
-static void pairs_of_recordings_are_counted(void **state)
+TEST_WITH(pairs_of_recordings_are_counted, set_up, tear_down)
 {
     made_report made;
     st_overlap_report *with = make_report(&made);
@@ -200,7 +200,7 @@ static void pairs_of_recordings_are_counted(void **state)
         "\"with_communication\": 59", "\"disturbed\": 6", "\"unusable\": 4");
 }
 
-static void a_pair_alone_is_no_plural(void **state)
+TEST_WITH(a_pair_alone_is_no_plural, set_up, tear_down)
 {
     made_report made;
     st_overlap_report *with = make_report(&made);
@@ -210,7 +210,7 @@ static void a_pair_alone_is_no_plural(void **state)
     SAYS(*state, "1 pair of recordings: 97");
 }
 
-static void kernels_to_test_stand_beside_the_baselines(void **state)
+TEST_WITH(kernels_to_test_stand_beside_the_baselines, set_up, tear_down)
 {
     made_report made;
     st_overlap_report *with = make_report(&made);
@@ -231,7 +231,7 @@ static void kernels_to_test_stand_beside_the_baselines(void **state)
 }
 
 /* The widest bar has 400 pixels: 400*0.238/0.571 = 166.7 and 400*0.191/0.571 = 133.8. */
-static void a_picture_has_a_bar_for_each_feature_that_counts(void **state)
+TEST(a_picture_has_a_bar_for_each_feature_that_counts)
 {
     made_report made;
     st_buffer svg = {0};
@@ -259,18 +259,4 @@ static void a_picture_has_a_bar_for_each_feature_that_counts(void **state)
     st_buffer_free(&svg);
 }
 
-TEST_GROUP(overlap_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(kernels_and_the_recipe_are_told),
-        WITH(what_is_all_there_is_not_listed),
-        WITH(trials_stand_by_split_and_part),
-        WITH(short_kernels_alone_have_a_dash),
-        WITH(features_stand_by_importance),
-        WITH(pairs_of_recordings_are_counted),
-        WITH(a_pair_alone_is_no_plural),
-        WITH(kernels_to_test_stand_beside_the_baselines),
-        cmocka_unit_test(a_picture_has_a_bar_for_each_feature_that_counts),
-    };
-    return cmocka_run_group_tests_name("overlap_report", tests, NULL, NULL);
-}
+TESTS(overlap_report)

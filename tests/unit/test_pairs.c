@@ -97,7 +97,7 @@ static void write_pairs(const fixture *own, const st_pairs *pairs, st_form form,
 }
 
 /* Layers of 2.385 ms rather than the sheet's 3.7, and every edit is predicted to the digit. */
-static void layers_of_another_speed_are_found(void **state)
+TEST_WITH(layers_of_another_speed_are_found, set_up, tear_down)
 {
     fixture *own = *state;
     static const shape shapes[] = {
@@ -130,7 +130,7 @@ static void layers_of_another_speed_are_found(void **state)
 
 /* What is measured too slow in one row makes the other one's prediction too slow by a known share.
  */
-static void errors_are_those_of_the_layers(void **state)
+TEST_WITH(errors_are_those_of_the_layers, set_up, tear_down)
 {
     fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
@@ -146,7 +146,7 @@ static void errors_are_those_of_the_layers(void **state)
             (fabs(pairs.items[0].error) + fabs(pairs.items[1].error)) / 2, 1e-12);
 }
 
-static void other_differences_make_no_pair(void **state)
+TEST_WITH(other_differences_make_no_pair, set_up, tear_down)
 {
     fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
@@ -167,7 +167,7 @@ static void other_differences_make_no_pair(void **state)
 }
 
 /* Three rows are three pairs; single edits come first. */
-static void edits_are_joined_as_in_a_sentence(void **state)
+TEST(edits_are_joined_as_in_a_sentence)
 {
     static const char *const texts[ST_EDIT_KINDS] = {
         [0] = "",
@@ -189,7 +189,7 @@ static void edits_are_joined_as_in_a_sentence(void **state)
     }
 }
 
-static void kinds_are_counted_apart(void **state)
+TEST_WITH(kinds_are_counted_apart, set_up, tear_down)
 {
     fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {31, 96, 2, 4, 1}, {31, 96, 2, 4, 3}};
@@ -209,7 +209,7 @@ static void kinds_are_counted_apart(void **state)
 }
 
 /* Fewer edits come first, whichever they are. */
-static void single_edits_come_before_joined_ones(void **state)
+TEST_WITH(single_edits_come_before_joined_ones, set_up, tear_down)
 {
     fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {23, 56, 2, 4, 1}, {31, 96, 2, 4, 3}};
@@ -224,7 +224,7 @@ static void single_edits_come_before_joined_ones(void **state)
 }
 
 /* 4 replicas have a rest of 65 ms: a step of 50 ms has no time for layers. */
-static void a_step_shorter_than_its_rest_is_left_out(void **state)
+TEST_WITH(a_step_shorter_than_its_rest_is_left_out, set_up, tear_down)
 {
     fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
@@ -241,7 +241,7 @@ static void a_step_shorter_than_its_rest_is_left_out(void **state)
     st_buffer_free(&buffer);
 }
 
-static void sheets_without_layers_are_refused(void **state)
+TEST_WITH(sheets_without_layers_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_measured_request request = toy_request(own);
@@ -261,7 +261,7 @@ static void sheets_without_layers_are_refused(void **state)
 }
 
 /* Every form has every kind; CSV has its columns. */
-static void results_are_written(void **state)
+TEST_WITH(results_are_written, set_up, tear_down)
 {
     fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {31, 96, 2, 4, 1}};
@@ -330,9 +330,8 @@ cleanup:
     st_arena_destroy(arena);
 }
 
-static void the_public_tables_stay_as_near(void **state)
+TEST_WITH(the_public_tables_stay_as_near, set_up, tear_down)
 {
-    (void)state;
     static const double vtrain[ST_EDIT_KINDS] = {[ST_EDIT_DP] = 0.01,
                                                  [ST_EDIT_PP] = 0.035,
                                                  [ST_EDIT_LAYERS] = 0.03,
@@ -342,20 +341,4 @@ static void the_public_tables_stay_as_near(void **state)
     check_table("zero_bubble.csv", zero_bubble);
 }
 
-TEST_GROUP(pairs)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(layers_of_another_speed_are_found),
-        TEST(errors_are_those_of_the_layers),
-        TEST(other_differences_make_no_pair),
-        cmocka_unit_test(edits_are_joined_as_in_a_sentence),
-        TEST(kinds_are_counted_apart),
-        TEST(single_edits_come_before_joined_ones),
-        TEST(a_step_shorter_than_its_rest_is_left_out),
-        TEST(sheets_without_layers_are_refused),
-        TEST(results_are_written),
-        TEST(the_public_tables_stay_as_near),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(pairs)

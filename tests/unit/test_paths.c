@@ -47,7 +47,7 @@ static void make_paths(fixture *own, const char *const *folders, size_t count)
     assert_int_equal(st_paths_create(folders, count, &own->paths, own->errors), ST_OK);
 }
 
-static void earlier_roots_win(void **state)
+TEST_WITH(earlier_roots_win, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "a/configs/models/m.yaml", "from a");
@@ -71,7 +71,7 @@ static void earlier_roots_win(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void home_stands_in_for_the_configuration_folder(void **state)
+TEST_WITH(home_stands_in_for_the_configuration_folder, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, ".config/steptime/formulas/mine.yaml", "from home");
@@ -89,7 +89,7 @@ static void home_stands_in_for_the_configuration_folder(void **state)
                      ST_ERR_NAME);
 }
 
-static void folders_that_do_not_exist_are_errors(void **state)
+TEST_WITH(folders_that_do_not_exist_are_errors, set_up, tear_down)
 {
     fixture *own = *state;
     st_paths *paths = NULL;
@@ -102,7 +102,7 @@ static void folders_that_do_not_exist_are_errors(void **state)
                                    "--path: error: the folder '' does not exist\n");
 }
 
-static void folders_of_the_environment_are_only_warned_about(void **state)
+TEST_WITH(folders_of_the_environment_are_only_warned_about, set_up, tear_down)
 {
     fixture *own = *state;
     setenv("STEPTIME_PATH", st_arena_printf(own->arena, "%s/missing:%s", own->folder, own->folder),
@@ -114,7 +114,7 @@ static void folders_of_the_environment_are_only_warned_about(void **state)
     assert_reads(own, ST_FOLDER_SHEETS, "s", "sheet");
 }
 
-static void the_working_folder_is_no_root(void **state)
+TEST_WITH(the_working_folder_is_no_root, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "elsewhere/configs/jobs/local.yaml", "of the working folder");
@@ -130,7 +130,7 @@ static void the_working_folder_is_no_root(void **state)
     free(before);
 }
 
-static void every_folder_has_its_place(void **state)
+TEST_WITH(every_folder_has_its_place, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "formulas/x.yaml", "sheet");
@@ -149,7 +149,7 @@ static void every_folder_has_its_place(void **state)
 
 /* ---- the library's own files ---- */
 
-static void the_library_is_the_last_root(void **state)
+TEST_WITH(the_library_is_the_last_root, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -168,7 +168,7 @@ static void the_library_is_the_last_root(void **state)
     assert_true(length > 1000);
 }
 
-static void embedded_files_are_those_of_the_source(void **state)
+TEST_WITH(embedded_files_are_those_of_the_source, set_up, tear_down)
 {
     fixture *own = *state;
     for (size_t i = 0; i < st_embedded_count; i++) {
@@ -228,7 +228,7 @@ static size_t assert_same_tree(const st_yaml_node *left, const st_yaml_node *rig
     return nodes;
 }
 
-static void embedded_trees_are_those_of_the_texts(void **state)
+TEST_WITH(embedded_trees_are_those_of_the_texts, set_up, tear_down)
 {
     fixture *own = *state;
     size_t trees = 0;
@@ -252,7 +252,7 @@ static void embedded_trees_are_those_of_the_texts(void **state)
     assert_true(trees > 100 && nodes > 5000);
 }
 
-static void paths_inside_the_library_do_not_leave_it(void **state)
+TEST_WITH(paths_inside_the_library_do_not_leave_it, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -270,7 +270,7 @@ static void paths_inside_the_library_do_not_leave_it(void **state)
 
 /* ---- paths ---- */
 
-static void paths_are_looked_for_nowhere_else(void **state)
+TEST_WITH(paths_are_looked_for_nowhere_else, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/jobs/known.yaml", "known");
@@ -289,7 +289,7 @@ static void paths_are_looked_for_nowhere_else(void **state)
                    "error: the job file 'unknown.yaml' does not exist\n");
 }
 
-static void paths_in_a_file_are_relative_to_it(void **state)
+TEST_WITH(paths_in_a_file_are_relative_to_it, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -308,7 +308,7 @@ static void paths_in_a_file_are_relative_to_it(void **state)
     assert_string_equal(source.text, "above");
 }
 
-static void paths_of_assignments_are_relative_to_the_working_folder(void **state)
+TEST_WITH(paths_of_assignments_are_relative_to_the_working_folder, set_up, tear_down)
 {
     fixture *own = *state;
     const st_place in_set = {"--set model=/x/./a.yaml", 0, 0};
@@ -326,7 +326,7 @@ static void paths_of_assignments_are_relative_to_the_working_folder(void **state
 
 /* ---- names that do not exist ---- */
 
-static void unknown_names_get_the_nearest_one(void **state)
+TEST_WITH(unknown_names_get_the_nearest_one, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/gpus/a100-sxm.yaml", "x");
@@ -339,7 +339,7 @@ static void unknown_names_get_the_nearest_one(void **state)
     assert_refused(own, ST_FOLDER_GPUS, "", ST_ERR_NAME, "error: the name of the GPU is empty\n");
 }
 
-static void names_far_from_all_get_a_list(void **state)
+TEST_WITH(names_far_from_all_get_a_list, set_up, tear_down)
 {
     fixture *own = *state;
     for (int i = 0; i < 3; i++)
@@ -353,7 +353,7 @@ static void names_far_from_all_get_a_list(void **state)
     assert_non_null(strstr(text, "aa0, aa1, aa2"));
 }
 
-static void local_files_are_pointed_at(void **state)
+TEST_WITH(local_files_are_pointed_at, set_up, tear_down)
 {
     fixture *own = *state;
     char *before = getcwd(NULL, 0);
@@ -376,7 +376,7 @@ static void local_files_are_pointed_at(void **state)
     free(before);
 }
 
-static void names_do_not_lead_out_of_a_root(void **state)
+TEST_WITH(names_do_not_lead_out_of_a_root, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -389,7 +389,7 @@ static void names_do_not_lead_out_of_a_root(void **state)
     }
 }
 
-static void names_with_controls_are_refused(void **state)
+TEST_WITH(names_with_controls_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     assert_refused(own, ST_FOLDER_MODELS, "a\033[2Jb", ST_ERR_NAME,
@@ -399,7 +399,7 @@ static void names_with_controls_are_refused(void **state)
                      ST_ERR_IO);
 }
 
-static void long_names_are_refused(void **state)
+TEST_WITH(long_names_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -414,7 +414,7 @@ static void long_names_are_refused(void **state)
 
 /* ---- what is no small regular file ---- */
 
-static void folders_are_refused(void **state)
+TEST_WITH(folders_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/jobs/odd.yaml/inner", "x");
@@ -425,7 +425,7 @@ static void folders_are_refused(void **state)
                    "error: cannot read '/tmp/': found a folder, expected a YAML file\n");
 }
 
-static void large_files_are_refused_unread(void **state)
+TEST_WITH(large_files_are_refused_unread, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "large.yaml", "");
@@ -444,7 +444,7 @@ static void large_files_are_refused_unread(void **state)
         ST_ERR_LIMIT);
 }
 
-static void endless_devices_are_refused(void **state)
+TEST_WITH(endless_devices_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -474,7 +474,7 @@ static st_status read_standard_input(fixture *own, st_folder folder, const char 
     return status;
 }
 
-static void jobs_come_from_standard_input_too(void **state)
+TEST_WITH(jobs_come_from_standard_input_too, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source = {0};
@@ -491,7 +491,7 @@ static void jobs_come_from_standard_input_too(void **state)
     assert_int_equal(read_from(own, ST_FOLDER_JOBS, "-", in_file, &source), ST_ERR_NAME);
 }
 
-static void closed_standard_input_is_an_error(void **state)
+TEST_WITH(closed_standard_input_is_an_error, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source = {0};
@@ -505,7 +505,7 @@ static void closed_standard_input_is_an_error(void **state)
     assert_string_equal(said(own), "error: cannot read '<stdin>': bad file descriptor\n");
 }
 
-static void bytes_are_kept_as_they_are(void **state)
+TEST_WITH(bytes_are_kept_as_they_are, set_up, tear_down)
 {
     fixture *own = *state;
     static const char bytes[] = "a\0b\xFF\n";
@@ -519,7 +519,7 @@ static void bytes_are_kept_as_they_are(void **state)
     assert_reads(own, ST_FOLDER_JOBS, below(own, "empty.yaml"), "");
 }
 
-static void broken_links_and_loops_are_errors(void **state)
+TEST_WITH(broken_links_and_loops_are_errors, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "configs/models/real.yaml", "x");
@@ -542,7 +542,7 @@ static const st_path_entry *find_entry(const st_path_entry *entries, size_t coun
     return NULL;
 }
 
-static void lists_are_sorted_and_name_the_winning_root(void **state)
+TEST_WITH(lists_are_sorted_and_name_the_winning_root, set_up, tear_down)
 {
     fixture *own = *state;
     const st_path_entry *entries = NULL;
@@ -572,7 +572,7 @@ static void lists_are_sorted_and_name_the_winning_root(void **state)
     assert_null(find_entry(entries, count, "references"));
 }
 
-static void every_listed_name_can_be_read(void **state)
+TEST_WITH(every_listed_name_can_be_read, set_up, tear_down)
 {
     fixture *own = *state;
     make_paths(own, NULL, 0);
@@ -592,7 +592,7 @@ static void every_listed_name_can_be_read(void **state)
     }
 }
 
-static void validation_sources_are_folders_with_cases(void **state)
+TEST_WITH(validation_sources_are_folders_with_cases, set_up, tear_down)
 {
     fixture *own = *state;
     const st_path_entry *entries = NULL;
@@ -609,7 +609,7 @@ static void validation_sources_are_folders_with_cases(void **state)
 }
 
 /* Hidden ones, and those with what a terminal acts on. */
-static void names_that_nobody_types_are_not_listed(void **state)
+TEST_WITH(names_that_nobody_types_are_not_listed, set_up, tear_down)
 {
     static const struct {
         const char *name;
@@ -637,7 +637,7 @@ static void names_that_nobody_types_are_not_listed(void **state)
             fail_msg("%s", cases[i].name);
 }
 
-static void folders_with_too_many_files_are_refused(void **state)
+TEST_WITH(folders_with_too_many_files_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     const st_path_entry *entries = NULL;
@@ -656,7 +656,7 @@ static void folders_with_too_many_files_are_refused(void **state)
     assert_reads(own, ST_FOLDER_GPUS, "g77", "x"); /* reading does not need the list */
 }
 
-static void sheets_are_read_over_the_search_path(void **state)
+TEST_WITH(sheets_are_read_over_the_search_path, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -672,7 +672,7 @@ static void sheets_are_read_over_the_search_path(void **state)
     assert_string_equal(source.text, "of t");
 }
 
-static void paths_work_without_a_list_of_errors(void **state)
+TEST_WITH(paths_work_without_a_list_of_errors, set_up, tear_down)
 {
     fixture *own = *state;
     st_source source;
@@ -688,48 +688,4 @@ static void paths_work_without_a_list_of_errors(void **state)
     st_paths_destroy(NULL);
 }
 
-TEST_GROUP(paths)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(earlier_roots_win, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(home_stands_in_for_the_configuration_folder, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(folders_that_do_not_exist_are_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(folders_of_the_environment_are_only_warned_about, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_working_folder_is_no_root, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_folder_has_its_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_library_is_the_last_root, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(embedded_files_are_those_of_the_source, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(embedded_trees_are_those_of_the_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(paths_inside_the_library_do_not_leave_it, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(paths_are_looked_for_nowhere_else, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(paths_in_a_file_are_relative_to_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(paths_of_assignments_are_relative_to_the_working_folder,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unknown_names_get_the_nearest_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_far_from_all_get_a_list, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(local_files_are_pointed_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_do_not_lead_out_of_a_root, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_with_controls_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_names_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(folders_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(large_files_are_refused_unread, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(endless_devices_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(jobs_come_from_standard_input_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(closed_standard_input_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bytes_are_kept_as_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(broken_links_and_loops_are_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lists_are_sorted_and_name_the_winning_root, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(every_listed_name_can_be_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(validation_sources_are_folders_with_cases, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(names_that_nobody_types_are_not_listed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(folders_with_too_many_files_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sheets_are_read_over_the_search_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(paths_work_without_a_list_of_errors, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(paths)

@@ -42,7 +42,7 @@ static void assert_letters(fixture *own, const char *text, const char *expected)
     assert_string_equal(letters, expected);
 }
 
-static void repeats_are_spelled_out(void **state)
+TEST_WITH(repeats_are_spelled_out, start, stop)
 {
     fixture *own = *state;
     assert_letters(own, "ddde", "ddde");
@@ -50,7 +50,7 @@ static void repeats_are_spelled_out(void **state)
     assert_letters(own, " (ggh d)*2 x", "gghdgghdx");
 }
 
-static void stars_repeat_before_digits_only(void **state)
+TEST_WITH(stars_repeat_before_digits_only, start, stop)
 {
     fixture *own = *state;
     assert_letters(own, "ME*-", "ME*-");
@@ -61,7 +61,7 @@ static void stars_repeat_before_digits_only(void **state)
     assert_letters(own, "(xy)d", "xyd");
 }
 
-static void kinds_are_counted(void **state)
+TEST_WITH(kinds_are_counted, start, stop)
 {
     fixture *own = *state;
     st_pattern pattern = read_pattern(own, "d*3(yyye)*5xgh", 26);
@@ -90,7 +90,7 @@ static void kinds_are_counted(void **state)
     assert_int_equal(counts.of[ST_LAYER_MLP], 1);
 }
 
-static void faults_of_patterns_are_told(void **state)
+TEST_WITH(faults_of_patterns_are_told, start, stop)
 {
     static const struct {
         const char *text;
@@ -132,7 +132,7 @@ static void faults_of_patterns_are_told(void **state)
     }
 }
 
-static void patterns_are_written_short(void **state)
+TEST_WITH(patterns_are_written_short, start, stop)
 {
     static const struct {
         const char *text;
@@ -177,7 +177,7 @@ static void assert_stage(const st_layout *layout, size_t index, st_layout_stage 
     assert_int_equal(stage->loss, expected.loss);
 }
 
-static void layouts_are_read_as_megatron_does(void **state)
+TEST_WITH(layouts_are_read_as_megatron_does, start, stop)
 {
     fixture *own = *state;
     st_layout layout = read_layout(own, "Et*4|(t*4|)*14tmL", 4, 61, 1);
@@ -199,7 +199,7 @@ static void layouts_are_read_as_megatron_does(void **state)
     assert_stage(&layout, 0, (st_layout_stage){0, 1, 2, true, true});
 }
 
-static void faults_of_layouts_are_told(void **state)
+TEST_WITH(faults_of_layouts_are_told, start, stop)
 {
     static const struct {
         const char *text;
@@ -250,7 +250,7 @@ static void random_text(uint32_t *seed, const char *characters, size_t most, cha
     text[length] = '\0';
 }
 
-static void any_text_is_read_or_refused(void **state)
+TEST_WITH(any_text_is_read_or_refused, start, stop)
 {
     enum { TEXTS = 20000, MOST = 24 };
     fixture *own = *state;
@@ -270,7 +270,7 @@ static void any_text_is_read_or_refused(void **state)
     }
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST_WITH(what_is_written_is_read_again, start, stop)
 {
     enum { TEXTS = 5000, MOST = 60 };
     fixture *own = *state;
@@ -287,18 +287,4 @@ static void what_is_written_is_read_again(void **state)
     }
 }
 
-TEST_GROUP(pattern)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(repeats_are_spelled_out, start, stop),
-        cmocka_unit_test_setup_teardown(stars_repeat_before_digits_only, start, stop),
-        cmocka_unit_test_setup_teardown(kinds_are_counted, start, stop),
-        cmocka_unit_test_setup_teardown(faults_of_patterns_are_told, start, stop),
-        cmocka_unit_test_setup_teardown(patterns_are_written_short, start, stop),
-        cmocka_unit_test_setup_teardown(any_text_is_read_or_refused, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, start, stop),
-        cmocka_unit_test_setup_teardown(layouts_are_read_as_megatron_does, start, stop),
-        cmocka_unit_test_setup_teardown(faults_of_layouts_are_told, start, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(pattern)

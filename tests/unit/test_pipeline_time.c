@@ -45,9 +45,8 @@ static st_pipeline_times replay(pipeline *own)
 }
 
 /* Narayanan et al. 2021, section 2.2: (m + p - 1) passes both ways, whichever of the two orders. */
-static void gpipe_and_1f1b_take_as_long(void **state)
+TEST(gpipe_and_1f1b_take_as_long)
 {
-    (void)state;
     for (st_schedule_kind kind = ST_SCHEDULE_GPIPE; kind <= ST_SCHEDULE_1F1B; kind++) {
         pipeline own = even(kind, 4, 9);
         assert_int_equal(replay(&own).passes, 12 * EACH);
@@ -63,9 +62,8 @@ static void gpipe_and_1f1b_take_as_long(void **state)
 }
 
 /* (m v + p - 1) passes of a chunk where the stages divide the micro-batches. */
-static void chunks_shorten_the_bubble(void **state)
+TEST(chunks_shorten_the_bubble)
 {
-    (void)state;
     pipeline own = even(ST_SCHEDULE_INTERLEAVED, 4, 12);
     own.shape.chunks = 2;
     assert_int_equal(replay(&own).passes, (12 * 2 + 3) * EACH);
@@ -73,9 +71,8 @@ static void chunks_shorten_the_bubble(void **state)
 }
 
 /* Qi et al. 2024, table 1: a bubble of (p - 1)(F + B - W) for ZB-H1. */
-static void gradients_of_weights_fill_bubbles(void **state)
+TEST(gradients_of_weights_fill_bubbles)
 {
-    (void)state;
     const int64_t work = 9 * EACH;
     pipeline own = even(ST_SCHEDULE_ZERO_BUBBLE, 4, 9);
     st_pipeline_times first = replay(&own);
@@ -88,9 +85,8 @@ static void gradients_of_weights_fill_bubbles(void **state)
 }
 
 /* All forward, then all backward: each way the sum of the stages, and the slowest for the rest. */
-static void uneven_stages_wait_for_the_slowest(void **state)
+TEST(uneven_stages_wait_for_the_slowest)
 {
-    (void)state;
     static const int64_t percents[] = {80, 120, 120, 60, 40};
     pipeline own = even(ST_SCHEDULE_GPIPE, 5, 7);
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
@@ -103,9 +99,8 @@ static void uneven_stages_wait_for_the_slowest(void **state)
 
 /* Weights come before the first pass and beside it; gradients leave beside the last pass and after
  * it. With one micro-batch both stages have a single pass each way. */
-static void gathers_and_reductions_surround_the_passes(void **state)
+TEST(gathers_and_reductions_surround_the_passes)
 {
-    (void)state;
     pipeline own = even(ST_SCHEDULE_1F1B, 2, 1);
     own.ends = (st_schedule_ends){.gather_exposed = 311, .reduce_exposed = 127};
     assert_int_equal(replay(&own).with_data, 2 * EACH + 311 + 127);
@@ -117,18 +112,16 @@ static void gathers_and_reductions_surround_the_passes(void **state)
     assert_true(replay(&own).with_data > 2 * EACH + 311 + 713 + 127);
 }
 
-static void one_stage_sends_nothing(void **state)
+TEST(one_stage_sends_nothing)
 {
-    (void)state;
     pipeline own = even(ST_SCHEDULE_1F1B, 1, 7);
     own.shape.transfer = 125;
     own.ends.tied = 375;
     assert_int_equal(replay(&own).with_tied, 7 * EACH);
 }
 
-static void odd_shapes_have_no_times(void **state)
+TEST(odd_shapes_have_no_times)
 {
-    (void)state;
     pipeline odd[] = {
         even(ST_SCHEDULE_1F1B, 4, 0),
         even(ST_SCHEDULE_1F1B, 2, 699051), /* 3 * 2 * 699051 = 2^22 + 2 */
@@ -142,9 +135,8 @@ static void odd_shapes_have_no_times(void **state)
 }
 
 /* All passes of all stages one after the other must stay countable, whatever the schedule. */
-static void steps_beyond_ticks_have_no_times(void **state)
+TEST(steps_beyond_ticks_have_no_times)
 {
-    (void)state;
     const int64_t most = INT64_MAX / 2 / (9 * 4);
     pipeline own = even(ST_SCHEDULE_1F1B, 4, 9);
     for (size_t i = 0; i < 4; i++)
@@ -160,17 +152,4 @@ static void steps_beyond_ticks_have_no_times(void **state)
     assert_int_equal(replay(&own).passes, 0);
 }
 
-TEST_GROUP(pipeline_time)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpipe_and_1f1b_take_as_long),
-        cmocka_unit_test(chunks_shorten_the_bubble),
-        cmocka_unit_test(gradients_of_weights_fill_bubbles),
-        cmocka_unit_test(uneven_stages_wait_for_the_slowest),
-        cmocka_unit_test(gathers_and_reductions_surround_the_passes),
-        cmocka_unit_test(one_stage_sends_nothing),
-        cmocka_unit_test(odd_shapes_have_no_times),
-        cmocka_unit_test(steps_beyond_ticks_have_no_times),
-    };
-    return cmocka_run_group_tests_name("pipeline_time", tests, NULL, NULL);
-}
+TESTS(pipeline_time)

@@ -22,9 +22,8 @@ static st_placement make(size_t tp, size_t cp, size_t dp, size_t pp, size_t per_
 /* --- the paper's maps: (p, t, d) = (4, 2, 4) on four machines of eight GPUs --------------------
  */
 
-static void default_map_keeps_tp_and_dp_inside_machines(void **state)
+TEST(default_map_keeps_tp_and_dp_inside_machines)
 {
-    (void)state;
     st_placement placement = make(2, 1, 4, 4, 8, "tp-dp-pp"); /* Figure 3 */
     assert_int_equal(placement.ranks, 32);
     assert_int_equal(st_placement_shape(&placement, ST_GROUP_TP, 13).nodes, 1);
@@ -36,9 +35,8 @@ static void default_map_keeps_tp_and_dp_inside_machines(void **state)
     assert_int_equal(st_placement_sharing(&placement, ST_GROUP_DP), 0);
 }
 
-static void customised_map_keeps_tp_and_pp_inside_machines(void **state)
+TEST(customised_map_keeps_tp_and_pp_inside_machines)
 {
-    (void)state;
     st_placement placement = make(2, 1, 4, 4, 8, "tp-pp-dp"); /* Figure 12 */
     assert_int_equal(st_placement_shape(&placement, ST_GROUP_TP, 13).nodes, 1);
     assert_int_equal(st_placement_shape(&placement, ST_GROUP_PP, 13).nodes, 1);
@@ -48,9 +46,8 @@ static void customised_map_keeps_tp_and_pp_inside_machines(void **state)
 }
 
 /* Groups of a machine that leave it share its NICs: as many as there are members of one of them. */
-static void groups_that_leave_a_machine_share_its_nics(void **state)
+TEST(groups_that_leave_a_machine_share_its_nics)
 {
-    (void)state;
     st_placement placement = make(2, 1, 12, 2, 8, "tp-dp-pp"); /* four data ranks a machine */
     assert_int_equal(st_placement_sharing(&placement, ST_GROUP_TP), 0);
     assert_int_equal(st_placement_sharing(&placement, ST_GROUP_DP), 2);
@@ -135,7 +132,7 @@ static void count_shape(const st_placement *placement, const char *order, st_gro
     }
 }
 
-static void shapes_agree_with_counting(void **state)
+TEST(shapes_agree_with_counting)
 {
     static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-dp-pp-cp", "pp-tp-cp-dp",
                                          "dp-cp-tp-pp", "cp-pp-dp-tp"};
@@ -196,9 +193,8 @@ static bool add(void *context, const st_flow *flow)
     return total->flows != total->stop_after;
 }
 
-static void flows_sum_up_to_the_closed_form(void **state)
+TEST(flows_sum_up_to_the_closed_form)
 {
-    (void)state;
     static const uint64_t sent[4][ST_GROUPS] = {
         {89128960001, 7919, 104729, 1554984000, 1048576000, 33333, 7777777},
         {79128960003, 6919, 94729, 1254984000, 1048576000, 0, 6777777},
@@ -223,9 +219,8 @@ static void flows_sum_up_to_the_closed_form(void **state)
 }
 
 /* Groups of two or three of five ranks that hand tokens on, the last of them smaller; a ring. */
-static void forwarded_tokens_sum_up_to_the_closed_form(void **state)
+TEST(forwarded_tokens_sum_up_to_the_closed_form)
 {
-    (void)state;
     static const uint64_t sent[2][ST_GROUPS] = {{[ST_GROUP_EP] = 7919}, {[ST_GROUP_EP] = 104729}};
     static const st_token_bytes tokens[3][2] = {
         {{104729, 94731}, {84729, 0}}, {{0, 74731}, {7919, 6919}}, {{0, 0}, {0, 0}}};
@@ -246,9 +241,8 @@ static void forwarded_tokens_sum_up_to_the_closed_form(void **state)
         }
 }
 
-static void a_walk_may_stop(void **state)
+TEST(a_walk_may_stop)
 {
-    (void)state;
     st_placement placement = make(2, 1, 4, 4, 8, NULL);
     static const uint64_t sent[8][ST_GROUPS] = {{5, 5, 5, 5, 5, 5, 5}};
     st_traffic traffic = {.sent_bytes = sent};
@@ -268,9 +262,8 @@ static void expect_refusal(const st_placement_plan *plan, const char *fragment)
     st_errors_destroy(errors);
 }
 
-static void senseless_plans_are_refused(void **state)
+TEST(senseless_plans_are_refused)
 {
-    (void)state;
     st_placement_plan plan = {.size = {2, 1, 1, 4, 4, 0}, .gpus_per_node = 8};
     plan.order = "tp-dp-xp";
     expect_refusal(&plan, "unexpected 'xp'");
@@ -293,17 +286,4 @@ static void senseless_plans_are_refused(void **state)
     expect_refusal(&plan, "too many ranks");
 }
 
-TEST_GROUP(placement)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(default_map_keeps_tp_and_dp_inside_machines),
-        cmocka_unit_test(customised_map_keeps_tp_and_pp_inside_machines),
-        cmocka_unit_test(groups_that_leave_a_machine_share_its_nics),
-        cmocka_unit_test(shapes_agree_with_counting),
-        cmocka_unit_test(flows_sum_up_to_the_closed_form),
-        cmocka_unit_test(forwarded_tokens_sum_up_to_the_closed_form),
-        cmocka_unit_test(a_walk_may_stop),
-        cmocka_unit_test(senseless_plans_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(placement)

@@ -8,9 +8,7 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-static void rows_are_known_one_by_one(void **state)
+TEST_WITH(rows_are_known_one_by_one, set_up, tear_down)
 {
     fixture *own = *state;
     st_plan_states states;
@@ -33,7 +31,7 @@ static void rows_are_known_one_by_one(void **state)
 }
 
 /* Every 71st of more rows than anybody holds, row 0 too; the table is made larger on the way. */
-static void of_too_many_rows_those_are_known_that_were_computed(void **state)
+TEST_WITH(of_too_many_rows_those_are_known_that_were_computed, set_up, tear_down)
 {
     enum { NOTED = 3000 };
     fixture *own = *state;
@@ -102,7 +100,7 @@ typedef struct batch_said {
 } batch_said;
 
 /* Chunks of three trials: the first and the third are of process 0, the second of process 1. */
-static void trials_come_from_who_computed_them(void **state)
+TEST_WITH(trials_come_from_who_computed_them, set_up, tear_down)
 {
     fixture *own = *state;
     static batch_said said_by;
@@ -125,7 +123,7 @@ static void trials_come_from_who_computed_them(void **state)
     assert_int_equal(st_guided_share_batch(run, 3), ST_ERR_IO);
 }
 
-static void one_process_tells_nobody(void **state)
+TEST_WITH(one_process_tells_nobody, set_up, tear_down)
 {
     other_side side = {.result = 7};
     const st_processes processes = {.rank = 0, .count = 1, .gather = gather, .context = &side};
@@ -138,7 +136,7 @@ static void one_process_tells_nobody(void **state)
 }
 
 /* Blocks of 1024 rows in turn: process 1 has scanned the second, and the fourth, which is short. */
-static void states_come_from_who_scanned_them(void **state)
+TEST_WITH(states_come_from_who_scanned_them, set_up, tear_down)
 {
     enum { ROWS = 3 * 1024 + 385, ROW_BYTES = 17 };
     fixture *own = *state;
@@ -174,7 +172,7 @@ static void states_come_from_who_scanned_them(void **state)
 }
 
 /* What both have found is there once each, and counts add up. */
-static void scans_add_up(void **state)
+TEST_WITH(scans_add_up, set_up, tear_down)
 {
     fixture *own = *state;
     other_side side = {.rank = 0}; /* which says the same */
@@ -199,15 +197,4 @@ static void scans_add_up(void **state)
     assert_int_equal(st_guided_share_scan(run), ST_ERR_IO);
 }
 
-TEST_GROUP(plan_states)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(rows_are_known_one_by_one),
-        WITH_FILES(of_too_many_rows_those_are_known_that_were_computed),
-        WITH_FILES(trials_come_from_who_computed_them),
-        WITH_FILES(one_process_tells_nobody),
-        WITH_FILES(states_come_from_who_scanned_them),
-        WITH_FILES(scans_add_up),
-    };
-    return cmocka_run_group_tests_name("plan_states", tests, NULL, NULL);
-}
+TESTS(plan_states)

@@ -143,7 +143,7 @@ static void assert_plans(const st_plan_request *request)
     free(all.numbers);
 }
 
-static void every_plan_is_there_once(void **state)
+TEST(every_plan_is_there_once)
 {
     static const double gpus[] = {8, 12};
     st_plan_request request = free_request(gpus, COUNT(gpus));
@@ -151,7 +151,7 @@ static void every_plan_is_there_once(void **state)
     assert_plans(&request);
 }
 
-static void experts_divide_the_ranks_of_a_stage(void **state)
+TEST(experts_divide_the_ranks_of_a_stage)
 {
     static const double gpus[] = {12};
     static const double one = 1;
@@ -166,7 +166,7 @@ static void experts_divide_the_ranks_of_a_stage(void **state)
 
 /* Chunks of a balanced layout are as few as leave each 1, 2, ... layers at most, or one: of 13
  * layers on two stages 7, 4, 3 and 2, on four 4 and 2, on eight 2. */
-static void balanced_layouts_have_few_chunks(void **state)
+TEST(balanced_layouts_have_few_chunks)
 {
     static const double gpus = 8;
     static const double thirteen = 13;
@@ -195,7 +195,7 @@ static void balanced_layouts_have_few_chunks(void **state)
 }
 
 /* Columns have the values of single plans, each as often as it is repeated, from anywhere on. */
-static void columns_are_filled_from_any_plan(void **state)
+TEST(columns_are_filled_from_any_plan)
 {
     enum { REPEAT = 3, ROWS = 64 };
     static const double gpus[] = {8, 12};
@@ -222,7 +222,7 @@ static void columns_are_filled_from_any_plan(void **state)
 
 /* Whatever order plans are asked for in: the next one, the same again, one far ahead, one before.
  */
-static void a_cursor_has_the_values_of_any_plan(void **state)
+TEST(a_cursor_has_the_values_of_any_plan)
 {
     static const uint64_t steps[] = {1, 1, 0, 1, 389, 1, 1, 1, 0, 2, 1, 1, 1, 1, 1, 1, 1};
     static const double gpus[] = {8, 12};
@@ -244,14 +244,4 @@ static void a_cursor_has_the_values_of_any_plan(void **state)
     st_arena_destroy(arena);
 }
 
-TEST_GROUP(plans)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_plan_is_there_once),
-        cmocka_unit_test(experts_divide_the_ranks_of_a_stage),
-        cmocka_unit_test(balanced_layouts_have_few_chunks),
-        cmocka_unit_test(columns_are_filled_from_any_plan),
-        cmocka_unit_test(a_cursor_has_the_values_of_any_plan),
-    };
-    return cmocka_run_group_tests_name("plans", tests, NULL, NULL);
-}
+TESTS(plans)

@@ -77,7 +77,7 @@ static void expect_time(fixture *own, const st_trace_collective_model *model,
 
 /* 36 us and what a rank sends at 78 % of the rate, which is that of links within a node of 8 GPUs
  * and of NICs beyond it; a stride leaves fewer ranks on a node. */
-static void groups_have_the_rate_of_their_links(void **state)
+TEST_WITH(groups_have_the_rate_of_their_links, set_up_built, tear_down)
 {
     static const struct {
         st_trace_transfer transfer;
@@ -101,7 +101,7 @@ static void groups_have_the_rate_of_their_links(void **state)
 }
 
 /* Where nobody says how many GPUs a node has, keys of the job are left, as many times as fast. */
-static void keys_of_the_job_are_read(void **state)
+TEST_WITH(keys_of_the_job_are_read, set_up_built, tear_down)
 {
     fixture *own = *state;
     st_trace_collective_model model =
@@ -111,7 +111,7 @@ static void keys_of_the_job_are_read(void **state)
                 36e-6 + 2.385e6 * 3 / 4.0 / (385e9 * 2.5 * 0.78));
 }
 
-static void what_a_plugin_cannot_tell_is_refused(void **state)
+TEST_WITH(what_a_plugin_cannot_tell_is_refused, set_up_built, tear_down)
 {
     fixture *own = *state;
     double seconds = 2.385;
@@ -129,7 +129,7 @@ static const char job_options[] =
     "refine:\n  - plugin: alpha-beta\n    options: {alpha: 23.85 us, share: 0.5}\n";
 
 /* The job's options count where the wish has none. */
-static void options_are_of_the_wish_or_the_job(void **state)
+TEST_WITH(options_are_of_the_wish_or_the_job, set_up_built, tear_down)
 {
     static const st_trace_transfer transfer = {"broadcast", 2.385e6, 4, 1, 1};
     static const st_refinement_option option = {.name = "alpha", .text = "57.1 us"};
@@ -148,7 +148,7 @@ static void options_are_of_the_wish_or_the_job(void **state)
 
 /* ---- which plugins ---- */
 
-static void plugins_without_collectives_are_refused_or_passed_over(void **state)
+TEST_WITH(plugins_without_collectives_are_refused_or_passed_over, set_up_built, tear_down)
 {
     static const st_refinement wishes[] = {{.plugin = "breadth-first"}, {.plugin = "alpha-beta"}};
     fixture *own = *state;
@@ -169,7 +169,7 @@ static void plugins_without_collectives_are_refused_or_passed_over(void **state)
     assert_int_equal(st_errors_size(own->errors), 0);
 }
 
-static void profiles_and_fallbacks_are_refused(void **state)
+TEST_WITH(profiles_and_fallbacks_are_refused, set_up_built, tear_down)
 {
     static const struct {
         st_refinement wish;
@@ -188,17 +188,4 @@ static void profiles_and_fallbacks_are_refused(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_built, tear_down)
-
-TEST_GROUP(plugin_collectives)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(groups_have_the_rate_of_their_links),
-        TEST(keys_of_the_job_are_read),
-        TEST(what_a_plugin_cannot_tell_is_refused),
-        TEST(options_are_of_the_wish_or_the_job),
-        TEST(plugins_without_collectives_are_refused_or_passed_over),
-        TEST(profiles_and_fallbacks_are_refused),
-    };
-    return cmocka_run_group_tests_name("plugin_collectives", tests, NULL, NULL);
-}
+TESTS(plugin_collectives)

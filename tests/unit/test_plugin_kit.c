@@ -34,7 +34,7 @@ static void make_reader(const column *columns, size_t count, reader *made)
     }
 }
 
-static void rows_are_those_of_clusters(void **state)
+TEST(rows_are_those_of_clusters)
 {
     static const column columns[] = {{"ranks", "1", 0},
                                      {"per_node", "1", 0},
@@ -86,7 +86,7 @@ static void rows_are_those_of_clusters(void **state)
 }
 
 /* Names alone do not make a column the message or the bandwidth, the first one in bytes does. */
-static void columns_are_found_by_name_and_unit(void **state)
+TEST(columns_are_found_by_name_and_unit)
 {
     static const column odd[] = {
         {"bandwidth", "1", 0}, {"size", "1", 0}, {"volume", "kB", 0}, {"pad", "B", 0}};
@@ -255,7 +255,7 @@ static st_finding_kind try_schedules(deed what, size_t count, char *text, size_t
 }
 
 /* 1, 2, 4 and 5 stages (12 together) with 1, 3, 8 and 12 micro-batches (24), each asked twice. */
-static void schedules_are_asked_for_every_shape(void **state)
+TEST(schedules_are_asked_for_every_shape)
 {
     char text[256];
     (void)state;
@@ -277,7 +277,7 @@ static void schedules_are_asked_for_every_shape(void **state)
     assert_false(seen.times_differ);
 }
 
-static void faults_of_schedules_are_found(void **state)
+TEST(faults_of_schedules_are_found)
 {
     static const struct {
         deed deed;
@@ -309,7 +309,7 @@ static void faults_of_schedules_are_found(void **state)
 
 /* ---- what one process tells another ---------------------------------------------------------- */
 
-static void texts_and_numbers_come_back_as_they_were(void **state)
+TEST(texts_and_numbers_come_back_as_they_were)
 {
     static const double numbers[] = {2.385e-7, -0.0, 1e300, (double)INFINITY, 23.85};
     st_buffer sent = {0};
@@ -334,7 +334,7 @@ static void texts_and_numbers_come_back_as_they_were(void **state)
     st_buffer_free(&sent);
 }
 
-static void counts_are_whole_and_bounded(void **state)
+TEST(counts_are_whole_and_bounded)
 {
     static const struct {
         double sent;
@@ -356,7 +356,7 @@ static void counts_are_whole_and_bounded(void **state)
 }
 
 /* Once out of order, nothing more is taken. */
-static void what_is_out_of_order_counts_for_nothing(void **state)
+TEST(what_is_out_of_order_counts_for_nothing)
 {
     static const char sign[] = "?text\0+more";
     static const char cut[] = {'+', 't', 'e', 'x', 't'};
@@ -373,16 +373,4 @@ static void what_is_out_of_order_counts_for_nothing(void **state)
     assert_string_equal(st_ipc_read(&from), "more");
 }
 
-TEST_GROUP(plugin_kit)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_clusters),
-        cmocka_unit_test(columns_are_found_by_name_and_unit),
-        cmocka_unit_test(schedules_are_asked_for_every_shape),
-        cmocka_unit_test(faults_of_schedules_are_found),
-        cmocka_unit_test(texts_and_numbers_come_back_as_they_were),
-        cmocka_unit_test(counts_are_whole_and_bounded),
-        cmocka_unit_test(what_is_out_of_order_counts_for_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(plugin_kit)

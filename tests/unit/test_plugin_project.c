@@ -41,7 +41,7 @@ static const char *in_c(shelf *own, const char *formula)
     return kept;
 }
 
-static void formulas_become_expressions_of_c(void **state)
+TEST_WITH(formulas_become_expressions_of_c, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -86,7 +86,7 @@ static void formulas_become_expressions_of_c(void **state)
 }
 
 /* Arguments are put in place with what the caller's operators need around them. */
-static void calls_are_put_in_place(void **state)
+TEST_WITH(calls_are_put_in_place, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -117,7 +117,7 @@ static void calls_are_put_in_place(void **state)
     st_buffer_free(&text);
 }
 
-static void collectives_are_known_by_their_one_rank(void **state)
+TEST_WITH(collectives_are_known_by_their_one_rank, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -146,7 +146,7 @@ static void collectives_are_known_by_their_one_rank(void **state)
     assert_false(st_formula_is_collective(st_sheet_find_function(f.sheet, "closed")));
 }
 
-static void names_are_variables_of_c(void **state)
+TEST(names_are_variables_of_c)
 {
     static const struct {
         const char *name;
@@ -171,7 +171,7 @@ static const char *filled(shelf *own, const given *f, const char *text)
     return st_plugin_function_file(text, &start, "my-model", own->arena);
 }
 
-static void words_of_templates_are_filled_in(void **state)
+TEST_WITH(words_of_templates_are_filled_in, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = accept(
@@ -224,7 +224,7 @@ static void words_of_templates_are_filled_in(void **state)
 }
 
 /* Six pointers and eight numbers a line. */
-static void long_lists_are_broken_into_lines(void **state)
+TEST_WITH(long_lists_are_broken_into_lines, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet =
@@ -240,7 +240,7 @@ static void long_lists_are_broken_into_lines(void **state)
 }
 
 /* 92 characters a line, at a blank where there is one. */
-static void long_formulas_are_broken_into_lines(void **state)
+TEST_WITH(long_formulas_are_broken_into_lines, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     char text[512];
@@ -267,7 +267,7 @@ static void long_formulas_are_broken_into_lines(void **state)
     assert_string_equal(strchr(line, '\n'), "\n *     a+a+a+a\n");
 }
 
-static void open_functions_are_found_by_name(void **state)
+TEST_WITH(open_functions_are_found_by_name, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const given f = function_of(own, "a");
@@ -321,7 +321,7 @@ static int drop_folder(void **state)
     return system(command) == 0 ? drop_shelf(state) : -1;
 }
 
-static void a_project_is_written_from_the_template(void **state)
+TEST_WITH(a_project_is_written_from_the_template, make_folder, drop_folder)
 {
     static const char *const files[] = {"meson.build",
                                         "README.md",
@@ -353,7 +353,7 @@ static void a_project_is_written_from_the_template(void **state)
     assert_null(held(own, made, "plugins/template/template.c"));
 }
 
-static void a_project_may_begin_with_a_function(void **state)
+TEST_WITH(a_project_may_begin_with_a_function, make_folder, drop_folder)
 {
     shelf *own = *state;
     const given f = function_of(own, "if(ranks > 1, a*b, 0)");
@@ -367,7 +367,7 @@ static void a_project_may_begin_with_a_function(void **state)
     assert_lacks(held(own, made, "README.md"), "@");
 }
 
-static void projects_that_cannot_be_are_refused(void **state)
+TEST_WITH(projects_that_cannot_be_are_refused, make_folder, drop_folder)
 {
     static const struct {
         const char *name;
@@ -396,25 +396,4 @@ static void projects_that_cannot_be_are_refused(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-TEST_GROUP(plugin_project)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(formulas_become_expressions_of_c, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(calls_are_put_in_place, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(collectives_are_known_by_their_one_rank, make_shelf,
-                                        drop_shelf),
-        cmocka_unit_test(names_are_variables_of_c),
-        cmocka_unit_test_setup_teardown(words_of_templates_are_filled_in, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(long_lists_are_broken_into_lines, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(long_formulas_are_broken_into_lines, make_shelf,
-                                        drop_shelf),
-        cmocka_unit_test_setup_teardown(open_functions_are_found_by_name, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(a_project_is_written_from_the_template, make_folder,
-                                        drop_folder),
-        cmocka_unit_test_setup_teardown(a_project_may_begin_with_a_function, make_folder,
-                                        drop_folder),
-        cmocka_unit_test_setup_teardown(projects_that_cannot_be_are_refused, make_folder,
-                                        drop_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(plugin_project)

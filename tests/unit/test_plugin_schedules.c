@@ -64,7 +64,7 @@ static const char *text_of(fixture *own, const st_schedule_order *order, uint32_
     return text;
 }
 
-static void breadth_first_goes_chunk_by_chunk(void **state)
+TEST_WITH(breadth_first_goes_chunk_by_chunk, set_up_built, tear_down)
 {
     fixture *own = *state;
     st_chunk_times times[4];
@@ -79,7 +79,7 @@ static void breadth_first_goes_chunk_by_chunk(void **state)
 }
 
 /* Lamy-Poirier 2023: the ramp of p stages with v chunks is (p - 1)/v of a micro-batch's work. */
-static void breadth_first_has_the_ramp_of_interleaving(void **state)
+TEST_WITH(breadth_first_has_the_ramp_of_interleaving, set_up_built, tear_down)
 {
     fixture *own = *state;
     st_chunk_times times[12];
@@ -101,7 +101,7 @@ static void breadth_first_has_the_ramp_of_interleaving(void **state)
     st_graph_destroy(graph);
 }
 
-static void zero_bubble_h2_is_that_of_the_paper(void **state)
+TEST_WITH(zero_bubble_h2_is_that_of_the_paper, set_up_built, tear_down)
 {
     fixture *own = *state;
     st_chunk_times times[3];
@@ -116,7 +116,7 @@ static void zero_bubble_h2_is_that_of_the_paper(void **state)
                         "F1a b1a F2a b2a F3a b3a F4a b4a F5a b5a w1a F6a b6a w2a w3a w4a w5a w6a");
 }
 
-static void shapes_that_a_plugin_does_not_know_are_refused(void **state)
+TEST_WITH(shapes_that_a_plugin_does_not_know_are_refused, set_up_built, tear_down)
 {
     fixture *own = *state;
     st_chunk_times times[6];
@@ -183,7 +183,7 @@ static double bubble_rate(fixture *own, const struct profile *profile)
     return rate;
 }
 
-static void published_bubble_rates_are_reproduced(void **state)
+TEST_WITH(published_bubble_rates_are_reproduced, set_up_built, tear_down)
 {
     fixture *own = *state;
     const char *data = getenv("STEPTIME_DATA");
@@ -233,7 +233,7 @@ static st_timeline_plan plan_of(uint32_t chunks, const st_chunk_times *times)
                                                  .times = times}};
 }
 
-static void names_of_plugins_give_their_order(void **state)
+TEST_WITH(names_of_plugins_give_their_order, set_up_built, tear_down)
 {
     static const struct {
         const char *name;
@@ -269,7 +269,7 @@ static void names_of_plugins_give_their_order(void **state)
     }
 }
 
-static void names_that_no_schedule_has_are_refused(void **state)
+TEST_WITH(names_that_no_schedule_has_are_refused, set_up_built, tear_down)
 {
     static const char *const settings[] = {"limit=17"};
     static const struct {
@@ -305,17 +305,4 @@ static void names_that_no_schedule_has_are_refused(void **state)
     assert_false(st_schedule_is_built_in("gpip"));
 }
 
-TEST_GROUP(plugin_schedules)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up_built, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(breadth_first_goes_chunk_by_chunk),
-        TEST(breadth_first_has_the_ramp_of_interleaving),
-        TEST(zero_bubble_h2_is_that_of_the_paper),
-        TEST(shapes_that_a_plugin_does_not_know_are_refused),
-        TEST(published_bubble_rates_are_reproduced),
-        TEST(names_of_plugins_give_their_order),
-        TEST(names_that_no_schedule_has_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(plugin_schedules)

@@ -46,7 +46,7 @@ static st_plugin_instance *open_with(fixture *own, const st_plugin_given *given,
     return instance;
 }
 
-static void a_block_is_evaluated(void **state)
+TEST_WITH(a_block_is_evaluated, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     const st_plugin_given given[] = {{.name = "latency", .number = 2.385e-6},
@@ -65,7 +65,7 @@ static void a_block_is_evaluated(void **state)
     st_plugin_close(instance);
 }
 
-static void explanations_have_terms_or_reasons(void **state)
+TEST_WITH(explanations_have_terms_or_reasons, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_plugin_instance *instance = open_with(own, NULL, 0);
@@ -87,7 +87,7 @@ static void explanations_have_terms_or_reasons(void **state)
     st_plugin_close(instance);
 }
 
-static void faulty_settings_are_told_at_once(void **state)
+TEST_WITH(faulty_settings_are_told_at_once, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     const st_place place = {.file = "job.yaml", .line = 3, .column = 5};
@@ -108,7 +108,7 @@ static void faulty_settings_are_told_at_once(void **state)
     assert_contains(text, "option 'efficiency' is out of range: found 0, expected 0.01 to 1");
 }
 
-static void files_that_are_no_plugins_are_told(void **state)
+TEST_WITH(files_that_are_no_plugins_are_told, set_up_plugins, tear_down)
 {
     static const struct {
         const char *name, *text;
@@ -145,7 +145,7 @@ static void files_that_are_no_plugins_are_told(void **state)
 }
 
 /* The file, its folder, and what that lies in, where a sticky folder keeps others' files safe. */
-static void who_may_write_a_plugin_is_warned_of(void **state)
+TEST_WITH(who_may_write_a_plugin_is_warned_of, set_up_plugins, tear_down)
 {
     static const struct {
         mode_t file, folder, above;
@@ -178,7 +178,7 @@ static void who_may_write_a_plugin_is_warned_of(void **state)
     }
 }
 
-static void unknown_plugins_are_told_with_the_nearest(void **state)
+TEST_WITH(unknown_plugins_are_told_with_the_nearest, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     const st_plugin_module *module = NULL;
@@ -224,7 +224,7 @@ static st_status run(fixture *own, const char *set, st_estimate *estimate)
     return status == ST_OK ? st_estimate_run(estimate, own->arena, own->errors) : status;
 }
 
-static void a_job_is_refined(void **state)
+TEST_WITH(a_job_is_refined, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -240,7 +240,7 @@ static void a_job_is_refined(void **state)
                 1e-15);
 }
 
-static void refusals_fall_back_only_where_the_job_allows_it(void **state)
+TEST_WITH(refusals_fall_back_only_where_the_job_allows_it, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -255,7 +255,7 @@ static void refusals_fall_back_only_where_the_job_allows_it(void **state)
                                "'template' fails: needs a rank");
 }
 
-static void faults_of_refine_have_places(void **state)
+TEST_WITH(faults_of_refine_have_places, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -283,7 +283,7 @@ static void faults_of_refine_have_places(void **state)
 }
 
 /* What the plugin needs and the sheet does not give is told where the job names the plugin. */
-static void sheets_that_do_not_fit_are_refused(void **state)
+TEST_WITH(sheets_that_do_not_fit_are_refused, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -316,7 +316,7 @@ static void sheets_that_do_not_fit_are_refused(void **state)
 }
 
 /* Arguments may be cells and inputs of the sheet; a cell counts before the job. */
-static void cells_stand_for_arguments(void **state)
+TEST_WITH(cells_stand_for_arguments, set_up_plugins, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -341,27 +341,4 @@ static void cells_stand_for_arguments(void **state)
                 1e-12);
 }
 
-TEST_GROUP(plugins)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_block_is_evaluated, set_up_plugins, tear_down),
-        cmocka_unit_test_setup_teardown(explanations_have_terms_or_reasons, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faulty_settings_are_told_at_once, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(files_that_are_no_plugins_are_told, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(who_may_write_a_plugin_is_warned_of, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(unknown_plugins_are_told_with_the_nearest, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_job_is_refined, set_up_plugins, tear_down),
-        cmocka_unit_test_setup_teardown(refusals_fall_back_only_where_the_job_allows_it,
-                                        set_up_plugins, tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_refine_have_places, set_up_plugins, tear_down),
-        cmocka_unit_test_setup_teardown(sheets_that_do_not_fit_are_refused, set_up_plugins,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(cells_stand_for_arguments, set_up_plugins, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(plugins)

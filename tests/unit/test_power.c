@@ -34,7 +34,7 @@ static const st_program *compile_power(shelf *own, const char *exponent)
                                         exponent));
 }
 
-static void exponents_from_anywhere_give_one_value(void **state)
+TEST_WITH(exponents_from_anywhere_give_one_value, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     for (size_t i = 0; i < COUNT(exponents); i++) {
@@ -55,7 +55,7 @@ static void exponents_from_anywhere_give_one_value(void **state)
 }
 
 /* The exponent is a scalar of the block, then a column in which all values stand. */
-static void blocks_raise_like_rows(void **state)
+TEST_WITH(blocks_raise_like_rows, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     for (size_t i = 0; i < COUNT(exponents); i++) {
@@ -152,7 +152,7 @@ static void check_failures(shelf *own, const st_program *program, table *t)
     st_workspace_destroy(alone);
 }
 
-static void failures_are_the_first_checks_that_fail(void **state)
+TEST_WITH(failures_are_the_first_checks_that_fail, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, checked);
@@ -168,14 +168,4 @@ static void failures_are_the_first_checks_that_fail(void **state)
     }
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(power)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(exponents_from_anywhere_give_one_value),
-        SHELF_TEST(blocks_raise_like_rows),
-        SHELF_TEST(failures_are_the_first_checks_that_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(power)

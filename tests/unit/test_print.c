@@ -30,9 +30,8 @@ static void check(const char *format, ...)
     }
 }
 
-static void texts_and_whole_numbers_are_printed_as_by_the_c_library(void **state)
+TEST(texts_and_whole_numbers_are_printed_as_by_the_c_library)
 {
-    (void)state;
     check("nothing to fill in");
     check("%s", "");
     check("%s[%s,%s]", "t_layer", "dense", "forward");
@@ -45,18 +44,16 @@ static void texts_and_whole_numbers_are_printed_as_by_the_c_library(void **state
     check("%c%c%%", 'x', '3');
 }
 
-static void all_other_formats_are_the_c_library_s(void **state)
+TEST(all_other_formats_are_the_c_library_s)
 {
-    (void)state;
     check("%s is %.3f", "pi", 3.14159);
     check("%-8s|%08d|%x", "left", 23, 0xBEEFU);
     check("%5.2s|%+d", "cut", 7);
     check("%ld of %lld", 61L, -62LL);
 }
 
-static void texts_of_an_arena_leave_it_zeroed(void **state)
+TEST(texts_of_an_arena_leave_it_zeroed)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     char piece[1000];
     memset(piece, 'p', sizeof piece);
@@ -74,7 +71,7 @@ static void texts_of_an_arena_leave_it_zeroed(void **state)
 }
 
 /* What a shell makes of a text that is written for it is that text again. */
-static void a_shell_reads_back_what_is_written_for_it(void **state)
+TEST(a_shell_reads_back_what_is_written_for_it)
 {
     static const char *const texts[] = {
         "2.385",       "a;echo b",  "a&b",       "`echo b`",    "$(echo b)", "$HOME", "it's",
@@ -100,13 +97,4 @@ static void a_shell_reads_back_what_is_written_for_it(void **state)
     st_buffer_free(&plain);
 }
 
-TEST_GROUP(print)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_and_whole_numbers_are_printed_as_by_the_c_library),
-        cmocka_unit_test(all_other_formats_are_the_c_library_s),
-        cmocka_unit_test(texts_of_an_arena_leave_it_zeroed),
-        cmocka_unit_test(a_shell_reads_back_what_is_written_for_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(print)

@@ -110,7 +110,7 @@ static size_t count_of(profile_case *with, st_profile_filter filter)
 
 /* ---- what goes in comes out ---- */
 
-static void entries_come_back(void **state)
+TEST_WITH(entries_come_back, begin, end)
 {
     profile_case *with = *state;
     const st_profile *entries = NULL;
@@ -139,7 +139,7 @@ static void entries_come_back(void **state)
     assert_memory_equal(entries[0].payload, "{\"latency\"", 10);
 }
 
-static void keys_are_unique(void **state)
+TEST_WITH(keys_are_unique, begin, end)
 {
     profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
@@ -154,7 +154,7 @@ static void keys_are_unique(void **state)
     assert_int_equal(count_of(with, (st_profile_filter){0}), 2);
 }
 
-static void bytes_come_back(void **state)
+TEST_WITH(bytes_come_back, begin, end)
 {
     profile_case *with = *state;
     static const unsigned char bytes[] = {0, 1, 2, 255, 0, 254, 7};
@@ -183,7 +183,7 @@ static void bytes_come_back(void **state)
     }
 }
 
-static void profiles_are_removed(void **state)
+TEST_WITH(profiles_are_removed, begin, end)
 {
     profile_case *with = *state;
     size_t removed = 0;
@@ -199,7 +199,7 @@ static void profiles_are_removed(void **state)
     assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
 }
 
-static void bad_entries_are_refused(void **state)
+TEST_WITH(bad_entries_are_refused, begin, end)
 {
     profile_case *with = *state;
     char *large = calloc(1, ST_PROFILE_MAX_BYTES + 1);
@@ -227,7 +227,7 @@ static void bad_entries_are_refused(void **state)
 }
 
 /* As large as a model that some ten thousand kernels taught. */
-static void large_models_are_kept(void **state)
+TEST_WITH(large_models_are_kept, begin, end)
 {
     profile_case *with = *state;
     enum { LARGE = 9 * 1024 * 1024 };
@@ -272,7 +272,7 @@ static const st_profile *settings(profile_case *with, st_profile_filter filter)
     return found.entry;
 }
 
-static void the_nearest_entry_is_taken(void **state)
+TEST_WITH(the_nearest_entry_is_taken, begin, end)
 {
     profile_case *with = *state;
     st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
@@ -302,7 +302,7 @@ static void the_nearest_entry_is_taken(void **state)
 }
 
 /* One for each group; what holds for any comes behind what fits, before the next. */
-static void groups_have_an_entry_each(void **state)
+TEST_WITH(groups_have_an_entry_each, begin, end)
 {
     profile_case *with = *state;
     st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
@@ -347,7 +347,7 @@ static void groups_have_an_entry_each(void **state)
                      ST_ERR_NAME);
 }
 
-static void options_survive_quotes(void **state)
+TEST_WITH(options_survive_quotes, begin, end)
 {
     profile_case *with = *state;
     static const st_profile_option some[] = {{"table", "a \"b\" \\ c: {d}"}, {"n", "2.385"}};
@@ -375,7 +375,7 @@ static void options_survive_quotes(void **state)
 
 /* ---- exports ---- */
 
-static void exports_come_back(void **state)
+TEST_WITH(exports_come_back, begin, end)
 {
     profile_case *with = *state;
     st_profile entries[] = {entry_of("far", "all_reduce", 64, 8), entry_of("far", "", 0, 0)};
@@ -399,7 +399,7 @@ static void exports_come_back(void **state)
     st_buffer_free(&again);
 }
 
-static void bad_exports_change_nothing(void **state)
+TEST_WITH(bad_exports_change_nothing, begin, end)
 {
     profile_case *with = *state;
     static const struct {
@@ -482,7 +482,7 @@ static void patch(const char *file, long offset, unsigned value)
 
 enum { USER_VERSION_AT = 60, APPLICATION_ID_AT = 68 }; /* of the header: sqlite.org/fileformat */
 
-static void files_that_are_something_else(void **state)
+TEST_WITH(files_that_are_something_else, begin, end)
 {
     profile_case *with = *state;
     expect_unopened(with, ST_PROFILES_READ, "no such profile database");
@@ -502,7 +502,7 @@ static void files_that_are_something_else(void **state)
 }
 
 /* As a first import leaves it that was cut off before its end. */
-static void an_empty_file_has_no_profiles(void **state)
+TEST_WITH(an_empty_file_has_no_profiles, begin, end)
 {
     profile_case *with = *state;
     const st_profile *entries = NULL;
@@ -517,7 +517,7 @@ static void an_empty_file_has_no_profiles(void **state)
     put(with, entry_of("far", "all_reduce", 64, 8));
 }
 
-static void newer_and_foreign_databases(void **state)
+TEST_WITH(newer_and_foreign_databases, begin, end)
 {
     profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
@@ -534,7 +534,7 @@ static void newer_and_foreign_databases(void **state)
     expect_unopened(with, ST_PROFILES_WRITE, "another program made this file");
 }
 
-static void damaged_databases(void **state)
+TEST_WITH(damaged_databases, begin, end)
 {
     profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
@@ -545,7 +545,7 @@ static void damaged_databases(void **state)
     expect_unopened(with, ST_PROFILES_READ, "the database is damaged");
 }
 
-static void read_only_databases(void **state)
+TEST_WITH(read_only_databases, begin, end)
 {
     profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
@@ -579,7 +579,7 @@ static int write_many(const char *file, int writer)
     return 0;
 }
 
-static void writers_wait_for_each_other(void **state)
+TEST_WITH(writers_wait_for_each_other, begin, end)
 {
     profile_case *with = *state;
     pid_t children[WRITERS];
@@ -612,7 +612,7 @@ static void hold_lock(const char *file, int ready, int done)
     _exit(0);
 }
 
-static void a_locked_database_is_told(void **state)
+TEST_WITH(a_locked_database_is_told, begin, end)
 {
     profile_case *with = *state;
     int ready[2];
@@ -641,7 +641,7 @@ static void a_locked_database_is_told(void **state)
     }
 }
 
-static void the_users_database(void **state)
+TEST_WITH(the_users_database, begin, end)
 {
     profile_case *with = *state;
     setenv("XDG_DATA_HOME", with->folder, 1);
@@ -662,7 +662,7 @@ static void the_users_database(void **state)
     assert_contains(said(with->errors), "set XDG_DATA_HOME or HOME");
 }
 
-static void versions_are_counted_as_in_the_header(void **state)
+TEST(versions_are_counted_as_in_the_header)
 {
     static const struct {
         const char *text;
@@ -697,7 +697,7 @@ static void check_machine(profile_case *with, const st_profile_machine *machine,
     st_paths_destroy(paths);
 }
 
-static void other_machines_are_told(void **state)
+TEST_WITH(other_machines_are_told, begin, end)
 {
     profile_case *with = *state;
     const st_profile_machine same = {"the job", "A100 SXM 80 GB", 22203, 300e9, 50e9};
@@ -719,36 +719,11 @@ static void other_machines_are_told(void **state)
         assert_contains(st_errors_at(with->errors, i)->message, told[i]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 TEST_GROUP(profile)
 {
     if (!st_profiles_available()) {
         puts("1..0 # SKIP built without SQLite");
         return 0;
     }
-    const struct CMUnitTest tests[] = {
-        TEST(entries_come_back),
-        TEST(keys_are_unique),
-        TEST(bytes_come_back),
-        TEST(profiles_are_removed),
-        TEST(large_models_are_kept),
-        TEST(bad_entries_are_refused),
-        TEST(the_nearest_entry_is_taken),
-        TEST(groups_have_an_entry_each),
-        cmocka_unit_test(versions_are_counted_as_in_the_header),
-        TEST(other_machines_are_told),
-        TEST(options_survive_quotes),
-        TEST(exports_come_back),
-        TEST(bad_exports_change_nothing),
-        TEST(files_that_are_something_else),
-        TEST(an_empty_file_has_no_profiles),
-        TEST(newer_and_foreign_databases),
-        TEST(damaged_databases),
-        TEST(read_only_databases),
-        TEST(writers_wait_for_each_other),
-        TEST(a_locked_database_is_told),
-        TEST(the_users_database),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(profile);
 }

@@ -112,7 +112,7 @@ static const char *sheet_of_operations(shelf *own)
     return copy;
 }
 
-static void operations_compute_what_c_does(void **state)
+TEST_WITH(operations_compute_what_c_does, make_shelf, drop_shelf)
 {
     static const double rows[][3] = {
         {2.385, -7.112, 0.4271},
@@ -146,7 +146,7 @@ static double value_of(shelf *own, const char *unit, const char *formula, double
     return run_row(own, compile(own, text), inputs)[0];
 }
 
-static void values_that_do_not_exist_stay_so(void **state)
+TEST_WITH(values_that_do_not_exist_stay_so, make_shelf, drop_shelf)
 {
     /* x is 0, y is 7.25e300: 1/x and y*y have no value, and nothing hides that. */
     static const char *const formulas[] = {
@@ -191,7 +191,7 @@ static void values_that_do_not_exist_stay_so(void **state)
     }
 }
 
-static void what_is_not_chosen_is_nobodys_error(void **state)
+TEST_WITH(what_is_not_chosen_is_nobodys_error, make_shelf, drop_shelf)
 {
     static const struct {
         const char *unit;
@@ -211,7 +211,7 @@ static void what_is_not_chosen_is_nobodys_error(void **state)
     assert_true(isnan(value_of(*state, "bool", "q or 1/x > 1", 0, 7)));
 }
 
-static void rounding_goes_away_from_zero(void **state)
+TEST_WITH(rounding_goes_away_from_zero, make_shelf, drop_shelf)
 {
     static const double values[] = {0.5,
                                     -0.5,
@@ -230,7 +230,7 @@ static void rounding_goes_away_from_zero(void **state)
                       "round");
 }
 
-static void enumerations_are_numbers_inside(void **state)
+TEST_WITH(enumerations_are_numbers_inside, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(
@@ -256,7 +256,7 @@ static void enumerations_are_numbers_inside(void **state)
     }
 }
 
-static void literals_and_inputs_are_in_base_units(void **state)
+TEST_WITH(literals_and_inputs_are_in_base_units, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(
@@ -269,7 +269,7 @@ static void literals_and_inputs_are_in_base_units(void **state)
     assert_double(outputs[1], 2.385e6 / (2.385e6 + 3000), "share");
 }
 
-static void functions_are_put_in_place(void **state)
+TEST_WITH(functions_are_put_in_place, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -297,7 +297,7 @@ static size_t operations_in(shelf *own, const char *formula)
     return st_program_operation_count(compile(own, text));
 }
 
-static void constants_are_folded(void **state)
+TEST_WITH(constants_are_folded, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -335,7 +335,7 @@ static void constants_are_folded(void **state)
     }
 }
 
-static void equal_values_are_computed_once(void **state)
+TEST_WITH(equal_values_are_computed_once, make_shelf, drop_shelf)
 {
     static const struct {
         const char *formula;
@@ -365,7 +365,7 @@ static void equal_values_are_computed_once(void **state)
     assert_int_equal(st_program_operation_count(program), 6);
 }
 
-static void cells_that_nobody_asks_for_are_dropped(void **state)
+TEST_WITH(cells_that_nobody_asks_for_are_dropped, make_shelf, drop_shelf)
 {
     static const char *const text =
         NUMBERS "cells:\n  a: {is: x*y}\n  b: {is: a + exp(z)}\n  c: {is: b/3 + log(x)}\n"
@@ -384,7 +384,7 @@ static void cells_that_nobody_asks_for_are_dropped(void **state)
     assert_int_equal(st_program_output_count(program), 1);
 }
 
-static void registers_are_used_again(void **state)
+TEST_WITH(registers_are_used_again, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -399,7 +399,7 @@ static void registers_are_used_again(void **state)
 
 /* --- outputs --------------------------------------------------------------------------------- */
 
-static void outputs_may_be_anything_any_number_of_times(void **state)
+TEST_WITH(outputs_may_be_anything_any_number_of_times, make_shelf, drop_shelf)
 {
     static const char *const text =
         NUMBERS "cells:\n  same: {is: x}\n  seven: {is: 7.25}\n  T: {is: x*y}\n  U: {is: T}\n";
@@ -425,7 +425,7 @@ static void outputs_may_be_anything_any_number_of_times(void **state)
     }
 }
 
-static void unknown_outputs_are_all_named(void **state)
+TEST_WITH(unknown_outputs_are_all_named, make_shelf, drop_shelf)
 {
     static const char *const outputs[] = {"T_comp", "T_com", "T_dpp", "xyzzy"};
     shelf *own = *state;
@@ -474,7 +474,7 @@ static void check_rows(shelf *own, const st_program *program, size_t rows, unsig
     assert_block_equals_rows(own, program, &t);
 }
 
-static void blocks_of_any_size_give_the_bits_of_rows(void **state)
+TEST_WITH(blocks_of_any_size_give_the_bits_of_rows, make_shelf, drop_shelf)
 {
     static const size_t sizes[] = {255, 256, 257, 511, 512, 513, 767, 1023, 1024, 1025, 1999, 2000};
     shelf *own = *state;
@@ -485,7 +485,7 @@ static void blocks_of_any_size_give_the_bits_of_rows(void **state)
         check_rows(own, program, sizes[i], (unsigned)(i * 29 + 63) % 64);
 }
 
-static void any_inputs_may_vary(void **state)
+TEST_WITH(any_inputs_may_vary, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, everything);
@@ -493,7 +493,7 @@ static void any_inputs_may_vary(void **state)
         check_rows(own, program, 67, mask);
 }
 
-static void strides_may_be_larger_than_one(void **state)
+TEST_WITH(strides_may_be_larger_than_one, make_shelf, drop_shelf)
 {
     static const size_t strides[][6] = {
         {2, 1, 0, 3, 1, 7}, {5, 5, 5, 5, 5, 5}, {0, 64, 1, 0, 2, 0}};
@@ -506,7 +506,7 @@ static void strides_may_be_larger_than_one(void **state)
 }
 
 /* Many live values make blocks small: the row count of a block must not matter. */
-static void small_blocks_give_the_same(void **state)
+TEST_WITH(small_blocks_give_the_same, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -525,7 +525,7 @@ static void small_blocks_give_the_same(void **state)
     st_buffer_free(&text);
 }
 
-static void workspaces_may_be_used_again(void **state)
+TEST_WITH(workspaces_may_be_used_again, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program = compile(own, everything);
@@ -551,7 +551,7 @@ static void workspaces_may_be_used_again(void **state)
     st_workspace_destroy(NULL);
 }
 
-static void sheets_without_inputs_run(void **state)
+TEST_WITH(sheets_without_inputs_run, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_program *program =
@@ -625,15 +625,13 @@ static void check_kernels(st_kernels *kernels)
         check_step(kernels, ST_OP_SELECT, scalars);
 }
 
-static void kernels_give_the_bits_of_scalars(void **state)
+TEST_WITH(kernels_give_the_bits_of_scalars, make_shelf, drop_shelf)
 {
-    (void)state;
     check_kernels(st_kernels_baseline);
 }
 
-static void avx2_kernels_give_the_same(void **state)
+TEST_WITH(avx2_kernels_give_the_same, make_shelf, drop_shelf)
 {
-    (void)state;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
         check_kernels(st_kernels_avx2);
@@ -643,9 +641,8 @@ static void avx2_kernels_give_the_same(void **state)
     skip();
 }
 
-static void avx512_kernels_give_the_same(void **state)
+TEST_WITH(avx512_kernels_give_the_same, make_shelf, drop_shelf)
 {
-    (void)state;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
@@ -658,7 +655,7 @@ static void avx512_kernels_give_the_same(void **state)
 
 /* --- looking at a program -------------------------------------------------------------------- */
 
-static void a_program_can_be_printed(void **state)
+TEST_WITH(a_program_can_be_printed, make_shelf, drop_shelf)
 {
     static const char *const outputs[] = {"T", "x", "k", NULL};
     shelf *own = *state;
@@ -697,7 +694,7 @@ static char *doubling(shelf *own, int functions, const char *more)
     return copy;
 }
 
-static void exponential_functions_are_bounded(void **state)
+TEST_WITH(exponential_functions_are_bounded, make_shelf, drop_shelf)
 {
     static const char *const bare[] = {"", "  bare: {open: true, args: {x: 1}}\n"};
     shelf *own = *state;
@@ -713,7 +710,7 @@ static void exponential_functions_are_bounded(void **state)
     }
 }
 
-static void long_chains_of_cells_compile_and_run(void **state)
+TEST_WITH(long_chains_of_cells_compile_and_run, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -728,36 +725,4 @@ static void long_chains_of_cells_compile_and_run(void **state)
     assert_double(output_of(program, outputs, "a19989"), 2.385 + 19989 * 0.25, "a19989");
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(program)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(operations_compute_what_c_does),
-        SHELF_TEST(values_that_do_not_exist_stay_so),
-        SHELF_TEST(what_is_not_chosen_is_nobodys_error),
-        SHELF_TEST(rounding_goes_away_from_zero),
-        SHELF_TEST(enumerations_are_numbers_inside),
-        SHELF_TEST(literals_and_inputs_are_in_base_units),
-        SHELF_TEST(functions_are_put_in_place),
-        SHELF_TEST(constants_are_folded),
-        SHELF_TEST(equal_values_are_computed_once),
-        SHELF_TEST(cells_that_nobody_asks_for_are_dropped),
-        SHELF_TEST(registers_are_used_again),
-        SHELF_TEST(outputs_may_be_anything_any_number_of_times),
-        SHELF_TEST(unknown_outputs_are_all_named),
-        SHELF_TEST(blocks_of_any_size_give_the_bits_of_rows),
-        SHELF_TEST(any_inputs_may_vary),
-        SHELF_TEST(strides_may_be_larger_than_one),
-        SHELF_TEST(small_blocks_give_the_same),
-        SHELF_TEST(workspaces_may_be_used_again),
-        SHELF_TEST(sheets_without_inputs_run),
-        SHELF_TEST(kernels_give_the_bits_of_scalars),
-        SHELF_TEST(avx2_kernels_give_the_same),
-        SHELF_TEST(avx512_kernels_give_the_same),
-        SHELF_TEST(a_program_can_be_printed),
-        SHELF_TEST(exponential_functions_are_bounded),
-        SHELF_TEST(long_chains_of_cells_compile_and_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(program)

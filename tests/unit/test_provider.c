@@ -117,7 +117,7 @@ static double run_ring(shelf *own, const st_program *program, double V, double n
 
 /* --- what a provider replaces ---------------------------------------------------------------- */
 
-static void functions_are_replaced(void **state)
+TEST_WITH(functions_are_replaced, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -133,7 +133,7 @@ static void functions_are_replaced(void **state)
     assert_int_equal(self.rows, 2);
 }
 
-static void cells_are_replaced(void **state)
+TEST_WITH(cells_are_replaced, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(0.5);
@@ -145,7 +145,7 @@ static void cells_are_replaced(void **state)
     assert_int_equal(st_program_operation_count(compile_ring(own, "T", provider, NULL)), 1);
 }
 
-static void bare_functions_need_a_provider(void **state)
+TEST_WITH(bare_functions_need_a_provider, make_shelf, drop_shelf)
 {
     static const char *const sheets[] = {
         "sheet: t\ninputs:\n  n: {from: a.n}\nfunctions:\n  bare: {open: true, args: {x: 1}}\n"
@@ -174,7 +174,7 @@ static void bare_functions_need_a_provider(void **state)
     assert_non_null(program);
 }
 
-static void equal_calls_are_made_once(void **state)
+TEST_WITH(equal_calls_are_made_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -193,7 +193,7 @@ static void equal_calls_are_made_once(void **state)
     assert_int_equal(self.calls, 3); /* V + V and 2*V are different operations */
 }
 
-static void many_calls_compile_at_once(void **state)
+TEST_WITH(many_calls_compile_at_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -212,7 +212,7 @@ static void many_calls_compile_at_once(void **state)
     st_buffer_free(&text);
 }
 
-static void providers_may_need_no_arguments(void **state)
+TEST_WITH(providers_may_need_no_arguments, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_provider provider = {
@@ -225,7 +225,7 @@ static void providers_may_need_no_arguments(void **state)
 }
 
 /* The list of providers may be gone when a program is explained. */
-static void the_list_of_providers_is_kept(void **state)
+TEST_WITH(the_list_of_providers_is_kept, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -258,7 +258,7 @@ static const char *refused_provider(shelf *own, const st_provider *a, const st_p
     return said(own);
 }
 
-static void providers_that_do_not_fit_are_refused(void **state)
+TEST_WITH(providers_that_do_not_fit_are_refused, make_shelf, drop_shelf)
 {
     static const struct {
         const char *name;
@@ -293,7 +293,7 @@ static void providers_that_do_not_fit_are_refused(void **state)
     assert_int_equal(self.calls, 0);
 }
 
-static void arguments_and_units_must_fit(void **state)
+TEST_WITH(arguments_and_units_must_fit, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -326,7 +326,7 @@ static void arguments_and_units_must_fit(void **state)
     assert_contains(refused_provider(own, &cell, NULL), "reads more than 64 values");
 }
 
-static void providers_that_read_what_they_give_are_refused(void **state)
+TEST_WITH(providers_that_read_what_they_give_are_refused, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -346,7 +346,7 @@ static void providers_that_read_what_they_give_are_refused(void **state)
 
 /* --- what becomes of odd values -------------------------------------------------------------- */
 
-static void impossible_values_are_no_values(void **state)
+TEST_WITH(impossible_values_are_no_values, make_shelf, drop_shelf)
 {
     const double odd[] = {-1e-300, -2.385, NOT_A_NUMBER, INFINITE, -INFINITE};
     shelf *own = *state;
@@ -377,7 +377,7 @@ static void check_odd_rows(shelf *own, const answer *kind, size_t first_input_st
     }
 }
 
-static void a_row_never_pays_for_its_neighbours(void **state)
+TEST_WITH(a_row_never_pays_for_its_neighbours, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     for (size_t stride = 0; stride < 2; stride++) {
@@ -400,7 +400,7 @@ static void a_row_never_pays_for_its_neighbours(void **state)
     assert_true(isnan(run_ring(own, program, 20.5, 7, true)));
 }
 
-static void blocks_ask_few_times(void **state)
+TEST_WITH(blocks_ask_few_times, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -421,7 +421,7 @@ static void blocks_ask_few_times(void **state)
     st_workspace_destroy(workspace);
 }
 
-static void listings_name_providers(void **state)
+TEST_WITH(listings_name_providers, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     answer self = plain_answer(2.5);
@@ -432,25 +432,4 @@ static void listings_name_providers(void **state)
     st_buffer_free(&text);
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(provider)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(functions_are_replaced),
-        SHELF_TEST(cells_are_replaced),
-        SHELF_TEST(bare_functions_need_a_provider),
-        SHELF_TEST(equal_calls_are_made_once),
-        SHELF_TEST(many_calls_compile_at_once),
-        SHELF_TEST(providers_may_need_no_arguments),
-        SHELF_TEST(the_list_of_providers_is_kept),
-        SHELF_TEST(providers_that_do_not_fit_are_refused),
-        SHELF_TEST(arguments_and_units_must_fit),
-        SHELF_TEST(providers_that_read_what_they_give_are_refused),
-        SHELF_TEST(impossible_values_are_no_values),
-        SHELF_TEST(a_row_never_pays_for_its_neighbours),
-        SHELF_TEST(blocks_ask_few_times),
-        SHELF_TEST(listings_name_providers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(provider)

@@ -22,33 +22,29 @@ static void expect(const st_provider_binding *provider, const double *row, size_
 }
 
 /* 23 ranks, 7 on a node: three nodes are full, a fourth one has the last two. */
-static void the_last_node_may_be_partly_filled(void **state)
+TEST(the_last_node_may_be_partly_filled)
 {
-    (void)state;
     expect(&by_columns, (const double[]){23, 7, 385}, 23, 4);
     expect(&by_columns, (const double[]){21, 7, 385}, 21, 3);
     expect(&by_columns, (const double[]){22, 7, 385}, 22, 4);
     expect(&by_columns, (const double[]){1, 7, 385}, 1, 1);
 }
 
-static void a_group_smaller_than_a_node_has_one(void **state)
+TEST(a_group_smaller_than_a_node_has_one)
 {
-    (void)state;
     expect(&by_columns, (const double[]){5, 8, 385}, 5, 1);
     expect(&by_columns, (const double[]){8, 8, 385}, 8, 1);
     expect(&by_columns, (const double[]){9, 8, 385}, 9, 2);
 }
 
-static void without_ranks_it_is_the_whole_cluster(void **state)
+TEST(without_ranks_it_is_the_whole_cluster)
 {
-    (void)state;
     expect(&by_columns, (const double[]){0, 6, 11}, 66, 11);
     expect(&by_columns, (const double[]){-3, 6, 11}, 66, 11);
 }
 
-static void what_makes_no_sense_is_unknown(void **state)
+TEST(what_makes_no_sense_is_unknown)
 {
-    (void)state;
     expect(&by_columns, (const double[]){23, 0, 11}, 23, 0);
     expect(&by_columns, (const double[]){23, 0.5, 11}, 23, 0);
     expect(&by_columns, (const double[]){2147483648.0, 6, 11}, 66, 11);
@@ -56,9 +52,8 @@ static void what_makes_no_sense_is_unknown(void **state)
 }
 
 /* A number of the job in place of a column, or nothing. */
-static void ties_may_be_constant(void **state)
+TEST(ties_may_be_constant)
 {
-    (void)state;
     const double seven = 7;
     st_provider_binding provider = by_columns;
     provider.group.per_node = (st_tie){.column = SIZE_MAX, .constant = &seven};
@@ -205,7 +200,7 @@ static int release_it(void **state)
 }
 
 /* Rows that mean the same entry go together, whether their groups are the same or only near. */
-static void rows_go_to_the_entry_of_their_group(void **state)
+TEST_WITH(rows_go_to_the_entry_of_their_group, bind_it, release_it)
 {
     enum { ROWS = 7 };
     static const double ranks[ROWS] = {8, 8, 64, 64, 56, 4, 8};
@@ -232,7 +227,7 @@ static void rows_go_to_the_entry_of_their_group(void **state)
 }
 
 /* Groups are told apart by each of the three columns. */
-static void any_column_may_change_the_entry(void **state)
+TEST_WITH(any_column_may_change_the_entry, bind_it, release_it)
 {
     static const double of_rank[2][2] = {{8, 64}, {64, 64}};
     static const double of_node[2][2] = {{8, 8}, {64, 8}};
@@ -254,7 +249,7 @@ static void any_column_may_change_the_entry(void **state)
 }
 
 /* One entry needs no group; constants are there for 512 rows. */
-static void long_blocks_are_parted(void **state)
+TEST_WITH(long_blocks_are_parted, bind_it, release_it)
 {
     enum { ROWS = 1300 };
     static double sizes[ROWS];
@@ -284,7 +279,7 @@ static const st_provider_account *account_of(bound *own, double ranks)
     return &account;
 }
 
-static void explanations_name_the_entry(void **state)
+TEST_WITH(explanations_name_the_entry, bind_it, release_it)
 {
     bound *own = *state;
     const st_provider_account *account = account_of(own, 64);
@@ -319,18 +314,4 @@ static void explanations_name_the_entry(void **state)
     assert_int_equal(account_of(own, 8)->count, 1);
 }
 
-TEST_GROUP(provider_binding)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_node_may_be_partly_filled),
-        cmocka_unit_test(a_group_smaller_than_a_node_has_one),
-        cmocka_unit_test(without_ranks_it_is_the_whole_cluster),
-        cmocka_unit_test(what_makes_no_sense_is_unknown),
-        cmocka_unit_test(ties_may_be_constant),
-        cmocka_unit_test_setup_teardown(rows_go_to_the_entry_of_their_group, bind_it, release_it),
-        cmocka_unit_test_setup_teardown(any_column_may_change_the_entry, bind_it, release_it),
-        cmocka_unit_test_setup_teardown(long_blocks_are_parted, bind_it, release_it),
-        cmocka_unit_test_setup_teardown(explanations_name_the_entry, bind_it, release_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(provider_binding)

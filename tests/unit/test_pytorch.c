@@ -87,7 +87,7 @@ static const double *sizes_of(const fixture *self, size_t place, st_task_form fo
 
 /* mm, an all-reduce in place that is waited for later, a library's function, views; children stand
  * before those that call them. */
-static void test_old_form(void **state)
+TEST_WITH(test_old_form, setup, teardown)
 {
     static const char *const nodes[] = {
         OLD(5, 4, "aten::mm", "[[11,31,0,238500,2,\"cuda:0\"],[12,32,0,1000,2,\"cuda:0\"]]",
@@ -145,7 +145,7 @@ static void test_old_form(void **state)
     ",\"types\":[]},\"attrs\":[" attrs "]}"
 
 /* Each is a node whose shapes contradict each other, or are not recorded; the last ones fit. */
-static void test_shapes(void **state)
+TEST_WITH(test_shapes, setup, teardown)
 {
     static const struct {
         const char *node;
@@ -203,7 +203,7 @@ static void test_shapes(void **state)
 }
 
 /* Convolution, attention, a linear layer, a gathering with attributes. */
-static void test_new_form(void **state)
+TEST_WITH(test_new_form, setup, teardown)
 {
     static const char *const nodes[] = {
         NEW(3, 2, "aten::cudnn_convolution",
@@ -269,7 +269,7 @@ static void test_new_form(void **state)
 
 /* Waits find the last collective of their number, and without one the last of all; numbers below 1
  * are no sizes of groups. */
-static void test_waits_and_sizes(void **state)
+TEST_WITH(test_waits_and_sizes, setup, teardown)
 {
     static const char *const nodes[] = {
         COMM(3, 938, "allreduce", 0),
@@ -297,7 +297,7 @@ static void test_waits_and_sizes(void **state)
     check_node(self, 6, "aten::add", "3");
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -389,9 +389,8 @@ static const shape_row shape_rows[] = {
     {"aten::gelu", {{24, 48}}, {2}, ST_FORM_KERNEL, {0}},
 };
 
-static void operators_have_the_shape_that_their_name_says(void **state)
+TEST(operators_have_the_shape_that_their_name_says)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(shape_rows); i++) {
         const shape_row *row = &shape_rows[i];
         st_pytorch_operator one = {.name = row->name, .type = "bf16"};
@@ -407,7 +406,7 @@ static void operators_have_the_shape_that_their_name_says(void **state)
     }
 }
 
-static void what_moves_bytes_counts_those_on_the_gpu(void **state)
+TEST(what_moves_bytes_counts_those_on_the_gpu)
 {
     static st_pytorch_tensor tensors[] = {
         {.bytes = 7e9, .on_gpu = true}, /* another operator's */
@@ -443,16 +442,4 @@ static void what_moves_bytes_counts_those_on_the_gpu(void **state)
     }
 }
 
-TEST_GROUP(pytorch)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_new_form, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shapes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_waits_and_sizes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-        cmocka_unit_test(operators_have_the_shape_that_their_name_says),
-        cmocka_unit_test(what_moves_bytes_counts_those_on_the_gpu),
-    };
-    return cmocka_run_group_tests_name("pytorch", tests, NULL, NULL);
-}
+TESTS(pytorch)

@@ -12,7 +12,7 @@ static st_status read_quantity(const char *text, const char *expected, double *v
     return st_quantity_parse(text, strlen(text), &unit, here, value, errors);
 }
 
-static void quantities_are_read_in_any_unit_of_the_dimension(void **state)
+TEST_WITH(quantities_are_read_in_any_unit_of_the_dimension, make_errors, drop_errors)
 {
     static const struct {
         const char *text;
@@ -50,7 +50,7 @@ static void quantities_are_read_in_any_unit_of_the_dimension(void **state)
     assert_string_equal(said(*state), "");
 }
 
-static void faults_name_what_was_found_and_expected(void **state)
+TEST_WITH(faults_name_what_was_found_and_expected, make_errors, drop_errors)
 {
     static const struct {
         const char *text;
@@ -110,7 +110,7 @@ static void faults_name_what_was_found_and_expected(void **state)
     }
 }
 
-static void faults_of_the_number_are_not_taken_for_units(void **state)
+TEST_WITH(faults_of_the_number_are_not_taken_for_units, make_errors, drop_errors)
 {
     static const struct {
         const char *text;
@@ -138,7 +138,7 @@ static void faults_of_the_number_are_not_taken_for_units(void **state)
     }
 }
 
-static void every_dimension_has_a_name_in_messages(void **state)
+TEST_WITH(every_dimension_has_a_name_in_messages, make_errors, drop_errors)
 {
     static const char *const rows[][2] = {
         {"GB", "an amount of data such as 2.5 GB (B)"},
@@ -189,9 +189,8 @@ static void assert_formats(const format_row *rows, size_t count)
     }
 }
 
-static void times_print_at_a_sensible_scale(void **state)
+TEST(times_print_at_a_sensible_scale)
 {
-    (void)state;
     static const format_row rows[] = {
         {16.7302, "s", "16.73 s", "16.7302 s", "16.7302 s"},
         {16.7302, "ms", "16.73 s", "16730.2 ms", "16730.2 ms"},
@@ -215,9 +214,8 @@ static void times_print_at_a_sensible_scale(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
-static void prefixes_follow_the_family_of_the_unit(void **state)
+TEST(prefixes_follow_the_family_of_the_unit)
 {
-    (void)state;
     static const format_row rows[] = {
         {131072000, "B", "131.1 MB", "131072000 B", "131072000 B"},
         {131072000, "GB", "131.1 MB", "0.131072 GB", "0.131072 GB"},
@@ -249,9 +247,8 @@ static void prefixes_follow_the_family_of_the_unit(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
-static void odd_units_keep_their_own_scale(void **state)
+TEST(odd_units_keep_their_own_scale)
 {
-    (void)state;
     static const format_row rows[] = {
         {238512345, "B*s", "238512345 B*s", "238512345 B*s", "238512345 B*s"},
         {23.851234, "1/s", "23.8512 1/s", "23.8512 1/s", "23.851234 1/s"},
@@ -263,9 +260,8 @@ static void odd_units_keep_their_own_scale(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
-static void pure_numbers_print_bare(void **state)
+TEST(pure_numbers_print_bare)
 {
-    (void)state;
     static const format_row rows[] = {
         {131072000, "1", "131072000", "131072000", "131072000"},
         {89128960000, "1", "89128960000", "89128960000", "89128960000"},
@@ -282,9 +278,8 @@ static void pure_numbers_print_bare(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
-static void digits_are_those_asked_for(void **state)
+TEST(digits_are_those_asked_for)
 {
-    (void)state;
     static const struct {
         double value;
         const char *unit;
@@ -309,9 +304,8 @@ static void digits_are_those_asked_for(void **state)
     }
 }
 
-static void what_is_not_finite_says_so(void **state)
+TEST(what_is_not_finite_says_so)
 {
-    (void)state;
     static const st_style styles[] = {ST_STYLE_SCALED, ST_STYLE_UNIT, ST_STYLE_EXACT};
     st_unit unit = unit_of("GB/s");
     char text[ST_QUANTITY_TEXT];
@@ -323,9 +317,8 @@ static void what_is_not_finite_says_so(void **state)
     }
 }
 
-static void extremes_fit_the_text(void **state)
+TEST(extremes_fit_the_text)
 {
-    (void)state;
     static const double values[] = {DBL_MAX, -DBL_MAX, DBL_MIN, 0x1p-1074, -1.0 / 3, 1e15 - 0.125};
     static const char *const units[] = {
         "1", "%",     "ps",  "EB/s",   "EiB",
@@ -342,9 +335,8 @@ static void extremes_fit_the_text(void **state)
             }
 }
 
-static void what_the_unit_cannot_hold_prints_in_base_units(void **state)
+TEST(what_the_unit_cannot_hold_prints_in_base_units)
 {
-    (void)state;
     static const format_row rows[] = {
         {DBL_MAX, "%", "1.798e308", "1.79769e308", "1.7976931348623157e308"},
         {DBL_MAX, "ps", "2.081e303 day", "1.79769e308 s", "1.7976931348623157e308 s"},
@@ -354,9 +346,8 @@ static void what_the_unit_cannot_hold_prints_in_base_units(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
-static void a_short_text_is_cut(void **state)
+TEST(a_short_text_is_cut)
 {
-    (void)state;
     st_unit unit = unit_of("GB/s");
     char text[8] = "#######";
     assert_ptr_equal(st_quantity_format(25e9, &unit, ST_STYLE_SCALED, text, 5), text);
@@ -364,9 +355,8 @@ static void a_short_text_is_cut(void **state)
     assert_int_equal(text[5], '#');
 }
 
-static void exact_texts_fall_back_to_base_units(void **state)
+TEST(exact_texts_fall_back_to_base_units)
 {
-    (void)state;
     /* Doubles near 1.02e9 lie closer together than 1e9 times the doubles near 1.02. */
     double value = 1.02e9;
     st_unit unit = unit_of("GB/s");
@@ -383,27 +373,4 @@ static void exact_texts_fall_back_to_base_units(void **state)
     assert_true(fell_back);
 }
 
-TEST_GROUP(quantity)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(quantities_are_read_in_any_unit_of_the_dimension,
-                                        make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(faults_name_what_was_found_and_expected, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(faults_of_the_number_are_not_taken_for_units, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(every_dimension_has_a_name_in_messages, make_errors,
-                                        drop_errors),
-        cmocka_unit_test(times_print_at_a_sensible_scale),
-        cmocka_unit_test(prefixes_follow_the_family_of_the_unit),
-        cmocka_unit_test(odd_units_keep_their_own_scale),
-        cmocka_unit_test(pure_numbers_print_bare),
-        cmocka_unit_test(digits_are_those_asked_for),
-        cmocka_unit_test(what_is_not_finite_says_so),
-        cmocka_unit_test(extremes_fit_the_text),
-        cmocka_unit_test(what_the_unit_cannot_hold_prints_in_base_units),
-        cmocka_unit_test(a_short_text_is_cut),
-        cmocka_unit_test(exact_texts_fall_back_to_base_units),
-    };
-    return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);
-}
+TESTS(quantity)

@@ -25,9 +25,8 @@ static void expect(st_op op, st_range a, st_range b, double low, double high)
                  a.high, b.low, b.high, found.low, found.high, low, high);
 }
 
-static void sums_and_products_take_the_right_ends(void **state)
+TEST(sums_and_products_take_the_right_ends)
 {
-    (void)state;
     expect(ST_OP_ADD, range(1.5, 2.25), range(-4, 7), -2.5, 9.25);
     expect(ST_OP_SUBTRACT, range(1.5, 2.25), range(-4, 7), -5.5, 6.25);
     expect(ST_OP_MULTIPLY, range(-2.5, 3), range(-4, 7), -17.5, 21);
@@ -38,9 +37,8 @@ static void sums_and_products_take_the_right_ends(void **state)
     expect(ST_OP_ABS, range(-7.5, -3), none, 3, 7.5);
 }
 
-static void quotients_know_where_zero_is(void **state)
+TEST(quotients_know_where_zero_is)
 {
-    (void)state;
     expect(ST_OP_DIVIDE, range(3, 12), range(1.5, 4), 0.75, 8);
     expect(ST_OP_DIVIDE, range(3, 12), range(0, 4), 0.75, HUGE_VAL);
     expect(ST_OP_DIVIDE, range(-3, 12), range(0, 4), -HUGE_VAL, HUGE_VAL);
@@ -51,9 +49,8 @@ static void quotients_know_where_zero_is(void **state)
     expect(ST_OP_DIVIDE, range(3, 12), range(0, 0), (double)NAN, (double)NAN);
 }
 
-static void what_keeps_order_takes_end_to_end(void **state)
+TEST(what_keeps_order_takes_end_to_end)
 {
-    (void)state;
     expect(ST_OP_MIN, range(1.5, 9), range(2.5, 4), 1.5, 4);
     expect(ST_OP_MAX, range(1.5, 9), range(2.5, 4), 2.5, 9);
     expect(ST_OP_FLOOR, range(-1.5, 9.75), none, -2, 9);
@@ -66,9 +63,8 @@ static void what_keeps_order_takes_end_to_end(void **state)
 }
 
 /* Where the library may round either way the range has room for it. */
-static void library_functions_are_widened(void **state)
+TEST(library_functions_are_widened)
 {
-    (void)state;
     st_range found = st_range_apply(ST_OP_POWER, range(1.25, 7.5), range(2.385, 2.385), none);
     double low = pow(1.25, 2.385);
     double high = pow(7.5, 2.385);
@@ -80,9 +76,8 @@ static void library_functions_are_widened(void **state)
     expect(ST_OP_POWER, range(-2, 3), range(2.385, 2.385), -HUGE_VAL, HUGE_VAL);
 }
 
-static void comparisons_say_what_is_certain(void **state)
+TEST(comparisons_say_what_is_certain)
 {
-    (void)state;
     expect(ST_OP_LESS, range(1.5, 2), range(2.5, 4), 1, 1);
     expect(ST_OP_LESS, range(2.5, 4), range(1.5, 2.5), 0, 0);
     expect(ST_OP_LESS, range(1.5, 3), range(2.5, 4), 0, 1);
@@ -99,9 +94,8 @@ static void comparisons_say_what_is_certain(void **state)
     expect(ST_OP_OR, none, range(0, 0), (double)NAN, (double)NAN);
 }
 
-static void choices_span_what_may_be_chosen(void **state)
+TEST(choices_span_what_may_be_chosen)
 {
-    (void)state;
     st_range a = range(1.5, 2);
     st_range b = range(7, 9.25);
     st_range found = st_range_apply(ST_OP_SELECT, a, b, truth);
@@ -167,7 +161,7 @@ static void expect_least(void **state, const char *formula, double least)
         fail_msg("%s is at least %.12g, not %.12g", formula, least, found);
 }
 
-static void sums_of_times_have_a_bound(void **state)
+TEST_WITH(sums_of_times_have_a_bound, make_shelf, drop_shelf)
 {
     expect_least(state, "x + slow(y)", 2.385);
     expect_least(state, "x*(1 + slow(y))*y", 2.385 * 7.31);
@@ -177,7 +171,7 @@ static void sums_of_times_have_a_bound(void **state)
 }
 
 /* What is hidden of a time is never more than that time. */
-static void hidden_times_keep_a_bound(void **state)
+TEST_WITH(hidden_times_keep_a_bound, make_shelf, drop_shelf)
 {
     expect_least(state, "x + slow(y) - 0.7*slow(y)", 2.385);
     expect_least(state, "x + 3*slow(y) - min(3*slow(y), y)", 2.385);
@@ -185,7 +179,7 @@ static void hidden_times_keep_a_bound(void **state)
     expect_least(state, "y + sqrt(slow(x)) + x*slow(y)^1.5", 7.31);
 }
 
-static void soft_maxima_keep_a_bound(void **state)
+TEST_WITH(soft_maxima_keep_a_bound, make_shelf, drop_shelf)
 {
     expect_least(state,
                  "max(x + slow(x), y)*(1 + (min(x + slow(x), y)/max(x + slow(x), y))^5.5)^(1/5.5)",
@@ -196,26 +190,10 @@ static void soft_maxima_keep_a_bound(void **state)
 }
 
 /* Slopes of 1e-440 are no numbers, and no 0 either. */
-static void slopes_too_small_for_a_number_keep_their_sign(void **state)
+TEST_WITH(slopes_too_small_for_a_number_keep_their_sign, make_shelf, drop_shelf)
 {
     expect_least(state, "x/((y + slow(x))*y*1e219)", 0);
     expect_least(state, "x - 1e-200*(1e-200*slow(x))", -HUGE_VAL);
 }
 
-TEST_GROUP(range)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_products_take_the_right_ends),
-        cmocka_unit_test(quotients_know_where_zero_is),
-        cmocka_unit_test(what_keeps_order_takes_end_to_end),
-        cmocka_unit_test(library_functions_are_widened),
-        cmocka_unit_test(comparisons_say_what_is_certain),
-        cmocka_unit_test(choices_span_what_may_be_chosen),
-        cmocka_unit_test_setup_teardown(sums_of_times_have_a_bound, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(hidden_times_keep_a_bound, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(soft_maxima_keep_a_bound, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(slopes_too_small_for_a_number_keep_their_sign, make_shelf,
-                                        drop_shelf),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(range)

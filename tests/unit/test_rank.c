@@ -89,7 +89,7 @@ static void expect_front(const fixture *self, const st_results *results)
     }
 }
 
-static void a_front_is_what_no_plan_beats(void **state)
+TEST_WITH(a_front_is_what_no_plan_beats, set_up, tear_down)
 {
     fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
@@ -102,7 +102,7 @@ static void a_front_is_what_no_plan_beats(void **state)
     }
 }
 
-static void fronts_join_to_the_front_of_all(void **state)
+TEST_WITH(fronts_join_to_the_front_of_all, set_up, tear_down)
 {
     fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
@@ -119,7 +119,7 @@ static void fronts_join_to_the_front_of_all(void **state)
 }
 
 /* Each of the cases of two plans, in both orders. */
-static void two_plans_keep_who_is_not_beaten(void **state)
+TEST_WITH(two_plans_keep_who_is_not_beaten, set_up, tear_down)
 {
     fixture *self = *state;
     static const struct {
@@ -143,7 +143,7 @@ static void two_plans_keep_who_is_not_beaten(void **state)
     }
 }
 
-static void a_ranking_has_the_least_goals_in_order(void **state)
+TEST_WITH(a_ranking_has_the_least_goals_in_order, set_up, tear_down)
 {
     fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
@@ -170,7 +170,7 @@ static void a_ranking_has_the_least_goals_in_order(void **state)
     }
 }
 
-static void the_nearest_fails_least_and_needs_least(void **state)
+TEST_WITH(the_nearest_fails_least_and_needs_least, set_up, tear_down)
 {
     fixture *self = *state;
     st_results results;
@@ -190,13 +190,4 @@ static void the_nearest_fails_least_and_needs_least(void **state)
     assert_int_equal(results.nearest.row, 43);
 }
 
-TEST_GROUP(rank)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_front_is_what_no_plan_beats),           TEST(fronts_join_to_the_front_of_all),
-        TEST(two_plans_keep_who_is_not_beaten),        TEST(a_ranking_has_the_least_goals_in_order),
-        TEST(the_nearest_fails_least_and_needs_least),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(rank)

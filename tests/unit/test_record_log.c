@@ -104,7 +104,7 @@ static uint32_t read_launches(fixture *own, bool *whole)
     return launches;
 }
 
-static void test_round_trip(void **state)
+TEST_WITH(test_round_trip, make_fixture, drop_fixture)
 {
     bool whole = false;
     write_log(*state, MANY, true);
@@ -112,7 +112,7 @@ static void test_round_trip(void **state)
     assert_true(whole);
 }
 
-static void test_cut_anywhere(void **state)
+TEST_WITH(test_cut_anywhere, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     bool whole = true;
@@ -125,7 +125,7 @@ static void test_cut_anywhere(void **state)
     }
 }
 
-static void test_not_closed(void **state)
+TEST_WITH(test_not_closed, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     bool whole = true;
@@ -165,28 +165,28 @@ static const char *refused(fixture *own)
     return said(own->errors);
 }
 
-static void test_wrong_kind(void **state)
+TEST_WITH(test_wrong_kind, make_fixture, drop_fixture)
 {
     write_log(*state, 3, true);
     overwrite(*state, 512 + 64L * 5, &(uint16_t){238}, 2);
     assert_non_null(strstr(refused(*state), "record 6: unknown record kind"));
 }
 
-static void test_wrong_header(void **state)
+TEST_WITH(test_wrong_header, make_fixture, drop_fixture)
 {
     write_log(*state, 3, true);
     overwrite(*state, 8, &(uint32_t){7}, 4);
     assert_non_null(strstr(refused(*state), "unsupported log format"));
 }
 
-static void test_not_a_log(void **state)
+TEST_WITH(test_not_a_log, make_fixture, drop_fixture)
 {
     write_log(*state, 3, true);
     overwrite(*state, 0, "{", 1);
     assert_non_null(strstr(refused(*state), "not a log"));
 }
 
-static void test_wrong_string(void **state)
+TEST_WITH(test_wrong_string, make_fixture, drop_fixture)
 {
     write_log(*state, 3, true);
     overwrite(*state, 512 + 64L * 2 + 4, &(uint32_t){7}, 4); /* its part */
@@ -194,14 +194,14 @@ static void test_wrong_string(void **state)
 }
 
 /* Else every record could take the memory of a long string. */
-static void test_string_begins_twice(void **state)
+TEST_WITH(test_string_begins_twice, make_fixture, drop_fixture)
 {
     write_log(*state, 3, true);
     overwrite(*state, 512 + 64L * 2 + 4, &(uint32_t){0}, 4); /* its part */
     assert_non_null(strstr(refused(*state), "before the previous one is complete"));
 }
 
-static void test_list(void **state)
+TEST_WITH(test_list, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     const char *const *paths = NULL;
@@ -217,25 +217,12 @@ static void test_list(void **state)
     assert_int_equal(st_log_list("/no/folder", own->arena, &paths, &count, own->errors), ST_ERR_IO);
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-    (void)state;
     const st_log_collective sum = {.count = 2385, .type = ST_LOG_BF16};
     assert_int_equal(st_log_collective_bytes(&sum), 4770);
     assert_int_equal(st_log_type_bytes(ST_LOG_TYPE_UNKNOWN), 0);
     assert_int_equal(st_log_type_bytes(ST_LOG_FP64), 8);
 }
 
-#define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, make_fixture, drop_fixture)
-
-TEST_GROUP(record_log)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_LOG(test_round_trip),    WITH_LOG(test_cut_anywhere),
-        WITH_LOG(test_not_closed),    WITH_LOG(test_wrong_kind),
-        WITH_LOG(test_wrong_header),  WITH_LOG(test_not_a_log),
-        WITH_LOG(test_wrong_string),  WITH_LOG(test_list),
-        cmocka_unit_test(test_bytes), WITH_LOG(test_string_begins_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(record_log)

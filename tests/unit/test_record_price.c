@@ -57,7 +57,7 @@ static st_imported *import(world *own, const st_import_request *asked)
 static const st_import_request plain = {.prices = {.cluster = "dgx-a100", .refine = NULL},
                                         .gap_ns = 5000};
 
-static void counts_are_exact(void **state)
+TEST_WITH(counts_are_exact, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 0, 1, 0);
@@ -94,18 +94,18 @@ static size_t steps_of(world *own, uint32_t kib, uint32_t grows, uint32_t more)
 
 /* Buckets of tokens have a few elements more or less in each step; twice as many are another one.
  */
-static void steps_follow_their_tokens(void **state)
+TEST_WITH(steps_follow_their_tokens, make_world, drop_world)
 {
     assert_int_equal(steps_of(*state, 48624, 1, 48), STEPS);
 }
 
-static void other_sizes_are_other_steps(void **state)
+TEST_WITH(other_sizes_are_other_steps, make_world, drop_world)
 {
     assert_int_equal(steps_of(*state, 48624, 2, 48), 0);
 }
 
 /* Streams, events, memory and communicators have no shape. */
-static void tasks_alone_have_shapes(void **state)
+TEST_WITH(tasks_alone_have_shapes, make_world, drop_world)
 {
     static const st_log_kind others[] = {
         ST_LOG_MALLOC,      ST_LOG_FREE, ST_LOG_EVENT_RECORD, ST_LOG_EVENT_WAIT,
@@ -123,7 +123,7 @@ static void tasks_alone_have_shapes(void **state)
 }
 
 /* One all-reduce of one step: a row for it, and none for what did not run. */
-static void rows_are_of_what_ran(void **state)
+TEST_WITH(rows_are_of_what_ran, make_world, drop_world)
 {
     world *own = *state;
     st_result result;
@@ -148,7 +148,7 @@ static void rows_are_of_what_ran(void **state)
 }
 
 /* 48 MiB at the sheet's share of an A100's bandwidth. */
-static void kernels_have_the_sheets_times(void **state)
+TEST_WITH(kernels_have_the_sheets_times, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 0, 1, 0);
@@ -179,7 +179,7 @@ static void put_measured(log_maker *log, uint32_t thread, uint64_t length_ns)
 }
 
 /* A broken log may give all calls one number: the tasks belong to the first of them alone. */
-static void measured_tasks_have_one_call(void **state)
+TEST_WITH(measured_tasks_have_one_call, make_world, drop_world)
 {
     enum { CALLS = 40, TASKS = 30 };
     world *own = *state;
@@ -198,7 +198,7 @@ static void measured_tasks_have_one_call(void **state)
     assert_int_equal(imported->run->lost_tasks, 0);
 }
 
-static void measured_times_are_held_against_an_hour(void **state)
+TEST_WITH(measured_times_are_held_against_an_hour, make_world, drop_world)
 {
     world *own = *state;
     st_imported *imported = NULL;
@@ -212,7 +212,7 @@ static void measured_times_are_held_against_an_hour(void **state)
     assert_non_null(strstr(said(own->errors), "measured time in the log is out of range"));
 }
 
-static void streams_wait_for_events(void **state)
+TEST_WITH(streams_wait_for_events, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 0, 1, 0);
@@ -230,7 +230,7 @@ static void streams_wait_for_events(void **state)
 }
 
 /* The step of a rank that comes later delays the other's collective. */
-static void ranks_meet(void **state)
+TEST_WITH(ranks_meet, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 0, 2, 0);
@@ -257,7 +257,7 @@ static void ranks_meet(void **state)
 }
 
 /* Ranks with the same hash are read once, with the same result. */
-static void equal_ranks_are_read_once(void **state)
+TEST_WITH(equal_ranks_are_read_once, make_world, drop_world)
 {
     world *own = *state;
     for (int rank = 0; rank < 6; rank++)
@@ -274,7 +274,7 @@ static void equal_ranks_are_read_once(void **state)
 }
 
 /* One rank represents all 64; the reduction goes over 64. */
-static void a_rank_stands_for_a_world(void **state)
+TEST_WITH(a_rank_stands_for_a_world, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 17, 64, 0);
@@ -289,7 +289,7 @@ static void a_rank_stands_for_a_world(void **state)
 }
 
 /* A pipeline of two stages, each by one rank of four: sends meet receives. */
-static void stages_send_and_receive(void **state)
+TEST_WITH(stages_send_and_receive, make_world, drop_world)
 {
     world *own = *state;
     for (int stage = 0; stage < 2; stage++) {
@@ -316,7 +316,7 @@ static void stages_send_and_receive(void **state)
 }
 
 /* Some never come: the others go on, with a warning. */
-static void missing_ranks_are_told(void **state)
+TEST_WITH(missing_ranks_are_told, make_world, drop_world)
 {
     world *own = *state;
     write_rank(own->folder, 0, 2, 0);
@@ -383,7 +383,7 @@ static const char *told_as(const st_imported *imported, st_arena *arena, st_form
     return text;
 }
 
-static void imports_are_told(void **state)
+TEST_WITH(imports_are_told, make_world, drop_world)
 {
     static const char *const text[] = {
         "2 ranks, 2 recorded, 2 distinct, 0 assumed identical\n",
@@ -423,7 +423,7 @@ static void imports_are_told(void **state)
     assert_contains(told_as(imported, own->arena, ST_FORM_JSON), "\n  \"step_ns\": null,");
 }
 
-static void gap_and_costs_are_taken(void **state)
+TEST_WITH(gap_and_costs_are_taken, make_world, drop_world)
 {
     static const char costs[] = "call,time_us\ncublasGemmEx,7.25\ncuda*,2.5\n";
     world *own = *state;
@@ -449,7 +449,7 @@ static void gap_and_costs_are_taken(void **state)
 }
 
 /* What is written reads back: every task with its times, stream, correlation and collective. */
-static void traces_read_back(void **state)
+TEST_WITH(traces_read_back, make_world, drop_world)
 {
     world *own = *state;
     st_buffer text = {0};
@@ -487,7 +487,7 @@ static void traces_read_back(void **state)
     st_buffer_free(&text);
 }
 
-static void names_of_kernels_are_read(void **state)
+TEST(names_of_kernels_are_read)
 {
     char text[64];
     (void)state;
@@ -521,7 +521,7 @@ static void rename_device(const world *own, const char *before, const char *devi
 }
 
 /* A log may say anything: no file is read for the name of a device, and none is needed. */
-static void devices_are_names(void **state)
+TEST_WITH(devices_are_names, make_world, drop_world)
 {
     static const char *const devices[] = {"a100-sxm-80gb", "../gpus/a.yml", "\0............"};
     world *own = *state;
@@ -537,7 +537,7 @@ static void devices_are_names(void **state)
     }
 }
 
-static void faults_are_told(void **state)
+TEST_WITH(faults_are_told, make_world, drop_world)
 {
     world *own = *state;
     st_imported *imported = NULL;
@@ -557,30 +557,4 @@ static void faults_are_told(void **state)
     assert_non_null(strstr(said(own->errors), "a100-smx"));
 }
 
-TEST_GROUP(record_price)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counts_are_exact, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(steps_follow_their_tokens, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(other_sizes_are_other_steps, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(kernels_have_the_sheets_times, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(streams_wait_for_events, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(measured_tasks_have_one_call, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(measured_times_are_held_against_an_hour, make_world,
-                                        drop_world),
-        cmocka_unit_test_setup_teardown(ranks_meet, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(equal_ranks_are_read_once, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(stages_send_and_receive, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(missing_ranks_are_told, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(imports_are_told, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(gap_and_costs_are_taken, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(traces_read_back, make_world, drop_world),
-        cmocka_unit_test(names_of_kernels_are_read),
-        cmocka_unit_test_setup_teardown(tasks_alone_have_shapes, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(rows_are_of_what_ran, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(devices_are_names, make_world, drop_world),
-        cmocka_unit_test_setup_teardown(faults_are_told, make_world, drop_world),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(record_price)

@@ -78,7 +78,7 @@ static void assert_found(fixture *own, const char *name, bool replaces, st_statu
 #define LOADED  HEADER, .parts = {PT_LOAD, PT_INTERP, PT_NULL}
 
 /* A text may lie across the pieces of 64 KiB in which files are read. */
-static void programs_are_looked_at_before_they_run(void **state)
+TEST_WITH(programs_are_looked_at_before_they_run, set_up, tear_down)
 {
     static const struct {
         made_file made;
@@ -119,7 +119,7 @@ static void programs_are_looked_at_before_they_run(void **state)
     }
 }
 
-static void programs_need_their_rights(void **state)
+TEST_WITH(programs_need_their_rights, set_up, tear_down)
 {
     static const struct {
         unsigned mode;
@@ -146,7 +146,7 @@ static void programs_need_their_rights(void **state)
 }
 
 /* The first of PATH that may be run. */
-static void names_are_looked_for_as_a_shell_does(void **state)
+TEST_WITH(names_are_looked_for_as_a_shell_does, set_up, tear_down)
 {
     fixture *own = *state;
     const char *path = NULL;
@@ -190,7 +190,7 @@ static void assert_cost(const st_call_cost *cost, const char *name, int64_t time
     assert_int_equal(cost->time_ns, time_ns);
 }
 
-static void costs_stand_in_tables(void **state)
+TEST_WITH(costs_stand_in_tables, set_up, tear_down)
 {
     fixture *own = *state;
     const st_call_cost *costs = costs_of(own,
@@ -223,7 +223,7 @@ static const st_call_cost *cost_named(const st_call_cost *costs, size_t count, c
 }
 
 /* Medians of calls; those of libraries cost a launch, and those that wait say nothing. */
-static void costs_are_learnt_from_recordings(void **state)
+TEST_WITH(costs_are_learnt_from_recordings, set_up, tear_down)
 {
     fixture *own = *state;
     const st_call_cost *costs = costs_of(
@@ -251,13 +251,4 @@ static void costs_are_learnt_from_recordings(void **state)
     assert_contains(said(own), "the recording contains no CUDA calls");
 }
 
-TEST_GROUP(record_program)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(programs_are_looked_at_before_they_run), TEST(programs_need_their_rights),
-        TEST(names_are_looked_for_as_a_shell_does),   TEST(costs_stand_in_tables),
-        TEST(costs_are_learnt_from_recordings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(record_program)

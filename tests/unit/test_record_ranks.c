@@ -32,7 +32,7 @@ static void check_place(const grid *g, const st_split *split, const st_split_mem
 }
 
 /* Some ranks of any grid tell it, whatever the program takes for colors. */
-static void test_some_ranks(void **state)
+TEST(test_some_ranks)
 {
     static const grid grids[] = {{64, 1, 8}, {64, 8, 8}, {96, 4, 3}, {4096, 8, 64}, {4096, 512, 8}};
     (void)state;
@@ -51,9 +51,8 @@ static void test_some_ranks(void **state)
         }
 }
 
-static void test_one_rank(void **state)
+TEST(test_one_rank)
 {
-    (void)state;
     st_split_member own = {.rank = 43, .color = 5, .key = 43};
     st_split split = {.members = &own, .count = 1, .ranks = 64, .node = 8};
     check_place(&(grid){64, 1, 8}, &split, &own);
@@ -65,7 +64,7 @@ static void test_one_rank(void **state)
     assert_int_equal(place.ranks, 64);
 }
 
-static void test_all_ranks(void **state)
+TEST(test_all_ranks)
 {
     st_split_member members[7];
     st_split split = {.members = members, .count = 7, .ranks = 7, .node = 8};
@@ -86,7 +85,7 @@ static void write_table(const char *path, const char *text, size_t length)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
     static const char beyond[] = "first,count,as\n0,3,0\n3,4,1\n";
     char folder[] = "/tmp/steptime-ranks-XXXXXX";
@@ -120,7 +119,7 @@ static void test_table(void **state)
 }
 
 /* What waits when the recording ends is ended with it. */
-static void test_end(void **state)
+TEST(test_end)
 {
     static const char *const command[] = {"/bin/sleep", "2385", NULL};
     const st_launch_request request = {.command = command,
@@ -150,12 +149,4 @@ static void test_end(void **state)
     st_errors_destroy(errors);
 }
 
-TEST_GROUP(record_ranks)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_some_ranks), cmocka_unit_test(test_one_rank),
-        cmocka_unit_test(test_all_ranks),  cmocka_unit_test(test_table),
-        cmocka_unit_test(test_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(record_ranks)

@@ -40,7 +40,7 @@ static int drop_world(void **state)
 
 /* ---- sizes ---- */
 
-static void products_are_told_by_their_sides(void **state)
+TEST(products_are_told_by_their_sides)
 {
     static const struct {
         uint8_t type;
@@ -76,7 +76,7 @@ static void products_are_told_by_their_sides(void **state)
     }
 }
 
-static void cudnn_is_attention_product_or_bytes(void **state)
+TEST(cudnn_is_attention_product_or_bytes)
 {
     static const struct {
         uint8_t matmuls;
@@ -118,7 +118,7 @@ static void cudnn_is_attention_product_or_bytes(void **state)
     }
 }
 
-static void other_calls_move_bytes(void **state)
+TEST(other_calls_move_bytes)
 {
     static const struct {
         st_log_record record;
@@ -212,7 +212,7 @@ static const st_walk_lane *lane_at(const st_walk_worker *walked, size_t task)
 
 /* Nodes of the first stream go where the graph is launched, those of others to streams of its own.
  */
-static void graphs_put_their_nodes_into_streams(void **state)
+TEST_WITH(graphs_put_their_nodes_into_streams, make_world, drop_world)
 {
     world *own = *state;
     log_maker *log = &own->log;
@@ -247,7 +247,7 @@ static void graphs_put_their_nodes_into_streams(void **state)
 }
 
 /* A graph that was captured in a stream of which another graph is made. */
-static void graphs_launch_graphs(void **state)
+TEST_WITH(graphs_launch_graphs, make_world, drop_world)
 {
     world *own = *state;
     log_maker *log = &own->log;
@@ -271,7 +271,7 @@ static void graphs_launch_graphs(void **state)
 }
 
 /* The default stream and those that block wait for each other, others go their own way. */
-static void the_default_stream_waits(void **state)
+TEST_WITH(the_default_stream_waits, make_world, drop_world)
 {
     world *own = *state;
     log_maker *log = &own->log;
@@ -296,7 +296,7 @@ static void the_default_stream_waits(void **state)
     assert_true(tasks[5].start_ns < tasks[2].end_ns);
 }
 
-static void failed_calls_put_nothing_into_streams(void **state)
+TEST_WITH(failed_calls_put_nothing_into_streams, make_world, drop_world)
 {
     world *own = *state;
     log_maker *log = &own->log;
@@ -313,7 +313,7 @@ static void failed_calls_put_nothing_into_streams(void **state)
     assert_int_equal(walked->tasks[1].start_ns, walked->tasks[1].launch_ns);
 }
 
-static void too_many_events_are_refused(void **state)
+TEST_WITH(too_many_events_are_refused, make_world, drop_world)
 {
     static const uint32_t events[] = {(1U << 20) - 1, 1U << 20};
     for (size_t i = 0; i < COUNT(events); i++) {
@@ -370,7 +370,7 @@ static void add_up_meets(const st_imported *imported, const st_walk_task *task, 
 
 /* Those of a group in one stream are one task, one after the other; others are tasks of their own.
  */
-static void collectives_of_a_group_are_one_task(void **state)
+TEST_WITH(collectives_of_a_group_are_one_task, make_world, drop_world)
 {
     static const size_t counts[] = {2, 1, 1, 1, 1};
     world *own = *state;
@@ -398,7 +398,7 @@ static void collectives_of_a_group_are_one_task(void **state)
 
 /* ---- who meets ---- */
 
-static void messages_are_what_a_rank_has_of_all(void **state)
+TEST(messages_are_what_a_rank_has_of_all)
 {
     static const struct {
         st_log_operation operation;
@@ -418,7 +418,7 @@ static void messages_are_what_a_rank_has_of_all(void **state)
 }
 
 /* Of a communicator not all of whose ranks were recorded, the smallest distance that fits. */
-static void distances_of_ranks_are_inferred(void **state)
+TEST_WITH(distances_of_ranks_are_inferred, make_world, drop_world)
 {
     static const struct {
         int rank; /* of 24 */
@@ -453,7 +453,7 @@ static void distances_of_ranks_are_inferred(void **state)
     }
 }
 
-static void distances_of_known_ranks_are_measured(void **state)
+TEST_WITH(distances_of_known_ranks_are_measured, make_world, drop_world)
 {
     static const int ranks[] = {3, 11, 19};
     world *own = *state;
@@ -485,7 +485,7 @@ static const char *trace_of_rank(world *own, const st_imported *imported, uint64
     return text;
 }
 
-static void traces_name_collectives_with_their_sizes(void **state)
+TEST_WITH(traces_name_collectives_with_their_sizes, make_world, drop_world)
 {
     static const struct {
         uint8_t operation;
@@ -532,7 +532,7 @@ static void put_copy(log_maker *log, st_log_kind kind, st_log_direction directio
     st_log_commit(record, kind);
 }
 
-static void traces_name_what_ran(void **state)
+TEST_WITH(traces_name_what_ran, make_world, drop_world)
 {
     static const char *const parts[] = {
         "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD\"",
@@ -615,7 +615,7 @@ static const st_worker_call *call_at(const st_imported *imported, size_t index)
 }
 
 /* GPU tasks of a call take its place, in the order in which they ran. */
-static void measured_calls_get_what_they_put_on_the_gpu(void **state)
+TEST_WITH(measured_calls_get_what_they_put_on_the_gpu, make_world, drop_world)
 {
     static const struct {
         st_log_kind kind;
@@ -664,7 +664,7 @@ static void measured_calls_get_what_they_put_on_the_gpu(void **state)
 }
 
 /* Of a product's kernels the longest has its sizes, of equal ones the first. */
-static void the_longest_kernel_multiplies(void **state)
+TEST_WITH(the_longest_kernel_multiplies, make_world, drop_world)
 {
     static const struct {
         uint32_t product; /* 0: none */
@@ -695,7 +695,7 @@ static void the_longest_kernel_multiplies(void **state)
 }
 
 /* CUPTI gives default streams numbers among those of others. */
-static void measured_default_streams_are_stream_0(void **state)
+TEST_WITH(measured_default_streams_are_stream_0, make_world, drop_world)
 {
     static const uint32_t streams[] = {7, 8, 4095, 4096, ST_LOG_STREAM_PER_THREAD};
     static const uint32_t named[] = {0, 8, 0, 4096, ST_LOG_STREAM_PER_THREAD};
@@ -719,27 +719,4 @@ static void measured_default_streams_are_stream_0(void **state)
         assert_int_equal(call_at(imported, i)->record.launch.stream, named[i]);
 }
 
-TEST_GROUP(record_streams)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_told_by_their_sides),
-        cmocka_unit_test(cudnn_is_attention_product_or_bytes),
-        cmocka_unit_test(other_calls_move_bytes),
-        TEST(graphs_put_their_nodes_into_streams),
-        TEST(graphs_launch_graphs),
-        TEST(the_default_stream_waits),
-        TEST(failed_calls_put_nothing_into_streams),
-        TEST(too_many_events_are_refused),
-        TEST(collectives_of_a_group_are_one_task),
-        cmocka_unit_test(messages_are_what_a_rank_has_of_all),
-        TEST(distances_of_ranks_are_inferred),
-        TEST(distances_of_known_ranks_are_measured),
-        TEST(traces_name_collectives_with_their_sizes),
-        TEST(traces_name_what_ran),
-        TEST(measured_calls_get_what_they_put_on_the_gpu),
-        TEST(the_longest_kernel_multiplies),
-        TEST(measured_default_streams_are_stream_0),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(record_streams)

@@ -151,7 +151,7 @@ static st_task_shape moves(const char *kernel, const char *type, double bytes, d
 static const launched mm = {"aten::mm", "[[2385, 512], [512, 1238]]",
                             "[\"c10::BFloat16\", \"c10::BFloat16\"]", MM_KERNEL, 70};
 
-static void products_take_what_their_shapes_take(void **state)
+TEST_WITH(products_take_what_their_shapes_take, setup, teardown)
 {
     const launched all[] = {
         mm,
@@ -187,7 +187,7 @@ static void products_take_what_their_shapes_take(void **state)
 }
 
 /* Their tensors and a result as large as the largest of them. */
-static void other_kernels_move_the_bytes_of_their_operators(void **state)
+TEST_WITH(other_kernels_move_the_bytes_of_their_operators, setup, teardown)
 {
     static const launched all[] = {
         {"aten::mul", "[[2385, 1000], [2385, 1000], []]", "[\"float\", \"float\", \"Scalar\"]",
@@ -214,7 +214,7 @@ static void other_kernels_move_the_bytes_of_their_operators(void **state)
 }
 
 /* A convolution does not tell its result, which is taken as of a stride of 1. */
-static void convolutions_are_taken_as_of_stride_1(void **state)
+TEST_WITH(convolutions_are_taken_as_of_stride_1, setup, teardown)
 {
     static const launched all[] = {{"aten::cudnn_convolution", "[[8, 32, 56, 56], [96, 32, 3, 3]]",
                                     "[\"float\", \"float\"]", CONV_KERNEL, 70}};
@@ -224,7 +224,7 @@ static void convolutions_are_taken_as_of_stride_1(void **state)
     assert_contains(self->ratios.notes[0], "1 kernels by shape; convolutions as of stride 1");
 }
 
-static void kernels_without_shapes_take_the_mean_of_their_class(void **state)
+TEST_WITH(kernels_without_shapes_take_the_mean_of_their_class, setup, teardown)
 {
     const launched all[] = {
         mm,
@@ -252,7 +252,7 @@ static void kernels_without_shapes_take_the_mean_of_their_class(void **state)
     assert_int_equal(self->ratios.note_count, 1);
 }
 
-static void kernels_of_unlike_classes_have_no_ratio(void **state)
+TEST_WITH(kernels_of_unlike_classes_have_no_ratio, setup, teardown)
 {
     const launched all[] = {mm, {"aten::norm", "", "", NORM_KERNEL, 17}};
     fixture *self = *state;
@@ -262,7 +262,7 @@ static void kernels_of_unlike_classes_have_no_ratio(void **state)
     assert_int_equal(taken, ST_TRACE_ELEMENTWISE);
 }
 
-static void recordings_without_fitting_shapes_are_refused(void **state)
+TEST_WITH(recordings_without_fitting_shapes_are_refused, setup, teardown)
 {
     static const launched silent = {"aten::mm", "", "", MM_KERNEL, 70};
     static const launched torn = {"aten::mm", "[[2385, 512], [513, 1238]]",
@@ -275,16 +275,4 @@ static void recordings_without_fitting_shapes_are_refused(void **state)
                                         "[[2385, 512], [513, 1238]], expected");
 }
 
-TEST_GROUP(recorded_gpus)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(products_take_what_their_shapes_take),
-        TEST(other_kernels_move_the_bytes_of_their_operators),
-        TEST(convolutions_are_taken_as_of_stride_1),
-        TEST(kernels_without_shapes_take_the_mean_of_their_class),
-        TEST(kernels_of_unlike_classes_have_no_ratio),
-        TEST(recordings_without_fitting_shapes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(recorded_gpus)

@@ -24,7 +24,7 @@ static void assert_option(const st_refinement *entry, size_t index, const char *
     assert_string_equal(entry->options[index].text, text);
 }
 
-static void options_are_read(void **state)
+TEST_WITH(options_are_read, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = " mine : alpha = 2.385 us ,share=1e+5,profile=site a,fallback=formula,x=";
@@ -41,7 +41,7 @@ static void options_are_read(void **state)
     assert_true(strncmp(list[0].options[0].place.file, "--refine  mine", 14) == 0);
 }
 
-static void plugins_come_in_order(void **state)
+TEST_WITH(plugins_come_in_order, set_up, tear_down)
 {
     fixture *own = *state;
     const char *const texts[] = {"first:a=1+second", "./third.so:b=x+y-not=2", "4th:c=-1e+3"};
@@ -68,7 +68,7 @@ static void plugins_come_in_order(void **state)
 }
 
 /* Who asks quietly gets as many plugins. */
-static void a_text_is_read_without_a_list_of_errors(void **state)
+TEST_WITH(a_text_is_read_without_a_list_of_errors, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = "first:a=1+second+third:b=2";
@@ -84,7 +84,7 @@ static void a_text_is_read_without_a_list_of_errors(void **state)
                          ST_OK);
 }
 
-static void backslashes_protect(void **state)
+TEST_WITH(backslashes_protect, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = "mine:table=a\\,b\\+c\\|d\\\\e\\f,sum=x\\=y,of=a:b";
@@ -103,7 +103,7 @@ static void backslashes_protect(void **state)
     assert_option(&list[0], 0, "ends", "a\\");
 }
 
-static void none_is_nothing(void **state)
+TEST_WITH(none_is_nothing, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = "none";
@@ -112,7 +112,7 @@ static void none_is_nothing(void **state)
     assert_int_equal(count, 0);
 }
 
-static void short_names_yield_to_plugins(void **state)
+TEST_WITH(short_names_yield_to_plugins, set_up, tear_down)
 {
     fixture *own = *state;
     const char *const texts[] = {"constant", "xgboost:model=m"};
@@ -126,7 +126,7 @@ static void short_names_yield_to_plugins(void **state)
     assert_string_equal(list[0].plugin, "constant");
 }
 
-static void faults_are_told(void **state)
+TEST_WITH(faults_are_told, set_up, tear_down)
 {
     static const struct {
         const char *text, *message;
@@ -158,7 +158,7 @@ static void faults_are_told(void **state)
     }
 }
 
-static void there_are_limits(void **state)
+TEST_WITH(there_are_limits, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer text = {0};
@@ -192,7 +192,7 @@ static void there_are_limits(void **state)
     st_buffer_free(&text);
 }
 
-static void columns_are_split(void **state)
+TEST_WITH(columns_are_split, set_up, tear_down)
 {
     fixture *own = *state;
     const char *const *columns = NULL;
@@ -219,7 +219,7 @@ static void columns_are_split(void **state)
 }
 
 /* What st_refine_parse reads, st_refine_text says. */
-static void words_are_said_again(void **state)
+TEST_WITH(words_are_said_again, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const texts[][2] = {
@@ -243,18 +243,6 @@ static void words_are_said_again(void **state)
 
 TEST_GROUP(refine_parse)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(options_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plugins_come_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(backslashes_protect, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_text_is_read_without_a_list_of_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(none_is_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(short_names_yield_to_plugins, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(there_are_limits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(columns_are_split, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(words_are_said_again, set_up, tear_down),
-    };
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(refine_parse);
 }

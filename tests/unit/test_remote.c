@@ -77,7 +77,7 @@ static bool ask(st_remote *remote, uint32_t kind, double value, double *answer)
     return answered;
 }
 
-static void calls_are_answered(void **state)
+TEST(calls_are_answered)
 {
     static char reason[ST_REMOTE_TEXT];
     double answer = 0;
@@ -98,7 +98,7 @@ static void calls_are_answered(void **state)
 }
 
 /* The first end is the one that is told, and nothing is asked of a process that is no more. */
-static void ends_are_told_with_their_reason(void **state)
+TEST(ends_are_told_with_their_reason)
 {
     static const struct {
         uint32_t kind;
@@ -124,7 +124,7 @@ static void ends_are_told_with_their_reason(void **state)
     }
 }
 
-static void servers_may_not_start(void **state)
+TEST(servers_may_not_start)
 {
     static char reason[ST_REMOTE_TEXT];
     static char refusal[] = "there is no table 'rails'";
@@ -259,7 +259,7 @@ static void expect_providers(const st_plugin *shown)
     }
 }
 
-static void descriptors_cross_a_border(void **state)
+TEST(descriptors_cross_a_border)
 {
     st_buffer sent = {0};
     st_arena *arena = st_arena_create();
@@ -285,7 +285,7 @@ static void descriptors_cross_a_border(void **state)
 }
 
 /* Nothing that is cut off or has a broken count is a descriptor. */
-static void broken_descriptors_are_none(void **state)
+TEST(broken_descriptors_are_none)
 {
     st_buffer sent = {0};
     (void)state;
@@ -298,14 +298,4 @@ static void broken_descriptors_are_none(void **state)
     st_buffer_free(&sent);
 }
 
-TEST_GROUP(remote)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_answered),
-        cmocka_unit_test(ends_are_told_with_their_reason),
-        cmocka_unit_test(servers_may_not_start),
-        cmocka_unit_test(descriptors_cross_a_border),
-        cmocka_unit_test(broken_descriptors_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(remote)

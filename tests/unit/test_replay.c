@@ -2,7 +2,7 @@
 /* Replay of task graphs: breakdown, categories, critical path, overflow, changed durations. */
 #include "graph_support.h"
 
-static void durations_may_change_between_replays(void **state)
+TEST_WITH(durations_may_change_between_replays, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -15,7 +15,7 @@ static void durations_may_change_between_replays(void **state)
     assert_time(b, 17, 17, 117);
 }
 
-static void time_that_overflows_is_refused(void **state)
+TEST_WITH(time_that_overflows_is_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 5, ST_RESOURCE_COMPUTE);
@@ -32,7 +32,7 @@ static void time_that_overflows_is_refused(void **state)
     assert_int_equal(st_replay_end_ns(self->replay), INT64_MAX);
 }
 
-static void an_empty_graph_takes_no_time(void **state)
+TEST_WITH(an_empty_graph_takes_no_time, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     const st_path_step *steps = NULL;
@@ -49,7 +49,7 @@ static void an_empty_graph_takes_no_time(void **state)
  *          host           [0 ------------------------- 400)
  * Rank 2:  communication  waits [0 - 200) runs [200 - 230), with rank 8 that arrives at 200
  */
-static void ranks_are_broken_down(void **state)
+TEST_WITH(ranks_are_broken_down, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 4, ST_RESOURCE_COMPUTE);
@@ -80,7 +80,7 @@ static void ranks_are_broken_down(void **state)
     assert_int_equal(times[2].exposed_communication_ns, 230);
 }
 
-static void categories_are_added_up(void **state)
+TEST_WITH(categories_are_added_up, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint16_t gemm = 0;
@@ -106,7 +106,7 @@ static void categories_are_added_up(void **state)
     assert_string_equal(said(self->errors), "error: rank 2 has no resources\n");
 }
 
-static void sums_that_overflow_are_refused(void **state)
+TEST_WITH(sums_that_overflow_are_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     int64_t sums[1];
@@ -118,7 +118,7 @@ static void sums_that_overflow_are_refused(void **state)
                      ST_ERR_LIMIT);
 }
 
-static void the_critical_path_explains_the_end(void **state)
+TEST_WITH(the_critical_path_explains_the_end, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t first = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -175,7 +175,7 @@ static void replay_slowed(graph_fixture *self, double rate, st_status expected)
 /* Communication of 1000 ns hides concurrently with computation of 5000 ns at 4/5 of its speed: it
  * costs 200.
  */
-static void a_slowed_task_does_all_of_its_work(void **state)
+TEST_WITH(a_slowed_task_does_all_of_its_work, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -203,7 +203,7 @@ static void a_slowed_task_does_all_of_its_work(void **state)
 }
 
 /* Two messages one after the other, each slows what is left. */
-static void rates_change_with_the_set(void **state)
+TEST_WITH(rates_change_with_the_set, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -216,7 +216,7 @@ static void rates_change_with_the_set(void **state)
     assert_int_equal(st_replay_task(self->replay, work).end_ns, 2000 + 150 + 300);
 }
 
-static void impossible_rates_are_refused(void **state)
+TEST_WITH(impossible_rates_are_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 2000);
@@ -226,7 +226,7 @@ static void impossible_rates_are_refused(void **state)
                                             "rate: found 1.385, expected from 1e-6 to 1\n");
 }
 
-static void slowed_time_that_overflows_is_refused(void **state)
+TEST_WITH(slowed_time_that_overflows_is_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), INT64_MAX / 2);
@@ -234,21 +234,4 @@ static void slowed_time_that_overflows_is_refused(void **state)
     replay_slowed(self, 0.0625, ST_ERR_LIMIT);
 }
 
-TEST_GROUP(replay)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
-    const struct CMUnitTest tests[] = {
-        TEST(durations_may_change_between_replays),
-        TEST(time_that_overflows_is_refused),
-        TEST(an_empty_graph_takes_no_time),
-        TEST(ranks_are_broken_down),
-        TEST(categories_are_added_up),
-        TEST(sums_that_overflow_are_refused),
-        TEST(the_critical_path_explains_the_end),
-        TEST(a_slowed_task_does_all_of_its_work),
-        TEST(rates_change_with_the_set),
-        TEST(impossible_rates_are_refused),
-        TEST(slowed_time_that_overflows_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(replay)

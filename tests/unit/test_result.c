@@ -37,7 +37,7 @@ static void assert_form(const st_result *result, st_form form, const char *expec
 
 #define HEAD "{\n  \"schema_version\": 1,\n  \"steptime\": \"" STEPTIME_VERSION "\""
 
-static void values_keep_their_kind(void **state)
+TEST_WITH(values_keep_their_kind, begin, end)
 {
     held_tree *own = *state;
     st_unit rate = st_unit_one();
@@ -70,7 +70,7 @@ static void values_keep_their_kind(void **state)
     assert_form(&own->result, ST_FORM_CSV, "");
 }
 
-static void maps_and_lists_stand_on_one_line_or_several(void **state)
+TEST_WITH(maps_and_lists_stand_on_one_line_or_several, begin, end)
 {
     held_tree *own = *state;
     st_node *list = st_put_list(own->root, "list");
@@ -111,7 +111,7 @@ static const st_table_column columns[] = {
     {.title = "note", .elastic = true},
 };
 
-static void one_list_fills_tables_json_and_csv(void **state)
+TEST_WITH(one_list_fills_tables_json_and_csv, begin, end)
 {
     held_tree *own = *state;
     st_node *rows = st_put_rows(own->root, "rows", fill_row, measured, 3);
@@ -136,7 +136,7 @@ static void one_list_fills_tables_json_and_csv(void **state)
                 "row 0,0.1385,\"long note, with a comma\",0.1385\nrow 1,,,0.1385\n");
 }
 
-static void csv_looks_for_a_column_in_the_maps_around_a_row(void **state)
+TEST_WITH(csv_looks_for_a_column_in_the_maps_around_a_row, begin, end)
 {
     held_tree *own = *state;
     st_node *sources = st_put_list(own->root, "sources");
@@ -162,7 +162,7 @@ static void fill_counted(const void *context, size_t index, st_node *row)
     st_put_format(row, "text", "%zu", index);
 }
 
-static void fields_of_maps_in_a_row_are_named_by_their_path(void **state)
+TEST_WITH(fields_of_maps_in_a_row_are_named_by_their_path, begin, end)
 {
     static const st_table_column shape[] = {
         {.ink = ST_INK_NAME}, ST_COLUMN_SHARE(NULL, 1), ST_COLUMN_CHANGE(NULL, 2)};
@@ -182,7 +182,7 @@ static void fields_of_maps_in_a_row_are_named_by_their_path(void **state)
     assert_form(&own->result, ST_FORM_CSV, "name,mean\nfirst,0.1385\nsecond,\n");
 }
 
-static void long_lists_are_filled_when_they_are_rendered(void **state)
+TEST_WITH(long_lists_are_filled_when_they_are_rendered, begin, end)
 {
     held_tree *own = *state;
     st_node *rows = st_put_rows(own->root, "rows", fill_counted, NULL, 2385);
@@ -199,7 +199,7 @@ static void long_lists_are_filled_when_they_are_rendered(void **state)
     assert_false(walk.failed);
 }
 
-static void a_map_is_a_line_of_its_own(void **state)
+TEST_WITH(a_map_is_a_line_of_its_own, begin, end)
 {
     held_tree *own = *state;
     st_buffer buffer = {0};
@@ -210,7 +210,7 @@ static void a_map_is_a_line_of_its_own(void **state)
     assert_text(&buffer, "{\"a\": 2.385, \"b\": {}}\n");
 }
 
-static void a_failed_tree_is_reported(void **state)
+TEST_WITH(a_failed_tree_is_reported, begin, end)
 {
     held_tree *own = *state;
     st_buffer buffer = {0};
@@ -222,19 +222,4 @@ static void a_failed_tree_is_reported(void **state)
     st_table_row(NULL, NULL);
 }
 
-TEST_GROUP(result)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_keep_their_kind, begin, end),
-        cmocka_unit_test_setup_teardown(maps_and_lists_stand_on_one_line_or_several, begin, end),
-        cmocka_unit_test_setup_teardown(one_list_fills_tables_json_and_csv, begin, end),
-        cmocka_unit_test_setup_teardown(csv_looks_for_a_column_in_the_maps_around_a_row, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(fields_of_maps_in_a_row_are_named_by_their_path, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(long_lists_are_filled_when_they_are_rendered, begin, end),
-        cmocka_unit_test_setup_teardown(a_map_is_a_line_of_its_own, begin, end),
-        cmocka_unit_test_setup_teardown(a_failed_tree_is_reported, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(result)

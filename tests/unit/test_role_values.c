@@ -16,7 +16,7 @@ static void values_of(fixture *own, const char *const *sets, size_t count, doubl
 }
 
 /* A gated MLP and grouped-query attention: 4096 x (4096 + 2 x 1024) + 4096^2, and 3 x 4096 f. */
-static void a_layer_grows_as_its_sheet_says(void **state)
+TEST_WITH(a_layer_grows_as_its_sheet_says, set_up, tear_down)
 {
     static const char *const sets[] = {"model.hidden=4096", "model.heads=32",  "model.kv_heads=8",
                                        "model.gated=true",  "model.ffn=14336", "model.ffn=28672"};
@@ -33,7 +33,7 @@ static void a_layer_grows_as_its_sheet_says(void **state)
 }
 
 /* Plans that a check refuses have layers, too. */
-static void checks_have_no_part_in_it(void **state)
+TEST_WITH(checks_have_no_part_in_it, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster.gpu.memory=1GiB"};
     double values[2];
@@ -41,7 +41,7 @@ static void checks_have_no_part_in_it(void **state)
     assert_true(values[1] > 1e6);
 }
 
-static void a_sheet_without_the_role_is_told(void **state)
+TEST_WITH(a_sheet_without_the_role_is_told, set_up, tear_down)
 {
     fixture *own = *state;
     double values[2];
@@ -54,12 +54,4 @@ static void a_sheet_without_the_role_is_told(void **state)
         strstr(said(own), "sheet 'li2024' lacks role 'layer_work', which growth needs"));
 }
 
-TEST_GROUP(role_values)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_layer_grows_as_its_sheet_says),
-        WITH_FILES(checks_have_no_part_in_it),
-        WITH_FILES(a_sheet_without_the_role_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(role_values)

@@ -17,7 +17,7 @@ static const char *with(shelf *own, const char *roles)
     return st_arena_printf(own->arena, "%sroles:\n%s", cells, roles);
 }
 
-static void roles_name_cells_and_inputs(void **state)
+TEST_WITH(roles_name_cells_and_inputs, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(
         *state,
@@ -31,7 +31,7 @@ static void roles_name_cells_and_inputs(void **state)
     assert_null(st_sheet_role_part(sheet, ST_ROLE_COMMUNICATION, 2));
 }
 
-static void a_name_alone_fills_the_first_part(void **state)
+TEST_WITH(a_name_alone_fills_the_first_part, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(*state, with(*state, "  communication: T_e\n"));
     assert_string_equal(st_sheet_role_part(sheet, ST_ROLE_COMMUNICATION, 0), "T_e");
@@ -39,7 +39,7 @@ static void a_name_alone_fills_the_first_part(void **state)
 }
 
 /* An input that nothing but a role reads is of use. */
-static void an_input_in_a_role_is_used(void **state)
+TEST_WITH(an_input_in_a_role_is_used, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = accept(
@@ -49,7 +49,7 @@ static void an_input_in_a_role_is_used(void **state)
     assert_int_equal(st_errors_size(own->errors), 0);
 }
 
-static void faulty_roles_are_told_with_their_places(void **state)
+TEST_WITH(faulty_roles_are_told_with_their_places, make_shelf, drop_shelf)
 {
     static const struct {
         st_status status;
@@ -92,7 +92,7 @@ static void faulty_roles_are_told_with_their_places(void **state)
     }
 }
 
-static void a_role_is_filled_once(void **state)
+TEST_WITH(a_role_is_filled_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base", with(own, "  step: T\n"));
@@ -114,7 +114,7 @@ static void a_role_is_filled_once(void **state)
     assert_string_equal(st_sheet_role(sheet, ST_ROLE_STEP), "T");
 }
 
-static void what_misses_a_role_says_which(void **state)
+TEST_WITH(what_misses_a_role_says_which, make_shelf, drop_shelf)
 {
     static const st_role_part wanted[] = {
         {.role = ST_ROLE_DP}, {.role = ST_ROLE_STEP}, {ST_ROLE_COMMUNICATION, 1}};
@@ -138,7 +138,7 @@ static void what_misses_a_role_says_which(void **state)
 }
 
 /* docs/sheet-language.md lists the roles as the table has them. */
-static void the_page_lists_every_role(void **state)
+TEST_WITH(the_page_lists_every_role, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     FILE *file = fopen("docs/sheet-language.md", "rb");
@@ -164,17 +164,4 @@ static void the_page_lists_every_role(void **state)
     }
 }
 
-TEST_GROUP(roles)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(roles_name_cells_and_inputs, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(a_name_alone_fills_the_first_part, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(an_input_in_a_role_is_used, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(faulty_roles_are_told_with_their_places, make_shelf,
-                                        drop_shelf),
-        cmocka_unit_test_setup_teardown(a_role_is_filled_once, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(what_misses_a_role_says_which, make_shelf, drop_shelf),
-        cmocka_unit_test_setup_teardown(the_page_lists_every_role, make_shelf, drop_shelf),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(roles)

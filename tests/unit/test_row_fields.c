@@ -6,7 +6,7 @@
 #include "fit/steps/row_fields.h"
 #include "fit/steps/row_words.h"
 
-static void numbers_stand_behind_or_before_a_mark(void **state)
+TEST(numbers_stand_behind_or_before_a_mark)
 {
     static const struct {
         const char *text;
@@ -45,7 +45,7 @@ static void numbers_stand_behind_or_before_a_mark(void **state)
     st_arena_destroy(arena);
 }
 
-static void fields_are_found_by_our_names(void **state)
+TEST(fields_are_found_by_our_names)
 {
     static const char text[] = "id,Tensor,plan,pp\nr1,8,dp4,2\n";
     static const st_renamed renamed[] = {{.name = "tp", .theirs = "Tensor"}};
@@ -74,9 +74,8 @@ static void fields_are_found_by_our_names(void **state)
     st_arena_destroy(arena);
 }
 
-static void standard_columns_have_their_keys(void **state)
+TEST(standard_columns_have_their_keys)
 {
-    (void)state;
     const st_standard_column *vp = st_standard_column_of("parallel.virtual_stages");
     assert_string_equal(vp->name, "vp");
     assert_true(vp->may_be_blank);
@@ -92,7 +91,7 @@ static void standard_columns_have_their_keys(void **state)
     assert_false(st_is_standard_column(""));
 }
 
-static void stars_match_any_text(void **state)
+TEST(stars_match_any_text)
 {
     static const struct {
         const char *text;
@@ -124,7 +123,7 @@ static void stars_match_any_text(void **state)
             fail_msg("'%s' against '%s'", rows[i].text, rows[i].pattern);
 }
 
-static void conditions_hold_for_one_of_their_values(void **state)
+TEST(conditions_hold_for_one_of_their_values)
 {
     static const char *const values[] = {"2.50", "h100*", ""};
     static const struct {
@@ -151,7 +150,7 @@ static const st_condition *read_map(const char *text, st_arena *arena, st_errors
     return st_read_conditions(&reader, root, "when", "unless", count);
 }
 
-static void conditions_are_read_from_maps(void **state)
+TEST_WITH(conditions_are_read_from_maps, make_errors, drop_errors)
 {
     st_arena *arena = st_arena_create();
     size_t count = 0;
@@ -173,7 +172,7 @@ static void conditions_are_read_from_maps(void **state)
 
 /* ---- words ---- */
 
-static void words_are_cut_at_signs_of_plus(void **state)
+TEST(words_are_cut_at_signs_of_plus)
 {
     static const struct {
         const char *field;
@@ -196,7 +195,7 @@ static void words_are_cut_at_signs_of_plus(void **state)
     }
 }
 
-static void words_are_cut_to_their_room(void **state)
+TEST(words_are_cut_to_their_room)
 {
     char field[ST_WORD_BYTES + 40];
     (void)state;
@@ -217,7 +216,7 @@ static void words_are_cut_to_their_room(void **state)
 /* ---- columns that nothing reads ---- */
 
 /* Each part of a source knows a column of its own, the last of two. */
-static void each_part_of_a_source_reads_columns(void **state)
+TEST_WITH(each_part_of_a_source_reads_columns, make_errors, drop_errors)
 {
     static const st_condition conditions[][2] = {{{.column = "x"}, {.column = "in-match"}},
                                                  {{.column = "x"}, {.column = "in-assumption"}},
@@ -274,19 +273,4 @@ static void each_part_of_a_source_reads_columns(void **state)
     st_arena_destroy(arena);
 }
 
-TEST_GROUP(row_fields)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_stand_behind_or_before_a_mark),
-        cmocka_unit_test(fields_are_found_by_our_names),
-        cmocka_unit_test(standard_columns_have_their_keys),
-        cmocka_unit_test(stars_match_any_text),
-        cmocka_unit_test(conditions_hold_for_one_of_their_values),
-        cmocka_unit_test_setup_teardown(conditions_are_read_from_maps, make_errors, drop_errors),
-        cmocka_unit_test(words_are_cut_at_signs_of_plus),
-        cmocka_unit_test(words_are_cut_to_their_room),
-        cmocka_unit_test_setup_teardown(each_part_of_a_source_reads_columns, make_errors,
-                                        drop_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(row_fields)

@@ -17,7 +17,7 @@ static st_status load(fixture *own, const char *text, st_table_source **source)
 }
 
 /* The columns of one condition, joined by blanks, in the order of their first place. */
-static void every_name_is_a_column_but_functions_and_units(void **state)
+TEST_WITH(every_name_is_a_column_but_functions_and_units, set_up, tear_down)
 {
     static const struct {
         const char *formula;
@@ -48,7 +48,7 @@ static void every_name_is_a_column_but_functions_and_units(void **state)
 }
 
 /* A value that begins with '=' is one behind the blanks. */
-static void errors_of_values_stand_behind_their_sign(void **state)
+TEST_WITH(errors_of_values_stand_behind_their_sign, set_up, tear_down)
 {
     static const char *const cases[][2] = {
         {"= layers +* 2", ":6:34: "}, {"=layers +* 2", ":6:33: "}, {"=   layers +* 2", ":6:36: "}};
@@ -65,7 +65,7 @@ static void errors_of_values_stand_behind_their_sign(void **state)
 }
 
 /* The third formula of three is wrong, whatever stands before it. */
-static void errors_stand_where_the_formula_does(void **state)
+TEST_WITH(errors_stand_where_the_formula_does, set_up, tear_down)
 {
     static const struct {
         const char *formula; /* from column 11 of line 8 on */
@@ -94,13 +94,4 @@ static void errors_stand_where_the_formula_does(void **state)
     }
 }
 
-TEST_GROUP(row_formulas)
-{
-#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        WITH(every_name_is_a_column_but_functions_and_units),
-        WITH(errors_of_values_stand_behind_their_sign),
-        WITH(errors_stand_where_the_formula_does),
-    };
-    return cmocka_run_group_tests_name("row_formulas", tests, NULL, NULL);
-}
+TESTS(row_formulas)

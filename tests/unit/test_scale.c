@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const st_scale *study(fixture *own, const st_scale_request *request)
 {
     static const st_search_watch watch = {.progress = NULL};
@@ -44,7 +42,7 @@ static st_scale_request request_of(const char *gpus, const char *const *sets, si
  * Two GPUs: 1.2 x 1.05 + 0.0385 / 4 s, since eight loaves at once would be too hot. Sixteen: 0.15 x
  * 1.15 + 0.0385 / 2. Efficiency is the first time over the own one, by as many GPUs.
  */
-static void every_number_has_its_best_plan(void **state)
+TEST_WITH(every_number_has_its_best_plan, set_up, tear_down)
 {
     const st_scale_request request = request_of("2,4,16", NULL, 0);
     const st_scale *scale = study(*state, &request);
@@ -83,7 +81,7 @@ static void every_number_has_its_best_plan(void **state)
 }
 
 /* As many loaves for each GPU as the job has for its one: all sides grow, and time stays. */
-static void a_batch_may_grow_with_the_gpus(void **state)
+TEST_WITH(a_batch_may_grow_with_the_gpus, set_up, tear_down)
 {
     st_scale_request request = request_of("2,4", NULL, 0);
     request.weak = true;
@@ -96,7 +94,7 @@ static void a_batch_may_grow_with_the_gpus(void **state)
     assert_contains(text_of(*state, scale, ST_FORM_JSON), "\"scaling\": \"weak\"");
 }
 
-static void a_plan_may_stay_but_for_data_parallel_ranks(void **state)
+TEST_WITH(a_plan_may_stay_but_for_data_parallel_ranks, set_up, tear_down)
 {
     static const char *const sets[] = {"parallel.pp=2", "batch.micro=2"};
     st_scale_request request = request_of("2,8", sets, 2);
@@ -112,7 +110,7 @@ static void a_plan_may_stay_but_for_data_parallel_ranks(void **state)
 }
 
 /* A number without a plan says what it lacks; efficiencies are those of the first that has one. */
-static void numbers_without_a_plan_say_why(void **state)
+TEST_WITH(numbers_without_a_plan_say_why, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster.gpu.memory=4.6 GiB"};
     const st_scale_request request = request_of("2,4,8", sets, 1);
@@ -141,7 +139,7 @@ static st_type unit_type(const char *text)
 }
 
 /* 0.125 of 1.375 s exposed; 16 $ for two million tokens. */
-static void rows_have_what_the_sheet_has(void **state)
+TEST_WITH(rows_have_what_the_sheet_has, set_up, tear_down)
 {
     fixture *own = *state;
     const st_type seconds = unit_type("s");
@@ -202,14 +200,4 @@ static void rows_have_what_the_sheet_has(void **state)
     assert_contains(text_of(own, &scale, ST_FORM_TEXT), "\nsearch   cmaes\n");
 }
 
-TEST_GROUP(scale)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(every_number_has_its_best_plan),
-        WITH_FILES(a_batch_may_grow_with_the_gpus),
-        WITH_FILES(a_plan_may_stay_but_for_data_parallel_ranks),
-        WITH_FILES(numbers_without_a_plan_say_why),
-        WITH_FILES(rows_have_what_the_sheet_has),
-    };
-    return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
-}
+TESTS(scale)

@@ -31,9 +31,8 @@ static const char *order_text(const st_schedule_shape *shape, uint32_t stage)
     return text;
 }
 
-static void orders_are_those_of_the_papers(void **state)
+TEST_WITH(orders_are_those_of_the_papers, make_errors, drop_errors)
 {
-    (void)state;
     st_schedule_shape shape = {.kind = ST_SCHEDULE_GPIPE, .stages = 4, .micros = 3, .chunks = 1};
     assert_string_equal(order_text(&shape, 1), "F1 F2 F3 B1 B2 B3");
     shape = (st_schedule_shape){
@@ -55,9 +54,8 @@ static void orders_are_those_of_the_papers(void **state)
     assert_string_equal(order_text(&shape, 0), "F1a F3b F2a B3b F4b B1a B4b b2a W2a");
 }
 
-static void the_last_group_of_interleaving_may_have_empty_places(void **state)
+TEST_WITH(the_last_group_of_interleaving_may_have_empty_places, make_errors, drop_errors)
 {
-    (void)state;
     st_schedule_shape shape = {
         .kind = ST_SCHEDULE_INTERLEAVED, .stages = 2, .micros = 3, .chunks = 2};
     assert_string_equal(order_text(&shape, 1), "F1a F2a F1b B1b F2b B2b F3a B1a B2a F3b B3b B3a");
@@ -133,9 +131,8 @@ static const st_csv *published(st_arena *arena)
     return csv;
 }
 
-static void published_bubble_rates_are_reproduced(void **state)
+TEST_WITH(published_bubble_rates_are_reproduced, make_errors, drop_errors)
 {
-    (void)state;
     static const struct {
         const char *column;
         st_schedule_kind kind;
@@ -168,9 +165,8 @@ static void published_bubble_rates_are_reproduced(void **state)
     st_arena_destroy(arena);
 }
 
-static void blocking_transfers_keep_the_sender_waiting(void **state)
+TEST_WITH(blocking_transfers_keep_the_sender_waiting, make_errors, drop_errors)
 {
-    (void)state;
     st_chunk_times times[2];
     fill_times(times, 2, 100, 120, 80);
     st_schedule_plan plan = {.shape = {.kind = ST_SCHEDULE_1F1B,
@@ -186,9 +182,8 @@ static void blocking_transfers_keep_the_sender_waiting(void **state)
     assert_int_equal(replay_plan(&plan, NULL).step, 6 * (300 + 2 * 7));
 }
 
-static void ends_of_a_step_are_added(void **state)
+TEST_WITH(ends_of_a_step_are_added, make_errors, drop_errors)
 {
-    (void)state;
     st_chunk_times times[2];
     fill_times(times, 2, 100, 120, 80);
     times[1].part[ST_PASS_FORWARD][ST_PART_TP] = 31;
@@ -210,9 +205,8 @@ static void ends_of_a_step_are_added(void **state)
     assert_int_equal(replay_plan(&plan, NULL).step, steady + 23 * 4);
 }
 
-static void every_rank_takes_as_long_as_one_of_each_stage(void **state)
+TEST_WITH(every_rank_takes_as_long_as_one_of_each_stage, make_errors, drop_errors)
 {
-    (void)state;
     st_chunk_times times[4];
     fill_times(times, 4, 2385, 2911, 1234);
     times[3].part[ST_PASS_FORWARD][ST_PART_TP] = 311;
@@ -255,7 +249,7 @@ static void every_rank_takes_as_long_as_one_of_each_stage(void **state)
 /* --- refused -----------------------------------------------------------------------------------
  */
 
-static void impossible_shapes_are_refused(void **state)
+TEST_WITH(impossible_shapes_are_refused, make_errors, drop_errors)
 {
     static const struct {
         st_schedule_shape shape;
@@ -303,7 +297,7 @@ static void impossible_shapes_are_refused(void **state)
 }
 
 /* Each limit at its last value and one beyond. */
-static void shapes_are_refused_from_the_first_that_is_too_large(void **state)
+TEST_WITH(shapes_are_refused_from_the_first_that_is_too_large, make_errors, drop_errors)
 {
     static const struct {
         st_schedule_shape shape;
@@ -332,9 +326,8 @@ static void shapes_are_refused_from_the_first_that_is_too_large(void **state)
     }
 }
 
-static void memory_for_the_search_is_checked(void **state)
+TEST_WITH(memory_for_the_search_is_checked, make_errors, drop_errors)
 {
-    (void)state;
     st_arena *arena = st_arena_create();
     st_schedule_order order;
     st_chunk_times times[4];
@@ -375,7 +368,7 @@ static st_status build_own(const st_slot *slots, size_t count, st_errors *errors
     return status;
 }
 
-static void an_order_of_ones_own_is_checked(void **state)
+TEST_WITH(an_order_of_ones_own_is_checked, make_errors, drop_errors)
 {
     const st_slot backward_first[] = {{0, 0, ST_PASS_BACKWARD, true, false},
                                       {0, 0, ST_PASS_FORWARD, false, false},
@@ -404,7 +397,7 @@ static void an_order_of_ones_own_is_checked(void **state)
 }
 
 /* Entries leave by time and, where times are equal, by stage, whatever was pushed in between. */
-static void the_stage_furthest_behind_is_popped(void **state)
+TEST_WITH(the_stage_furthest_behind_is_popped, make_errors, drop_errors)
 {
     enum { STAGES = 61 };
     (void)state;
@@ -427,29 +420,10 @@ static void the_stage_furthest_behind_is_popped(void **state)
     }
 }
 
-static void names_are_those_of_jobs(void **state)
+TEST_WITH(names_are_those_of_jobs, make_errors, drop_errors)
 {
-    (void)state;
     assert_string_equal(st_schedule_name(ST_SCHEDULE_ZERO_BUBBLE_2), "zero_bubble_2");
     assert_string_equal(st_schedule_name(ST_SCHEDULES), "");
 }
 
-TEST_GROUP(schedule)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_errors, drop_errors)
-    const struct CMUnitTest tests[] = {
-        TEST(orders_are_those_of_the_papers),
-        TEST(the_last_group_of_interleaving_may_have_empty_places),
-        TEST(published_bubble_rates_are_reproduced),
-        TEST(blocking_transfers_keep_the_sender_waiting),
-        TEST(ends_of_a_step_are_added),
-        TEST(every_rank_takes_as_long_as_one_of_each_stage),
-        TEST(impossible_shapes_are_refused),
-        TEST(shapes_are_refused_from_the_first_that_is_too_large),
-        TEST(memory_for_the_search_is_checked),
-        TEST(an_order_of_ones_own_is_checked),
-        TEST(the_stage_furthest_behind_is_popped),
-        TEST(names_are_those_of_jobs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(schedule)

@@ -40,7 +40,7 @@ static void fill_step(step *self, int64_t gather, int64_t reduce, uint32_t prefe
 }
 
 /* Passes: 150 150 300, 300 300 600. Gathering takes 200, reducing 70. */
-static void weights_are_gathered_ahead(void **state)
+TEST_WITH(weights_are_gathered_ahead, make_errors, drop_errors)
 {
     step self;
     /* Nothing hides: every message stops the passes, reductions stop the gathering after them. */
@@ -61,7 +61,7 @@ static void weights_are_gathered_ahead(void **state)
     assert_int_equal(replay_plan(&self.plan, *state).step, 6 * 310 + 600 + 70);
 }
 
-static void exposed_times_stop_the_passes(void **state)
+TEST_WITH(exposed_times_stop_the_passes, make_errors, drop_errors)
 {
     step self;
     fill_step(&self, 0, 0, 1);
@@ -75,7 +75,7 @@ static void exposed_times_stop_the_passes(void **state)
 }
 
 /* Gradients are there when the weights' pass has computed them; it gathers nothing. */
-static void reductions_wait_for_the_pass_of_the_weights(void **state)
+TEST_WITH(reductions_wait_for_the_pass_of_the_weights, make_errors, drop_errors)
 {
     step self;
     fill_step(&self, 0, 900, 1);
@@ -85,7 +85,7 @@ static void reductions_wait_for_the_pass_of_the_weights(void **state)
 }
 
 /* With every rank the messages of a stage are instances, in the same order on each. */
-static void every_rank_takes_as_long(void **state)
+TEST_WITH(every_rank_takes_as_long, make_errors, drop_errors)
 {
     step self;
     fill_step(&self, 210, 85, 1);
@@ -102,7 +102,7 @@ static void every_rank_takes_as_long(void **state)
 }
 
 /* A share that a double cannot hold loses no time. */
-static void pieces_add_up_to_the_pass(void **state)
+TEST_WITH(pieces_add_up_to_the_pass, make_errors, drop_errors)
 {
     step self;
     fill_step(&self, 0, 0, 1);
@@ -118,7 +118,7 @@ static void assert_refused(step *self, st_errors *errors, const char *message)
     assert_string_equal(said(errors), message);
 }
 
-static void impossible_pieces_are_refused(void **state)
+TEST_WITH(impossible_pieces_are_refused, make_errors, drop_errors)
 {
     step self;
     fill_step(&self, 20, 30, 1025);
@@ -145,16 +145,4 @@ static void impossible_pieces_are_refused(void **state)
     assert_refused(&self, *state, "error: the pieces of chunk 0 have negative times" EXPECTED);
 }
 
-TEST_GROUP(schedule_pieces)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_errors, drop_errors)
-    const struct CMUnitTest tests[] = {
-        TEST(weights_are_gathered_ahead),
-        TEST(exposed_times_stop_the_passes),
-        TEST(reductions_wait_for_the_pass_of_the_weights),
-        TEST(every_rank_takes_as_long),
-        TEST(pieces_add_up_to_the_pass),
-        TEST(impossible_pieces_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(schedule_pieces)

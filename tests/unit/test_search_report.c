@@ -6,13 +6,11 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /*
  * 0.3 x 1.05 + 0.0385 / 2, 0.3 x 1.1 + 0.0385 / 2, 0.315 + 0.0385, 0.3 x 1.15 + 0.0385 / 4, of
  * which there are two, 1 by 4 and 2 by 2.
  */
-static void a_ranking_has_parts_and_settings(void **state)
+TEST_WITH(a_ranking_has_parts_and_settings, set_up, tear_down)
 {
     const st_search_request request = bread_request(NULL, 0, 4);
     const char *text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
@@ -50,7 +48,7 @@ static void a_ranking_has_parts_and_settings(void **state)
     assert_lacks(text, "searched");
 }
 
-static void programs_get_all_of_a_plan(void **state)
+TEST_WITH(programs_get_all_of_a_plan, set_up, tear_down)
 {
     const st_search_request request = bread_request(NULL, 0, 4);
     const st_search_view *view = view_of(*state, &request);
@@ -77,7 +75,7 @@ static void programs_get_all_of_a_plan(void **state)
 }
 
 /* Each plan by itself: the two that tie follow each other, and are as long. */
-static void ties_are_listed_where_they_are_wanted(void **state)
+TEST_WITH(ties_are_listed_where_they_are_wanted, set_up, tear_down)
 {
     static const char *const sets[] = {"parallel.dp=2", "batch.micro=4"};
     st_search_request request = bread_request(sets, 2, 3);
@@ -101,7 +99,7 @@ static void ties_are_listed_where_they_are_wanted(void **state)
 }
 
 /* What is too hot is ranked, too, and said to be. */
-static void plans_that_exceed_a_limit_may_be_ranked(void **state)
+TEST_WITH(plans_that_exceed_a_limit_may_be_ranked, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster.gpu.memory=6.9 GiB"};
     st_search_request request = bread_request(sets, 1, 3);
@@ -119,7 +117,7 @@ static void plans_that_exceed_a_limit_may_be_ranked(void **state)
 }
 
 /* Longer and cooler, one after the other, and no plan that another one beats in both. */
-static void a_front_has_what_no_plan_beats(void **state)
+TEST_WITH(a_front_has_what_no_plan_beats, set_up, tear_down)
 {
     st_search_request request = bread_request(NULL, 0, 2);
     request.front[0] = "T";
@@ -144,7 +142,7 @@ static void a_front_has_what_no_plan_beats(void **state)
 }
 
 /* Of another goal the parts of the step are shown, too. */
-static void another_goal_may_be_great(void **state)
+TEST_WITH(another_goal_may_be_great, set_up, tear_down)
 {
     st_search_request request = bread_request(NULL, 0, 2);
     request.goal = "M";
@@ -160,7 +158,7 @@ static void another_goal_may_be_great(void **state)
                     "\"maximise\": \"M\"");
 }
 
-static void columns_are_those_that_were_asked_for(void **state)
+TEST_WITH(columns_are_those_that_were_asked_for, set_up, tear_down)
 {
     static const char *const columns[] = {"loaves", "T_rise"};
     st_search_request request = bread_request(NULL, 0, 2);
@@ -175,7 +173,7 @@ static void columns_are_those_that_were_asked_for(void **state)
 
 /* ---- where nothing is found ---- */
 
-static void the_nearest_plan_says_what_it_lacks(void **state)
+TEST_WITH(the_nearest_plan_says_what_it_lacks, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster.gpu.memory=1.9 GiB"};
     const st_search_request request = bread_request(sets, 1, 3);
@@ -193,7 +191,7 @@ static void the_nearest_plan_says_what_it_lacks(void **state)
     assert_contains(form_of(*state, view, ST_FORM_JSON), "\"lacks\": \"too hot\"");
 }
 
-static void another_check_is_no_limit(void **state)
+TEST_WITH(another_check_is_no_limit, set_up, tear_down)
 {
     static const char *const sets[] = {"parallel.tp=8"};
     const st_search_request request = bread_request(sets, 1, 3);
@@ -202,7 +200,7 @@ static void another_check_is_no_limit(void **state)
     assert_contains(text, "\n  lacks: too wide\n");
 }
 
-static void what_divides_nothing_is_told(void **state)
+TEST_WITH(what_divides_nothing_is_told, set_up, tear_down)
 {
     static const char *const sets[] = {"parallel.dp=8", "batch.global=7"};
     const st_search_request request = bread_request(sets, 2, 3);
@@ -214,7 +212,7 @@ static void what_divides_nothing_is_told(void **state)
 
 /* ---- what is fixed ---- */
 
-static void the_last_of_several_sets_is_told(void **state)
+TEST_WITH(the_last_of_several_sets_is_told, set_up, tear_down)
 {
     static const char *const sets[] = {"batch.micro=4", "batch.global=16", "batch.micro=2"};
     const st_search_request request = bread_request(sets, 3, 2);
@@ -223,7 +221,7 @@ static void the_last_of_several_sets_is_told(void **state)
                           "bread.yaml\nvaried    tp pp dp\n");
 }
 
-static void what_nobody_gave_is_assumed(void **state)
+TEST_WITH(what_nobody_gave_is_assumed, set_up, tear_down)
 {
     static const char *const only[] = {"parallel.pp", "parallel.dp"};
     st_search_request request = bread_request(NULL, 0, 2);
@@ -238,7 +236,7 @@ static void what_nobody_gave_is_assumed(void **state)
 }
 
 /* Three divides no batch of eight; of one and two both do. */
-static void values_without_a_plan_are_told(void **state)
+TEST_WITH(values_without_a_plan_are_told, set_up, tear_down)
 {
     static const char *const varies[] = {"batch.micro=1,2,3"};
     st_search_request request = bread_request(NULL, 0, 2);
@@ -250,7 +248,7 @@ static void values_without_a_plan_are_told(void **state)
     assert_contains(form_of(*state, view, ST_FORM_JSON), "\"unused\": \"batch.micro=3\"");
 }
 
-static void further_keys_vary_beside_the_plan(void **state)
+TEST_WITH(further_keys_vary_beside_the_plan, set_up, tear_down)
 {
     static const char *const varies[] = {"constants.work=2.4 s,1.2 s"};
     st_search_request request = bread_request(NULL, 0, 1);
@@ -277,7 +275,7 @@ static void write_stack(const fixture *own, const char *runs)
  * With one stage two values of ZeRO for the six plans of several data-parallel ranks (12 plans) and
  * none for the four of one; with several stages two for eight (16), none for twelve.
  */
-static void what_the_stack_cannot_run_is_no_plan(void **state)
+TEST_WITH(what_the_stack_cannot_run_is_no_plan, set_up, tear_down)
 {
     static const char *const sets[] = {"stack=shop"};
     st_search_request request = bread_request(sets, 1, 1);
@@ -298,7 +296,7 @@ static void what_the_stack_cannot_run_is_no_plan(void **state)
 }
 
 /* A found plan is a job, with the goal of its own rank. */
-static void a_plan_is_a_file_of_its_own(void **state)
+TEST_WITH(a_plan_is_a_file_of_its_own, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer file = {0};
@@ -316,7 +314,7 @@ static void a_plan_is_a_file_of_its_own(void **state)
 /* ---- maps ---- */
 
 /* Four columns and three rows: of tp 8 there is no plan. Hot is 1 by 1 alone, by 4.5 GiB. */
-static void maps_have_the_best_plan_of_every_pair(void **state)
+TEST_WITH(maps_have_the_best_plan_of_every_pair, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const keys[2] = {"tp", "parallel.pp"};
@@ -351,7 +349,7 @@ static void maps_have_the_best_plan_of_every_pair(void **state)
         }
 }
 
-static void maps_are_over_two_keys_of_plans(void **state)
+TEST_WITH(maps_are_over_two_keys_of_plans, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cases[][3] = {
@@ -369,27 +367,4 @@ static void maps_are_over_two_keys_of_plans(void **state)
     }
 }
 
-TEST_GROUP(search_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_ranking_has_parts_and_settings),
-        WITH_FILES(programs_get_all_of_a_plan),
-        WITH_FILES(ties_are_listed_where_they_are_wanted),
-        WITH_FILES(plans_that_exceed_a_limit_may_be_ranked),
-        WITH_FILES(a_front_has_what_no_plan_beats),
-        WITH_FILES(another_goal_may_be_great),
-        WITH_FILES(columns_are_those_that_were_asked_for),
-        WITH_FILES(the_nearest_plan_says_what_it_lacks),
-        WITH_FILES(another_check_is_no_limit),
-        WITH_FILES(what_divides_nothing_is_told),
-        WITH_FILES(the_last_of_several_sets_is_told),
-        WITH_FILES(what_nobody_gave_is_assumed),
-        WITH_FILES(values_without_a_plan_are_told),
-        WITH_FILES(further_keys_vary_beside_the_plan),
-        WITH_FILES(what_the_stack_cannot_run_is_no_plan),
-        WITH_FILES(a_plan_is_a_file_of_its_own),
-        WITH_FILES(maps_have_the_best_plan_of_every_pair),
-        WITH_FILES(maps_are_over_two_keys_of_plans),
-    };
-    return cmocka_run_group_tests_name("search_report", tests, NULL, NULL);
-}
+TESTS(search_report)

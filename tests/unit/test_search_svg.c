@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const char *drawn(fixture *own, const char *set)
 {
     st_search_request request = bread_request(&set, set != NULL ? 1 : 0, 2);
@@ -53,7 +51,7 @@ static const char *mark(fixture *own, double gib, double seconds, double size, c
                            numbers[0], numbers[1], size, size, color);
 }
 
-static void plans_stand_where_their_values_are(void **state)
+TEST_WITH(plans_stand_where_their_values_are, set_up, tear_down)
 {
     fixture *own = *state;
     const char *text = drawn(own, NULL);
@@ -73,7 +71,7 @@ static void plans_stand_where_their_values_are(void **state)
     assert_int_equal(count_of(text, "width=\"6\" height=\"6\""), 7);
 }
 
-static void axes_and_legend_say_what_it_is(void **state)
+TEST_WITH(axes_and_legend_say_what_it_is, set_up, tear_down)
 {
     const char *text = drawn(*state, NULL);
     static const char *const parts[] = {
@@ -95,7 +93,7 @@ static void axes_and_legend_say_what_it_is(void **state)
 }
 
 /* A limit beyond all plans widens the picture; where all plans fit nothing says otherwise. */
-static void the_limit_is_in_sight(void **state)
+TEST_WITH(the_limit_is_in_sight, set_up, tear_down)
 {
     const char *text = drawn(*state, "cluster.gpu.memory=25 GiB");
     /* 100 + 550 x 1.04 / 1.08 */
@@ -105,7 +103,7 @@ static void the_limit_is_in_sight(void **state)
     assert_lacks(text, "too large");
 }
 
-static void without_plans_there_is_no_picture(void **state)
+TEST_WITH(without_plans_there_is_no_picture, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=8"}; /* too wide, each of them */
@@ -119,13 +117,4 @@ static void without_plans_there_is_no_picture(void **state)
     st_buffer_free(&svg);
 }
 
-TEST_GROUP(search_svg)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(plans_stand_where_their_values_are),
-        WITH_FILES(axes_and_legend_say_what_it_is),
-        WITH_FILES(the_limit_is_in_sight),
-        WITH_FILES(without_plans_there_is_no_picture),
-    };
-    return cmocka_run_group_tests_name("search_svg", tests, NULL, NULL);
-}
+TESTS(search_svg)

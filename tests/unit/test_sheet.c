@@ -53,7 +53,7 @@ static const char pump[] = "sheet: pump-2.b\n"
                            "  - {section: Gear, cells: [out]}\n"
                            "  - {section: Time, cells: [rest]}\n";
 
-static void a_sheet_holds_what_its_file_says(void **state)
+TEST_WITH(a_sheet_holds_what_its_file_says, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(*state, pump);
     size_t count = 0;
@@ -83,7 +83,7 @@ static void a_sheet_holds_what_its_file_says(void **state)
     assert_true(checks[1].warning);
 }
 
-static void inputs_have_types_and_defaults(void **state)
+TEST_WITH(inputs_have_types_and_defaults, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(*state, pump);
     size_t count = 0;
@@ -109,7 +109,7 @@ static void inputs_have_types_and_defaults(void **state)
     assert_string_equal(inputs[5].cite, "");
 }
 
-static void cells_and_functions_have_formulas(void **state)
+TEST_WITH(cells_and_functions_have_formulas, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(*state, pump);
     size_t count = 0;
@@ -139,7 +139,7 @@ static void cells_and_functions_have_formulas(void **state)
     assert_null(functions[1].expr);
 }
 
-static void things_are_found_by_name(void **state)
+TEST_WITH(things_are_found_by_name, make_shelf, drop_shelf)
 {
     const st_sheet *sheet = accept(*state, pump);
     assert_string_equal(st_sheet_find_cell(sheet, "rest")->name, "rest");
@@ -152,7 +152,7 @@ static void things_are_found_by_name(void **state)
     assert_null(st_sheet_nearest(sheet, "bandwidth"));
 }
 
-static void values_are_shown_by_type(void **state)
+TEST_WITH(values_are_shown_by_type, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = accept(own, pump);
@@ -173,7 +173,7 @@ static void values_are_shown_by_type(void **state)
     assert_string_equal(st_type_format(time, 0.0125, ST_STYLE_UNIT, text, sizeof text), "12.5 ms");
 }
 
-static void a_sheet_may_be_nearly_empty(void **state)
+TEST_WITH(a_sheet_may_be_nearly_empty, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = accept(own, "sheet: nothing\n");
@@ -191,7 +191,7 @@ static void a_sheet_may_be_nearly_empty(void **state)
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static void unknown_keys_get_the_nearest_one(void **state)
+TEST_WITH(unknown_keys_get_the_nearest_one, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ncell: {}\n",
@@ -219,7 +219,7 @@ static void unknown_keys_get_the_nearest_one(void **state)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-static void summaries_name_cells_of_one_unit(void **state)
+TEST_WITH(summaries_name_cells_of_one_unit, make_shelf, drop_shelf)
 {
 #define SUMMED                                                                                     \
     "sheet: t\ncells:\n  T: {unit: s, is: '2.385[s]', doc: d}\n"                                   \
@@ -243,7 +243,7 @@ static void summaries_name_cells_of_one_unit(void **state)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-static void commas_in_flow_maps_are_explained(void **state)
+TEST_WITH(commas_in_flow_maps_are_explained, make_shelf, drop_shelf)
 {
     assert_string_equal(refuse(*state, ST_ERR_NAME, "sheet: t\ncells:\n  a: {is: max(2.5, 3.5)}\n"),
                         "main:3:20: error: cell 'a' has no key '3.5)': expected one of unit, is, "
@@ -252,7 +252,7 @@ static void commas_in_flow_maps_are_explained(void **state)
                         "the call's arguments\n");
 }
 
-static void needed_keys_are_demanded(void **state)
+TEST_WITH(needed_keys_are_demanded, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_NAME, "cells: {}\n",
@@ -284,7 +284,7 @@ static void needed_keys_are_demanded(void **state)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-static void values_have_kinds(void **state)
+TEST_WITH(values_have_kinds, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_VALUE, "[a, b]\n",
@@ -334,7 +334,7 @@ static void values_have_kinds(void **state)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-static void defaults_fit_their_inputs(void **state)
+TEST_WITH(defaults_fit_their_inputs, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_UNIT, "sheet: t\ninputs:\n  V: {from: a.b, unit: MB, default: 3 s}\n", NULL},
@@ -362,7 +362,7 @@ static void defaults_fit_their_inputs(void **state)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static void names_are_words_of_their_own(void **state)
+TEST_WITH(names_are_words_of_their_own, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ncells:\n  2a: {is: 2.5}\n",
@@ -397,7 +397,7 @@ static void names_are_words_of_their_own(void **state)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-static void names_are_at_most_100_characters(void **state)
+TEST_WITH(names_are_at_most_100_characters, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     char name[1 << 20];
@@ -417,7 +417,7 @@ static void names_are_at_most_100_characters(void **state)
                                       (int)sizeof name, name))) < 300);
 }
 
-static void names_stand_once(void **state)
+TEST_WITH(names_stand_once, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ninputs:\n  a: {from: b.c}\ncells:\n  a: {is: 2.5}\n",
@@ -453,7 +453,7 @@ static void names_stand_once(void **state)
 
 /* --- includes and overrides ------------------------------------------------------------------ */
 
-static void included_parts_come_first(void **state)
+TEST_WITH(included_parts_come_first, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base",
@@ -481,7 +481,7 @@ static void included_parts_come_first(void **state)
     assert_string_equal(sections[0].cells[1], "b");
 }
 
-static void a_sheet_counts_once_in_a_diamond(void **state)
+TEST_WITH(a_sheet_counts_once_in_a_diamond, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "root", "sheet: root\ncells:\n  a: {is: 2.5}\n");
@@ -494,7 +494,7 @@ static void a_sheet_counts_once_in_a_diamond(void **state)
     assert_int_equal(count, 4);
 }
 
-static void circles_of_sheets_are_shown(void **state)
+TEST_WITH(circles_of_sheets_are_shown, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "one", "sheet: one\ninclude: [two]\n");
@@ -506,7 +506,7 @@ static void circles_of_sheets_are_shown(void **state)
                         "two:2:18: error: sheets include each other: one -> two -> one\n");
 }
 
-static void includes_are_at_most_32_deep(void **state)
+TEST_WITH(includes_are_at_most_32_deep, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     for (int i = 0; i < 40; i++) {
@@ -521,7 +521,7 @@ static void includes_are_at_most_32_deep(void **state)
 }
 
 /* Names of a file that cannot be read are not reported one by one. */
-static void missing_and_broken_includes_are_told_alone(void **state)
+TEST_WITH(missing_and_broken_includes_are_told_alone, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "broken", "sheet: broken\ncells: [\n");
@@ -540,7 +540,7 @@ static void missing_and_broken_includes_are_told_alone(void **state)
     assert_string_equal(said(own), "error: no such sheet\n");
 }
 
-static void faults_name_the_included_file(void **state)
+TEST_WITH(faults_name_the_included_file, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base", "sheet: base\ncells:\n  a: {unit: us, is: b*2}\n");
@@ -550,7 +550,7 @@ static void faults_name_the_included_file(void **state)
                         "pure number\n");
 }
 
-static void overrides_replace_in_place(void **state)
+TEST_WITH(overrides_replace_in_place, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base",
@@ -579,7 +579,7 @@ static void overrides_replace_in_place(void **state)
     assert_string_equal(functions[0].formula, "x*3.5");
 }
 
-static void overrides_are_said_and_fit(void **state)
+TEST_WITH(overrides_are_said_and_fit, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base",
@@ -613,7 +613,7 @@ static void overrides_are_said_and_fit(void **state)
 }
 
 /* Which of two overrides counts must not depend on the order in which a third sheet lists them. */
-static void overrides_that_contradict_each_other_are_told(void **state)
+TEST_WITH(overrides_that_contradict_each_other_are_told, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base",
@@ -654,7 +654,7 @@ static void overrides_that_contradict_each_other_are_told(void **state)
 
 /* --- messages of checks ---------------------------------------------------------------------- */
 
-static void templates_are_read_with_care(void **state)
+TEST_WITH(templates_are_read_with_care, make_shelf, drop_shelf)
 {
     static const refused cases[] = {
         {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'open {n'}\n",
@@ -678,7 +678,7 @@ static void templates_are_read_with_care(void **state)
 
 /* --- no sheet at all ------------------------------------------------------------------------- */
 
-static void texts_that_are_no_sheets_are_refused(void **state)
+TEST_WITH(texts_that_are_no_sheets_are_refused, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const struct {
@@ -706,7 +706,7 @@ static void texts_that_are_no_sheets_are_refused(void **state)
     }
 }
 
-static void sheets_load_without_a_list_of_errors(void **state)
+TEST_WITH(sheets_load_without_a_list_of_errors, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet = NULL;
@@ -728,38 +728,4 @@ static void sheets_load_without_a_list_of_errors(void **state)
     }
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(sheet)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(a_sheet_holds_what_its_file_says),
-        SHELF_TEST(inputs_have_types_and_defaults),
-        SHELF_TEST(cells_and_functions_have_formulas),
-        SHELF_TEST(things_are_found_by_name),
-        SHELF_TEST(values_are_shown_by_type),
-        SHELF_TEST(a_sheet_may_be_nearly_empty),
-        SHELF_TEST(unknown_keys_get_the_nearest_one),
-        SHELF_TEST(summaries_name_cells_of_one_unit),
-        SHELF_TEST(commas_in_flow_maps_are_explained),
-        SHELF_TEST(needed_keys_are_demanded),
-        SHELF_TEST(values_have_kinds),
-        SHELF_TEST(defaults_fit_their_inputs),
-        SHELF_TEST(names_are_words_of_their_own),
-        SHELF_TEST(names_are_at_most_100_characters),
-        SHELF_TEST(names_stand_once),
-        SHELF_TEST(included_parts_come_first),
-        SHELF_TEST(a_sheet_counts_once_in_a_diamond),
-        SHELF_TEST(circles_of_sheets_are_shown),
-        SHELF_TEST(includes_are_at_most_32_deep),
-        SHELF_TEST(missing_and_broken_includes_are_told_alone),
-        SHELF_TEST(faults_name_the_included_file),
-        SHELF_TEST(overrides_replace_in_place),
-        SHELF_TEST(overrides_are_said_and_fit),
-        SHELF_TEST(overrides_that_contradict_each_other_are_told),
-        SHELF_TEST(templates_are_read_with_care),
-        SHELF_TEST(texts_that_are_no_sheets_are_refused),
-        SHELF_TEST(sheets_load_without_a_list_of_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(sheet)

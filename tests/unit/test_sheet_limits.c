@@ -28,7 +28,7 @@ static char *many(shelf *own, const char *before, const char *format, int count,
     return copy;
 }
 
-static void counts_are_bounded(void **state)
+TEST_WITH(counts_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const struct {
@@ -69,7 +69,7 @@ static void counts_are_bounded(void **state)
 }
 
 /* Included sheets count together: the limits of one file are not the limits of a sheet. */
-static void counts_of_all_files_are_bounded(void **state)
+TEST_WITH(counts_of_all_files_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "base", many(own, "sheet: base\ncells:\n", "  a#: {is: 2.5}\n", 15000, ""));
@@ -79,7 +79,7 @@ static void counts_of_all_files_are_bounded(void **state)
         "main:5004:3: error: the sheet has too many inputs and cells: expected at most 20000\n");
 }
 
-static void functions_that_call_functions_are_bounded(void **state)
+TEST_WITH(functions_that_call_functions_are_bounded, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer body = {0};
@@ -101,7 +101,7 @@ static void functions_that_call_functions_are_bounded(void **state)
 /* --- sheets that are made to take long ------------------------------------------------------- */
 
 /* Each of these took minutes when work was quadratic; they are done at once. */
-static void entangled_sheets_are_refused_at_once(void **state)
+TEST_WITH(entangled_sheets_are_refused_at_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -127,7 +127,7 @@ static void entangled_sheets_are_refused_at_once(void **state)
         "unknown cell or input 'abd0' in the report");
 }
 
-static void long_formulas_of_numbers_are_read_at_once(void **state)
+TEST_WITH(long_formulas_of_numbers_are_read_at_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -142,7 +142,7 @@ static void long_formulas_of_numbers_are_read_at_once(void **state)
     st_buffer_free(&text);
 }
 
-static void many_enumerations_are_searched_at_once(void **state)
+TEST_WITH(many_enumerations_are_searched_at_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -164,7 +164,7 @@ static void many_enumerations_are_searched_at_once(void **state)
     st_buffer_free(&text);
 }
 
-static void long_chains_of_cells_are_fine(void **state)
+TEST_WITH(long_chains_of_cells_are_fine, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -176,18 +176,4 @@ static void long_chains_of_cells_are_fine(void **state)
     st_buffer_free(&text);
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(sheet_limits)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(counts_are_bounded),
-        SHELF_TEST(counts_of_all_files_are_bounded),
-        SHELF_TEST(functions_that_call_functions_are_bounded),
-        SHELF_TEST(entangled_sheets_are_refused_at_once),
-        SHELF_TEST(long_formulas_of_numbers_are_read_at_once),
-        SHELF_TEST(many_enumerations_are_searched_at_once),
-        SHELF_TEST(long_chains_of_cells_are_fine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(sheet_limits)

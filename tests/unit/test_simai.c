@@ -126,7 +126,7 @@ static const char step_text[] =
     "micro1.chunk2.layer1\t-1\t3\tNONE\t0\t6\tNONE\t0\t0\tNONE\t0\t0\n"
     "micro2.chunk1.layer1\t-1\t2\tALLTOALL_EP\t71\t0\tALLTOALL_EP\t71\t0\tNONE\t0\t0\n";
 
-static void passes_become_rows_of_layers(void **state)
+TEST_WITH(passes_become_rows_of_layers, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(make(self, step, COUNT(step)), ST_OK);
@@ -135,7 +135,7 @@ static void passes_become_rows_of_layers(void **state)
 }
 
 /* Names of passes are a letter, a blank and numbers from 1; all else is work at the step's end. */
-static void only_names_of_passes_are_passes(void **state)
+TEST_WITH(only_names_of_passes_are_passes, setup, teardown)
 {
     static const char *const names[] = {"F 0", "F 1.0", "F 1x", "F 1.2y", "Fx1",
                                         "G 1", "",      "F",    "F .1"};
@@ -152,7 +152,7 @@ static void only_names_of_passes_are_passes(void **state)
     assert_int_equal(self->simai.rows[0].work[ST_SIMAI_FORWARD].compute_ns, 2);
 }
 
-static void gradients_of_experts_that_are_not_cut_are_those_of_all(void **state)
+TEST_WITH(gradients_of_experts_that_are_not_cut_are_those_of_all, setup, teardown)
 {
     static const st_work_node nodes[] = {
         SENT("reduce", ST_GROUP_EXPERT_DP, ST_CHAKRA_REDUCE_SCATTER, 4385),
@@ -170,7 +170,7 @@ static void gradients_of_experts_that_are_not_cut_are_those_of_all(void **state)
                          "reduce\t-1\t0\tNONE\t0\t0\tNONE\t0\t0\tREDUCESCATTER\t4385\t0\n");
 }
 
-static void tied_gradients_are_left_out_with_a_warning(void **state)
+TEST_WITH(tied_gradients_are_left_out_with_a_warning, setup, teardown)
 {
     static const st_work_node nodes[] = {
         SENT("tied", ST_GROUP_EMBEDDING, ST_CHAKRA_ALL_REDUCE, 157300000),
@@ -183,7 +183,7 @@ static void tied_gradients_are_left_out_with_a_warning(void **state)
     assert_int_equal(self->simai.count, 1);
 }
 
-static void what_simai_cannot_hold_is_refused(void **state)
+TEST_WITH(what_simai_cannot_hold_is_refused, setup, teardown)
 {
     static const struct {
         st_placement_plan plan;
@@ -223,7 +223,7 @@ static st_status read_text(fixture *self, const char *text)
     return st_simai_read(&source, self->arena, &self->simai, self->errors);
 }
 
-static void files_come_back_as_they_were_written(void **state)
+TEST_WITH(files_come_back_as_they_were_written, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(read_text(self, step_text), ST_OK);
@@ -240,7 +240,7 @@ static void files_come_back_as_they_were_written(void **state)
 #define SMALL "a -1 17 NONE 0 18 ALLREDUCE 385 19 ALLGATHER_EP 71 23\n"
 
 /* AICB's own: checkpoints with rows, quotients, blank lines, carriage returns, no colon. */
-static void forms_of_others_are_read(void **state)
+TEST_WITH(forms_of_others_are_read, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(
@@ -265,7 +265,7 @@ static void forms_of_others_are_read(void **state)
     assert_int_equal(self->simai.rows[0].work[1].kind, ST_SIMAI_NONE);
 }
 
-static void faulty_files_are_refused_with_their_place(void **state)
+TEST_WITH(faulty_files_are_refused_with_their_place, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -330,7 +330,7 @@ static void assert_form(const st_result *result, st_form form, const char *expec
     st_buffer_free(&buffer);
 }
 
-static void reports_add_up_columns_and_messages(void **state)
+TEST_WITH(reports_add_up_columns_and_messages, setup, teardown)
 {
     fixture *self = *state;
     st_result result;
@@ -350,19 +350,4 @@ static void reports_add_up_columns_and_messages(void **state)
     assert_form(&result, ST_FORM_TEXT, "weight_gradients_s  1.3e-08 s\n");
 }
 
-TEST_GROUP(simai)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(passes_become_rows_of_layers),
-        TEST(only_names_of_passes_are_passes),
-        TEST(gradients_of_experts_that_are_not_cut_are_those_of_all),
-        TEST(tied_gradients_are_left_out_with_a_warning),
-        TEST(what_simai_cannot_hold_is_refused),
-        TEST(files_come_back_as_they_were_written),
-        TEST(forms_of_others_are_read),
-        TEST(faulty_files_are_refused_with_their_place),
-        TEST(reports_add_up_columns_and_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(simai)

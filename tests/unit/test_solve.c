@@ -62,9 +62,8 @@ static void assert_near(double value, double expected, double relative)
 
 /* ---- exact data ---- */
 
-static void exact_data_give_the_truth(void **state)
+TEST(exact_data_give_the_truth)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -84,9 +83,8 @@ static void exact_data_give_the_truth(void **state)
     }
 }
 
-static void the_same_problem_gives_the_same_bits(void **state)
+TEST(the_same_problem_gives_the_same_bits)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -103,9 +101,8 @@ static void the_same_problem_gives_the_same_bits(void **state)
     }
 }
 
-static void a_bad_start_leads_to_the_same_minimum(void **state)
+TEST(a_bad_start_leads_to_the_same_minimum)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -142,9 +139,8 @@ static double random_normal(uint64_t *seed)
 }
 
 /* Over many draws the truth lies within two standard errors about nineteen times in twenty. */
-static void standard_errors_cover_the_truth(void **state)
+TEST(standard_errors_cover_the_truth)
 {
-    (void)state;
     uint64_t seed = 2385771;
     enum { DRAWS = 60 };
     size_t covered = 0;
@@ -174,9 +170,8 @@ static void standard_errors_cover_the_truth(void **state)
 }
 
 /* The mean of one factor is known without a solver, and so is its standard error. */
-static void one_factor_by_hand(void **state)
+TEST(one_factor_by_hand)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -192,9 +187,8 @@ static void one_factor_by_hand(void **state)
     assert_near(solution.values[0], truth[0], 1e-6);
 }
 
-static void a_robust_loss_forgives_an_outlier(void **state)
+TEST(a_robust_loss_forgives_an_outlier)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -219,9 +213,8 @@ static void a_robust_loss_forgives_an_outlier(void **state)
 
 /* ---- rows that do not count ---- */
 
-static void rows_that_do_not_count_have_no_say(void **state)
+TEST(rows_that_do_not_count_have_no_say)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     bool counts[ROWS];
@@ -243,9 +236,8 @@ static void rows_that_do_not_count_have_no_say(void **state)
 
 /* ---- bounds ---- */
 
-static void a_bound_stops_a_parameter(void **state)
+TEST(a_bound_stops_a_parameter)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -269,9 +261,8 @@ static void a_bound_stops_a_parameter(void **state)
     assert_true(solution.values[1] <= 0.5);
 }
 
-static void a_share_of_the_way(void **state)
+TEST(a_share_of_the_way)
 {
-    (void)state;
     static const st_parameter parameter = {.low = 0.5, .high = 32, .start = 1};
     assert_near(st_parameter_at(&parameter, 0), 0.5, 1e-15);
     assert_near(st_parameter_at(&parameter, 1), 32, 1e-14);
@@ -294,9 +285,8 @@ static st_status same_for_all(void *self, const double *values, double *estimate
 static const double few_logs[] = {0.71, 0.83, 0.77, 0.69, 0.80}; /* of what was measured */
 
 /* Logarithms of normal rows under a normal prior: the closed form of their posterior. */
-static void priors_weigh_against_rows(void **state)
+TEST(priors_weigh_against_rows)
 {
-    (void)state;
     const double sd = 0.05;
     const double prior = 1.9;
     double measured[FEW];
@@ -338,9 +328,8 @@ static void priors_weigh_against_rows(void **state)
     }
 }
 
-static void priors_stand_in_for_rows(void **state)
+TEST(priors_stand_in_for_rows)
 {
-    (void)state;
     const double measured[FEW] = {2.1, 2.1, 2.1, 2.1, 2.1};
     const bool counts[FEW] = {false, false, true};
     const st_parameter parameters[] = {
@@ -362,9 +351,8 @@ static void priors_stand_in_for_rows(void **state)
 
 /* ---- no answer ---- */
 
-static void fewer_rows_than_parameters(void **state)
+TEST(fewer_rows_than_parameters)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     bool counts[ROWS] = {true, false, true};
@@ -387,9 +375,8 @@ static void fewer_rows_than_parameters(void **state)
     assert_int_equal(st_solve(&problem, &solution), ST_ERR_VALUE);
 }
 
-static void estimates_that_are_not_finite(void **state)
+TEST(estimates_that_are_not_finite)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -400,9 +387,8 @@ static void estimates_that_are_not_finite(void **state)
     assert_int_equal(st_solve(&problem, &solution), ST_ERR_MATH);
 }
 
-static void an_evaluation_that_fails(void **state)
+TEST(an_evaluation_that_fails)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -424,9 +410,8 @@ static st_status evaluate_product(void *self, const double *values, double *esti
     return ST_OK;
 }
 
-static void parameters_that_rows_cannot_tell_apart(void **state)
+TEST(parameters_that_rows_cannot_tell_apart)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -455,9 +440,8 @@ static void count_faults(const char *reason, const char *file, int line, int cod
 }
 
 /* The program's own handler is in force again afterwards, and was not called meanwhile. */
-static void the_error_handler_is_kept(void **state)
+TEST(the_error_handler_is_kept)
 {
-    (void)state;
     curve own;
     double measured[ROWS];
     make_curve(&own);
@@ -471,25 +455,4 @@ static void the_error_handler_is_kept(void **state)
     assert_true(gsl_set_error_handler(before) == count_faults);
 }
 
-TEST_GROUP(solve)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_data_give_the_truth),
-        cmocka_unit_test(the_same_problem_gives_the_same_bits),
-        cmocka_unit_test(a_bad_start_leads_to_the_same_minimum),
-        cmocka_unit_test(standard_errors_cover_the_truth),
-        cmocka_unit_test(one_factor_by_hand),
-        cmocka_unit_test(a_robust_loss_forgives_an_outlier),
-        cmocka_unit_test(rows_that_do_not_count_have_no_say),
-        cmocka_unit_test(a_bound_stops_a_parameter),
-        cmocka_unit_test(a_share_of_the_way),
-        cmocka_unit_test(priors_weigh_against_rows),
-        cmocka_unit_test(priors_stand_in_for_rows),
-        cmocka_unit_test(fewer_rows_than_parameters),
-        cmocka_unit_test(estimates_that_are_not_finite),
-        cmocka_unit_test(an_evaluation_that_fails),
-        cmocka_unit_test(parameters_that_rows_cannot_tell_apart),
-        cmocka_unit_test(the_error_handler_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(solve)

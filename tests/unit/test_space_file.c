@@ -28,7 +28,7 @@ static st_status parse(fixture *own, const char *text, st_space_file *space)
     return st_space_file_parse("s.yaml", text, strlen(text), own->arena, space, own->errors);
 }
 
-static void files_become_options(void **state)
+TEST_WITH(files_become_options, set_up, tear_down)
 {
     static const char *const varies[] = {
         "parallel.pp",
@@ -62,7 +62,7 @@ static void files_become_options(void **state)
     assert_string_equal(request.gpus, "8");
 }
 
-static void faults_of_form_stand_where_they_are(void **state)
+TEST_WITH(faults_of_form_stand_where_they_are, set_up, tear_down)
 {
     static const char *const bad[][2] = {
         {"[1]\n", "s.yaml:1:1: error: a space must be a map"},
@@ -93,7 +93,7 @@ static void faults_of_form_stand_where_they_are(void **state)
     }
 }
 
-static void too_many_parts_are_refused(void **state)
+TEST_WITH(too_many_parts_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer text = {0};
@@ -121,7 +121,7 @@ static const char *told_of(fixture *own, const char *text)
     return said(own);
 }
 
-static void faults_of_meaning_stand_where_they_are(void **state)
+TEST_WITH(faults_of_meaning_stand_where_they_are, set_up, tear_down)
 {
     static const char *const bad[][2] = {
         {"space: x\nvary:\n  overlap.tpp: 1\n", "s.yaml:3:3: error: unknown key 'overlap.tpp'"},
@@ -200,7 +200,7 @@ static void compare_spaces(const st_space *joined, const st_space *full, const s
     st_space_worker_destroy(many);
 }
 
-static void joined_axes_advance_together(void **state)
+TEST_WITH(joined_axes_advance_together, set_up, tear_down)
 {
     static const char *const overs[] = {"overlap.tp=0.1,0.2385,0.3", "parallel.pp=8,16",
                                         "cluster.nic_bandwidth=25 GB/s,37.5 GB/s,50 GB/s",
@@ -220,7 +220,7 @@ static void joined_axes_advance_together(void **state)
 }
 
 /* Programs change along both, as orders and files do. */
-static void joined_axes_may_change_programs(void **state)
+TEST_WITH(joined_axes_may_change_programs, set_up, tear_down)
 {
     static const char *const overs[] = {"parallel.order=tp-cp-dp-pp,tp-pp-dp-cp,tp-dp-cp-pp",
                                         "cluster.gpu=a100-sxm-80gb,h100-sxm,h200-sxm",
@@ -234,7 +234,7 @@ static void joined_axes_may_change_programs(void **state)
     compare_spaces(two, full, axes);
 }
 
-static void searches_of_a_file_are_searches(void **state)
+TEST_WITH(searches_of_a_file_are_searches, set_up, tear_down)
 {
     static const char *const varies[] = {"parallel.pp", "batch.micro=1..4*2",
                                          "overlap.tp=0.1,0.2385"};
@@ -270,18 +270,4 @@ static void searches_of_a_file_are_searches(void **state)
     }
 }
 
-#define SPACE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-TEST_GROUP(space_file)
-{
-    const struct CMUnitTest tests[] = {
-        SPACE_TEST(files_become_options),
-        SPACE_TEST(faults_of_form_stand_where_they_are),
-        SPACE_TEST(too_many_parts_are_refused),
-        SPACE_TEST(faults_of_meaning_stand_where_they_are),
-        SPACE_TEST(joined_axes_advance_together),
-        SPACE_TEST(joined_axes_may_change_programs),
-        SPACE_TEST(searches_of_a_file_are_searches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(space_file)

@@ -50,7 +50,7 @@ static void assert_formulas(shelf *own, const char *unit, const translated *case
     }
 }
 
-static void operators_group_as_spreadsheets_do(void **state)
+TEST_WITH(operators_group_as_spreadsheets_do, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"n + N_p - 2", "n+N_p-2"},
@@ -75,7 +75,7 @@ static void operators_group_as_spreadsheets_do(void **state)
     assert_formulas(*state, "1", cases, COUNT(cases));
 }
 
-static void numbers_keep_their_digits(void **state)
+TEST_WITH(numbers_keep_their_digits, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"2.50*n", "2.5*n"},
@@ -90,7 +90,7 @@ static void numbers_keep_their_digits(void **state)
     assert_formulas(*state, "1", cases, COUNT(cases));
 }
 
-static void calls_have_their_names(void **state)
+TEST_WITH(calls_have_their_names, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"min(n, 2, N_p)", "MIN(n,2,N_p)"},
@@ -114,7 +114,7 @@ static void calls_have_their_names(void **state)
     assert_formulas(*state, "1", cases, COUNT(cases));
 }
 
-static void truth_values_stay_lazy(void **state)
+TEST_WITH(truth_values_stay_lazy, make_shelf, drop_shelf)
 {
     static const translated cases[] = {
         {"n < 2", "n<2"},
@@ -142,7 +142,7 @@ static void truth_values_stay_lazy(void **state)
     assert_formulas(*state, "bool", cases, COUNT(cases));
 }
 
-static void names_become_legal(void **state)
+TEST_WITH(names_become_legal, make_shelf, drop_shelf)
 {
     static const char *const cases[][2] = {
         {"h", "h"},
@@ -178,7 +178,7 @@ static void names_become_legal(void **state)
         assert_string_equal(st_cell_names_add(&names, cases[i][0]), cases[i][1]);
 }
 
-static void formulas_use_the_legal_names(void **state)
+TEST_WITH(formulas_use_the_legal_names, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const char *text = "sheet: t\ninputs:\n  B: {from: constants.B}\n  r: {from: constants.r}\n"
@@ -197,7 +197,7 @@ static void formulas_use_the_legal_names(void **state)
     assert_double(live.checks[0].value, 1, "the check");
 }
 
-static void values_that_differ_in_case_are_compared_exactly(void **state)
+TEST_WITH(values_that_differ_in_case_are_compared_exactly, make_shelf, drop_shelf)
 {
     const char *text = "sheet: t\nenums:\n  mode: [low, Low, high]\n"
                        "inputs: {m: {from: constants.m, unit: mode}}\n"
@@ -209,7 +209,7 @@ static void values_that_differ_in_case_are_compared_exactly(void **state)
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-static void long_arguments_that_are_used_twice_become_parts(void **state)
+TEST_WITH(long_arguments_that_are_used_twice_become_parts, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const char *text = SHEET_INPUTS "functions:\n  square: {args: {x: 1}, is: x*x}\n"
@@ -228,7 +228,7 @@ static void long_arguments_that_are_used_twice_become_parts(void **state)
     assert_string_equal(live.cells[1].formula, "U_part1*U_part1");
 }
 
-static void parts_tell_the_function_that_they_come_from(void **state)
+TEST_WITH(parts_tell_the_function_that_they_come_from, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const char *text =
@@ -264,7 +264,7 @@ static void assert_all_bounded(const st_live_sheet *live, size_t cell_count)
         assert_bounded(&live->parts[i]);
 }
 
-static void long_formulas_are_split(void **state)
+TEST_WITH(long_formulas_are_split, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -278,7 +278,7 @@ static void long_formulas_are_split(void **state)
     assert_all_bounded(&live, 1);
 }
 
-static void calls_of_many_names_stay_in_bounds(void **state)
+TEST_WITH(calls_of_many_names_stay_in_bounds, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -299,7 +299,7 @@ static void calls_of_many_names_stay_in_bounds(void **state)
     assert_all_bounded(&live, 65);
 }
 
-static void deep_formulas_are_split(void **state)
+TEST_WITH(deep_formulas_are_split, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -317,7 +317,7 @@ static void deep_formulas_are_split(void **state)
 }
 
 /* Every function calls the one before it twice: 2^16 calls, but few different values. */
-static void equal_calls_are_translated_once(void **state)
+TEST_WITH(equal_calls_are_translated_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -334,7 +334,7 @@ static void equal_calls_are_translated_once(void **state)
 }
 
 /* Every function calls the one before it twice, and no two calls are equal. */
-static void endless_formulas_are_refused(void **state)
+TEST_WITH(endless_formulas_are_refused, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_live_sheet live;
@@ -371,7 +371,7 @@ static st_status give_sum(void *self, size_t rows, const double *const *argument
                  "  T: {is: '2*busy(start + 1, n) + given'}\n"                                     \
                  "  U: {is: 'busy(n, 2)'}\n"
 
-static void values_of_providers_keep_their_arguments(void **state)
+TEST_WITH(values_of_providers_keep_their_arguments, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *const names[] = {"start", "n"};
@@ -407,7 +407,7 @@ static void values_of_providers_keep_their_arguments(void **state)
     assert_double(live.parts[1].value, 26.5, "busy(n, 2)");
 }
 
-static void cells_that_nothing_computes_have_no_formula(void **state)
+TEST_WITH(cells_that_nothing_computes_have_no_formula, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     static const char *const outputs[] = {"start", NULL};
@@ -420,7 +420,7 @@ static void cells_that_nothing_computes_have_no_formula(void **state)
     assert_null(live.cells[3].formula);
 }
 
-static void shared_values_of_providers_have_one_cell(void **state)
+TEST_WITH(shared_values_of_providers_have_one_cell, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_unit units[2] = {st_unit_one(), st_unit_one()};
@@ -439,27 +439,4 @@ static void shared_values_of_providers_have_one_cell(void **state)
     assert_string_equal(live.cells[0].formula, "busy+busy*1.5");
 }
 
-TEST_GROUP(spreadsheet)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_shelf, drop_shelf)
-    const struct CMUnitTest tests[] = {
-        TEST(operators_group_as_spreadsheets_do),
-        TEST(numbers_keep_their_digits),
-        TEST(calls_have_their_names),
-        TEST(truth_values_stay_lazy),
-        TEST(names_become_legal),
-        TEST(formulas_use_the_legal_names),
-        TEST(values_that_differ_in_case_are_compared_exactly),
-        TEST(long_arguments_that_are_used_twice_become_parts),
-        TEST(parts_tell_the_function_that_they_come_from),
-        TEST(long_formulas_are_split),
-        TEST(calls_of_many_names_stay_in_bounds),
-        TEST(deep_formulas_are_split),
-        TEST(equal_calls_are_translated_once),
-        TEST(endless_formulas_are_refused),
-        TEST(values_of_providers_keep_their_arguments),
-        TEST(cells_that_nothing_computes_have_no_formula),
-        TEST(shared_values_of_providers_have_one_cell),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(spreadsheet)

@@ -19,7 +19,7 @@ static void write_stacks(fixture *own)
     write_text(own, "formulas/bare.yaml", "sheet: bare\n");
 }
 
-static void a_stack_fills_in_what_nobody_gives(void **state)
+TEST_WITH(a_stack_fills_in_what_nobody_gives, set_up, tear_down)
 {
     fixture *own = *state;
     write_stacks(own);
@@ -46,7 +46,7 @@ static void a_stack_fills_in_what_nobody_gives(void **state)
     assert_false(stack->is_default);
 }
 
-static void what_a_job_says_of_its_gpu_goes_before_the_stack(void **state)
+TEST_WITH(what_a_job_says_of_its_gpu_goes_before_the_stack, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const sets[] = {"stack=two", "overlap.gradients=0.125"};
@@ -63,7 +63,7 @@ static void what_a_job_says_of_its_gpu_goes_before_the_stack(void **state)
     assert_string_equal(st_job_section_name(job, "stack"), "inline");
 }
 
-static void a_job_without_a_stack_takes_that_of_its_sheet(void **state)
+TEST_WITH(a_job_without_a_stack_takes_that_of_its_sheet, set_up, tear_down)
 {
     fixture *own = *state;
     write_stacks(own);
@@ -79,7 +79,7 @@ static void a_job_without_a_stack_takes_that_of_its_sheet(void **state)
     assert_string_equal(st_job_stack(job)->name, "two");
 }
 
-static void faulty_stacks_are_refused(void **state)
+TEST_WITH(faulty_stacks_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     write_stacks(own);
@@ -100,15 +100,4 @@ static void faulty_stacks_are_refused(void **state)
         "number from 0 to 1\n");
 }
 
-TEST_GROUP(stack)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_stack_fills_in_what_nobody_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_job_says_of_its_gpu_goes_before_the_stack, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_job_without_a_stack_takes_that_of_its_sheet, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faulty_stacks_are_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(stack)

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 enum { PREDICTION = ST_LAYER_PREDICTION, DIVISION = ST_DIVISION_ARGUMENTS };
 enum { ARGUMENTS = 24, LAYOUTS_SEEN = 300 };
 
@@ -102,7 +100,7 @@ static double layers_of(const st_stage_providers *providers, size_t kind)
 }
 
 /* DeepSeek-V3 on 4 ranks of 4 chunks: 16 stages of 4 layers but the last, which has one. */
-static void a_layout_says_what_a_rank_has(void **state)
+TEST_WITH(a_layout_says_what_a_rank_has, set_up, tear_down)
 {
     static const double dense[] = {3, 0, 0, 0};
     static const double moe[] = {13, 16, 16, 13};
@@ -131,7 +129,7 @@ static void a_layout_says_what_a_rank_has(void **state)
 }
 
 /* Without a pattern, dense layers come first and experts every so many layers behind them. */
-static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
+TEST_WITH(a_layout_alone_takes_experts_as_the_sheet_has_them, set_up, tear_down)
 {
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 16, .chunks = 1, .mtp = 1};
     fixture *own = *state;
@@ -149,7 +147,7 @@ static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
     assert_true(layers_of(&providers, ST_LAYER_MOE) == 7.125); /* the sheet's own formula */
 }
 
-static void a_row_of_other_stages_is_refused(void **state)
+TEST_WITH(a_row_of_other_stages_is_refused, set_up, tear_down)
 {
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
     fixture *own = *state;
@@ -172,7 +170,7 @@ static void a_row_of_other_stages_is_refused(void **state)
 }
 
 /* A first and a last stage that have six layers of five, and nothing for the two between. */
-static void a_stage_of_less_than_no_layer_is_refused(void **state)
+TEST_WITH(a_stage_of_less_than_no_layer_is_refused, set_up, tear_down)
 {
     const plan x = {.pattern = "model.pattern=MEM*E", .layers = 5, .stages = 4, .chunks = 1};
     fixture *own = *state;
@@ -184,7 +182,7 @@ static void a_stage_of_less_than_no_layer_is_refused(void **state)
 }
 
 /* Nemotron 3 Nano, 26 layers a stage, of which the first has a layer of Mamba-2 more. */
-static void hybrids_are_cut_where_their_layers_lie(void **state)
+TEST_WITH(hybrids_are_cut_where_their_layers_lie, set_up, tear_down)
 {
     static const char pattern[] =
         "model.pattern=MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME";
@@ -205,7 +203,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
 }
 
 /* 5, 8, 8 and 3 layers: what the ends do not have lies between them; prediction is the sheet's. */
-static void uneven_ends_leave_the_rest_to_the_middle(void **state)
+TEST_WITH(uneven_ends_leave_the_rest_to_the_middle, set_up, tear_down)
 {
     const plan x = {
         .pattern = "model.pattern=(yye)*8", .layers = 24, .stages = 4, .chunks = 1, .mtp = 2};
@@ -223,7 +221,7 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
 }
 
 /* Two stages of three chunks of four layers: dddd|deee|eeee|... */
-static void chunks_take_turns_on_the_stages(void **state)
+TEST_WITH(chunks_take_turns_on_the_stages, set_up, tear_down)
 {
     static const double dense[] = {4, 1};
     static const double experts[] = {8, 11};
@@ -238,7 +236,7 @@ static void chunks_take_turns_on_the_stages(void **state)
 }
 
 /* The stage between first and last whose layers weigh most. */
-static void the_fullest_stage_is_found(void **state)
+TEST_WITH(the_fullest_stage_is_found, set_up, tear_down)
 {
     const plan x = {
         .pattern = "model.pattern=d*8e*3d*3e*2d*8", .layers = 24, .stages = 6, .chunks = 1};
@@ -285,7 +283,7 @@ static void expect_chunks(const st_stage_providers *providers, const double *div
 
 /* A stage that has a layer less lacks it next to its end of the model; of a folded schedule chunks
  * on the way back lack one first, from the last one on. */
-static void chunks_lack_layers_next_to_the_ends(void **state)
+TEST_WITH(chunks_lack_layers_next_to_the_ends, set_up, tear_down)
 {
     static const double ends[DIVISION] = {5, 3, 0, 24, 5, 5, 5, 2, 1};
     static const double of_ends[] = {1, 2, 2, 2, 2, 1, 2, 2, 1, 2, 1, 1, 2, 2, 1};
@@ -317,7 +315,7 @@ static double kept_by(const st_stage_providers *providers, double stage, double 
     return call(providers, "kept_chunks", arguments);
 }
 
-static void uneven_chunks_are_kept_as_their_passes_take_turns(void **state)
+TEST_WITH(uneven_chunks_are_kept_as_their_passes_take_turns, set_up, tear_down)
 {
     const plan x = {.layout = "parallel.layout=Et*5|(t*6|)*6t*20mL",
                     .layers = 61,
@@ -335,7 +333,7 @@ static void uneven_chunks_are_kept_as_their_passes_take_turns(void **state)
     assert_true(kept_by(&providers, 0, 0) == 3.125);
 }
 
-static void jobs_without_either_are_the_sheets(void **state)
+TEST_WITH(jobs_without_either_are_the_sheets, set_up, tear_down)
 {
     const plan x = {.layers = 24, .stages = 6, .chunks = 1};
     fixture *own = *state;
@@ -344,7 +342,7 @@ static void jobs_without_either_are_the_sheets(void **state)
     assert_string_equal(providers.items[0].name, "layers_asked");
 }
 
-static void layouts_stand_alone(void **state)
+TEST_WITH(layouts_stand_alone, set_up, tear_down)
 {
     const plan x = {.pattern = "parallel.account_loss=true",
                     .layout = deepseek_layout,
@@ -402,7 +400,7 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
     }
 }
 
-static void stages_add_up_to_the_model(void **state)
+TEST_WITH(stages_add_up_to_the_model, set_up, tear_down)
 {
     fixture *own = *state;
     const st_sheet *sheet = sheet_of(own);
@@ -413,22 +411,4 @@ static void stages_add_up_to_the_model(void **state)
         expect_whole_model(own, sheet, &seed);
 }
 
-TEST_GROUP(stage_layers)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(a_layout_says_what_a_rank_has),
-        WITH_FILES(a_layout_alone_takes_experts_as_the_sheet_has_them),
-        WITH_FILES(a_row_of_other_stages_is_refused),
-        WITH_FILES(a_stage_of_less_than_no_layer_is_refused),
-        WITH_FILES(hybrids_are_cut_where_their_layers_lie),
-        WITH_FILES(uneven_ends_leave_the_rest_to_the_middle),
-        WITH_FILES(chunks_take_turns_on_the_stages),
-        WITH_FILES(the_fullest_stage_is_found),
-        WITH_FILES(chunks_lack_layers_next_to_the_ends),
-        WITH_FILES(uneven_chunks_are_kept_as_their_passes_take_turns),
-        WITH_FILES(jobs_without_either_are_the_sheets),
-        WITH_FILES(layouts_stand_alone),
-        WITH_FILES(stages_add_up_to_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(stage_layers)

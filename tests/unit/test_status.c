@@ -9,9 +9,8 @@
 
 #define TEN(text) text text text text text text text text text text
 
-static void every_status_has_its_own_text(void **state)
+TEST(every_status_has_its_own_text)
 {
-    (void)state;
     for (int i = ST_ERR_PROVIDER; i <= ST_OK; i++) {
         const char *text = st_status_text((st_status)i);
         assert_true(strlen(text) > 4);
@@ -22,7 +21,7 @@ static void every_status_has_its_own_text(void **state)
     assert_string_equal(st_status_text((st_status)77), "unknown status");
 }
 
-static void a_new_list_is_empty(void **state)
+TEST_WITH(a_new_list_is_empty, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     assert_int_equal(st_errors_size(errors), 0);
@@ -34,7 +33,7 @@ static void a_new_list_is_empty(void **state)
     assert_string_equal(said(errors), "");
 }
 
-static void entries_own_their_texts(void **state)
+TEST_WITH(entries_own_their_texts, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     char file[] = "job.yaml";
@@ -58,7 +57,7 @@ static void entries_own_their_texts(void **state)
     assert_string_equal(kept->suggestion, "hidden");
 }
 
-static void parts_of_a_format_fill_an_entry(void **state)
+TEST_WITH(parts_of_a_format_fill_an_entry, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     st_place place = {"job.yaml", 12, 5};
@@ -83,7 +82,7 @@ static void parts_of_a_format_fill_an_entry(void **state)
     assert_int_equal(st_fail(NULL, ST_ERR_NAME, place, "%s", "nowhere"), ST_ERR_NAME);
 }
 
-static void marks_in_what_a_user_wrote_cut_nothing(void **state)
+TEST_WITH(marks_in_what_a_user_wrote_cut_nothing, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     const char *hostile = "a" ST_FOUND "b" ST_HINT ST_EXPECTED;
@@ -97,7 +96,7 @@ static void marks_in_what_a_user_wrote_cut_nothing(void **state)
     assert_null(st_errors_at(errors, 0)->suggestion);
 }
 
-static void a_warning_reported_fails_nothing(void **state)
+TEST_WITH(a_warning_reported_fails_nothing, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     st_place place = {.file = "a.csv"};
@@ -111,7 +110,7 @@ static void a_warning_reported_fails_nothing(void **state)
     assert_int_equal(st_errors_status(errors), ST_ERR_NAME);
 }
 
-static void a_full_list_formats_and_looks_for_nothing(void **state)
+TEST_WITH(a_full_list_formats_and_looks_for_nothing, make_errors, drop_errors)
 {
     static const char *const names[] = {"hidden", "heads"};
     st_errors *errors = *state;
@@ -124,7 +123,7 @@ static void a_full_list_formats_and_looks_for_nothing(void **state)
     assert_string_equal(st_errors_at(errors, ST_ERRORS_KEPT - 1)->message, "value 49");
 }
 
-static void the_first_error_gives_the_status(void **state)
+TEST_WITH(the_first_error_gives_the_status, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     st_errors_add(
@@ -141,9 +140,8 @@ static void the_first_error_gives_the_status(void **state)
     assert_int_equal(st_errors_size(errors), 0);
 }
 
-static void a_missing_list_still_passes_the_status(void **state)
+TEST(a_missing_list_still_passes_the_status)
 {
-    (void)state;
     st_error error = {.status = ST_ERR_IO, .message = "gone"};
     assert_int_equal(st_errors_add(NULL, &error), ST_ERR_IO);
     assert_string_equal(st_errors_text(NULL, "%d", 7), "");
@@ -158,7 +156,7 @@ static void add_numbered(st_errors *errors, int number, st_severity severity)
                   &(st_error){.status = ST_ERR_VALUE, .severity = severity, .message = text});
 }
 
-static void the_list_keeps_fifty_and_counts_the_rest(void **state)
+TEST_WITH(the_list_keeps_fifty_and_counts_the_rest, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     for (int i = 0; i < 49; i++)
@@ -179,7 +177,7 @@ static void the_list_keeps_fifty_and_counts_the_rest(void **state)
     assert_string_equal(st_errors_text(errors, "more"), "more");
 }
 
-static void warnings_give_way_to_errors(void **state)
+TEST_WITH(warnings_give_way_to_errors, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     for (int i = 0; i < 60; i++)
@@ -198,7 +196,7 @@ static void warnings_give_way_to_errors(void **state)
     assert_contains(text, "12 more warnings not shown\n");
 }
 
-static void long_texts_are_stored_without_their_middle(void **state)
+TEST_WITH(long_texts_are_stored_without_their_middle, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     char text[5000];
@@ -213,7 +211,7 @@ static void long_texts_are_stored_without_their_middle(void **state)
     assert_int_equal(strlen(st_errors_text(errors, "<%s>", text)), sizeof text + 1);
 }
 
-static void a_shortened_text_cuts_no_character(void **state)
+TEST_WITH(a_shortened_text_cuts_no_character, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     char text[6004];
@@ -229,9 +227,8 @@ static void a_shortened_text_cuts_no_character(void **state)
     assert_true(strlen(line) < 1050);
 }
 
-static void an_error_prints_on_one_line(void **state)
+TEST(an_error_prints_on_one_line)
 {
-    (void)state;
     static const struct {
         st_error error;
         const char *line;
@@ -269,9 +266,8 @@ static void an_error_prints_on_one_line(void **state)
         assert_string_equal(printed(&rows[i].error), rows[i].line);
 }
 
-static void hostile_texts_cannot_steer_a_terminal(void **state)
+TEST(hostile_texts_cannot_steer_a_terminal)
 {
-    (void)state;
     static const struct {
         const char *found;
         const char *shown;
@@ -307,9 +303,8 @@ static void hostile_texts_cannot_steer_a_terminal(void **state)
     }
 }
 
-static void long_findings_are_shown_without_their_middle(void **state)
+TEST(long_findings_are_shown_without_their_middle)
 {
-    (void)state;
     st_error error = {.status = ST_ERR_VALUE,
                       .message = "bad",
                       .found = "'" TEN(TEN("0123456789")) "'",
@@ -321,9 +316,8 @@ static void long_findings_are_shown_without_their_middle(void **state)
     assert_contains(line, "0123456789', expected less\n");
 }
 
-static void the_nearest_name_is_found(void **state)
+TEST(the_nearest_name_is_found)
 {
-    (void)state;
     static const char *const names[] = {"layers",      "hidden",         "heads", "parallel.tp",
                                         "parallel.dp", "global",         "V",     "GB",
                                         "micro_batch", "sequence_length"};
@@ -371,9 +365,8 @@ static void the_nearest_name_is_found(void **state)
     }
 }
 
-static void ties_go_to_the_first_candidate(void **state)
+TEST(ties_go_to_the_first_candidate)
 {
-    (void)state;
     static const char *const names[] = {NULL, "", "data_b", "data_a", "data_c"};
     assert_ptr_equal(st_nearest("data_x", names, COUNT(names)), names[2]);
     assert_ptr_equal(st_nearest("data_A", names, COUNT(names)), names[3]);
@@ -381,9 +374,8 @@ static void ties_go_to_the_first_candidate(void **state)
     assert_null(st_nearest("data_x", names, 2));
 }
 
-static void a_longer_name_may_differ_more(void **state)
+TEST(a_longer_name_may_differ_more)
 {
-    (void)state;
     static const char *const names[] = {"abcd", "abcdefgh", "abcdefghijkl"};
     assert_string_equal(st_nearest("abxd", names, 1), "abcd");
     assert_null(st_nearest("axxd", names, 1));
@@ -394,7 +386,7 @@ static void a_longer_name_may_differ_more(void **state)
 }
 
 /* One name and one candidate, on both sides of each rule. */
-static void slips_are_told_from_other_names(void **state)
+TEST(slips_are_told_from_other_names)
 {
     static const struct {
         const char *name;
@@ -440,7 +432,7 @@ static void slips_are_told_from_other_names(void **state)
             fail_msg("'%s' and '%s'", cases[i].name, cases[i].candidate);
 }
 
-static void the_smaller_difference_counts(void **state)
+TEST(the_smaller_difference_counts)
 {
     static const struct {
         const char *name;
@@ -470,7 +462,7 @@ static void the_smaller_difference_counts(void **state)
     assert_null(st_nearest(long_name + 1, &candidate, 1));
 }
 
-static void a_fault_met_twice_is_one_line(void **state)
+TEST_WITH(a_fault_met_twice_is_one_line, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     st_error fault = {.status = ST_ERR_UNIT,
@@ -493,7 +485,7 @@ static bool move_to_line_7(const void *context, st_errors *errors, st_error *err
     return true;
 }
 
-static void scopes_edit_errors_from_the_inside_out(void **state)
+TEST_WITH(scopes_edit_errors_from_the_inside_out, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     st_error_scope outer = {.edit = move_to_line_7, .context = "space.yaml"};
@@ -516,38 +508,4 @@ static void scopes_edit_errors_from_the_inside_out(void **state)
     assert_int_equal(st_errors_size(NULL), 0);
 }
 
-TEST_GROUP(status)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_has_its_own_text),
-        cmocka_unit_test_setup_teardown(a_new_list_is_empty, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(entries_own_their_texts, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(parts_of_a_format_fill_an_entry, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(marks_in_what_a_user_wrote_cut_nothing, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(a_warning_reported_fails_nothing, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(a_full_list_formats_and_looks_for_nothing, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(the_first_error_gives_the_status, make_errors, drop_errors),
-        cmocka_unit_test(a_missing_list_still_passes_the_status),
-        cmocka_unit_test_setup_teardown(scopes_edit_errors_from_the_inside_out, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(a_fault_met_twice_is_one_line, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(the_list_keeps_fifty_and_counts_the_rest, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(warnings_give_way_to_errors, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(long_texts_are_stored_without_their_middle, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(a_shortened_text_cuts_no_character, make_errors,
-                                        drop_errors),
-        cmocka_unit_test(an_error_prints_on_one_line),
-        cmocka_unit_test(hostile_texts_cannot_steer_a_terminal),
-        cmocka_unit_test(long_findings_are_shown_without_their_middle),
-        cmocka_unit_test(the_nearest_name_is_found),
-        cmocka_unit_test(slips_are_told_from_other_names),
-        cmocka_unit_test(the_smaller_difference_counts),
-        cmocka_unit_test(ties_go_to_the_first_candidate),
-        cmocka_unit_test(a_longer_name_may_differ_more),
-    };
-    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
-}
+TESTS(status)

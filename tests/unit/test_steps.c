@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* Twelve ranks, four on each of three nodes. */
 static const st_steps_group dozen = {12, 4};
 
@@ -41,7 +39,7 @@ static const char *value_text(fixture *own, const char *expression)
     return follow(own, table, dozen);
 }
 
-static void numbers_are_whole_and_signs_bind_as_usual(void **state)
+TEST_WITH(numbers_are_whole_and_signs_bind_as_usual, set_up, tear_down)
 {
     static const struct {
         const char *expression;
@@ -65,7 +63,7 @@ static void numbers_are_whole_and_signs_bind_as_usual(void **state)
     }
 }
 
-static void some_expressions_have_no_value(void **state)
+TEST_WITH(some_expressions_have_no_value, set_up, tear_down)
 {
     static const char *const cases[] = {"1/0",     "1 mod 0", "log2(0)",  "log2(0-4)",
                                         "2^(0-1)", "3^62",    "1/(n-12)", "2^50*2^50"};
@@ -77,7 +75,7 @@ static void some_expressions_have_no_value(void **state)
 }
 
 /* The first step of rank 0 that sends what it has not tells which way it went. */
-static void conditions_and_loops_choose_steps(void **state)
+TEST_WITH(conditions_and_loops_choose_steps, set_up, tear_down)
 {
     static const struct {
         const char *head;
@@ -129,7 +127,7 @@ static void expect_messages(fixture *own, const char *text, st_steps_group group
 
 /* A chain of four: each sends on what has come, in halves, two rounds after the rank before it has
  * begun; a loop sends a chunk each. */
-static void messages_have_their_round_and_share(void **state)
+TEST_WITH(messages_have_their_round_and_share, set_up, tear_down)
 {
     expect_messages(*state,
                     "collective broadcast\nranks 4\nchunks 4\n"
@@ -164,7 +162,7 @@ static void messages_have_their_round_and_share(void **state)
 }
 
 /* Messages of one rank are taken in their order, those of others wait. */
-static void messages_wait_for_who_takes_them(void **state)
+TEST_WITH(messages_wait_for_who_takes_them, set_up, tear_down)
 {
     expect_messages(*state,
                     "collective all_reduce\nranks 3\nchunks 1\n"
@@ -178,7 +176,7 @@ static void messages_wait_for_who_takes_them(void **state)
 }
 
 /* More than 64 ranks' values are more than a word of bits: all of them count. */
-static void many_ranks_are_summed_up(void **state)
+TEST_WITH(many_ranks_are_summed_up, set_up, tear_down)
 {
     static const char table[] = "collective all_reduce\nranks any\nchunks 1\n"
                                 "if r > 0\n  send 0 to 0\n  copy 0 from 0\nend\n"
@@ -199,7 +197,7 @@ static void many_ranks_are_summed_up(void **state)
 #define REDUCE "collective all_reduce\nranks any\nchunks 1\n"
 #define CAST   "collective broadcast\nranks any\nchunks 2\n"
 
-static void tables_that_go_wrong_are_refused(void **state)
+TEST_WITH(tables_that_go_wrong_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -259,7 +257,7 @@ static void tables_that_go_wrong_are_refused(void **state)
 }
 
 /* Who has what at first, and needs what at last, depends on the collective. */
-static void collectives_differ_in_what_they_need(void **state)
+TEST_WITH(collectives_differ_in_what_they_need, set_up, tear_down)
 {
     static const char swap[] = "send r to r xor 1\ncopy 1-r from r xor 1\n";
     static const struct {
@@ -286,7 +284,7 @@ static void collectives_differ_in_what_they_need(void **state)
 
 /* ---- which groups ---- */
 
-static void tables_hold_for_the_groups_that_they_name(void **state)
+TEST_WITH(tables_hold_for_the_groups_that_they_name, set_up, tear_down)
 {
     static const struct {
         const char *ranks;
@@ -316,7 +314,7 @@ static void tables_hold_for_the_groups_that_they_name(void **state)
 
 /* ---- texts ---- */
 
-static void texts_that_are_no_tables_are_refused(void **state)
+TEST_WITH(texts_that_are_no_tables_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -362,7 +360,7 @@ static void texts_that_are_no_tables_are_refused(void **state)
 }
 
 /* A variable ends with its loop; remarks and blanks say nothing. */
-static void names_live_in_their_loop(void **state)
+TEST_WITH(names_live_in_their_loop, set_up, tear_down)
 {
     assert_string_equal(follow(*state,
                                "# two\n\n collective  all_reduce # sums\nranks any\r\nchunks 1\n"
@@ -372,20 +370,4 @@ static void names_live_in_their_loop(void **state)
                         "");
 }
 
-TEST_GROUP(steps)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(numbers_are_whole_and_signs_bind_as_usual),
-        WITH_FILES(some_expressions_have_no_value),
-        WITH_FILES(conditions_and_loops_choose_steps),
-        WITH_FILES(messages_have_their_round_and_share),
-        WITH_FILES(messages_wait_for_who_takes_them),
-        WITH_FILES(many_ranks_are_summed_up),
-        WITH_FILES(tables_that_go_wrong_are_refused),
-        WITH_FILES(collectives_differ_in_what_they_need),
-        WITH_FILES(tables_hold_for_the_groups_that_they_name),
-        WITH_FILES(texts_that_are_no_tables_are_refused),
-        WITH_FILES(names_live_in_their_loop),
-    };
-    return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
-}
+TESTS(steps)

@@ -2,8 +2,6 @@
 /* What is said of a table of steps: groups that it is followed for, messages, and their times. */
 #include "fabric_support.h"
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const char ring[] = "collective all_reduce\nranks any\nchunks n\n"
                            "for k = 0 to n-2\n  send (r-k) mod n to (r+1) mod n\n"
                            "  reduce (r-k-1) mod n from (r-1) mod n\nend\n"
@@ -54,7 +52,7 @@ static void expect_refused(fixture *own, st_steps_request request, const char *w
 #define HEAD "ranks,per_node,rounds,messages,sent,time_1_mib_s,time_64_mib_s,time_1_gib_s\n"
 
 /* Without a topology all ranks are on one node and nothing has a price. */
-static void messages_are_counted(void **state)
+TEST_WITH(messages_are_counted, set_up, tear_down)
 {
     expect_form(*state, (st_steps_request){.steps = "doubling"}, ST_FORM_CSV,
                 HEAD "2,2,1,2,1,,,\n4,4,2,8,2,,,\n8,8,3,24,3,,,\n16,16,4,64,4,,,\n");
@@ -72,7 +70,7 @@ static void messages_are_counted(void **state)
  * 1 MiB by doubling: a round inside of a node 1.5 us and 10.48576 us, one between nodes 6.5 us and
  * four messages over 20 GB/s, 209.7152 us. 64 MiB and 1 GiB are 64 and 1024 times the bytes.
  */
-static void times_are_those_of_the_busiest_links(void **state)
+TEST_WITH(times_are_those_of_the_busiest_links, set_up, tear_down)
 {
     expect_form(*state, (st_steps_request){.steps = "doubling", .ranks = 8, .topology = "rack"},
                 ST_FORM_CSV, HEAD "8,4,3,24,3,0.00024518672,0.01477845008,0.23623770128\n");
@@ -97,7 +95,7 @@ static const char *mib_time(fixture *own, st_steps_request request)
  * A ring of eight, two on a node: an eighth of 1 MiB is 6.5536 us at 20 GB/s, in 14 rounds. Where
  * nodes have four GPUs, the other two send as well; where nobody says so, the group fills two.
  */
-static void others_of_a_node_send_too(void **state)
+TEST_WITH(others_of_a_node_send_too, set_up, tear_down)
 {
     st_steps_request request = {.steps = "ring", .ranks = 8, .per_node = 2, .topology = "rack"};
     assert_contains(mib_time(*state, request), "279.5 us"); /* 5 + 14 (6.5 + 2 x 6.5536) */
@@ -112,7 +110,7 @@ static void others_of_a_node_send_too(void **state)
     assert_contains(mib_time(*state, request), "29.73 us"); /* 5 + 6 (1.5 + 2.62144) */
 }
 
-static void a_report_has_times_where_there_is_a_network(void **state)
+TEST_WITH(a_report_has_times_where_there_is_a_network, set_up, tear_down)
 {
     expect_form(*state, (st_steps_request){.steps = "ring", .ranks = 4}, ST_FORM_TEXT,
                 "ring: all_reduce, for any number of ranks; every rank has the result\n\n"
@@ -126,7 +124,7 @@ static void a_report_has_times_where_there_is_a_network(void **state)
 }
 
 /* Those of 2 to 16 that fill whole nodes. */
-static void groups_are_chosen_that_the_table_and_the_nodes_hold(void **state)
+TEST_WITH(groups_are_chosen_that_the_table_and_the_nodes_hold, set_up, tear_down)
 {
     fixture *own = *state;
     st_result result;
@@ -146,7 +144,7 @@ static void groups_are_chosen_that_the_table_and_the_nodes_hold(void **state)
                    "the table supports 17 ranks; use --ranks");
 }
 
-static void groups_without_a_place_are_refused(void **state)
+TEST_WITH(groups_without_a_place_are_refused, set_up, tear_down)
 {
     expect_refused(*state, (st_steps_request){.steps = "ring", .ranks = 6, .topology = "rack"},
                    "6 ranks cannot be spread evenly over nodes of 4; use --per-node");
@@ -164,15 +162,4 @@ static void groups_without_a_place_are_refused(void **state)
     expect_refused(*state, (st_steps_request){.steps = "ring", .topology = "racks"}, "'racks'");
 }
 
-TEST_GROUP(steps_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(messages_are_counted),
-        WITH_FILES(times_are_those_of_the_busiest_links),
-        WITH_FILES(others_of_a_node_send_too),
-        WITH_FILES(a_report_has_times_where_there_is_a_network),
-        WITH_FILES(groups_are_chosen_that_the_table_and_the_nodes_hold),
-        WITH_FILES(groups_without_a_place_are_refused),
-    };
-    return cmocka_run_group_tests_name("steps_report", tests, NULL, NULL);
-}
+TESTS(steps_report)

@@ -26,7 +26,7 @@ static void expect_popped(st_store_keys *keys, st_store_key *key, const char *ex
     st_store_release(keys, &into);
 }
 
-static void queues_keep_what_fits(void **state)
+TEST(queues_keep_what_fits)
 {
     char much[4096];
     st_store_keys keys = {0};
@@ -51,7 +51,7 @@ static void queues_keep_what_fits(void **state)
     st_store_keys_free(&keys);
 }
 
-static void values_stay_where_the_next_does_not_fit(void **state)
+TEST(values_stay_where_the_next_does_not_fit)
 {
     char much[4096];
     st_store_keys keys = {0};
@@ -74,7 +74,7 @@ static void values_stay_where_the_next_does_not_fit(void **state)
     st_store_keys_free(&keys);
 }
 
-static void all_memory_is_given_back(void **state)
+TEST(all_memory_is_given_back)
 {
     char name[16];
     st_store_keys keys = {0};
@@ -104,12 +104,4 @@ static void all_memory_is_given_back(void **state)
     st_store_keys_free(&keys);
 }
 
-TEST_GROUP(store_keys)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_keep_what_fits),
-        cmocka_unit_test(values_stay_where_the_next_does_not_fit),
-        cmocka_unit_test(all_memory_is_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(store_keys)

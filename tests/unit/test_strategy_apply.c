@@ -38,7 +38,7 @@ static const char *joined(fixture *own, const char *const *items, size_t count)
     return copy;
 }
 
-static void strategies_set_what_they_say(void **state)
+TEST_WITH(strategies_set_what_they_say, set_up, tear_down)
 {
     static const struct {
         const char *job;
@@ -100,7 +100,7 @@ static void strategies_set_what_they_say(void **state)
 }
 
 /* The first three of 61 layers are dense; behind them are those that predict further tokens. */
-static void layers_with_experts_are_counted(void **state)
+TEST_WITH(layers_with_experts_are_counted, set_up, tear_down)
 {
     static const char *const stages[] = {"0-1023, layers: 0-20", "1024-2047, layers: 21-60"};
     fixture *own = *state;
@@ -116,7 +116,7 @@ static void layers_with_experts_are_counted(void **state)
     assert_contains(joined(own, made.sets.items, made.sets.count), "parallel.layout=Et*21|t*40mL");
 }
 
-static void strategies_that_do_not_fit_the_job_are_refused(void **state)
+TEST_WITH(strategies_that_do_not_fit_the_job_are_refused, set_up, tear_down)
 {
     static const struct {
         const char *stages[2];
@@ -159,13 +159,4 @@ static void strategies_that_do_not_fit_the_job_are_refused(void **state)
     }
 }
 
-TEST_GROUP(strategy_apply)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(strategies_set_what_they_say),
-        TEST(layers_with_experts_are_counted),
-        TEST(strategies_that_do_not_fit_the_job_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(strategy_apply)

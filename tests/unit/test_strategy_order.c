@@ -68,7 +68,7 @@ static st_status order(fixture *self, uint32_t chunks, uint32_t micros, const ch
     return st_strategy_order(strategy, self->arena, &self->plan, self->errors);
 }
 
-static void orders_that_can_run_are_taken(void **state)
+TEST_WITH(orders_that_can_run_are_taken, setup, teardown)
 {
     static const struct {
         uint32_t chunks;
@@ -99,7 +99,7 @@ static void orders_that_can_run_are_taken(void **state)
     assert_true(self->plan.order->slots[1][2].with_weights);
 }
 
-static void strategies_without_orders_leave_the_schedule(void **state)
+TEST_WITH(strategies_without_orders_leave_the_schedule, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(order(self, 1, 2, "", ""), ST_OK);
@@ -107,7 +107,7 @@ static void strategies_without_orders_leave_the_schedule(void **state)
     assert_true(self->plan.closed_same_schedule);
 }
 
-static void orders_that_cannot_run_are_refused_at_their_pass(void **state)
+TEST_WITH(orders_that_cannot_run_are_refused_at_their_pass, setup, teardown)
 {
     static const struct {
         uint32_t chunks;
@@ -175,7 +175,7 @@ static void assert_rank(const st_slow_ranks *slow, size_t at, size_t group, uint
 }
 
 /* Rank 17 is the third of dp, in the second pipeline, on stage 1; 45 to 47 are the last node. */
-static void slow_ranks_are_found_where_they_are(void **state)
+TEST_WITH(slow_ranks_are_found_where_they_are, setup, teardown)
 {
     static const char *const texts[] = {"node:9=1.5", "rank:17=1.25", "rank:0=1000", "rank:47=2",
                                         "rank:17=1.5"};
@@ -191,7 +191,7 @@ static void slow_ranks_are_found_where_they_are(void **state)
     assert_rank(&slow, 4, 11, 47, 3);
 }
 
-static void slow_links_take_the_product(void **state)
+TEST_WITH(slow_links_take_the_product, setup, teardown)
 {
     static const char *const texts[] = {"links:dp=1.5", "links:tp=2.385", "links:dp=2"};
     fixture *self = *state;
@@ -206,7 +206,7 @@ static void slow_links_take_the_product(void **state)
 }
 
 /* A stage that is busier has a slow rank where nobody names one. */
-static void the_busiest_stage_is_slow(void **state)
+TEST_WITH(the_busiest_stage_is_slow, setup, teardown)
 {
     static const char *const link[] = {"links:dp=1.5"};
     fixture *self = *state;
@@ -223,7 +223,7 @@ static void the_busiest_stage_is_slow(void **state)
 }
 
 /* Stages of their own devices: of four ranks two in each pipeline, of two one. */
-static void slow_ranks_are_found_on_stages_of_their_own(void **state)
+TEST_WITH(slow_ranks_are_found_on_stages_of_their_own, setup, teardown)
 {
     static const uint32_t ranks[2][4] = {{3, 4, 5, 6}, {8, 9}};
     static const st_own_stage stages[] = {{.tp = 2, .cp = 1, .dp = 2, .ranks = ranks[0]},
@@ -257,7 +257,7 @@ static void slow_ranks_are_found_on_stages_of_their_own(void **state)
     assert_rank(&slow, 0, 1, 8, 1.385);
 }
 
-static void what_cannot_be_slow_is_refused(void **state)
+TEST_WITH(what_cannot_be_slow_is_refused, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -293,18 +293,4 @@ static void what_cannot_be_slow_is_refused(void **state)
     assert_rank(&slow, 0, 0, 3, 1);
 }
 
-TEST_GROUP(strategy_order)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(orders_that_can_run_are_taken),
-        TEST(strategies_without_orders_leave_the_schedule),
-        TEST(orders_that_cannot_run_are_refused_at_their_pass),
-        TEST(slow_ranks_are_found_where_they_are),
-        TEST(slow_links_take_the_product),
-        TEST(the_busiest_stage_is_slow),
-        TEST(slow_ranks_are_found_on_stages_of_their_own),
-        TEST(what_cannot_be_slow_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(strategy_order)

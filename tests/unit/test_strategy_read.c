@@ -40,7 +40,7 @@ static st_status read_text(strategy_case *self, const char *text)
     return st_strategy_read(root, self->arena, &self->strategy, self->errors);
 }
 
-static void ranges_and_splits_are_read(void **state)
+TEST_WITH(ranges_and_splits_are_read, make_case, drop_case)
 {
     strategy_case *self = *state;
     assert_int_equal(read_text(self, "strategy: front-light\n"
@@ -78,7 +78,7 @@ static void ranges_and_splits_are_read(void **state)
     assert_string_equal(stage->recompute, "full");
 }
 
-static void passes_are_read(void **state)
+TEST_WITH(passes_are_read, make_case, drop_case)
 {
     static const struct {
         uint8_t pass;
@@ -107,7 +107,7 @@ static void passes_are_read(void **state)
     }
 }
 
-static void what_is_wrong_has_its_place(void **state)
+TEST_WITH(what_is_wrong_has_its_place, make_case, drop_case)
 {
     static const struct {
         const char *stages;
@@ -157,7 +157,7 @@ static void what_is_wrong_has_its_place(void **state)
 }
 
 /* The last schedule that a strategy may name, and the first that it may not, stand side by side. */
-static void schedules_by_name_are_those_without_folds(void **state)
+TEST_WITH(schedules_by_name_are_those_without_folds, make_case, drop_case)
 {
     strategy_case *self = *state;
     for (int i = 0; i < ST_SCHEDULES; i++) {
@@ -187,7 +187,7 @@ static st_status read_many(strategy_case *self, const char *before, const char *
     return status;
 }
 
-static void as_many_ranges_as_stages_are_too_many_from_4097(void **state)
+TEST_WITH(as_many_ranges_as_stages_are_too_many_from_4097, make_case, drop_case)
 {
     static const char before[] = "strategy: own\nstages:\n  - {layers: 0, devices: '";
     strategy_case *self = *state;
@@ -198,15 +198,4 @@ static void as_many_ranges_as_stages_are_too_many_from_4097(void **state)
                     "s.yaml:3:26: error: 'devices' has 4097 ranges: expected at most 4096");
 }
 
-TEST_GROUP(strategy_read)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_case, drop_case)
-    const struct CMUnitTest tests[] = {
-        TEST(ranges_and_splits_are_read),
-        TEST(passes_are_read),
-        TEST(what_is_wrong_has_its_place),
-        TEST(schedules_by_name_are_those_without_folds),
-        TEST(as_many_ranges_as_stages_are_too_many_from_4097),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(strategy_read)

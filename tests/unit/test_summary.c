@@ -4,8 +4,6 @@
 
 #include "sheet/summary.h"
 
-#define ON_SHELF(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
 #define CELLS                                                                                      \
     "enums: {part: [low, mid, high], other: [low_too, high_too]}\n"                                \
     "inputs:\n  p: {from: constants.p, unit: s, doc: d}\n  q: {from: constants.q, doc: d}\n"       \
@@ -17,7 +15,7 @@
     "  wrong: {unit: other, is: high_too, doc: d}\n"                                               \
     "  M: {per: part, unit: s, is: {low: '1.5[s]', mid: '2.5[s]', high: '3.5[s]'}, doc: d}\n"
 
-static void parts_and_bars_are_read(void **state)
+TEST_WITH(parts_and_bars_are_read, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_sheet *sheet =
@@ -55,7 +53,7 @@ static void parts_and_bars_are_read(void **state)
     assert_string_equal(st_summary_cell(sheet, "M[mid]", 2, own->arena), "M[mid]");
 }
 
-static void sheets_without_one_have_nothing(void **state)
+TEST_WITH(sheets_without_one_have_nothing, make_shelf, drop_shelf)
 {
     const st_summary *summary = st_sheet_summary(accept(*state, "sheet: t\n" CELLS));
     assert_int_equal(summary->answer_count, 0);
@@ -63,7 +61,7 @@ static void sheets_without_one_have_nothing(void **state)
 }
 
 /* A bar of the same title takes the place of the included one, others stand behind. */
-static void including_sheets_change_bars_by_title(void **state)
+TEST_WITH(including_sheets_change_bars_by_title, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     put(own, "below",
@@ -98,7 +96,7 @@ static const char *large(shelf *own, int bars, int parts)
     return text;
 }
 
-static void a_summary_has_room_for_so_much(void **state)
+TEST_WITH(a_summary_has_room_for_so_much, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     const st_summary *summary = st_sheet_summary(accept(own, large(own, 8, 32)));
@@ -110,7 +108,7 @@ static void a_summary_has_room_for_so_much(void **state)
                     "the summary has too many cells: expected at most 32");
 }
 
-static void summaries_that_make_no_sense_are_refused(void **state)
+TEST_WITH(summaries_that_make_no_sense_are_refused, make_shelf, drop_shelf)
 {
     static const struct {
         st_status status;
@@ -152,14 +150,4 @@ static void summaries_that_make_no_sense_are_refused(void **state)
     }
 }
 
-TEST_GROUP(summary)
-{
-    const struct CMUnitTest tests[] = {
-        ON_SHELF(parts_and_bars_are_read),
-        ON_SHELF(sheets_without_one_have_nothing),
-        ON_SHELF(including_sheets_change_bars_by_title),
-        ON_SHELF(a_summary_has_room_for_so_much),
-        ON_SHELF(summaries_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
-}
+TESTS(summary)

@@ -2,8 +2,6 @@
 /* The picture of an estimate: rows of a total, stacks up to a limit, their axes and legends. */
 #include "report_support.h"
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const char shelf[] =
     "sheet: shelf\n"
     "enums:\n"
@@ -63,7 +61,7 @@ static void expect_parts(const char *text, const char *const *parts, size_t coun
 }
 
 /* 460 pixels from 230 on are 0.25 s and the 0.9 s behind it: 400 a second; a row is 26 high. */
-static void parts_of_a_total_are_rows(void **state)
+TEST_WITH(parts_of_a_total_are_rows, set_up, tear_down)
 {
     static const char *const parts[] = {
         "class=\"page\"/>\n<text x=\"24\" y=\"30\" class=\"large\">library</text>\n"
@@ -95,7 +93,7 @@ static void parts_of_a_total_are_rows(void **state)
 }
 
 /* 10.5 GiB fill the width, so that 1.5 GiB are 65.71 pixels; the middle has nothing of its own. */
-static void parts_up_to_a_limit_are_stacked(void **state)
+TEST_WITH(parts_up_to_a_limit_are_stacked, set_up, tear_down)
 {
     static const char *const parts[] = {
         "height=\"398\" ",
@@ -126,7 +124,7 @@ static void parts_up_to_a_limit_are_stacked(void **state)
     assert_contains(text, "<path d=\"M690 244L690 302\" class=\"ink\"/>");
 }
 
-static void a_sheet_without_bars_has_no_picture(void **state)
+TEST_WITH(a_sheet_without_bars_has_no_picture, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate estimate;
@@ -138,12 +136,4 @@ static void a_sheet_without_bars_has_no_picture(void **state)
     assert_int_equal(svg.length, 0);
 }
 
-TEST_GROUP(summary_svg)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(parts_of_a_total_are_rows),
-        WITH_FILES(parts_up_to_a_limit_are_stacked),
-        WITH_FILES(a_sheet_without_bars_has_no_picture),
-    };
-    return cmocka_run_group_tests_name("summary_svg", tests, NULL, NULL);
-}
+TESTS(summary_svg)

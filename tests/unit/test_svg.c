@@ -17,9 +17,8 @@ static void assert_drawn(st_buffer *svg, const char *expected)
     st_buffer_free(svg);
 }
 
-static void a_picture_has_a_light_and_a_dark_face(void **state)
+TEST(a_picture_has_a_light_and_a_dark_face)
 {
-    (void)state;
     st_buffer svg = {0};
     st_svg_begin(&svg, 238, 85, "a < b");
     st_svg_end(&svg);
@@ -29,9 +28,8 @@ static void a_picture_has_a_light_and_a_dark_face(void **state)
     assert_drawn(&svg, "</svg>\n");
 }
 
-static void pixels_have_as_few_digits_as_they_need(void **state)
+TEST(pixels_have_as_few_digits_as_they_need)
 {
-    (void)state;
     st_buffer svg = {0};
     st_svg_begin(&svg, 238, 85, "");
     st_svg_box_write(&svg, (st_svg_box){2.386, 7.3, -3.04, 12}, "#123456");
@@ -41,9 +39,8 @@ static void pixels_have_as_few_digits_as_they_need(void **state)
                  "<path d=\"M0 1L2 0\" class=\"grid\"/>\n");
 }
 
-static void lines_break_where_a_value_is_missing(void **state)
+TEST(lines_break_where_a_value_is_missing)
 {
-    (void)state;
     st_buffer svg = {0};
     const st_svg_point points[] = {{1, 2.5}, {2, (double)NAN}, {3, 4}, {5, 6}};
     st_svg_begin(&svg, 238, 85, "");
@@ -52,9 +49,8 @@ static void lines_break_where_a_value_is_missing(void **state)
                        "stroke-linecap=\"round\" class=\"ink\"/>\n");
 }
 
-static void texts_are_escaped_and_may_stand_upwards(void **state)
+TEST(texts_are_escaped_and_may_stand_upwards)
 {
-    (void)state;
     st_buffer svg = {0};
     st_svg_begin(&svg, 238, 85, "");
     st_svg_text(&svg, (st_svg_point){1.5, 2}, "", "a & b");
@@ -64,9 +60,8 @@ static void texts_are_escaped_and_may_stand_upwards(void **state)
                        "rank</text>\n");
 }
 
-static void maps_have_one_scale_of_colours(void **state)
+TEST(maps_have_one_scale_of_colours)
 {
-    (void)state;
     char color[8];
     assert_string_equal(st_svg_heat(0, color), "#fee6a5");
     assert_string_equal(st_svg_heat(0.125, color), "#fecd80");
@@ -80,9 +75,8 @@ static void maps_have_one_scale_of_colours(void **state)
     }
 }
 
-static void labels_that_would_touch_are_left_out(void **state)
+TEST(labels_that_would_touch_are_left_out)
 {
-    (void)state;
     st_buffer svg = {0};
     const st_svg_label labels[] = {
         {10, "5 GiB", false}, {40, "10 GiB", true}, {70, "20 GiB", false}, {110, "50 GiB", false}};
@@ -93,9 +87,8 @@ static void labels_that_would_touch_are_left_out(void **state)
     assert_true(st_svg_is_power(1000) && st_svg_is_power(0.1) && !st_svg_is_power(200));
 }
 
-static void legends_break_where_there_is_no_room(void **state)
+TEST(legends_break_where_there_is_no_room)
 {
-    (void)state;
     st_buffer svg = {0};
     const st_svg_key keys[] = {{"#123456", "forward"}, {"#234567", "backward"}};
     assert_true(st_svg_legend(&svg, keys, 2, (st_svg_box){7, 3, 60, 0}) == 40);
@@ -107,9 +100,8 @@ static void legends_break_where_there_is_no_room(void **state)
     st_buffer_free(&svg);
 }
 
-static void what_is_hidden_is_pale_and_text_may_cover_lines(void **state)
+TEST(what_is_hidden_is_pale_and_text_may_cover_lines)
 {
-    (void)state;
     st_buffer svg = {0};
     st_svg_begin(&svg, 238, 85, "");
     st_svg_pale_box(&svg, (st_svg_box){1, 2, 3, 4}, "#123456");
@@ -120,9 +112,8 @@ static void what_is_hidden_is_pale_and_text_may_cover_lines(void **state)
                        "<text x=\"20\" y=\"30\">2.385 s</text>\n");
 }
 
-static void ticks_are_round_and_within(void **state)
+TEST(ticks_are_round_and_within)
 {
-    (void)state;
     double ticks[ST_SVG_TICKS];
     assert_int_equal(st_svg_ticks(0, 23.85, ticks), 5);
     assert_true(fabs(ticks[4] - 20) < 1e-9);
@@ -136,18 +127,4 @@ static void ticks_are_round_and_within(void **state)
     assert_int_equal(st_svg_log_ticks(0, 7, ticks), 0);
 }
 
-TEST_GROUP(svg)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_are_round_and_within),
-        cmocka_unit_test(a_picture_has_a_light_and_a_dark_face),
-        cmocka_unit_test(pixels_have_as_few_digits_as_they_need),
-        cmocka_unit_test(lines_break_where_a_value_is_missing),
-        cmocka_unit_test(texts_are_escaped_and_may_stand_upwards),
-        cmocka_unit_test(maps_have_one_scale_of_colours),
-        cmocka_unit_test(labels_that_would_touch_are_left_out),
-        cmocka_unit_test(legends_break_where_there_is_no_room),
-        cmocka_unit_test(what_is_hidden_is_pale_and_text_may_cover_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(svg)

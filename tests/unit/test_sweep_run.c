@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* Of d kilns a day is 2.5 s / d and 0.125 s, the heat 12 GiB / d, 3 more for thick glaze. */
 static const char kiln[] =
     "sheet: kiln\n"
@@ -129,7 +127,7 @@ static void expect_rows(fixture *own, const st_space *space, st_sweep_options op
 /* ---- forms ---- */
 
 /* d = 1 and thick glaze on two kilns are too hot, three have no distance, seven are too many. */
-static void rows_are_kept_that_pass(void **state)
+TEST_WITH(rows_are_kept_that_pass, set_up, tear_down)
 {
     const st_space *space = space_of(*state, usual, 2, false);
     expect_rows(*state, space, (st_sweep_options){.format = ST_SWEEP_CSV, .threads = 1},
@@ -146,7 +144,7 @@ static void rows_are_kept_that_pass(void **state)
 }
 
 /* What exceeds a limit keeps its numbers; a row that another check rejects has none. */
-static void all_rows_say_why_they_are_rejected(void **state)
+TEST_WITH(all_rows_say_why_they_are_rejected, set_up, tear_down)
 {
     const st_space *space = space_of(*state, usual, 2, false);
     expect_rows(*state, space,
@@ -164,7 +162,7 @@ static void all_rows_say_why_they_are_rejected(void **state)
                 "7,thick,,,,,d < 7\n");
 }
 
-static void rows_are_objects_for_programs(void **state)
+TEST_WITH(rows_are_objects_for_programs, set_up, tear_down)
 {
     static const char *const overs[] = {"parallel.dp=2,3,4", "cluster.gpu.memory=8GiB",
                                         "constants.glaze=thick"};
@@ -189,7 +187,7 @@ static void rows_are_objects_for_programs(void **state)
 }
 
 /* Without checks a row is marked; warnings mark none. */
-static void rows_may_be_marked_instead(void **state)
+TEST_WITH(rows_may_be_marked_instead, set_up, tear_down)
 {
     static const char *const overs[] = {"parallel.dp=1,2,8", "constants.glaze=plain"};
     const st_space *space = space_of(*state, overs, 2, true);
@@ -217,7 +215,7 @@ static void rows_may_be_marked_instead(void **state)
 
 /* ---- counts ---- */
 
-static void reasons_are_counted(void **state)
+TEST_WITH(reasons_are_counted, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const overs[] = {"parallel.dp=1,2,3,4,7,8", "constants.glaze=plain,thick",
@@ -246,7 +244,7 @@ static void reasons_are_counted(void **state)
 static const char *const many[] = {"constants.glaze=plain,thick", "parallel.dp=4..1503"};
 
 /* 3000 rows are three blocks, whose bytes do not depend on who computes them. */
-static void threads_do_not_change_the_rows(void **state)
+TEST_WITH(threads_do_not_change_the_rows, set_up, tear_down)
 {
     fixture *own = *state;
     const st_space *space = space_of(own, many, 2, true);
@@ -273,7 +271,7 @@ static void threads_do_not_change_the_rows(void **state)
     free(texts[1]);
 }
 
-static void a_sweep_ends_where_somebody_wants_it_to(void **state)
+TEST_WITH(a_sweep_ends_where_somebody_wants_it_to, set_up, tear_down)
 {
     fixture *own = *state;
     const st_space *space = space_of(own, many, 2, true);
@@ -298,7 +296,7 @@ static void a_sweep_ends_where_somebody_wants_it_to(void **state)
 
 /* ---- pictures ---- */
 
-static void a_picture_names_its_cell(void **state)
+TEST_WITH(a_picture_names_its_cell, set_up, tear_down)
 {
     fixture *own = *state;
     assert_string_equal(st_plot_cell("x=parallel.dp,y=T", own->arena), "T");
@@ -310,7 +308,7 @@ static void a_picture_names_its_cell(void **state)
     assert_null(st_plot_cell("y:T", own->arena));
 }
 
-static void pictures_that_cannot_be_drawn_are_refused(void **state)
+TEST_WITH(pictures_that_cannot_be_drawn_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -339,7 +337,7 @@ static void pictures_that_cannot_be_drawn_are_refused(void **state)
     }
 }
 
-static void a_picture_has_room_for_so_much(void **state)
+TEST_WITH(a_picture_has_room_for_so_much, set_up, tear_down)
 {
     fixture *own = *state;
     static const struct {
@@ -389,7 +387,7 @@ static const char *drawn(fixture *own, const char *const *overs, size_t count, c
  * 440 by 350 pixels: kilns from 1 to 7 over 0.03 to 0.97 of the width, 0 to 1.375 s over the
  * height. Three kilns have no distance, which breaks the line.
  */
-static void lines_go_over_numbers_to_scale(void **state)
+TEST_WITH(lines_go_over_numbers_to_scale, set_up, tear_down)
 {
     static const char *const parts[] = {
         "<text x=\"90\" y=\"24\" class=\"large\">T of pottery</text>\n"
@@ -414,7 +412,7 @@ static void lines_go_over_numbers_to_scale(void **state)
 }
 
 /* 88 by 175 pixels for each pair; the least is pale, the most dark. */
-static void maps_go_over_two_axes(void **state)
+TEST_WITH(maps_go_over_two_axes, set_up, tear_down)
 {
     static const char *const parts[] = {
         "<rect x=\"90\" y=\"60\" width=\"440\" height=\"350\" class=\"map\"/>\n"
@@ -435,7 +433,7 @@ static void maps_go_over_two_axes(void **state)
 }
 
 /* From a power of ten on the axis is logarithmic; words stand in a row. */
-static void axes_are_as_their_values_are(void **state)
+TEST_WITH(axes_are_as_their_values_are, set_up, tear_down)
 {
     static const char *const wide[] = {"cluster.gpu.memory=8 GiB,25 GiB,80 GiB"};
     const char *text = drawn(*state, wide, 1, "x=cluster.gpu.memory,y=T");
@@ -457,7 +455,7 @@ static void axes_are_as_their_values_are(void **state)
 }
 
 /* Of rows that share a place the least is drawn. */
-static void the_least_of_several_is_drawn(void **state)
+TEST_WITH(the_least_of_several_is_drawn, set_up, tear_down)
 {
     static const char *const overs[] = {"constants.glaze=plain,thick", "parallel.dp=4,2,5"};
     fixture *own = *state;
@@ -485,7 +483,7 @@ static void the_least_of_several_is_drawn(void **state)
 
 /* ---- maps of what fits ---- */
 
-static void maps_say_what_fits_and_what_it_lacks(void **state)
+TEST_WITH(maps_say_what_fits_and_what_it_lacks, set_up, tear_down)
 {
     fixture *own = *state;
     const st_space *space = space_of(own, usual, 2, false);
@@ -530,7 +528,7 @@ static void maps_say_what_fits_and_what_it_lacks(void **state)
     }
 }
 
-static void keys_of_maps_are_two_axes(void **state)
+TEST_WITH(keys_of_maps_are_two_axes, set_up, tear_down)
 {
     fixture *own = *state;
     const st_space *space = space_of(own, usual, 2, false);
@@ -546,25 +544,4 @@ static void keys_of_maps_are_two_axes(void **state)
     }
 }
 
-TEST_GROUP(sweep_run)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(rows_are_kept_that_pass),
-        WITH_FILES(all_rows_say_why_they_are_rejected),
-        WITH_FILES(rows_are_objects_for_programs),
-        WITH_FILES(rows_may_be_marked_instead),
-        WITH_FILES(reasons_are_counted),
-        WITH_FILES(threads_do_not_change_the_rows),
-        WITH_FILES(a_sweep_ends_where_somebody_wants_it_to),
-        WITH_FILES(a_picture_names_its_cell),
-        WITH_FILES(pictures_that_cannot_be_drawn_are_refused),
-        WITH_FILES(a_picture_has_room_for_so_much),
-        WITH_FILES(lines_go_over_numbers_to_scale),
-        WITH_FILES(maps_go_over_two_axes),
-        WITH_FILES(axes_are_as_their_values_are),
-        WITH_FILES(the_least_of_several_is_drawn),
-        WITH_FILES(maps_say_what_fits_and_what_it_lacks),
-        WITH_FILES(keys_of_maps_are_two_axes),
-    };
-    return cmocka_run_group_tests_name("sweep_run", tests, NULL, NULL);
-}
+TESTS(sweep_run)

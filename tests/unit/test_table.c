@@ -4,9 +4,8 @@
 
 #include "base/text.h"
 
-static void ink_surrounds_text_only_in_colour(void **state)
+TEST(ink_surrounds_text_only_in_colour)
 {
-    (void)state;
     st_buffer buffer = {0};
     const st_paint color = {true, 0};
     st_paint_text(&plain, ST_INK_STRONG, "T_iter", &buffer);
@@ -19,9 +18,8 @@ static void ink_surrounds_text_only_in_colour(void **state)
     assert_text(&buffer, "");
 }
 
-static void what_a_terminal_acts_on_is_not_sent_to_it(void **state)
+TEST(what_a_terminal_acts_on_is_not_sent_to_it)
 {
-    (void)state;
     st_buffer buffer = {0};
     st_paint_text(&plain, ST_INK_PLAIN,
                   "a\033[31mb\177c\xC2\x9B"
@@ -37,9 +35,8 @@ static void what_a_terminal_acts_on_is_not_sent_to_it(void **state)
     assert_text(&buffer, "abcd");
 }
 
-static void text_wraps_to_the_width_of_a_terminal(void **state)
+TEST(text_wraps_to_the_width_of_a_terminal)
 {
-    (void)state;
     st_buffer buffer = {0};
     const st_paint narrow = {false, 12};
     const char *text = "one two three four";
@@ -73,7 +70,7 @@ static void row(st_table *table, const char *a, const char *b, const char *c, co
     st_table_row(table, fields);
 }
 
-static void columns_are_as_wide_as_their_widest_field(void **state)
+TEST_WITH(columns_are_as_wide_as_their_widest_field, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -91,7 +88,7 @@ static void columns_are_as_wide_as_their_widest_field(void **state)
                          "  é           1     two blanks here\n");
 }
 
-static void columns_without_a_field_take_no_room(void **state)
+TEST_WITH(columns_without_a_field_take_no_room, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -107,7 +104,7 @@ static void columns_without_a_field_take_no_room(void **state)
     assert_text(&buffer, "\n");
 }
 
-static void an_elastic_column_gives_way_on_a_terminal(void **state)
+TEST_WITH(an_elastic_column_gives_way_on_a_terminal, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -128,7 +125,7 @@ static void an_elastic_column_gives_way_on_a_terminal(void **state)
                          "  C      2 GB/s  short\n");
 }
 
-static void a_very_long_field_moves_its_own_row_only(void **state)
+TEST_WITH(a_very_long_field_moves_its_own_row_only, set_up, tear_down)
 {
     const fixture *own = *state;
     static const st_table_column two[] = {{.elastic = true}, {0}};
@@ -149,7 +146,7 @@ static void a_very_long_field_moves_its_own_row_only(void **state)
     st_buffer_free(&expected);
 }
 
-static void long_words_are_cut_where_the_column_ends(void **state)
+TEST_WITH(long_words_are_cut_where_the_column_ends, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -161,7 +158,7 @@ static void long_words_are_cut_where_the_column_ends(void **state)
                          "   vwxyzäöü0123456789\n");
 }
 
-static void fields_have_their_own_ink(void **state)
+TEST_WITH(fields_have_their_own_ink, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -178,7 +175,7 @@ static void fields_have_their_own_ink(void **state)
                          "\033[36mTee\033[0m  2 s  y\n");
 }
 
-static void two_tables_share_the_width_of_their_columns(void **state)
+TEST_WITH(two_tables_share_the_width_of_their_columns, set_up, tear_down)
 {
     const fixture *own = *state;
     st_buffer buffer = {0};
@@ -193,9 +190,8 @@ static void two_tables_share_the_width_of_their_columns(void **state)
                          "T          16.73 GB/s  b\n");
 }
 
-static void numbers_part_from_their_units(void **state)
+TEST(numbers_part_from_their_units)
 {
-    (void)state;
     static const struct {
         const char *text, *number, *unit;
     } cases[] = {
@@ -213,25 +209,4 @@ static void numbers_part_from_their_units(void **state)
     }
 }
 
-TEST_GROUP(table)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ink_surrounds_text_only_in_colour),
-        cmocka_unit_test(what_a_terminal_acts_on_is_not_sent_to_it),
-        cmocka_unit_test(text_wraps_to_the_width_of_a_terminal),
-        cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_widest_field, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(columns_without_a_field_take_no_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_elastic_column_gives_way_on_a_terminal, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_very_long_field_moves_its_own_row_only, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(long_words_are_cut_where_the_column_ends, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(fields_have_their_own_ink, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_tables_share_the_width_of_their_columns, set_up,
-                                        tear_down),
-        cmocka_unit_test(numbers_part_from_their_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(table)

@@ -66,7 +66,7 @@ static void refuse_source(fixture *own, const char *text, const char *words)
         fail_msg("status %d, expected '%s' in:\n%s", status, words, messages);
 }
 
-static void words_become_values(void **state)
+TEST_WITH(words_become_values, set_up, tear_down)
 {
     const st_measured_request request = lab_request(*state, SOURCE);
     const st_measured *measured =
@@ -80,7 +80,7 @@ static void words_become_values(void **state)
     near_to(measured->rows[3].estimate, 23, 1e-14);
 }
 
-static void lists_say_yes_to_keys(void **state)
+TEST_WITH(lists_say_yes_to_keys, set_up, tear_down)
 {
     const st_measured_request request = lab_request(*state, SOURCE);
     const st_measured *measured =
@@ -100,7 +100,7 @@ static const char *pattern_of(const st_row *row)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
 }
 
-static void texts_reach_the_job(void **state)
+TEST_WITH(texts_reach_the_job, set_up, tear_down)
 {
     const st_measured_request request = lab_request(
         *state, SOURCE "assume:\n"
@@ -120,7 +120,7 @@ static void texts_reach_the_job(void **state)
     assert_string_equal(pattern_of(&measured->rows[5]), "(de)*11d");
 }
 
-static void unknown_words_are_refused(void **state)
+TEST_WITH(unknown_words_are_refused, set_up, tear_down)
 {
     const st_measured_request request = lab_request(*state, SOURCE);
     refuse_rows(*state, &request, HEAD "lab-1,23,whole,,,,,2.5\nlab-2,23,whle,,,,,2.5\n",
@@ -134,7 +134,7 @@ static void unknown_words_are_refused(void **state)
                 "did you mean 'dist_muon'?");
 }
 
-static void wrong_words_of_a_source_are_refused(void **state)
+TEST_WITH(wrong_words_of_a_source_are_refused, set_up, tear_down)
 {
 #define LAB "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\n"
     refuse_source(*state, LAB "words: {graps: {off: none}}\n", "unknown key 'graps'");
@@ -146,7 +146,7 @@ static void wrong_words_of_a_source_are_refused(void **state)
 #undef LAB
 }
 
-static void unread_columns_are_told_once(void **state)
+TEST_WITH(unread_columns_are_told_once, set_up, tear_down)
 {
     fixture *own = *state;
     const st_measured_request request = lab_request(own, SOURCE);
@@ -162,7 +162,7 @@ static void unread_columns_are_told_once(void **state)
     assert_null(strstr(strstr(first, "mood"), "nothing reads"));
 }
 
-static void a_source_may_read_as_another(void **state)
+TEST_WITH(a_source_may_read_as_another, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "validation/first/table.yaml",
@@ -191,7 +191,7 @@ static void a_source_may_read_as_another(void **state)
     near_to(measured->rows[3].estimate, 125, 1e-14); /* its own assumption comes last */
 }
 
-static void bases_of_bases_are_refused(void **state)
+TEST_WITH(bases_of_bases_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "validation/first/table.yaml",
@@ -207,7 +207,7 @@ static void bases_of_bases_are_refused(void **state)
 
 /* ---- what was judged ---- */
 
-static void memory_is_judged_within_a_limit(void **state)
+TEST_WITH(memory_is_judged_within_a_limit, set_up, tear_down)
 {
     fixture *own = *state;
     write_text(own, "tight.yaml",
@@ -234,7 +234,7 @@ static void memory_is_judged_within_a_limit(void **state)
     }
 }
 
-static void rows_that_nobody_measured_are_estimated(void **state)
+TEST_WITH(rows_that_nobody_measured_are_estimated, set_up, tear_down)
 {
     fixture *own = *state;
     st_accuracy accuracy;
@@ -282,7 +282,7 @@ static double layout_time(fixture *own, const char *pp, const char *dp, const ch
     return measured.rows[0].estimate;
 }
 
-static void layouts_agree_with_their_rows(void **state)
+TEST_WITH(layouts_agree_with_their_rows, set_up, tear_down)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6", "stack=plain"};
     fixture *own = *state;
@@ -301,20 +301,4 @@ static void layouts_agree_with_their_rows(void **state)
     assert_non_null(measured->rows[4].left_out);
 }
 
-TEST_GROUP(table_words)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(words_become_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lists_say_yes_to_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(texts_reach_the_job, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unknown_words_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_words_of_a_source_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unread_columns_are_told_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_source_may_read_as_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bases_of_bases_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_is_judged_within_a_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_that_nobody_measured_are_estimated, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(layouts_agree_with_their_rows, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(table_words)

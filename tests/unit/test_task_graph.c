@@ -2,7 +2,7 @@
 /* Task graphs: building, composing by keys and rules, what is refused, deadlocks. */
 #include "graph_support.h"
 
-static void tasks_of_a_resource_follow_each_other(void **state)
+TEST_WITH(tasks_of_a_resource_follow_each_other, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 7, ST_RESOURCE_COMPUTE);
@@ -22,7 +22,7 @@ static void tasks_of_a_resource_follow_each_other(void **state)
     assert_int_equal(st_graph_resource_rank(self->graph, host), 9);
 }
 
-static void a_task_waits_for_its_edges_and_its_earliest_time(void **state)
+TEST_WITH(a_task_waits_for_its_edges_and_its_earliest_time, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -41,7 +41,7 @@ static void a_task_waits_for_its_edges_and_its_earliest_time(void **state)
     assert_time(d, 5627, 5627, 5656);
 }
 
-static void an_edge_may_lead_to_a_task_that_was_added_before(void **state)
+TEST_WITH(an_edge_may_lead_to_a_task_that_was_added_before, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t host = resource(self, 0, ST_RESOURCE_HOST);
@@ -53,7 +53,7 @@ static void an_edge_may_lead_to_a_task_that_was_added_before(void **state)
     assert_time(kernel, 17, 17, 718);
 }
 
-static void a_instance_starts_when_its_last_member_arrives(void **state)
+TEST_WITH(a_instance_starts_when_its_last_member_arrives, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t instance = 0;
@@ -78,7 +78,7 @@ static void a_instance_starts_when_its_last_member_arrives(void **state)
     assert_int_equal(members[2], member[2]);
 }
 
-static void the_kth_tasks_with_a_key_meet(void **state)
+TEST_WITH(the_kth_tasks_with_a_key_meet, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     st_task_id task[2][3];
@@ -103,7 +103,7 @@ static void the_kth_tasks_with_a_key_meet(void **state)
     }
 }
 
-static void a_instance_with_too_few_members_names_who_came(void **state)
+TEST_WITH(a_instance_with_too_few_members_names_who_came, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 4, ST_RESOURCE_COMMUNICATION);
@@ -122,7 +122,7 @@ static void a_instance_with_too_few_members_names_who_came(void **state)
     assert_null(st_replay_create(self->graph));
 }
 
-static void partners_must_agree_on_their_number(void **state)
+TEST_WITH(partners_must_agree_on_their_number, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     for (uint32_t i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ static void partners_must_agree_on_their_number(void **state)
         "its partners: found 3, expected 2\n");
 }
 
-static void a_instance_nobody_comes_to_is_refused(void **state)
+TEST_WITH(a_instance_nobody_comes_to_is_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t instance = 0;
@@ -146,7 +146,7 @@ static void a_instance_nobody_comes_to_is_refused(void **state)
                         "error: instance 1 has no tasks: found 0, expected 2\n");
 }
 
-static void a_deadlock_is_reported_as_its_cycle(void **state)
+TEST_WITH(a_deadlock_is_reported_as_its_cycle, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t a = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -171,7 +171,7 @@ static void a_deadlock_is_reported_as_its_cycle(void **state)
     assert_int_equal(cycle[2], send);
 }
 
-static void instances_in_different_orders_are_a_deadlock(void **state)
+TEST_WITH(instances_in_different_orders_are_a_deadlock, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -187,7 +187,7 @@ static void instances_in_different_orders_are_a_deadlock(void **state)
     assert_non_null(cycle);
 }
 
-static void a_task_that_waits_for_itself_is_a_cycle_of_one(void **state)
+TEST_WITH(a_task_that_waits_for_itself_is_a_cycle_of_one, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     st_task_id task = task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 3);
@@ -198,7 +198,7 @@ static void a_task_that_waits_for_itself_is_a_cycle_of_one(void **state)
     assert_int_equal(count, 1);
 }
 
-static void a_long_cycle_is_shortened_in_the_message(void **state)
+TEST_WITH(a_long_cycle_is_shortened_in_the_message, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -211,7 +211,7 @@ static void a_long_cycle_is_shortened_in_the_message(void **state)
         strstr(said(self->errors), "waits for 42 more tasks; the last of them waits for"));
 }
 
-static void what_does_not_exist_is_refused(void **state)
+TEST_WITH(what_does_not_exist_is_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
@@ -256,7 +256,7 @@ static void what_does_not_exist_is_refused(void **state)
                                             "communication, expected computation\n");
 }
 
-static void a_sealed_graph_takes_nothing_more(void **state)
+TEST_WITH(a_sealed_graph_takes_nothing_more, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t number = 0;
@@ -273,7 +273,7 @@ static void a_sealed_graph_takes_nothing_more(void **state)
     assert_int_equal(st_graph_seal(self->graph, NULL), ST_ERR_USAGE);
 }
 
-static void limits_are_kept(void **state)
+TEST_WITH(limits_are_kept, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint32_t on = 0;
@@ -298,7 +298,7 @@ static void limits_are_kept(void **state)
     assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_ERR_LIMIT);
 }
 
-static void too_many_categories_are_refused(void **state)
+TEST_WITH(too_many_categories_are_refused, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint16_t category = 0;
@@ -314,7 +314,7 @@ static void too_many_categories_are_refused(void **state)
     assert_int_equal(st_graph_category_count(self->graph), 1000);
 }
 
-static void a_graph_can_be_looked_at(void **state)
+TEST_WITH(a_graph_can_be_looked_at, make_graph, drop_graph)
 {
     graph_fixture *self = *state;
     uint16_t category = 0;
@@ -351,27 +351,4 @@ static void a_graph_can_be_looked_at(void **state)
     assert_int_equal(count, 0);
 }
 
-TEST_GROUP(task_graph)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
-    const struct CMUnitTest tests[] = {
-        TEST(tasks_of_a_resource_follow_each_other),
-        TEST(a_task_waits_for_its_edges_and_its_earliest_time),
-        TEST(an_edge_may_lead_to_a_task_that_was_added_before),
-        TEST(a_instance_starts_when_its_last_member_arrives),
-        TEST(the_kth_tasks_with_a_key_meet),
-        TEST(a_instance_with_too_few_members_names_who_came),
-        TEST(partners_must_agree_on_their_number),
-        TEST(a_instance_nobody_comes_to_is_refused),
-        TEST(a_deadlock_is_reported_as_its_cycle),
-        TEST(instances_in_different_orders_are_a_deadlock),
-        TEST(a_task_that_waits_for_itself_is_a_cycle_of_one),
-        TEST(a_long_cycle_is_shortened_in_the_message),
-        TEST(what_does_not_exist_is_refused),
-        TEST(a_sealed_graph_takes_nothing_more),
-        TEST(limits_are_kept),
-        TEST(too_many_categories_are_refused),
-        TEST(a_graph_can_be_looked_at),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(task_graph)

@@ -181,7 +181,7 @@ static void expect_keys(fixture *self, int64_t count)
 
 /* ---- keys ---- */
 
-static void keys_have_values(void **state)
+TEST_WITH(keys_have_values, setup, teardown)
 {
     fixture *self = *state;
     expect_kept(self, "none", "");
@@ -217,7 +217,7 @@ static void add_up(fixture *self, const char *name, int64_t number, int64_t sum)
 }
 
 /* Numbers are texts; one that is longer than any number counts as 0. */
-static void numbers_are_added(void **state)
+TEST_WITH(numbers_are_added, setup, teardown)
 {
     fixture *self = *state;
     add_up(self, "n", 38, 38);
@@ -231,7 +231,7 @@ static void numbers_are_added(void **state)
     expect_kept(self, "longer", "5");
 }
 
-static void values_are_compared_before_they_are_set(void **state)
+TEST_WITH(values_are_compared_before_they_are_set, setup, teardown)
 {
     static const struct {
         const char *expected;
@@ -255,7 +255,7 @@ static void values_are_compared_before_they_are_set(void **state)
     expect_keys(self, 1);
 }
 
-static void several_keys_go_in_one_command(void **state)
+TEST_WITH(several_keys_go_in_one_command, setup, teardown)
 {
     fixture *self = *state;
     begin(self, MULTI_SET);
@@ -276,7 +276,7 @@ static void several_keys_go_in_one_command(void **state)
     expect_byte(self, 1, 1);
 }
 
-static void values_wait_in_queues(void **state)
+TEST_WITH(values_wait_in_queues, setup, teardown)
 {
     fixture *self = *state;
     ask(self, 0, QUEUED, "q", NULL);
@@ -300,7 +300,7 @@ static void values_wait_in_queues(void **state)
 
 /* ---- waits ---- */
 
-static void clients_wait_for_keys(void **state)
+TEST_WITH(clients_wait_for_keys, setup, teardown)
 {
     fixture *self = *state;
     ask_names(self, 0, WAIT, "a", "b");
@@ -334,7 +334,7 @@ static void come_to_barrier(fixture *self, int client, int64_t world)
     pass_all(self, client);
 }
 
-static void barriers_open_when_all_have_come(void **state)
+TEST_WITH(barriers_open_when_all_have_come, setup, teardown)
 {
     fixture *self = *state;
     for (int round = 0; round < 2; round++) {
@@ -351,7 +351,7 @@ static void barriers_open_when_all_have_come(void **state)
 }
 
 /* What nobody sets gets 128 letters that follow from the name. */
-static void keys_are_stood_in_for(void **state)
+TEST_WITH(keys_are_stood_in_for, setup, teardown)
 {
     fixture *self = *state;
     char value[2][128];
@@ -383,7 +383,7 @@ static void keys_are_stood_in_for(void **state)
 
 /* ---- bytes ---- */
 
-static void commands_come_in_any_pieces(void **state)
+TEST_WITH(commands_come_in_any_pieces, setup, teardown)
 {
     static const char nonce[4] = {2, 3, 8, 5};
     fixture *self = *state;
@@ -408,7 +408,7 @@ static void commands_come_in_any_pieces(void **state)
     expect_nothing(self, 1);
 }
 
-static void what_speaks_something_else_is_cut_off(void **state)
+TEST_WITH(what_speaks_something_else_is_cut_off, setup, teardown)
 {
     static const uint32_t magic = UINT32_C(0x3c85f7ce);
     fixture *self = *state;
@@ -428,7 +428,7 @@ static void what_speaks_something_else_is_cut_off(void **state)
     assert_false(st_store_all_wait(self->store, 1));
 }
 
-static void too_much_is_cut_off(void **state)
+TEST_WITH(too_much_is_cut_off, setup, teardown)
 {
     static const struct {
         command kind;
@@ -451,7 +451,7 @@ static void too_much_is_cut_off(void **state)
     }
 }
 
-static void ports_are_taken_once(void **state)
+TEST_WITH(ports_are_taken_once, setup, teardown)
 {
     fixture *self = *state;
     st_store *second = NULL;
@@ -460,22 +460,4 @@ static void ports_are_taken_once(void **state)
     assert_null(second);
 }
 
-TEST_GROUP(tcp_store)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(keys_have_values),
-        TEST(numbers_are_added),
-        TEST(values_are_compared_before_they_are_set),
-        TEST(several_keys_go_in_one_command),
-        TEST(values_wait_in_queues),
-        TEST(clients_wait_for_keys),
-        TEST(barriers_open_when_all_have_come),
-        TEST(keys_are_stood_in_for),
-        TEST(commands_come_in_any_pieces),
-        TEST(what_speaks_something_else_is_cut_off),
-        TEST(too_much_is_cut_off),
-        TEST(ports_are_taken_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(tcp_store)

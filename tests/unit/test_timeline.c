@@ -87,7 +87,7 @@ static void assert_close(double value, double expected)
 /* --- plans -------------------------------------------------------------------------------------
  */
 
-static void stages_last_as_the_sheet_says(void **state)
+TEST_WITH(stages_last_as_the_sheet_says, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", NULL, 0), ST_OK);
@@ -98,7 +98,7 @@ static void stages_last_as_the_sheet_says(void **state)
     assert_int_equal(self->plan.schedule.groups.pp_stride, 128);
 }
 
-static void experts_and_prices_are_parts_of_passes(void **state)
+TEST_WITH(experts_and_prices_are_parts_of_passes, setup, teardown)
 {
     static const char *const sets[] = {"constants.overlap_slowdown=1.385", "overlap.ep=0.385",
                                        "overlap.tp=0.2385", "cluster.gpu.memory=100TB"};
@@ -121,7 +121,7 @@ static double work_of(const fixture *self, uint32_t stage, st_pass pass)
  * The last stage has as many layers as one in the middle, and the output layer: three GEMMs of one
  * size, for the logits, the gradient of what came in and the weights'.
  */
-static void the_output_layer_is_three_products(void **state)
+TEST_WITH(the_output_layer_is_three_products, setup, teardown)
 {
     static const char *const sets[] = {"parallel.schedule=zero_bubble"};
     fixture *self = *state;
@@ -137,7 +137,7 @@ static void the_output_layer_is_three_products(void **state)
     assert_true(fabs(backward - (2 * head - logits) / 3) < 1e-6 * head);
 }
 
-static void stages_that_do_not_divide_the_layers_keep_their_number(void **state)
+TEST_WITH(stages_that_do_not_divide_the_layers_keep_their_number, setup, teardown)
 {
     static const char *const sets[] = {"model.layers=93", "cluster.gpu.memory=1TB"};
     fixture *self = *state;
@@ -153,7 +153,7 @@ static void stages_that_do_not_divide_the_layers_keep_their_number(void **state)
     assert_close(sum, cell(self, "t_model"));
 }
 
-static void first_and_last_stage_may_have_smaller_chunks(void **state)
+TEST_WITH(first_and_last_stage_may_have_smaller_chunks, setup, teardown)
 {
     fixture *self = *state;
     assert_int_equal(plan_job(self, "llama3-405b-16384xh100", NULL, 0), ST_OK);
@@ -166,7 +166,7 @@ static void first_and_last_stage_may_have_smaller_chunks(void **state)
 }
 
 /* 12 layers a stage in five chunks: two of them have three, next to the middle of the model. */
-static void chunks_share_layers_that_they_do_not_divide(void **state)
+TEST_WITH(chunks_share_layers_that_they_do_not_divide, setup, teardown)
 {
     static const char *const sets[] = {"parallel.virtual_stages=5"};
     static const double first[] = {2, 2, 2, 3, 3};
@@ -181,7 +181,7 @@ static void chunks_share_layers_that_they_do_not_divide(void **state)
     assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
 }
 
-static void times_beyond_reason_are_refused(void **state)
+TEST_WITH(times_beyond_reason_are_refused, setup, teardown)
 {
     static const char *const sets[] = {"constants.site_factor=1e30"};
     fixture *self = *state;
@@ -194,7 +194,7 @@ static void times_beyond_reason_are_refused(void **state)
 /* --- replays -----------------------------------------------------------------------------------
  */
 
-static void unfolded_ranks_do_what_folded_ones_do(void **state)
+TEST_WITH(unfolded_ranks_do_what_folded_ones_do, setup, teardown)
 {
     static const char *const sets[] = {"parallel.order=tp-pp-dp"};
     fixture *self = *state;
@@ -215,7 +215,7 @@ static void unfolded_ranks_do_what_folded_ones_do(void **state)
     }
 }
 
-static void zero_bubble_2_steps_overlap(void **state)
+TEST_WITH(zero_bubble_2_steps_overlap, setup, teardown)
 {
     static const char *const sets[] = {"parallel.schedule=zero_bubble_2", "model.tied=false"};
     fixture *self = *state;
@@ -238,7 +238,7 @@ static long long trace_time(const char *line, const char *key)
     return whole * 1000 + strtoll(end + 1, NULL, 10);
 }
 
-static void events_of_a_track_do_not_overlap(void **state)
+TEST_WITH(events_of_a_track_do_not_overlap, setup, teardown)
 {
     static const char *const sets[] = {"overlap.gradients=0.6", "parallel.zero=1"};
     fixture *self = *state;
@@ -265,7 +265,7 @@ static void events_of_a_track_do_not_overlap(void **state)
     st_buffer_free(&trace);
 }
 
-static void a_trace_without_events_is_still_json(void **state)
+TEST_WITH(a_trace_without_events_is_still_json, setup, teardown)
 {
     fixture *self = *state;
     st_buffer trace = {0};
@@ -287,7 +287,7 @@ static void a_trace_without_events_is_still_json(void **state)
     st_graph_destroy(graph);
 }
 
-static void a_picture_has_a_box_a_task(void **state)
+TEST_WITH(a_picture_has_a_box_a_task, setup, teardown)
 {
     fixture *self = *state;
     st_buffer picture = {0};
@@ -303,22 +303,4 @@ static void a_picture_has_a_box_a_task(void **state)
     st_buffer_free(&picture);
 }
 
-TEST_GROUP(timeline)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(stages_last_as_the_sheet_says),
-        TEST(experts_and_prices_are_parts_of_passes),
-        TEST(the_output_layer_is_three_products),
-        TEST(stages_that_do_not_divide_the_layers_keep_their_number),
-        TEST(first_and_last_stage_may_have_smaller_chunks),
-        TEST(chunks_share_layers_that_they_do_not_divide),
-        TEST(times_beyond_reason_are_refused),
-        TEST(unfolded_ranks_do_what_folded_ones_do),
-        TEST(zero_bubble_2_steps_overlap),
-        TEST(events_of_a_track_do_not_overlap),
-        TEST(a_trace_without_events_is_still_json),
-        TEST(a_picture_has_a_box_a_task),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(timeline)

@@ -133,7 +133,7 @@ static void assert_lacks(const char *text, const char *part)
 
 /* ---- timelines ---- */
 
-static void timelines_are_told_as_text(void **state)
+TEST_WITH(timelines_are_told_as_text, setup, teardown)
 {
     static const char *const parts[] = {
         "schedule   1f1b, 2 stages, 7 micro-batches\n",
@@ -161,7 +161,7 @@ static void timelines_are_told_as_text(void **state)
     assert_has(self, ST_FORM_TEXT, parts, COUNT(parts));
 }
 
-static void timelines_are_told_to_programs(void **state)
+TEST_WITH(timelines_are_told_to_programs, setup, teardown)
 {
     static const char *const parts[] = {
         "\"stages\": 2,",
@@ -189,7 +189,7 @@ static void timelines_are_told_to_programs(void **state)
 }
 
 /* Differences up to 1e-9 of the step are rounding. */
-static void agreement_is_within_a_billionth_of_the_step(void **state)
+TEST_WITH(agreement_is_within_a_billionth_of_the_step, setup, teardown)
 {
     fixture *self = *state;
     self->timeline.plan.term_s[ST_TERM_TIED] = 0.7 - 2.4e-9;
@@ -204,7 +204,7 @@ static void agreement_is_within_a_billionth_of_the_step(void **state)
     assert_contains(written(self, ST_FORM_TEXT), "tied            700 ms   700 ms      +0.00 %\n");
 }
 
-static void heads_tell_what_differs(void **state)
+TEST_WITH(heads_tell_what_differs, setup, teardown)
 {
     static st_own_stage stages[2];
     fixture *self = *state;
@@ -234,7 +234,7 @@ static void heads_tell_what_differs(void **state)
     assert_contains(written(self, ST_FORM_TEXT), "ranks      2\ntasks");
 }
 
-static void text_has_the_first_ranks_of_many(void **state)
+TEST_WITH(text_has_the_first_ranks_of_many, setup, teardown)
 {
     fixture *self = *state;
     for (size_t i = 0; i < COUNT(self->rows); i++)
@@ -264,7 +264,7 @@ static const char *drawn(const fixture *self)
 }
 
 /* 1400 pixels are 2.385 s, from 90 on: 1.2385 s of them 727; a row has 30, the first from 70 on. */
-static void pictures_have_a_box_for_each_task(void **state)
+TEST_WITH(pictures_have_a_box_for_each_task, setup, teardown)
 {
     static const char *const parts[] = {
         "<text x=\"90\" y=\"48\" class=\"faint\">2.385 s, 1f1b, 2 stages, 7 micro-batches, bubble "
@@ -288,7 +288,7 @@ static void pictures_have_a_box_for_each_task(void **state)
 }
 
 /* A figure of 7 pixels has room in a box of 9. */
-static void numbers_stand_where_they_have_room(void **state)
+TEST_WITH(numbers_stand_where_they_have_room, setup, teardown)
 {
     fixture *self = *state;
     self->timeline.end *= 80;
@@ -299,7 +299,7 @@ static void numbers_stand_where_they_have_room(void **state)
     assert_lacks(drawn(self), "class=\"middle inside\"");
 }
 
-static void pictures_of_buckets_have_room_for_them(void **state)
+TEST_WITH(pictures_of_buckets_have_room_for_them, setup, teardown)
 {
     static const st_schedule_pieces pieces;
     fixture *self = *state;
@@ -349,7 +349,7 @@ static void fill_memory(fixture *self, st_memory_row rows[2], st_timeline_memory
                                    .gpu_memory_bytes = 80 * GIB};
 }
 
-static void memory_is_told_by_stage_and_moment(void **state)
+TEST_WITH(memory_is_told_by_stage_and_moment, setup, teardown)
 {
     static const char *const text[] = {
         "1  20 GiB       16 GiB  +25.00 %           22.25 GiB       2.50     6.25 GiB        "
@@ -378,7 +378,7 @@ static void memory_is_told_by_stage_and_moment(void **state)
     assert_has(self, ST_FORM_CSV, csv, COUNT(csv));
 }
 
-static void memory_beside_the_closed_form_has_a_reason(void **state)
+TEST_WITH(memory_beside_the_closed_form_has_a_reason, setup, teardown)
 {
     static const struct {
         double peak; /* over the closed form's */
@@ -413,7 +413,7 @@ static void memory_beside_the_closed_form_has_a_reason(void **state)
 }
 
 /* 110 pixels are 1.05 of the most; what lies under a kind of memory is in its area, too. */
-static void memory_is_drawn_in_layers(void **state)
+TEST_WITH(memory_is_drawn_in_layers, setup, teardown)
 {
     static const st_memory_point moment = {INT64_C(900000000000), 0, 6.25 * GIB, 1.5 * GIB};
     static const char *const parts[] = {
@@ -450,7 +450,7 @@ static void memory_is_drawn_in_layers(void **state)
     st_buffer_free(&svg);
 }
 
-static void too_many_panels_are_refused(void **state)
+TEST_WITH(too_many_panels_are_refused, setup, teardown)
 {
     fixture *self = *state;
     st_memory_row rows[65] = {{.points = points, .count = 3, .peak = {.allocated_bytes = GIB}}};
@@ -467,7 +467,7 @@ static void too_many_panels_are_refused(void **state)
     assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
 }
 
-static void memory_of_many_ranks_is_cut_in_text(void **state)
+TEST_WITH(memory_of_many_ranks_is_cut_in_text, setup, teardown)
 {
     fixture *self = *state;
     st_memory_row rows[67] = {{0}};
@@ -488,7 +488,7 @@ static void memory_of_many_ranks_is_cut_in_text(void **state)
 
 /* ---- ranks that are not alike ---- */
 
-static void variance_is_told_beside_the_even_step(void **state)
+TEST_WITH(variance_is_told_beside_the_even_step, setup, teardown)
 {
     static const double steps[] = {2.25, 2.625, 2.375};
     static const char *const json[] = {
@@ -526,7 +526,7 @@ static void variance_is_told_beside_the_even_step(void **state)
     assert_contains(text, "          99 %        3.75 s          +87.50 %\n");
 }
 
-static void even_ranks_have_one_step(void **state)
+TEST_WITH(even_ranks_have_one_step, setup, teardown)
 {
     fixture *self = *state;
     st_variance variance = {.timeline = &self->timeline,
@@ -548,25 +548,4 @@ static void even_ranks_have_one_step(void **state)
     assert_contains(written(self, ST_FORM_JSON), "\"quantiles\": []");
 }
 
-TEST_GROUP(timeline_reports)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(timelines_are_told_as_text),
-        TEST(timelines_are_told_to_programs),
-        TEST(agreement_is_within_a_billionth_of_the_step),
-        TEST(heads_tell_what_differs),
-        TEST(text_has_the_first_ranks_of_many),
-        TEST(pictures_have_a_box_for_each_task),
-        TEST(numbers_stand_where_they_have_room),
-        TEST(pictures_of_buckets_have_room_for_them),
-        TEST(memory_is_told_by_stage_and_moment),
-        TEST(memory_beside_the_closed_form_has_a_reason),
-        TEST(memory_is_drawn_in_layers),
-        TEST(too_many_panels_are_refused),
-        TEST(memory_of_many_ranks_is_cut_in_text),
-        TEST(variance_is_told_beside_the_even_step),
-        TEST(even_ranks_have_one_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(timeline_reports)

@@ -45,7 +45,7 @@ static void assert_work(st_times_piece piece, const st_times_shape *shape, doubl
  * 13*(10*8 + 4*8/2 + 3*20/2)). By defaults: weights 8*(8*4 + 2*32) = 768, 2*13*768 and
  * 2*(768 + 13*(80 + 32 + 64)).
  */
-static void a_layer_has_its_matrices_and_attention(void **state)
+TEST(a_layer_has_its_matrices_and_attention)
 {
     const st_times_shape whole =
         SHAPE({ST_TIMES_TOKENS, 13}, {ST_TIMES_HIDDEN, 8}, {ST_TIMES_INNER, 20}, {ST_TIMES_UP, 2},
@@ -67,7 +67,7 @@ static void a_layer_has_its_matrices_and_attention(void **state)
  * default: 15 columns, 39 copies: 13*(192 + 48) + 2*39*8*15 and
  * 2*(192/2 + 6*8*15 + 1248 + 39*31).
  */
-static void experts_have_copies_of_tokens(void **state)
+TEST(experts_have_copies_of_tokens)
 {
     st_times_shape shape =
         SHAPE({ST_TIMES_TOKENS, 13}, {ST_TIMES_HIDDEN, 8}, {ST_TIMES_UP, 2}, {ST_TIMES_TENSOR, 2},
@@ -85,7 +85,7 @@ static void experts_have_copies_of_tokens(void **state)
 
 /* A rank has 4 heads of 48/4/2 = 6 columns, one of them of keys, and 20 columns of the MLP; norms
  * are split over 3 ranks. */
-static void pieces_have_dimensions_of_their_own(void **state)
+TEST(pieces_have_dimensions_of_their_own)
 {
     static const struct {
         st_times_piece piece;
@@ -119,7 +119,7 @@ static void pieces_have_dimensions_of_their_own(void **state)
     assert_work(ST_TIMES_ADD, &shape, 0, 3 * 12 * 48);
 }
 
-static void what_is_a_whole_has_no_dimensions(void **state)
+TEST(what_is_a_whole_has_no_dimensions)
 {
     const st_times_shape shape =
         SHAPE({ST_TIMES_TOKENS, 12}, {ST_TIMES_HIDDEN, 48}, {ST_TIMES_TENSOR, 2},
@@ -147,7 +147,7 @@ static void what_is_a_whole_has_no_dimensions(void **state)
     assert_work(ST_TIMES_LOGITS, &shape, 2 * 12 * 50 * 48, 4 * (12 * 48 + 48 * 50 + 12 * 50));
 }
 
-static void a_roofline_has_a_round_corner(void **state)
+TEST(a_roofline_has_a_round_corner)
 {
     const st_times_roofline line = {.floor = 0.5, .per_flop = 2, .per_byte = 3};
     (void)state;
@@ -174,7 +174,7 @@ static void make(st_times *times)
     st_times_note_ranges(times);
 }
 
-static void times_are_looked_up_over_a_doubling_of_tokens(void **state)
+TEST(times_are_looked_up_over_a_doubling_of_tokens)
 {
     static const struct {
         double tokens, hidden;
@@ -216,7 +216,7 @@ static void times_are_looked_up_over_a_doubling_of_tokens(void **state)
 }
 
 /* Of an addition 3*2*300*48 bytes, of a layer two of them. */
-static void what_was_not_measured_is_predicted(void **state)
+TEST(what_was_not_measured_is_predicted)
 {
     const st_times_shape shape = SHAPE({ST_TIMES_TOKENS, 300}, {ST_TIMES_HIDDEN, 48});
     st_times times;
@@ -238,7 +238,7 @@ static void what_was_not_measured_is_predicted(void **state)
 
 /* A tree of two leaves, by the tokens' logarithm. Within, it holds between 100 and 401 rows of 48
  * to 64 columns, whatever the layer is. */
-static void trees_are_asked_by_form(void **state)
+TEST(trees_are_asked_by_form)
 {
     static st_times_node nodes[] = {
         {.feature = ST_TIMES_TOKENS, .threshold = 5.5F, .left = 1, .right = 2},
@@ -285,7 +285,7 @@ static void trees_are_asked_by_form(void **state)
 }
 
 /* Of 2 tokens once 10 s and twice 16 s, in the sheet 1 s and 7 s: 14 s and 5 s. */
-static void equal_shapes_become_their_mean(void **state)
+TEST(equal_shapes_become_their_mean)
 {
     static const struct {
         double tokens, hidden, closed, time;
@@ -316,18 +316,4 @@ static void equal_shapes_become_their_mean(void **state)
     }
 }
 
-TEST_GROUP(times)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layer_has_its_matrices_and_attention),
-        cmocka_unit_test(experts_have_copies_of_tokens),
-        cmocka_unit_test(pieces_have_dimensions_of_their_own),
-        cmocka_unit_test(what_is_a_whole_has_no_dimensions),
-        cmocka_unit_test(a_roofline_has_a_round_corner),
-        cmocka_unit_test(times_are_looked_up_over_a_doubling_of_tokens),
-        cmocka_unit_test(what_was_not_measured_is_predicted),
-        cmocka_unit_test(trees_are_asked_by_form),
-        cmocka_unit_test(equal_shapes_become_their_mean),
-    };
-    return cmocka_run_group_tests_name("times", tests, NULL, NULL);
-}
+TESTS(times)

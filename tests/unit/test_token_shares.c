@@ -22,7 +22,7 @@ static void assert_about(double found, double wanted)
         fail_msg("found %.17g, expected %.17g", found, wanted);
 }
 
-static void ranks_get_their_shares(void **state)
+TEST_WITH(ranks_get_their_shares, set_up, tear_down)
 {
     st_token_shares shares;
     assert_int_equal(read_text(*state, "rank,share\n1,0.385\n0,0.5\n2,0.115\n", 3, 0, &shares),
@@ -35,7 +35,7 @@ static void ranks_get_their_shares(void **state)
     assert_about(shares.load.idlest, 0.345);
 }
 
-static void experts_lie_on_ranks_in_their_order(void **state)
+TEST_WITH(experts_lie_on_ranks_in_their_order, set_up, tear_down)
 {
     st_token_shares shares;
     const char *text = "share,expert\n0.1,0\n0.25,1\n0.385,2\n0.265,3\n";
@@ -47,7 +47,7 @@ static void experts_lie_on_ranks_in_their_order(void **state)
     assert_about(shares.until[0], 0.35);
 }
 
-static void senders_have_shares_of_their_own(void **state)
+TEST_WITH(senders_have_shares_of_their_own, set_up, tear_down)
 {
     st_token_shares shares;
     const char *text = "source,target,share\n0,0,0.615\n0,1,0.385\n1,1,0.75\n1,0,0.25\n";
@@ -60,7 +60,7 @@ static void senders_have_shares_of_their_own(void **state)
 }
 
 /* Rows in any order; what is sent is the last iteration's. */
-static void iterations_have_loads_of_their_own(void **state)
+TEST_WITH(iterations_have_loads_of_their_own, set_up, tear_down)
 {
     st_token_shares shares;
     const char *text = "iteration,rank,share\n2385,1,0.46\n15,0,0.77\n2385,0,0.54\n15,1,0.23\n"
@@ -83,7 +83,7 @@ static void iterations_have_loads_of_their_own(void **state)
     assert_about(shares.load.busiest, 1);
 }
 
-static void what_does_not_conserve_tokens_is_refused(void **state)
+TEST_WITH(what_does_not_conserve_tokens_is_refused, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -124,22 +124,10 @@ static void what_does_not_conserve_tokens_is_refused(void **state)
     }
 }
 
-static void groups_without_bounds_are_refused(void **state)
+TEST_WITH(groups_without_bounds_are_refused, set_up, tear_down)
 {
     st_token_shares shares;
     assert_int_equal(read_text(*state, "rank,share\n0,1\n", 4097, 0, &shares), ST_ERR_LIMIT);
 }
 
-TEST_GROUP(token_shares)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ranks_get_their_shares, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(experts_lie_on_ranks_in_their_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(senders_have_shares_of_their_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(iterations_have_loads_of_their_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_conserve_tokens_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(groups_without_bounds_are_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(token_shares)

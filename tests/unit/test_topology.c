@@ -57,9 +57,8 @@ static void expect_refused(const char *text, const char *words)
     end(&with);
 }
 
-static void a_dump_describes_its_node(void **state)
+TEST(a_dump_describes_its_node)
 {
-    (void)state;
     static const char text[] =
         HEAD GPU("0000:07:00.0", "0") NIC("400000") GPU("0000:0b:00.0", "1") NIC("400000") TAIL;
     expect(text, "h100-sxm", 16,
@@ -76,9 +75,8 @@ static void a_dump_describes_its_node(void **state)
 }
 
 /* Clouds name the PCI devices only. */
-static void a_skeleton_counts_classes(void **state)
+TEST(a_skeleton_counts_classes)
 {
-    (void)state;
     expect(HEAD "<pci busid=\"a\" class=\"0x060400\" link_speed=\"16 GT/s\" link_width=\"16\">"
                 "<pci busid=\"b\" class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
                 "<pci busid=\"c\" class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
@@ -90,9 +88,8 @@ static void a_skeleton_counts_classes(void **state)
                                  NULL});
 }
 
-static void hosts_are_nodes(void **state)
+TEST(hosts_are_nodes)
 {
-    (void)state;
     static const char two[] = "<system><cpu host_hash=\"0xa\">" GPU("1", "0")
         NIC("200000") "</cpu><cpu "
                       "host_hash=\"0xb\">" GPU("1", "1") NIC("200000") "</cpu></system>";
@@ -105,9 +102,8 @@ static void hosts_are_nodes(void **state)
         "the number of GPUs is not a multiple of that of hosts: found 2 GPUs of 3");
 }
 
-static void bad_topologies_are_refused(void **state)
+TEST(bad_topologies_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *words;
@@ -136,9 +132,8 @@ static void bad_topologies_are_refused(void **state)
         expect_refused(cases[i].text, cases[i].words);
 }
 
-static void depths_and_counts_are_bounded(void **state)
+TEST(depths_and_counts_are_bounded)
 {
-    (void)state;
     st_buffer deep = {0};
     st_buffer wide = {0};
     st_buffer_text(&deep, "<system>");
@@ -155,9 +150,8 @@ static void depths_and_counts_are_bounded(void **state)
 }
 
 /* Names of the file and of the command line stay inside of their lines. */
-static void texts_stay_texts(void **state)
+TEST(texts_stay_texts)
 {
-    (void)state;
     topology_case with = import(HEAD GPU("1", "0") TAIL, "a\"\nnodes: 7\n", 0);
     assert_int_equal(with.status, ST_OK);
     assert_contains(with.text.data, "  base: \"a??nodes: 7?\"\n");
@@ -173,13 +167,5 @@ TEST_GROUP(topology)
         puts("1..0 # SKIP built without expat");
         return 0;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dump_describes_its_node),
-        cmocka_unit_test(a_skeleton_counts_classes),
-        cmocka_unit_test(hosts_are_nodes),
-        cmocka_unit_test(bad_topologies_are_refused),
-        cmocka_unit_test(depths_and_counts_are_bounded),
-        cmocka_unit_test(texts_stay_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(topology);
 }

@@ -49,9 +49,8 @@ static void expect_us(file_case *with, const st_site *site, const st_pattern *pa
  * A measured rack takes 20,299 us for them (CoreWeave, GB200, NCCL 2.26.2): the links alone, 6 %
  * less.
  */
-static void a_ring_of_a_rack(void **state)
+TEST(a_ring_of_a_rack)
 {
-    (void)state;
     file_case with = begin("configs/topologies/nvl72-gb200-576.yaml");
     const st_site site = {72, 72, 72, 72};
     const st_pattern ring = {ST_WAY_RING, 142, 1.0 / 72};
@@ -67,9 +66,8 @@ static void a_ring_of_a_rack(void **state)
  * node once at 400: 268,435,456 B / 400 GB/s = 671.1 us. A ring of the 128 ranks has 254 rounds of
  * 2 * (0.6 + 1.6) us, and sends 254/128 of it.
  */
-static void sums_in_the_network(void **state)
+TEST(sums_in_the_network)
 {
-    (void)state;
     file_case with = begin("configs/topologies/sharp-h100-128.yaml");
     const st_site all = {128, 8, 8, 8};
     const st_site one_each = {16, 1, 8, 8};
@@ -85,11 +83,4 @@ static void sums_in_the_network(void **state)
     end(&with);
 }
 
-TEST_GROUP(topology_files)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_of_a_rack),
-        cmocka_unit_test(sums_in_the_network),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(topology_files)

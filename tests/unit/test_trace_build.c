@@ -20,7 +20,7 @@ static void finish(recording *r, played *p, st_errors *errors)
 
 /* Of launches into an empty stream the least lag counts where there are few, of tasks in a queue
  * the median gap. */
-static void lags_and_gaps_are_measured(void **state)
+TEST_WITH(lags_and_gaps_are_measured, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -44,7 +44,7 @@ static void lags_and_gaps_are_measured(void **state)
 }
 
 /* Lags of 5 to 25 us: one of twenty is less than what counts. */
-static void one_of_twenty_lags_is_less(void **state)
+TEST_WITH(one_of_twenty_lags_is_less, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -57,7 +57,7 @@ static void one_of_twenty_lags_is_less(void **state)
     stop(&p);
 }
 
-static void lags_have_a_bound(void **state)
+TEST_WITH(lags_have_a_bound, make_errors, drop_errors)
 {
     static const struct {
         double lag_us;
@@ -79,7 +79,7 @@ static void lags_have_a_bound(void **state)
 /* A kernel of stream 8 is ready at 105 us. It was kept from beginning by one of stream 7 where it
  * does as the last blocks of that one drain, in a 32nd of its time; where it waited 20 us at least,
  * in nine tenths of which the first ran. Collectives keep nobody from beginning. */
-static void a_kernel_begins_as_another_one_drains(void **state)
+TEST_WITH(a_kernel_begins_as_another_one_drains, make_errors, drop_errors)
 {
     static const struct {
         const char *first;
@@ -110,7 +110,7 @@ static void a_kernel_begins_as_another_one_drains(void **state)
 }
 
 /* Half as long, it keeps the other one half as long, of 98 us. */
-static void what_is_in_the_way_may_last_longer(void **state)
+TEST_WITH(what_is_in_the_way_may_last_longer, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -145,7 +145,7 @@ static int64_t late_of(double call_us, double start_us, double return_us, st_err
 /* A task that begins before its launch has an early clock, a call that returns before what it waits
  * for, 50 us later, is over a late one: by no more than launches may come nearer. 4 us are the
  * least that both take. */
-static void the_clock_of_the_gpu_is_set(void **state)
+TEST_WITH(the_clock_of_the_gpu_is_set, make_errors, drop_errors)
 {
     static const struct {
         double start_us;
@@ -159,17 +159,4 @@ static void the_clock_of_the_gpu_is_set(void **state)
                          cases[i].late_ns);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
-
-TEST_GROUP(trace_build)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(lags_and_gaps_are_measured),
-        TEST(one_of_twenty_lags_is_less),
-        TEST(lags_have_a_bound),
-        TEST(a_kernel_begins_as_another_one_drains),
-        TEST(what_is_in_the_way_may_last_longer),
-        TEST(the_clock_of_the_gpu_is_set),
-    };
-    return cmocka_run_group_tests_name("trace_build", tests, NULL, NULL);
-}
+TESTS(trace_build)

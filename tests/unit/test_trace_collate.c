@@ -123,7 +123,7 @@ static void expect_edges(const fixture *own, uint64_t exact, uint64_t inferred,
     "\"Process Group Ranks\":\"[0, 1]\",\"Seq\":" number
 
 /* The second rank lacks the first, and has one that the first lacks; kinds count on their own. */
-static void equal_numbers_meet(void **state)
+TEST_WITH(equal_numbers_meet, setup, teardown)
 {
     static const made_collective first[] = {{"ncclA", NUMBERED("allreduce", "19"), 20, 100},
                                             {"ncclA", NUMBERED("allreduce", "20"), 20, 223.85},
@@ -144,7 +144,7 @@ static void equal_numbers_meet(void **state)
 }
 
 /* Transfers between two ranks, and groups of one, meet nobody. */
-static void transfers_and_groups_of_one_are_left_alone(void **state)
+TEST_WITH(transfers_and_groups_of_one_are_left_alone, setup, teardown)
 {
     static const made_collective alone[] = {
         {"ncclS", NUMBERED("send", "19"), 20, 100},
@@ -167,7 +167,7 @@ static void transfers_and_groups_of_one_are_left_alone(void **state)
 
 /* The second rank began to record two collectives later, which their ends tell; the order of the
  * other group is its own. */
-static void groups_of_later_ranks_are_shifted(void **state)
+TEST_WITH(groups_of_later_ranks_are_shifted, setup, teardown)
 {
     static const made_collective all[] = {
         {"ncclA", OF_GROUP("7"), 20, 100},    {"ncclA", OF_GROUP("8"), 21, 165},
@@ -198,7 +198,7 @@ static const made_collective unnamed[] = {{"ncclA", "", 20, 100},   {"ncclB", ""
                                           {"ncclD", "", 20, 591},   {"ncclB", "", 20, 771}};
 
 /* Names tell which of them the first of the other rank is. */
-static void names_tell_what_meets(void **state)
+TEST_WITH(names_tell_what_meets, setup, teardown)
 {
     static const size_t lacks[][2] = {{0, 0}, {0, 1}, {0, 3}, {2, 0}, {1, 0}};
     fixture *own = *state;
@@ -214,7 +214,7 @@ static void names_tell_what_meets(void **state)
 }
 
 /* Of as many kernels each stands for its place: those of other names do not meet. */
-static void other_names_do_not_meet(void **state)
+TEST_WITH(other_names_do_not_meet, setup, teardown)
 {
     static const made_collective other[] = {{"ncclA", "", 20, 100},   {"ncclB", "", 20, 223.85},
                                             {"ncclB", "", 20, 357.1}, {"ncclA", "", 20, 401},
@@ -228,7 +228,7 @@ static void other_names_do_not_meet(void **state)
 }
 
 /* One that begins over 200 us after another one has ended is not the same collective. */
-static void ends_that_lie_apart_are_none(void **state)
+TEST_WITH(ends_that_lie_apart_are_none, setup, teardown)
 {
     static const struct {
         double late_us;
@@ -272,7 +272,7 @@ static void add_square(fixture *own, size_t meetings)
     }
 }
 
-static void streams_that_end_together_are_groups(void **state)
+TEST_WITH(streams_that_end_together_are_groups, setup, teardown)
 {
     fixture *own = *state;
     add_square(own, 5);
@@ -283,7 +283,7 @@ static void streams_that_end_together_are_groups(void **state)
 }
 
 /* Three meetings tell nothing: all are taken for collectives of all ranks. */
-static void few_meetings_tell_no_groups(void **state)
+TEST_WITH(few_meetings_tell_no_groups, setup, teardown)
 {
     fixture *own = *state;
     add_square(own, 3);
@@ -298,7 +298,7 @@ static void few_meetings_tell_no_groups(void **state)
 }
 
 /* One group of all ranks is no group to be told. */
-static void all_ranks_are_no_group(void **state)
+TEST_WITH(all_ranks_are_no_group, setup, teardown)
 {
     fixture *own = *state;
     for (size_t rank = 0; rank < 3; rank++)
@@ -340,7 +340,7 @@ static st_status meet_apart(fixture *own, const int *later_ms, size_t count)
 }
 
 /* Four contradictions at least, and more of them than meetings, are of two runs. */
-static void ranks_of_other_runs_are_refused(void **state)
+TEST_WITH(ranks_of_other_runs_are_refused, setup, teardown)
 {
     static const struct {
         int later_ms[9];
@@ -364,7 +364,7 @@ static void ranks_of_other_runs_are_refused(void **state)
     }
 }
 
-static void clocks_that_are_far_off_are_told(void **state)
+TEST_WITH(clocks_that_are_far_off_are_told, setup, teardown)
 {
     static const struct {
         double late_us[2];
@@ -389,7 +389,7 @@ static void clocks_that_are_far_off_are_told(void **state)
 }
 
 /* Of ranks whose collectives no other one has; those that have none are silent. */
-static void ranks_that_meet_nobody_are_told(void **state)
+TEST_WITH(ranks_that_meet_nobody_are_told, setup, teardown)
 {
     static const made_collective one[] = {{"ncclA", NUMBERED("allreduce", "19"), 20, 100},
                                           {"ncclA", NUMBERED("allreduce", "20"), 20, 223.85}};
@@ -412,23 +412,4 @@ static void ranks_that_meet_nobody_are_told(void **state)
     st_trace_graph_destroy(graph);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(trace_collate)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(equal_numbers_meet),
-        TEST(transfers_and_groups_of_one_are_left_alone),
-        TEST(groups_of_later_ranks_are_shifted),
-        TEST(names_tell_what_meets),
-        TEST(other_names_do_not_meet),
-        TEST(ends_that_lie_apart_are_none),
-        TEST(streams_that_end_together_are_groups),
-        TEST(few_meetings_tell_no_groups),
-        TEST(all_ranks_are_no_group),
-        TEST(ranks_of_other_runs_are_refused),
-        TEST(clocks_that_are_far_off_are_told),
-        TEST(ranks_that_meet_nobody_are_told),
-    };
-    return cmocka_run_group_tests_name("trace_collate", tests, NULL, NULL);
-}
+TESTS(trace_collate)

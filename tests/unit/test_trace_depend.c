@@ -37,7 +37,7 @@ static void expect_waited(played *p, const char *waited, const char *const *othe
 
 /* The event was recorded before the recording began, as its call has a smaller number than all: of
  * what was in flight then on its stream the last that was over when the call returned. */
-static void events_from_before_the_recording_are_waited_for(void **state)
+TEST_WITH(events_from_before_the_recording_are_waited_for, make_errors, drop_errors)
 {
     static const char *const others[] = {"other"};
     recording r;
@@ -58,7 +58,7 @@ static void events_from_before_the_recording_are_waited_for(void **state)
 }
 
 /* One whose record is of the recording is waited for by that record's place. */
-static void events_of_the_recording_are_waited_for(void **state)
+TEST_WITH(events_of_the_recording_are_waited_for, make_errors, drop_errors)
 {
     static const char *const others[] = {"other"};
     recording r;
@@ -80,7 +80,7 @@ static void events_of_the_recording_are_waited_for(void **state)
 /* ---- without records ---- */
 
 /* The call returns when the last of what it may have waited for is over. */
-static void what_ended_last_is_waited_for(void **state)
+TEST_WITH(what_ended_last_is_waited_for, make_errors, drop_errors)
 {
     static const char *const others[] = {"first", "beyond"};
     recording r;
@@ -99,7 +99,7 @@ static void what_ended_last_is_waited_for(void **state)
 }
 
 /* Nothing ended inside of the call: the thread's last task was over before. */
-static void a_task_that_was_over_is_waited_for(void **state)
+TEST_WITH(a_task_that_was_over_is_waited_for, make_errors, drop_errors)
 {
     static const char *const others[] = {"first"};
     recording r;
@@ -119,7 +119,7 @@ static void a_task_that_was_over_is_waited_for(void **state)
 
 /* Events that take turns: a call waits for the end of the step before, while the next runs on; what
  * ended later on another stream is none of it. */
-static void events_take_turns(void **state)
+TEST_WITH(events_take_turns, make_errors, drop_errors)
 {
     static const char *const others[] = {"other", "step2"};
     recording r;
@@ -164,7 +164,7 @@ static int64_t moved_by_asking(int count, int apart_us, st_errors *errors)
 }
 
 /* Over 20 us from the first question to the last answer is waiting; one question is none. */
-static void a_thread_that_asks_again_and_again_waits(void **state)
+TEST_WITH(a_thread_that_asks_again_and_again_waits, make_errors, drop_errors)
 {
     assert_true(moved_by_asking(10, 5, *state) > LONGER - 100000);
     assert_true(moved_by_asking(2, 40, *state) > LONGER - 100000);
@@ -175,7 +175,7 @@ static void a_thread_that_asks_again_and_again_waits(void **state)
 /* ---- copies ---- */
 
 /* A copy in the time of its call blocks it; one that ends later does not, nor does another kind. */
-static void copies_may_block_their_calls(void **state)
+TEST_WITH(copies_may_block_their_calls, make_errors, drop_errors)
 {
     static const struct {
         const char *call;
@@ -208,7 +208,7 @@ static void copies_may_block_their_calls(void **state)
 
 /* Of pageable memory one may seem to end up to 50 us after its call, where that lasts over 50 us.
  */
-static void clocks_of_pageable_copies_may_be_late(void **state)
+TEST_WITH(clocks_of_pageable_copies_may_be_late, make_errors, drop_errors)
 {
     static const struct {
         double call_us;
@@ -252,7 +252,7 @@ static int64_t moved_by_pause(double end_us, double next_us, st_errors *errors)
 
 /* A thread that pauses for more than 100 us, here from 58 us on, waited for what ended less than
  * 83 us before it goes on. */
-static void the_gpu_ends_pauses(void **state)
+TEST_WITH(the_gpu_ends_pauses, make_errors, drop_errors)
 {
     static const struct {
         double end_us;
@@ -267,7 +267,7 @@ static void the_gpu_ends_pauses(void **state)
 
 /* What another thread finished in the 100 us before 400 us ends a pause; questions do not. The
  * other thread waited for the first to begin. */
-static void other_threads_end_pauses(void **state)
+TEST_WITH(other_threads_end_pauses, make_errors, drop_errors)
 {
     static const struct {
         const char *name;
@@ -293,7 +293,7 @@ static void other_threads_end_pauses(void **state)
 
 /* ---- all that is certain ---- */
 
-static void certain_edges_are_counted(void **state)
+TEST_WITH(certain_edges_are_counted, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -313,22 +313,4 @@ static void certain_edges_are_counted(void **state)
     stop(&p);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
-
-TEST_GROUP(trace_depend)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(events_from_before_the_recording_are_waited_for),
-        TEST(events_of_the_recording_are_waited_for),
-        TEST(what_ended_last_is_waited_for),
-        TEST(a_task_that_was_over_is_waited_for),
-        TEST(events_take_turns),
-        TEST(a_thread_that_asks_again_and_again_waits),
-        TEST(copies_may_block_their_calls),
-        TEST(clocks_of_pageable_copies_may_be_late),
-        TEST(the_gpu_ends_pauses),
-        TEST(other_threads_end_pauses),
-        TEST(certain_edges_are_counted),
-    };
-    return cmocka_run_group_tests_name("trace_depend", tests, NULL, NULL);
-}
+TESTS(trace_depend)

@@ -49,7 +49,7 @@ static void assert_same_events(const st_trace *a, const st_trace *b)
 }
 
 /* What nothing changes reads back as it was, packed or not. */
-static void test_same(void **state)
+TEST_WITH(test_same, make_errors, drop_errors)
 {
     const char *const texts[] = {idle_trace};
     st_trace_set *set = read_set(texts, 1, *state);
@@ -103,7 +103,7 @@ static void drop(changed *c)
 }
 
 /* The new step lasts as the what-if says, and its GEMMs half as long as recorded. */
-static void test_changed(void **state)
+TEST_WITH(test_changed, make_errors, drop_errors)
 {
     static const char *const sets[] = {"speed.gemm=2"};
     changed c;
@@ -120,7 +120,7 @@ static void test_changed(void **state)
     drop(&c);
 }
 
-static void test_removed(void **state)
+TEST_WITH(test_removed, make_errors, drop_errors)
 {
     static const char *const removed[] = {"ampere*"};
     changed c;
@@ -202,7 +202,7 @@ static void export_copies(changed *c, bool merged, st_errors *errors)
 
 /* Two further layers of five tasks, which no call launches: all stand in a row on the stream, each
  * as long as what it is a copy of. */
-static void test_copies(void **state)
+TEST_WITH(test_copies, make_errors, drop_errors)
 {
     static const double layer_us = 61.5 + 7.5 + 120.25 + 15.5 + 3.25;
     changed c;
@@ -229,7 +229,7 @@ static void test_copies(void **state)
 }
 
 /* In a file of several ranks each has processes of its own. */
-static void test_copies_of_ranks(void **state)
+TEST_WITH(test_copies_of_ranks, make_errors, drop_errors)
 {
     changed c;
     export_copies(&c, true, *state);
@@ -242,7 +242,7 @@ static void test_copies_of_ranks(void **state)
 
 /* Marks and texts of processes; ranges around tasks move with them, in whole microseconds where
  * they were such. */
-static void test_marks(void **state)
+TEST_WITH(test_marks, make_errors, drop_errors)
 {
     static const char text[] =
         "{\"baseTimeNanoseconds\":5000,\"traceEvents\":["
@@ -272,7 +272,7 @@ static void test_marks(void **state)
 }
 
 /* One file of two ranks reads as two ranks, on one clock. */
-static void test_all(void **state)
+TEST_WITH(test_all, make_errors, drop_errors)
 {
     const char *const texts[] = {MET("0", "100", "100"), MET("1", "123.85", "76.15")};
     st_trace_set *set = read_set(texts, 2, *state);
@@ -294,7 +294,7 @@ static void test_all(void **state)
 }
 
 /* What each task adds is the whole length, and tasks follow each other. */
-static void test_path(void **state)
+TEST_WITH(test_path, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(idle_trace, false, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -317,7 +317,7 @@ static void test_path(void **state)
 }
 
 /* A file that is there no more. */
-static void test_gone(void **state)
+TEST_WITH(test_gone, make_errors, drop_errors)
 {
     const char *const texts[] = {idle_trace};
     st_trace_set *set = read_set(texts, 1, *state);
@@ -330,18 +330,4 @@ static void test_gone(void **state)
     st_trace_set_destroy(set);
 }
 
-TEST_GROUP(trace_export)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_same, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_changed, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_removed, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_copies, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_copies_of_ranks, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_marks, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_all, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_path, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_gone, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_export", tests, NULL, NULL);
-}
+TESTS(trace_export)

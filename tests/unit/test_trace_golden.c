@@ -167,7 +167,7 @@ static char *read_text(const char *path, size_t *length)
     return text;
 }
 
-static void test_golden(void **state)
+TEST_WITH(test_golden, make_errors, drop_errors)
 {
     char folder[256];
     char path[512];
@@ -195,10 +195,4 @@ static void test_golden(void **state)
     free(text);
 }
 
-TEST_GROUP(trace_golden)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_golden, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_golden", tests, NULL, NULL);
-}
+TESTS(trace_golden)

@@ -8,7 +8,7 @@
 /* --- tests ---------------------------------------------------------------------------------------
  */
 
-static void test_streams_run_apart(void **state)
+TEST_WITH(test_streams_run_apart, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -28,7 +28,7 @@ static void test_streams_run_apart(void **state)
     stop(&p);
 }
 
-static void test_exact_wait(void **state)
+TEST_WITH(test_exact_wait, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -52,7 +52,7 @@ static void test_exact_wait(void **state)
 }
 
 /* Without the profiler's records: what was launched before the event was recorded. */
-static void test_inferred_wait(void **state)
+TEST_WITH(test_inferred_wait, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -70,7 +70,7 @@ static void test_inferred_wait(void **state)
     stop(&p);
 }
 
-static void test_contradicted_wait(void **state)
+TEST_WITH(test_contradicted_wait, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -100,7 +100,7 @@ static void check_start(const played *p, const char *name, int64_t start_ns)
 
 /* Inside of a graph b follows a, d runs beside b, and c follows what ended last, which is d. What
  * passes in between is the graph's, also in the queue before e; f is late for no reason. */
-static void test_graph(void **state)
+TEST_WITH(test_graph, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -134,7 +134,7 @@ static void test_graph(void **state)
 }
 
 /* Nodes of no length at one time, on two streams: none waits for the other in a circle. */
-static void test_graph_of_nothing(void **state)
+TEST_WITH(test_graph_of_nothing, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -151,7 +151,7 @@ static void test_graph_of_nothing(void **state)
 }
 
 /* No call says that c waits, but it pauses and goes on 2 us after b has ended; d has no reason. */
-static void test_paused_streams(void **state)
+TEST_WITH(test_paused_streams, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -172,7 +172,7 @@ static void test_paused_streams(void **state)
 }
 
 /* What was launched later cannot be waited for, nor does a task that begins long after. */
-static void test_pauses_without_a_reason(void **state)
+TEST_WITH(test_pauses_without_a_reason, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -192,7 +192,7 @@ static void test_pauses_without_a_reason(void **state)
 }
 
 /* The profiler's records say who waits; a graph's tasks have none. */
-static void test_pauses_beside_records(void **state)
+TEST_WITH(test_pauses_beside_records, make_errors, drop_errors)
 {
     for (int in_graph = 0; in_graph < 2; in_graph++) {
         recording r;
@@ -217,7 +217,7 @@ static void test_pauses_beside_records(void **state)
     }
 }
 
-static void test_host_waits(void **state)
+TEST_WITH(test_host_waits, make_errors, drop_errors)
 {
     static const char *const calls[] = {"cudaStreamSynchronize", "cudaDeviceSynchronize",
                                         "cudaEventSynchronize", "hipDeviceSynchronize"};
@@ -238,7 +238,7 @@ static void test_host_waits(void **state)
     }
 }
 
-static void test_blocking_copy(void **state)
+TEST_WITH(test_blocking_copy, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -257,7 +257,7 @@ static void test_blocking_copy(void **state)
 }
 
 /* A graph of kernels has one call; work from before the recording has none. */
-static void test_odd_launches(void **state)
+TEST_WITH(test_odd_launches, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -280,7 +280,7 @@ static void test_odd_launches(void **state)
     stop(&p);
 }
 
-static void test_threads_wake_each_other(void **state)
+TEST_WITH(test_threads_wake_each_other, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -299,7 +299,7 @@ static void test_threads_wake_each_other(void **state)
     stop(&p);
 }
 
-static void test_overlap_on_a_stream(void **state)
+TEST_WITH(test_overlap_on_a_stream, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -313,7 +313,7 @@ static void test_overlap_on_a_stream(void **state)
     stop(&p);
 }
 
-static void test_steps(void **state)
+TEST_WITH(test_steps, make_errors, drop_errors)
 {
     recording r;
     played p = {0};
@@ -363,7 +363,7 @@ static void make_ranks(played *p, int level, st_errors *errors)
 }
 
 /* Collectives of two runs of a job: intervals grow on one rank, and shrink on the other. */
-static void test_other_runs_are_refused(void **state)
+TEST_WITH(test_other_runs_are_refused, make_errors, drop_errors)
 {
     enum { COUNT = 8 };
     st_trace *ranks[2];
@@ -390,7 +390,7 @@ static void test_other_runs_are_refused(void **state)
     st_trace_destroy(ranks[1]);
 }
 
-static void test_ranks_meet(void **state)
+TEST_WITH(test_ranks_meet, make_errors, drop_errors)
 {
     for (int i = NO_METADATA; i <= SEQUENCE; i++) {
         played p = {0};
@@ -420,7 +420,7 @@ static void test_ranks_meet(void **state)
 }
 
 /* One rank's recording began a collective later. */
-static void test_ranks_cut_differently(void **state)
+TEST_WITH(test_ranks_cut_differently, make_errors, drop_errors)
 {
     played p = {0};
     static const char *const names[] = {"ncclA", "ncclB", "ncclC", "ncclB", "ncclD"};
@@ -437,7 +437,7 @@ static void test_ranks_cut_differently(void **state)
     stop(&p);
 }
 
-static void test_ranks_that_do_not_fit(void **state)
+TEST_WITH(test_ranks_that_do_not_fit, make_errors, drop_errors)
 {
     played p = {0};
     for (int rank = 0; rank < 2; rank++) {
@@ -457,7 +457,7 @@ static void test_ranks_that_do_not_fit(void **state)
     stop(&p);
 }
 
-static void test_no_gpu_work(void **state)
+TEST_WITH(test_no_gpu_work, make_errors, drop_errors)
 {
     recording r;
     begin(&r, 0, 1);
@@ -530,20 +530,20 @@ static void check_set(const char *name, double points, double percent, st_errors
     st_trace_set_destroy(set);
 }
 
-static void test_published_sets(void **state)
+TEST_WITH(test_published_sets, make_errors, drop_errors)
 {
     check_set("01_megatron_tp8_a100", 1, 1, *state);
     check_set("03_dlrm_v100x8", 1, 1, *state);
 }
 
 /* One rank of eight: what waits for the others is in its kernels. */
-static void test_published_rank(void **state)
+TEST_WITH(test_published_rank, make_errors, drop_errors)
 {
     check_set("07_hta_a100_rank3of8_2022/control.json.gz", 1.5, 3.5, *state);
 }
 
 /* The profiler left most nodes of its CUDA graphs out. */
-static void test_published_graphs(void **state)
+TEST_WITH(test_published_graphs, make_errors, drop_errors)
 {
     check_set("13_a100_cudagraph_rank0of16/rank0.json.gz", 0.5, 0.2, *state);
 }
@@ -551,7 +551,7 @@ static void test_published_graphs(void **state)
 /* A kernel without room begins as the last blocks of another stream's drain: that one's time is in
  * its wait. One that begins while much of the other is left, or a copy, was late for another
  * reason. */
-static void test_blocked(void **state)
+TEST_WITH(test_blocked, make_errors, drop_errors)
 {
     for (int i = 0; i < 3; i++) {
         recording r;
@@ -587,7 +587,7 @@ static void test_blocked(void **state)
 }
 
 /* A call that waits for everything works on when that is over; what is not recorded is unknown. */
-static void test_own_work(void **state)
+TEST_WITH(test_own_work, make_errors, drop_errors)
 {
     static const char *const launches[] = {"cudaLaunchKernel", "cudaGraphLaunch",
                                            "cudaMemcpyAsync"};
@@ -611,34 +611,4 @@ static void test_own_work(void **state)
     }
 }
 
-TEST_GROUP(trace_graph)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_streams_run_apart, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_exact_wait, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_inferred_wait, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_contradicted_wait, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_graph, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_graph_of_nothing, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_paused_streams, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_pauses_without_a_reason, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_pauses_beside_records, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_host_waits, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_blocking_copy, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_odd_launches, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_threads_wake_each_other, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_overlap_on_a_stream, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_other_runs_are_refused, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_ranks_meet, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_ranks_cut_differently, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_ranks_that_do_not_fit, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_blocked, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_own_work, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_no_gpu_work, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_published_sets, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_published_rank, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_published_graphs, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_graph", tests, NULL, NULL);
-}
+TESTS(trace_graph)

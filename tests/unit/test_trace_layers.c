@@ -141,7 +141,7 @@ static void expect_pass(const st_trace_layers *found, st_layer_pass pass, const 
     near_us(runs->elapsed_s, (elapsed_of(first, layers) + elapsed_of(second, layers)) / 2);
 }
 
-static void layers_are_means_over_ranks(void **state)
+TEST_WITH(layers_are_means_over_ranks, set_up, tear_down)
 {
     fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
@@ -163,7 +163,7 @@ static void layers_are_means_over_ranks(void **state)
 }
 
 /* A pass with far less work than the other, a tenth, is none. */
-static void a_pass_of_little_work_is_none(void **state)
+TEST_WITH(a_pass_of_little_work_is_none, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_layers found;
@@ -194,7 +194,7 @@ static void expect_refusal(fixture *own, st_status status, const char *words)
         fail_msg("'%s' is not in '%s'", words, text);
 }
 
-static void ranks_that_differ_are_refused(void **state)
+TEST_WITH(ranks_that_differ_are_refused, set_up, tear_down)
 {
     fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
@@ -235,7 +235,7 @@ static void write_job(fixture *own, const char *name, const char *recompute)
 }
 
 /* Full recomputation runs the forward pass once more, in the backward one. */
-static void times_become_those_of_the_job(void **state)
+TEST_WITH(times_become_those_of_the_job, set_up, tear_down)
 {
     fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
@@ -274,7 +274,7 @@ static void times_become_those_of_the_job(void **state)
 }
 
 /* Times of a trace without an optimizer, forward passes alone, of a job of layers of experts. */
-static void times_of_experts_have_their_shape(void **state)
+TEST_WITH(times_of_experts_have_their_shape, set_up, tear_down)
 {
     static const struct {
         st_times_feature feature;
@@ -321,7 +321,7 @@ static void times_of_experts_have_their_shape(void **state)
     near_us(taken(sets, ST_TIMES_OF_BACKWARD_MOE)->times[0], 7500);
 }
 
-static void a_trace_of_another_gpu_is_refused(void **state)
+TEST_WITH(a_trace_of_another_gpu_is_refused, set_up, tear_down)
 {
     fixture *own = *state;
     recording one = rank_of(0);
@@ -340,15 +340,4 @@ static void a_trace_of_another_gpu_is_refused(void **state)
                    "the job runs on another GPU");
 }
 
-TEST_GROUP(trace_layers)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(layers_are_means_over_ranks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pass_of_little_work_is_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ranks_that_differ_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_become_those_of_the_job, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_of_experts_have_their_shape, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_trace_of_another_gpu_is_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(trace_layers)

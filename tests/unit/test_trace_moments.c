@@ -16,7 +16,7 @@ typedef struct moved {
     int64_t to_ns;
 } moved;
 
-static void test_between(void **state)
+TEST_WITH(test_between, make_errors, drop_errors)
 {
     /* Before the first and behind the last as these do; shares of the way between two; of two at
      * one time what follows goes with the second. */
@@ -35,7 +35,7 @@ static void test_between(void **state)
 }
 
 /* Without a main track nothing else moves. */
-static void test_nowhere(void **state)
+TEST_WITH(test_nowhere, make_errors, drop_errors)
 {
     st_time_map tracks[] = {{NULL, 0}, {known, 4}};
     st_export_map map = {.tracks = tracks, .main_track = ST_TRACE_NONE};
@@ -129,7 +129,7 @@ static st_task_time *host_of(moving *m, size_t kernel, size_t i)
     return NULL;
 }
 
-static void test_unchanged(void **state)
+TEST_WITH(test_unchanged, make_errors, drop_errors)
 {
     moving m;
     begin(&m, two_threads, *state);
@@ -157,7 +157,7 @@ static void test_unchanged(void **state)
 
 /* Times of a thread do not go back: of a task that would begin at 160 us and end at 141 us, what
  * comes before 160 us waits for that. */
-static void test_threads_go_on(void **state)
+TEST_WITH(test_threads_go_on, make_errors, drop_errors)
 {
     static const int64_t to_ns[] = {100385, 140000, 160000, 160000, 160000, 165000, 165000, 170000};
     moving m;
@@ -174,7 +174,7 @@ static void test_threads_go_on(void **state)
 }
 
 /* A GPU whose clock is early has the window begin with the launch, not with the kernel. */
-static void test_early_clock(void **state)
+TEST_WITH(test_early_clock, make_errors, drop_errors)
 {
     moving m;
     begin(&m,
@@ -203,7 +203,7 @@ static void expect_kernel(const moving *m, size_t kernel, int64_t start_ns, int6
 }
 
 /* What changes keeps the order of its stream, be it that its start changes or its end. */
-static void test_streams_keep_order(void **state)
+TEST_WITH(test_streams_keep_order, make_errors, drop_errors)
 {
     moving m;
     begin(&m, two_threads, *state);
@@ -221,15 +221,4 @@ static void test_streams_keep_order(void **state)
     drop(&m);
 }
 
-TEST_GROUP(trace_moments)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_between, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_nowhere, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_unchanged, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_threads_go_on, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_early_clock, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_streams_keep_order, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_moments", tests, NULL, NULL);
-}
+TESTS(trace_moments)

@@ -141,7 +141,7 @@ static void assert_event(const fixture *own, size_t at, const expected_event *ex
         assert_int_equal(event->class_, expected->class_);
 }
 
-static void events_of_every_table_are_kept(void **state)
+TEST_WITH(events_of_every_table_are_kept, setup, teardown)
 {
     static const expected_event expected[] = {
         {ST_TRACE_STEP, "ProfilerStep#7", 100000, 90385, -1, {.process = 4001, .number = 31}, -1},
@@ -201,7 +201,7 @@ static void events_of_every_table_are_kept(void **state)
 }
 
 /* Kinds of events that a recording has none of are not listed. */
-static void categories_are_counted(void **state)
+TEST_WITH(categories_are_counted, setup, teardown)
 {
     static const struct {
         const char *name;
@@ -222,7 +222,7 @@ static void categories_are_counted(void **state)
 }
 
 /* Whole microseconds everywhere, or a part of one at an end alone. */
-static void decimals_are_seen_at_both_ends(void **state)
+TEST_WITH(decimals_are_seen_at_both_ends, setup, teardown)
 {
     static const struct {
         const char *kernel;
@@ -258,7 +258,7 @@ static void add_named(fixture *own, const char *format, const char *name, size_t
 }
 
 /* As NVIDIA numbers ways of copies (0 to 10) and Nsight Systems kinds of memory (0 to 4). */
-static void copies_are_named_as_kineto_does(void **state)
+TEST_WITH(copies_are_named_as_kineto_does, setup, teardown)
 {
     static const struct {
         const char *kinds; /* of the copy, its source and its target */
@@ -292,7 +292,7 @@ static void copies_are_named_as_kineto_does(void **state)
         assert_string_equal(name_of(own, ST_TRACE_MEMCPY, i), cases[i].name);
 }
 
-static void calls_lose_their_versions(void **state)
+TEST_WITH(calls_lose_their_versions, setup, teardown)
 {
     static const struct {
         const char *recorded;
@@ -327,7 +327,7 @@ static void calls_lose_their_versions(void **state)
         assert_string_equal(name_of(own, ST_TRACE_CALL, i), cases[i].name);
 }
 
-static void ranges_with_a_number_are_steps(void **state)
+TEST_WITH(ranges_with_a_number_are_steps, setup, teardown)
 {
     static const struct {
         const char *name;
@@ -393,7 +393,7 @@ static void assert_wait(const fixture *own, size_t at, const wait_case *expected
     assert_int_equal(wait->record_correlation, expected->wait.record_correlation);
 }
 
-static void waits_find_the_last_record_before_them(void **state)
+TEST_WITH(waits_find_the_last_record_before_them, setup, teardown)
 {
     static const wait_case cases[] = {
         {"50", "2,5", "Stream Wait Event", {20, -1, -1}},
@@ -443,7 +443,7 @@ static const char two_processes[] = KERNEL("110385", "131000", "7", "31", PID)
               "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES "
               "(160000,160571,3,20,31," PID ",3,0), (260000,260571,3,21,31,(4002<<24),3,0);";
 
-static void each_process_is_a_rank(void **state)
+TEST_WITH(each_process_is_a_rank, setup, teardown)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -467,7 +467,7 @@ static void each_process_is_a_rank(void **state)
 }
 
 /* Through the reader that takes any format: both ranks, numbered as they come. */
-static void a_set_has_all_processes(void **state)
+TEST_WITH(a_set_has_all_processes, setup, teardown)
 {
     fixture *own = *state;
     const char *paths[] = {own->path};
@@ -493,7 +493,7 @@ static void add_processes(fixture *own, int count)
     sqlite3_free(sql);
 }
 
-static void at_most_256_processes_are_taken(void **state)
+TEST_WITH(at_most_256_processes_are_taken, setup, teardown)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -511,7 +511,7 @@ static void at_most_256_processes_are_taken(void **state)
 /* ---- what recordings lack ---- */
 
 /* Nothing but kernels, without a process, with short names: all are of one rank. */
-static void tables_but_that_of_kernels_may_lack(void **state)
+TEST_WITH(tables_but_that_of_kernels_may_lack, setup, teardown)
 {
     fixture *own = *state;
     size_t count = 0;
@@ -533,7 +533,7 @@ static void tables_but_that_of_kernels_may_lack(void **state)
 }
 
 /* Of older exports: kinds of memory, numbers of texts, multiprocessors. */
-static void columns_may_lack(void **state)
+TEST_WITH(columns_may_lack, setup, teardown)
 {
     fixture *own = *state;
     run(own, ONE_KERNEL "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN srcKind;"
@@ -550,7 +550,7 @@ static void columns_may_lack(void **state)
     assert_int_equal(own->trace->sm_count, -1);
 }
 
-static void what_must_be_there_is_named(void **state)
+TEST_WITH(what_must_be_there_is_named, setup, teardown)
 {
     static const struct {
         const char *sql;
@@ -582,7 +582,7 @@ static void what_must_be_there_is_named(void **state)
 }
 
 /* A kernel that ends before it starts, or before the recording; one of no length is fine. */
-static void impossible_times_are_left_out_of_partial_readings(void **state)
+TEST_WITH(impossible_times_are_left_out_of_partial_readings, setup, teardown)
 {
     static const char *const times[] = {"110750,110749", "-1,5", "NULL,5", "5,NULL"};
     fixture *own = *state;
@@ -606,7 +606,7 @@ static void impossible_times_are_left_out_of_partial_readings(void **state)
 }
 
 /* Every other table, too: its one event is left out. */
-static void impossible_times_are_seen_in_every_table(void **state)
+TEST_WITH(impossible_times_are_seen_in_every_table, setup, teardown)
 {
     static const char *const rows[] = {
         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (9,8,3,13,32," PID ",1,0,2);",
@@ -627,29 +627,7 @@ static void impossible_times_are_seen_in_every_table(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(trace_nsys)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(events_of_every_table_are_kept),
-        TEST(categories_are_counted),
-        TEST(decimals_are_seen_at_both_ends),
-        TEST(copies_are_named_as_kineto_does),
-        TEST(calls_lose_their_versions),
-        TEST(ranges_with_a_number_are_steps),
-        TEST(waits_find_the_last_record_before_them),
-        TEST(each_process_is_a_rank),
-        TEST(a_set_has_all_processes),
-        TEST(at_most_256_processes_are_taken),
-        TEST(tables_but_that_of_kernels_may_lack),
-        TEST(columns_may_lack),
-        TEST(what_must_be_there_is_named),
-        TEST(impossible_times_are_left_out_of_partial_readings),
-        TEST(impossible_times_are_seen_in_every_table),
-    };
-    return cmocka_run_group_tests_name("trace_nsys", tests, NULL, NULL);
-}
+TESTS(trace_nsys)
 
 #else
 

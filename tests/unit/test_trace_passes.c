@@ -75,7 +75,7 @@ static st_trace *make_step(st_errors *errors)
 }
 
 /* Layers of less than half of the work, collectives apart, may be none. */
-static void test_doubtful_layers(void **state)
+TEST_WITH(test_doubtful_layers, make_errors, drop_errors)
 {
     double layers_us = LAYERS * (FORWARD + BACKWARD - 2 * 23.85);
     st_arena *arena = st_arena_create();
@@ -94,7 +94,7 @@ static void test_doubtful_layers(void **state)
     st_arena_destroy(arena);
 }
 
-static void test_both_passes_are_found(void **state)
+TEST_WITH(test_both_passes_are_found, make_errors, drop_errors)
 {
     st_trace *trace = make_step(*state);
     st_arena *arena = st_arena_create();
@@ -142,7 +142,7 @@ static void ask(const char *const *have, const char *const *sets, double expecte
 
 #define WITH(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void test_changes(void **state)
+TEST_WITH(test_changes, make_errors, drop_errors)
 {
     const double passes = LAYERS * (FORWARD + BACKWARD);
     const double lead = 8; /* from the first call to the first kernel */
@@ -159,7 +159,7 @@ static void test_changes(void **state)
         (lead + GRADIENTS + ADAM) / 5 + (3 + 4) * passes / 5, "gpipe schedule", *state);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, make_errors, drop_errors)
 {
     static const char *const nothing[] = {NULL};
     ask(WITH("parallel.dp=2"), WITH("parallel.dp=4"), -1,
@@ -173,13 +173,4 @@ static void test_refused(void **state)
     ask(nothing, WITH("pipeline.transfer_us=2.385"), -1, "pipeline.transfer_us describes", *state);
 }
 
-TEST_GROUP(trace_passes)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_doubtful_layers, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_both_passes_are_found, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_changes, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_passes", tests, NULL, NULL);
-}
+TESTS(trace_passes)

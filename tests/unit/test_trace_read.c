@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static void test_oldest(void **state)
+TEST_WITH(test_oldest, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(oldest_trace, false, *state);
     assert_non_null(trace);
@@ -37,7 +37,7 @@ static void test_oldest(void **state)
     st_trace_destroy(trace);
 }
 
-static void test_newer(void **state)
+TEST_WITH(test_newer, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(newer_trace, false, *state);
     assert_non_null(trace);
@@ -79,9 +79,8 @@ static void check_time(const char *text, bool fits, int64_t expected, bool decim
     assert_int_equal(seen && fits, decimals);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     check_time("0", true, 0, false);
     check_time("1712164731093877", true, 1712164731093877000, false);
     check_time("1712164731093877.593", true, 1712164731093877593, true); /* no double holds it */
@@ -116,7 +115,7 @@ static void check_refused(const char *text, const char *message, st_errors *erro
         fail_msg("'%s' says '%s', not '%s'", text, heard, message);
 }
 
-static void test_not_json(void **state)
+TEST_WITH(test_not_json, make_errors, drop_errors)
 {
     check_refused("", "the file is empty", *state);
     check_refused(" \n", "the file ends before the first event", *state);
@@ -139,7 +138,7 @@ static void test_not_json(void **state)
     check_refused("\xEF\xBB\xBF{}", "found byte 0xEF", *state);
 }
 
-static void test_not_a_trace(void **state)
+TEST_WITH(test_not_a_trace, make_errors, drop_errors)
 {
     check_refused("{}", "no events: the file has no list 'traceEvents'", *state);
     check_refused("{\"schema\":\"1.0.1\",\"nodes\":[]}", "an execution trace of PyTorch", *state);
@@ -155,7 +154,7 @@ static void test_not_a_trace(void **state)
                   "'baseTimeNanoseconds' is too large", *state);
 }
 
-static void test_classes(void **state)
+TEST(test_classes)
 {
     static const struct {
         const char *name;
@@ -194,7 +193,7 @@ static void test_classes(void **state)
 }
 
 /* A window of 2.2 ms: the last of its periods is a fifth as long. */
-static void test_periods(void **state)
+TEST_WITH(test_periods, make_errors, drop_errors)
 {
     static const double shares[] = {0.3, 0.4, 1};
     st_trace *trace =
@@ -215,7 +214,7 @@ static void test_periods(void **state)
     st_trace_destroy(trace);
 }
 
-static void test_span(void **state)
+TEST_WITH(test_span, make_errors, drop_errors)
 {
     check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":576460752303424,"
@@ -223,7 +222,7 @@ static void test_span(void **state)
                   "t.json: error: the events are more than 18 years apart", *state);
 }
 
-static void test_depth(void **state)
+TEST_WITH(test_depth, make_errors, drop_errors)
 {
     char text[256];
     size_t used = (size_t)snprintf(text, sizeof text, "{\"a\":");
@@ -239,7 +238,7 @@ static void test_depth(void **state)
 
 /* Values of the right kind spelled in other ways are taken, others are reported with their place.
  */
-static void test_spelling(void **state)
+TEST_WITH(test_spelling, make_errors, drop_errors)
 {
     st_trace *trace =
         trace_of(with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":\"4212936054935.31\","
@@ -265,7 +264,7 @@ static void test_spelling(void **state)
 }
 
 /* Nothing is made up for an event without name, time or duration. */
-static void test_incomplete(void **state)
+TEST_WITH(test_incomplete, make_errors, drop_errors)
 {
     static const struct {
         const char *members;
@@ -294,7 +293,7 @@ static void test_incomplete(void **state)
 }
 
 /* Who and when the file says it is: nothing that cannot be read is taken as not given. */
-static void test_identity(void **state)
+TEST_WITH(test_identity, make_errors, drop_errors)
 {
     static const struct {
         const char *text;
@@ -325,7 +324,7 @@ static void test_identity(void **state)
     st_trace_destroy(trace);
 }
 
-static void test_unknown_values(void **state)
+TEST_WITH(test_unknown_values, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(
         with_event("\"cat\":\"kernel\",\"name\":\"a\\u00e9\\\"\\n\\ud800z\",\"pid\":null,\"tid\":1."
@@ -351,7 +350,7 @@ static void test_unknown_values(void **state)
 }
 
 /* Cut at every byte, a file is refused with a reason, and never read beyond its end. */
-static void test_cut(void **state)
+TEST_WITH(test_cut, make_errors, drop_errors)
 {
     size_t whole = sizeof newer_trace - 1;
     for (size_t length = 0; length < whole; length++) {
@@ -394,7 +393,7 @@ static size_t compress_text(const char *text, size_t length, unsigned char *out,
     return used;
 }
 
-static void test_gzip(void **state)
+TEST_WITH(test_gzip, make_errors, drop_errors)
 {
     unsigned char packed[4096];
     st_trace *trace = NULL;
@@ -424,7 +423,7 @@ static void test_gzip(void **state)
     assert_non_null(strstr(said(*state), "the gzip data are damaged"));
 }
 
-static void test_negative(void **state)
+TEST_WITH(test_negative, make_errors, drop_errors)
 {
     const char *text = with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":-2.385");
     check_refused(text, "the event 'k' has a negative duration: found -2.385 us", *state);
@@ -437,7 +436,7 @@ static void test_negative(void **state)
 }
 
 /* Of one kind alone, or both. */
-static void test_left_out(void **state)
+TEST_WITH(test_left_out, make_errors, drop_errors)
 {
     static const char negative[] = "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"
                                    "\"tid\":7,\"ts\":1,\"dur\":-2}";
@@ -462,7 +461,7 @@ static void test_left_out(void **state)
 }
 
 /* Messages have 100 characters of a name at most. */
-static void test_long_name(void **state)
+TEST_WITH(test_long_name, make_errors, drop_errors)
 {
     char members[256];
     char name[102];
@@ -478,7 +477,7 @@ static void test_long_name(void **state)
 }
 
 /* Ranges of no length are kept, of a negative one only their event is told. */
-static void test_ranges(void **state)
+TEST_WITH(test_ranges, make_errors, drop_errors)
 {
     static const char text[] =
         "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,"
@@ -525,7 +524,7 @@ static void check_doubtful(const char *text, const char *message, st_errors *err
     st_trace_destroy(trace);
 }
 
-static void test_doubtful(void **state)
+TEST_WITH(test_doubtful, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(with_calls(100, 41, 200, 42, 190), false, *state);
     assert_non_null(trace); /* clocks of host and GPU differ a little */
@@ -541,7 +540,7 @@ static void test_doubtful(void **state)
     check_doubtful(with_calls(100, 41, 5200, 42, 200), "begins 5.000 ms before the call", *state);
 }
 
-static void test_streams(void **state)
+TEST_WITH(test_streams, make_errors, drop_errors)
 {
     st_buffer text = {0};
     st_buffer_text(&text, "[");
@@ -560,7 +559,7 @@ static void test_streams(void **state)
 }
 
 /* Memory is for what is kept: a file of which nothing is kept takes no more the longer it is. */
-static void test_bounded(void **state)
+TEST_WITH(test_bounded, make_errors, drop_errors)
 {
     enum { EVENTS = 40000, TEXT = 700, MOST_KIB = 8192 };
     char path[] = "/tmp/steptime-trace-XXXXXX";
@@ -595,7 +594,7 @@ static void test_bounded(void **state)
 }
 
 /* Events larger than the window, and a text that is longer than a hold may be. */
-static void test_large(void **state)
+TEST_WITH(test_large, make_errors, drop_errors)
 {
     size_t size = 3 * ST_SCAN_WINDOW_BYTES;
     char *name = malloc(size + 1);
@@ -623,7 +622,7 @@ static void test_large(void **state)
     free(name);
 }
 
-static void test_sorted(void **state)
+TEST_WITH(test_sorted, make_errors, drop_errors)
 {
     st_buffer text = {0};
     uint32_t random = 2385;
@@ -647,7 +646,7 @@ static void test_sorted(void **state)
 }
 
 /* Memory of large recordings is that of their events. */
-static void test_operators(void **state)
+TEST_WITH(test_operators, make_errors, drop_errors)
 {
     static const char text[] =
         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"ts\":4.5,\"dur\":%d},"
@@ -702,7 +701,7 @@ static st_trace *rank_with(int rank, const collective *list, size_t count, st_er
 }
 
 /* Two groups count their collectives each by itself: the same numbers, in any order of time. */
-static void test_groups(void **state)
+TEST_WITH(test_groups, make_errors, drop_errors)
 {
     static const collective first[] = {{7, "a", "allreduce", 385}, {7, "b", "allgather", 2385},
                                        {8, "a", "allreduce", 387}, {8, "b", "allgather", 2387},
@@ -727,35 +726,4 @@ static void test_groups(void **state)
     st_trace_destroy(three);
 }
 
-TEST_GROUP(trace_read)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_oldest, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_newer, make_errors, drop_errors),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test_setup_teardown(test_periods, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_spelling, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_incomplete, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_identity, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_gzip, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_negative, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_left_out, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_long_name, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_ranges, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_doubtful, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_streams, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_bounded, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_large, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_sorted, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_operators, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_read", tests, NULL, NULL);
-}
+TESTS(trace_read)

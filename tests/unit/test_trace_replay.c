@@ -43,7 +43,7 @@ static void count_edges(st_trace_rank *rank, uint64_t exact)
         rank->edges[i] = (st_trace_edges){exact + 10 * (uint64_t)i, 5 * (uint64_t)i, (uint64_t)i};
 }
 
-static void dependencies_of_all_ranks_are_summed(void **state)
+TEST_WITH(dependencies_of_all_ranks_are_summed, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer csv = {0};
@@ -79,7 +79,7 @@ static void dependencies_of_all_ranks_are_summed(void **state)
 }
 
 /* What a rank has nothing of is not said. */
-static void what_is_found_of_ranks_is_said(void **state)
+TEST_WITH(what_is_found_of_ranks_is_said, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_rank ranks[2] = {{.trace = &traces[0],
@@ -119,7 +119,7 @@ static void what_is_found_of_ranks_is_said(void **state)
 }
 
 /* One of each is enough, be it inferred. */
-static void one_of_each_is_said(void **state)
+TEST_WITH(one_of_each_is_said, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_rank ranks[2] = {{.trace = &traces[0],
@@ -164,7 +164,7 @@ static void show_path(fixture *own, size_t top)
     show_view(own, &(st_path_view){path_rows, COUNT(path_rows), 110000}, top);
 }
 
-static void tasks_that_add_most_are_shown_in_order(void **state)
+TEST_WITH(tasks_that_add_most_are_shown_in_order, set_up, tear_down)
 {
     fixture *own = *state;
     show_path(own, 2);
@@ -179,7 +179,7 @@ static void tasks_that_add_most_are_shown_in_order(void **state)
 }
 
 /* The first of two that add the same is shown; it does not take the place of one that adds more. */
-static void ties_leave_room_for_what_adds_more(void **state)
+TEST_WITH(ties_leave_room_for_what_adds_more, set_up, tear_down)
 {
     fixture *own = *state;
     show_path(own, 4);
@@ -188,7 +188,7 @@ static void ties_leave_room_for_what_adds_more(void **state)
     assert_silent(own, "gelu");
 }
 
-static void short_paths_are_shown_whole(void **state)
+TEST_WITH(short_paths_are_shown_whole, set_up, tear_down)
 {
     static const size_t tops[] = {0, 5, 6};
     fixture *own = *state;
@@ -200,7 +200,7 @@ static void short_paths_are_shown_whole(void **state)
 }
 
 /* A mark on the path adds nothing, and is a task of it all the same. */
-static void tasks_that_add_nothing_are_shown(void **state)
+TEST_WITH(tasks_that_add_nothing_are_shown, set_up, tear_down)
 {
     fixture *own = *state;
     st_path_row rows[] = {path_rows[0], path_rows[2], path_rows[4]};
@@ -269,7 +269,7 @@ static void assert_breakdown(const st_trace_breakdown *time, const int64_t *expe
     assert_int_equal(time->idle_ns, expected_ns[4]);
 }
 
-static void a_replay_stands_beside_its_recording(void **state)
+TEST_WITH(a_replay_stands_beside_its_recording, set_up, tear_down)
 {
     static const int64_t recorded_ns[] = {167615, 73615, 19000, 31000, 44000};
     static const int64_t alone_ns[] = {163115, 73865, 19250, 30750, 39250};
@@ -297,7 +297,7 @@ static void a_replay_stands_beside_its_recording(void **state)
 
 /* To the end of the last step at 290 us: two GEMMs, the launch of the first, 1 us late; the host.
  */
-static void categories_add_up_to_the_path(void **state)
+TEST_WITH(categories_add_up_to_the_path, set_up, tear_down)
 {
     static const struct {
         const char *name;
@@ -324,7 +324,7 @@ static void categories_add_up_to_the_path(void **state)
  * second GEMM ends as soon as it can; of the others only the last kernel, or the all-reduce that is
  * shorter than the GEMM beside it then, matter.
  */
-static void extremes_leave_what_bounds_the_step(void **state)
+TEST_WITH(extremes_leave_what_bounds_the_step, set_up, tear_down)
 {
     static const st_trace_left expected[] = {
         {"GPU at zero", 97615, 155115, 0, 7000, 0, 0},
@@ -354,7 +354,7 @@ static void extremes_leave_what_bounds_the_step(void **state)
 }
 
 /* The second rank arrives 23.85 us later; both end together. */
-static void ranks_wait_for_the_last(void **state)
+TEST_WITH(ranks_wait_for_the_last, set_up, tear_down)
 {
     const char *const texts[] = {MET("0", "100", "100"), MET("1", "123.85", "76.15")};
     fixture *own = *state;
@@ -373,7 +373,7 @@ static void ranks_wait_for_the_last(void **state)
 }
 
 /* What a replay says, made by hand: shares of their own windows, signs of changes. */
-static void replays_are_told(void **state)
+TEST_WITH(replays_are_told, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer csv = {0};
@@ -437,7 +437,7 @@ static const st_trace_gain *gain_of(const st_trace_ranking *ranking, const char 
 }
 
 /* Classes that have a time, the host, launches, and kernels that do not communicate. */
-static void each_candidate_is_tried(void **state)
+TEST_WITH(each_candidate_is_tried, set_up, tear_down)
 {
     static const st_trace_gain expected[] = {
         {"communication", "bandwidth=2", 50000, 148615, 19000},
@@ -477,7 +477,7 @@ static void each_candidate_is_tried(void **state)
 }
 
 /* The longest kernel is a collective, which takes no place of the one that is asked for. */
-static void kernels_of_all_ranks_are_summed_by_name(void **state)
+TEST_WITH(kernels_of_all_ranks_are_summed_by_name, set_up, tear_down)
 {
     static const char text[] = "{\"traceEvents\":[" CALL("cudaLaunchKernel", "102", "5", "31")
         CALL("cudaLaunchKernel", "108", "4", "32") CALL("cudaLaunchKernel", "113", "4", "33")
@@ -507,23 +507,4 @@ static void kernels_of_all_ranks_are_summed_by_name(void **state)
     drop(&made);
 }
 
-TEST_GROUP(trace_replay)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(dependencies_of_all_ranks_are_summed),
-        WITH(what_is_found_of_ranks_is_said),
-        WITH(one_of_each_is_said),
-        WITH(tasks_that_add_most_are_shown_in_order),
-        WITH(ties_leave_room_for_what_adds_more),
-        WITH(short_paths_are_shown_whole),
-        WITH(tasks_that_add_nothing_are_shown),
-        WITH(a_replay_stands_beside_its_recording),
-        WITH(categories_add_up_to_the_path),
-        WITH(extremes_leave_what_bounds_the_step),
-        WITH(ranks_wait_for_the_last),
-        WITH(replays_are_told),
-        WITH(each_candidate_is_tried),
-        WITH(kernels_of_all_ranks_are_summed_by_name),
-    };
-    return cmocka_run_group_tests_name("trace_replay", tests, NULL, NULL);
-}
+TESTS(trace_replay)

@@ -30,7 +30,7 @@ static st_trace_diff make_diff(void)
                            .total_ns = {50.5e6, 59.0775e6}};
 }
 
-static void changes_are_told_and_the_others_summed_up(void **state)
+TEST_WITH(changes_are_told_and_the_others_summed_up, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_diff diff = make_diff();
@@ -48,7 +48,7 @@ static void changes_are_told_and_the_others_summed_up(void **state)
     assert_silent(own, "no difference");
 }
 
-static void what_is_new_has_no_percentage(void **state)
+TEST_WITH(what_is_new_has_no_percentage, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_diff diff = make_diff();
@@ -62,7 +62,7 @@ static void what_is_new_has_no_percentage(void **state)
     assert_silent(own, "Modules");
 }
 
-static void no_difference_is_told(void **state)
+TEST_WITH(no_difference_is_told, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_diff diff = make_diff();
@@ -75,7 +75,7 @@ static void no_difference_is_told(void **state)
 }
 
 /* The greatest change is 300 wide; what shrinks lies left of the middle, at 770. */
-static void bars_of_changes_have_their_lengths(void **state)
+TEST_WITH(bars_of_changes_have_their_lengths, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_diff diff = make_diff();
@@ -127,7 +127,7 @@ static st_tree_node parts[] = {
 };
 static uint32_t depth_first[] = {0, 1, 2, 3};
 
-static void parts_and_what_is_left_add_up(void **state)
+TEST_WITH(parts_and_what_is_left_add_up, set_up, tear_down)
 {
     fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
@@ -143,7 +143,7 @@ static void parts_and_what_is_left_add_up(void **state)
 }
 
 /* A part of exactly the least share is shown. */
-static void small_and_deep_parts_are_counted(void **state)
+TEST_WITH(small_and_deep_parts_are_counted, set_up, tear_down)
 {
     fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
@@ -155,7 +155,7 @@ static void small_and_deep_parts_are_counted(void **state)
 
 /* 1,200 are 40 ms: 1 ms is 30 wide; a part begins where its whole does, or its elder sibling ends.
  */
-static void parts_lie_under_their_whole(void **state)
+TEST_WITH(parts_lie_under_their_whole, set_up, tear_down)
 {
     fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
@@ -188,7 +188,7 @@ static st_memory_device make_device(const st_trace *trace, st_memory_sample *sam
                               .block_count = 2};
 }
 
-static void categories_add_up_to_the_peak(void **state)
+TEST_WITH(categories_add_up_to_the_peak, set_up, tear_down)
 {
     fixture *own = *state;
     const st_trace trace = {.file = "r3.json", .rank = 3};
@@ -213,7 +213,7 @@ static void categories_add_up_to_the_peak(void **state)
 }
 
 /* The peak is 260 high, 5 ms are 1,100 wide; the categories lie on top of each other. */
-static void areas_of_memory_have_their_heights(void **state)
+TEST_WITH(areas_of_memory_have_their_heights, set_up, tear_down)
 {
     fixture *own = *state;
     const st_trace trace = {.file = "r3.json", .rank = 3};
@@ -233,7 +233,7 @@ static void areas_of_memory_have_their_heights(void **state)
 
 /* Three samples of 5 ms: the second half is 550 wide. A device of one sample has no width, and one
  * whose rank is unknown is the first. */
-static void areas_begin_with_their_first_sample(void **state)
+TEST_WITH(areas_begin_with_their_first_sample, set_up, tear_down)
 {
     fixture *own = *state;
     const st_trace trace = {.file = "r.json", .rank = -1};
@@ -258,7 +258,7 @@ static void areas_begin_with_their_first_sample(void **state)
 }
 
 /* As many blocks as are asked for, none without a title; nothing is known of an empty device. */
-static void blocks_are_shown_as_asked(void **state)
+TEST_WITH(blocks_are_shown_as_asked, set_up, tear_down)
 {
     static const struct {
         size_t top;
@@ -285,7 +285,7 @@ static void blocks_are_shown_as_asked(void **state)
 
 /* ---- what helps most ---- */
 
-static void gains_are_told_against_the_step(void **state)
+TEST_WITH(gains_are_told_against_the_step, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_gain gains[] = {{"gemm", "speed.gemm=2", 16000000, 30000000, 10000000},
@@ -311,7 +311,7 @@ static st_trace_graph make_graph(st_trace_rank *rank, st_trace_set *set)
     return (st_trace_graph){.set = set, .ranks = rank};
 }
 
-static void a_change_is_told_for_ranks_and_steps(void **state)
+TEST_WITH(a_change_is_told_for_ranks_and_steps, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_rank rank;
@@ -349,7 +349,7 @@ static void a_change_is_told_for_ranks_and_steps(void **state)
 }
 
 /* Where a schedule is laid out anew, ranks have no times after it; its bubble is idle. */
-static void a_new_schedule_has_a_bubble_and_no_ranks(void **state)
+TEST_WITH(a_new_schedule_has_a_bubble_and_no_ranks, set_up, tear_down)
 {
     fixture *own = *state;
     st_trace_rank rank;
@@ -423,7 +423,7 @@ static st_trace_summary make_summary(const st_trace *trace)
 }
 
 /* Shares are of the window of 20 ms; a period of least and one of most use are told. */
-static void a_summary_tells_what_a_rank_did(void **state)
+TEST_WITH(a_summary_tells_what_a_rank_did, set_up, tear_down)
 {
     fixture *own = *state;
     const char *names[] = {"NVIDIA H100", "ms", "kernel", "cpu_op"};
@@ -468,7 +468,7 @@ static void a_summary_tells_what_a_rank_did(void **state)
 }
 
 /* What a file does not say is unknown; without kernels to show there is no table of them. */
-static void a_summary_tells_what_is_unknown(void **state)
+TEST_WITH(a_summary_tells_what_is_unknown, set_up, tear_down)
 {
     static const struct {
         int64_t rank;
@@ -513,7 +513,7 @@ static void a_summary_tells_what_is_unknown(void **state)
 
 /* ---- idle time and queues ---- */
 
-static void idle_time_is_told_by_its_causes(void **state)
+TEST_WITH(idle_time_is_told_by_its_causes, set_up, tear_down)
 {
     fixture *own = *state;
     st_buffer csv = {0};
@@ -555,7 +555,7 @@ static void idle_time_is_told_by_its_causes(void **state)
 /* ---- names ---- */
 
 /* 38 characters from the beginning and 24 from the end, unless it is no longer than both. */
-static void long_names_keep_their_ends(void **state)
+TEST_WITH(long_names_keep_their_ends, set_up, tear_down)
 {
     fixture *own = *state;
     const char digits[] = "a123456789b123456789c123456789d123456789e123456789f123456789g12";
@@ -569,27 +569,4 @@ static void long_names_keep_their_ends(void **state)
         "\"whole\": \"a123456789b123456789c123456789d123456789e123456789f123456789g12\"");
 }
 
-TEST_GROUP(trace_reports)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(changes_are_told_and_the_others_summed_up),
-        WITH(what_is_new_has_no_percentage),
-        WITH(no_difference_is_told),
-        WITH(bars_of_changes_have_their_lengths),
-        WITH(parts_and_what_is_left_add_up),
-        WITH(small_and_deep_parts_are_counted),
-        WITH(parts_lie_under_their_whole),
-        WITH(categories_add_up_to_the_peak),
-        WITH(areas_of_memory_have_their_heights),
-        WITH(areas_begin_with_their_first_sample),
-        WITH(blocks_are_shown_as_asked),
-        WITH(gains_are_told_against_the_step),
-        WITH(a_summary_tells_what_a_rank_did),
-        WITH(a_summary_tells_what_is_unknown),
-        WITH(idle_time_is_told_by_its_causes),
-        WITH(long_names_keep_their_ends),
-        WITH(a_change_is_told_for_ranks_and_steps),
-        WITH(a_new_schedule_has_a_bubble_and_no_ranks),
-    };
-    return cmocka_run_group_tests_name("trace_reports", tests, NULL, NULL);
-}
+TESTS(trace_reports)

@@ -115,7 +115,7 @@ static st_status read_folder(fixture *own, bool partial)
 /* ---- finding ---- */
 
 /* By rank, whatever the names; what is hidden, of another ending, or no trace is passed over. */
-static void recordings_of_a_folder_are_found(void **state)
+TEST_WITH(recordings_of_a_folder_are_found, setup, teardown)
 {
     static const char *const folders[] = {"", "/"};
     fixture *own = *state;
@@ -138,7 +138,7 @@ static void recordings_of_a_folder_are_found(void **state)
     }
 }
 
-static void packed_recordings_are_found(void **state)
+TEST_WITH(packed_recordings_are_found, setup, teardown)
 {
     fixture *own = *state;
     st_buffer text = {0};
@@ -152,7 +152,7 @@ static void packed_recordings_are_found(void **state)
     assert_int_equal(own->set->ranks[0]->event_count, 3);
 }
 
-static void folders_without_recordings_are_refused(void **state)
+TEST_WITH(folders_without_recordings_are_refused, setup, teardown)
 {
     fixture *own = *state;
     const char *named[] = {path_of(own, "settings.json")};
@@ -174,7 +174,7 @@ static void folders_without_recordings_are_refused(void **state)
 /* ---- ranks ---- */
 
 /* Files that do not say their rank have those of their order; one alone stays unknown. */
-static void silent_files_are_numbered(void **state)
+TEST_WITH(silent_files_are_numbered, setup, teardown)
 {
     fixture *own = *state;
     const char *paths[] = {write_rank(own, "z.json", (made_rank){-1, -1, 5000}),
@@ -210,7 +210,7 @@ static void read_pair(fixture *own, const pair_case *one)
 
 /* 130 us after the base the first ends, and 100 us after its own the second begins: they lie 60 s
  * apart where bases are 30 us more apart. */
-static void ranks_are_of_one_job(void **state)
+TEST_WITH(ranks_are_of_one_job, setup, teardown)
 {
     static const pair_case cases[] = {
         {{0, 2, 5000}, {1, 2, 5000}, NULL},
@@ -236,7 +236,7 @@ static void ranks_are_of_one_job(void **state)
         read_pair(own, &cases[i]);
 }
 
-static void missing_ranks_are_named(void **state)
+TEST_WITH(missing_ranks_are_named, setup, teardown)
 {
     static const struct {
         int ranks[2];
@@ -321,7 +321,7 @@ static st_status check(made_trace *made, size_t count, bool partial, st_errors *
 }
 
 /* Only a list that is whole tells that a rank, 3, is not of a group. */
-static void a_rank_is_of_its_groups(void **state)
+TEST_WITH(a_rank_is_of_its_groups, setup, teardown)
 {
     static const struct {
         const char *list;
@@ -349,7 +349,7 @@ static void a_rank_is_of_its_groups(void **state)
     }
 }
 
-static void groups_are_no_larger_than_the_job(void **state)
+TEST_WITH(groups_are_no_larger_than_the_job, setup, teardown)
 {
     static const struct {
         int64_t world_size;
@@ -378,7 +378,7 @@ typedef struct meeting_case {
 
 #define LIST "[0, 3]"
 
-static void collectives_of_one_place_are_the_same(void **state)
+TEST_WITH(collectives_of_one_place_are_the_same, setup, teardown)
 {
     static const meeting_case cases[] = {
         {{"allreduce", "7", LIST, 385, 19, 2}, {"allreduce", "7", LIST, 385, 19, 2}, true},
@@ -413,7 +413,7 @@ static void collectives_of_one_place_are_the_same(void **state)
 }
 
 /* A rank is of another job where more of its collectives differ than agree. */
-static void most_collectives_decide(void **state)
+TEST_WITH(most_collectives_decide, setup, teardown)
 {
     fixture *own = *state;
     made_trace made[3];
@@ -437,7 +437,7 @@ static void most_collectives_decide(void **state)
 }
 
 /* Several of a rank at one place were put together: only the first is compared. */
-static void collectives_that_were_put_together_count_once(void **state)
+TEST_WITH(collectives_that_were_put_together_count_once, setup, teardown)
 {
     fixture *own = *state;
     made_trace made[2];
@@ -449,7 +449,7 @@ static void collectives_that_were_put_together_count_once(void **state)
     assert_int_equal(check(made, 2, false, own->errors), ST_OK);
 }
 
-static void gpus_of_a_job_are_the_same(void **state)
+TEST_WITH(gpus_of_a_job_are_the_same, setup, teardown)
 {
     static const struct {
         const char *first;
@@ -510,7 +510,7 @@ static void expect_text(const char *bytes, size_t length, const char *expected, 
 }
 
 /* Plain, one member of gzip, two that follow each other, and one that ends too soon. */
-static void text_is_unpacked_where_it_is_packed(void **state)
+TEST_WITH(text_is_unpacked_where_it_is_packed, setup, teardown)
 {
     static const char text[] = "{\"traceEvents\": [2.385, 2.385, 2.385, 2.385]}";
     fixture *own = *state;
@@ -536,7 +536,7 @@ static void text_is_unpacked_where_it_is_packed(void **state)
     st_buffer_free(&twice);
 }
 
-static void damaged_gzip_is_refused(void **state)
+TEST_WITH(damaged_gzip_is_refused, setup, teardown)
 {
     fixture *own = *state;
     st_bytes *source = NULL;
@@ -552,7 +552,7 @@ static void damaged_gzip_is_refused(void **state)
 }
 
 /* 1 MiB of zeros shrinks a thousandfold: 256 of them are read, one more is no recording. */
-static void what_grows_as_no_recording_does_is_refused(void **state)
+TEST_WITH(what_grows_as_no_recording_does_is_refused, setup, teardown)
 {
     enum { MIB = 1 << 20, UNSUSPECTED = 256 };
     fixture *own = *state;
@@ -592,7 +592,7 @@ static void expect_io_error(fixture *own, const char *path, const char *words)
 }
 
 /* A pipe is read as a file is, byte by byte where it must be. */
-static void files_and_pipes_are_read(void **state)
+TEST_WITH(files_and_pipes_are_read, setup, teardown)
 {
     fixture *own = *state;
     st_bytes *source = NULL;
@@ -619,27 +619,4 @@ static void files_and_pipes_are_read(void **state)
     expect_io_error(own, path_of(own, "none"), "cannot read the trace: No such file");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(trace_set)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(recordings_of_a_folder_are_found),
-        TEST(packed_recordings_are_found),
-        TEST(folders_without_recordings_are_refused),
-        TEST(silent_files_are_numbered),
-        TEST(ranks_are_of_one_job),
-        TEST(missing_ranks_are_named),
-        TEST(a_rank_is_of_its_groups),
-        TEST(groups_are_no_larger_than_the_job),
-        TEST(collectives_of_one_place_are_the_same),
-        TEST(most_collectives_decide),
-        TEST(collectives_that_were_put_together_count_once),
-        TEST(gpus_of_a_job_are_the_same),
-        TEST(text_is_unpacked_where_it_is_packed),
-        TEST(damaged_gzip_is_refused),
-        TEST(what_grows_as_no_recording_does_is_refused),
-        TEST(files_and_pipes_are_read),
-    };
-    return cmocka_run_group_tests_name("trace_set", tests, NULL, NULL);
-}
+TESTS(trace_set)

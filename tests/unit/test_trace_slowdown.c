@@ -55,7 +55,7 @@ static void check_change(const char *have, const char *set, double change_us, st
 
 /* Of the 400 us of the first product 200 were slowed: alone it takes 400 - 200 (1 - 1/1.6) = 325.
  */
-static void test_change(void **state)
+TEST_WITH(test_change, make_errors, drop_errors)
 {
     static const char have[] = "overlap.slowdown=1.6";
     check_change(have, "speed.other=3", 0, *state);
@@ -74,7 +74,7 @@ static void test_change(void **state)
 }
 
 /* The collective ran alongside products all the time: alone it takes 200/1.6 = 125. */
-static void test_slowed_collectives(void **state)
+TEST_WITH(test_slowed_collectives, make_errors, drop_errors)
 {
     static const char have[] = "overlap.communication_slowdown=1.6";
     check_change(have, "speed.other=3", 0, *state);
@@ -86,7 +86,7 @@ static void test_slowed_collectives(void **state)
     check_change(NULL, "overlap.communication_slowdown=1.6", 0, *state);
 }
 
-static void test_notes(void **state)
+TEST_WITH(test_notes, make_errors, drop_errors)
 {
     static const char *const have[] = {"overlap.slowdown=1.6"};
     static const char *const sets[] = {"bandwidth=2"};
@@ -102,7 +102,7 @@ static void test_notes(void **state)
     st_arena_destroy(arena);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, make_errors, drop_errors)
 {
     static const char *const wrong[] = {"overlap.slowdown=0.8", "overlap.slowdown=1001"};
     static const char *const none[] = {NULL};
@@ -122,13 +122,4 @@ static void test_refused(void **state)
     st_arena_destroy(arena);
 }
 
-TEST_GROUP(trace_slowdown)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_change, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_slowed_collectives, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_slowdown", tests, NULL, NULL);
-}
+TESTS(trace_slowdown)

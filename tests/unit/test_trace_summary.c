@@ -72,7 +72,7 @@ static const char mixed_trace[] = "{\"traceEvents\":[" STEP("7", "100", "60")
                                                     SYNC("Stream Sync", "143", "43", "-1")
                                                         SYNC("Stream Sync", "144", "47", "-1") END;
 
-static void tasks_are_counted_by_class_and_name(void **state)
+TEST_WITH(tasks_are_counted_by_class_and_name, setup, teardown)
 {
     fixture *own = *state;
     summarize(own, mixed_trace);
@@ -91,7 +91,7 @@ static void tasks_are_counted_by_class_and_name(void **state)
     assert_int_equal(made->described_collectives, 0);
 }
 
-static void calls_and_records_are_counted(void **state)
+TEST_WITH(calls_and_records_are_counted, setup, teardown)
 {
     fixture *own = *state;
     summarize(own, mixed_trace);
@@ -112,7 +112,7 @@ static void calls_and_records_are_counted(void **state)
 
 /* Of stream 7 two begin before the first has ended, the second of which after the one before it; on
  * stream 20 each begins where the one before it ends. */
-static void overlaps_on_streams_are_counted(void **state)
+TEST_WITH(overlaps_on_streams_are_counted, setup, teardown)
 {
     fixture *own = *state;
     summarize(own, mixed_trace);
@@ -122,7 +122,7 @@ static void overlaps_on_streams_are_counted(void **state)
 
 /* The window begins with the first call, at 102 us, and ends with the last question, at 161. The
  * GPU works from 110 to 139 us and from 150 to 160. */
-static void steps_are_clipped_and_periods_have_shares(void **state)
+TEST_WITH(steps_are_clipped_and_periods_have_shares, setup, teardown)
 {
     fixture *own = *state;
     summarize(own, mixed_trace);
@@ -143,7 +143,7 @@ static void steps_are_clipped_and_periods_have_shares(void **state)
 }
 
 /* 2.385 ms: two whole periods and a part. */
-static void the_last_period_may_be_short(void **state)
+TEST_WITH(the_last_period_may_be_short, setup, teardown)
 {
     fixture *own = *state;
     summarize(own, "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "5", "31")
@@ -156,7 +156,7 @@ static void the_last_period_may_be_short(void **state)
 }
 
 /* A million periods are the most: of as many milliseconds each has ten. */
-static void long_recordings_have_longer_periods(void **state)
+TEST_WITH(long_recordings_have_longer_periods, setup, teardown)
 {
     static const struct {
         const char *duration_us;
@@ -182,7 +182,7 @@ static void long_recordings_have_longer_periods(void **state)
 /* ---- values ---- */
 
 /* Whole numbers, which some tools spell with a fraction of zeros. */
-static void whole_values_may_end_in_zeros(void **state)
+TEST_WITH(whole_values_may_end_in_zeros, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -217,7 +217,7 @@ static void whole_values_may_end_in_zeros(void **state)
 }
 
 /* Digits beyond a nanosecond are cut, however many there are. */
-static void times_are_cut_to_nanoseconds(void **state)
+TEST_WITH(times_are_cut_to_nanoseconds, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -237,7 +237,7 @@ static void times_are_cut_to_nanoseconds(void **state)
 
 /* Escapes become what they stand for, in one to three bytes; controls, halves of pairs and bytes
  * that are no UTF-8 become question marks. */
-static void names_are_decoded(void **state)
+TEST_WITH(names_are_decoded, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -274,7 +274,7 @@ static void names_are_decoded(void **state)
 }
 
 /* However it is spelled, and beside others of which it is the beginning. */
-static void equal_names_have_one_number(void **state)
+TEST_WITH(equal_names_have_one_number, setup, teardown)
 {
     static const struct {
         const char *text;
@@ -308,7 +308,7 @@ static void equal_names_have_one_number(void **state)
 }
 
 /* Tracks that differ in one thing alone are apart: the process, the number, what they are. */
-static void tracks_are_told_apart(void **state)
+TEST_WITH(tracks_are_told_apart, setup, teardown)
 {
     fixture *own = *state;
     own->trace = trace_of(
@@ -325,22 +325,4 @@ static void tracks_are_told_apart(void **state)
     assert_int_equal(own->trace->track_count, 5);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(trace_summary)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(tasks_are_counted_by_class_and_name),
-        TEST(calls_and_records_are_counted),
-        TEST(overlaps_on_streams_are_counted),
-        TEST(steps_are_clipped_and_periods_have_shares),
-        TEST(the_last_period_may_be_short),
-        TEST(long_recordings_have_longer_periods),
-        TEST(whole_values_may_end_in_zeros),
-        TEST(times_are_cut_to_nanoseconds),
-        TEST(names_are_decoded),
-        TEST(equal_names_have_one_number),
-        TEST(tracks_are_told_apart),
-    };
-    return cmocka_run_group_tests_name("trace_summary", tests, NULL, NULL);
-}
+TESTS(trace_summary)

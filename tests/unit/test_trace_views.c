@@ -12,7 +12,7 @@ static int64_t sum_of(const st_idle *idle)
     return sum_ns;
 }
 
-static void test_idle(void **state)
+TEST_WITH(test_idle, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(idle_trace, false, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -40,7 +40,7 @@ static void test_idle(void **state)
 
 /* Some rounds end with the host waiting for the GPU: the gaps behind these, and no others, are its.
  */
-static void test_waits(void **state)
+TEST_WITH(test_waits, make_errors, drop_errors)
 {
     enum { ROUNDS = 9 };
     static const char call[] = "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":4,"
@@ -77,7 +77,7 @@ static void test_waits(void **state)
     }
 }
 
-static void test_queue(void **state)
+TEST_WITH(test_queue, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(idle_trace, false, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -99,7 +99,7 @@ static void test_queue(void **state)
     st_trace_destroy(trace);
 }
 
-static void test_orphan(void **state)
+TEST_WITH(test_orphan, make_errors, drop_errors)
 {
     static const char text[] = "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100.5", "5", "31")
         TASK("sgemm", "7", "110.25", "10", "31")
@@ -117,7 +117,7 @@ static void test_orphan(void **state)
 }
 
 /* What a step's breakdown says in the summary of all is what the summary of the step says. */
-static void test_steps(void **state)
+TEST_WITH(test_steps, make_errors, drop_errors)
 {
     static const char *const steps[] = {"3", "4"};
     st_arena *arena = st_arena_create();
@@ -141,7 +141,7 @@ static void test_steps(void **state)
     st_arena_destroy(arena);
 }
 
-static void test_steps_refused(void **state)
+TEST_WITH(test_steps_refused, make_errors, drop_errors)
 {
     static const struct {
         const char *steps;
@@ -166,7 +166,7 @@ static void test_steps_refused(void **state)
     st_errors_clear(*state);
 }
 
-static void test_transfer_slowdown(void **state)
+TEST(test_transfer_slowdown)
 {
     /* The second kind never runs alone, the last one never beside; 3 % beside computation is alone.
      */
@@ -197,7 +197,7 @@ static void test_transfer_slowdown(void **state)
 }
 
 /* A row for each stream, in the colours of its classes. */
-static void test_picture(void **state)
+TEST_WITH(test_picture, make_errors, drop_errors)
 {
     st_trace *trace = trace_of(idle_trace, false, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -211,9 +211,8 @@ static void test_picture(void **state)
 }
 
 /* nccl-tests, doc/PERFORMANCE.md */
-static void test_bus_factor(void **state)
+TEST_WITH(test_bus_factor, make_errors, drop_errors)
 {
-    (void)state;
     assert_true(fabs(st_bus_factor("all_reduce", 8) - 1.75) < 1e-12);
     assert_true(fabs(st_bus_factor("all_gather", 5) - 0.8) < 1e-12);
     assert_true(fabs(st_bus_factor("broadcast", 5) - 1) < 1e-12);
@@ -263,7 +262,7 @@ static const st_tree_node *node_of(const st_tree *tree, const char *name)
     return NULL;
 }
 
-static void test_modules(void **state)
+TEST_WITH(test_modules, make_errors, drop_errors)
 {
     st_trace *trace = detailed(module_trace, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -289,7 +288,7 @@ static void test_modules(void **state)
 }
 
 /* Whatever the kind, parts and what is unattributed add up to all GPU time. */
-static void test_sums(void **state)
+TEST_WITH(test_sums, make_errors, drop_errors)
 {
     st_trace *trace = detailed(module_trace, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -313,7 +312,7 @@ static void test_sums(void **state)
     st_trace_destroy(trace);
 }
 
-static void test_stack(void **state)
+TEST_WITH(test_stack, make_errors, drop_errors)
 {
     st_trace *trace = detailed(module_trace, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -331,7 +330,7 @@ static void test_stack(void **state)
 }
 
 /* A kernel twice as long, one gone, one new: rows by module, and changes that add up. */
-static void test_diff(void **state)
+TEST_WITH(test_diff, make_errors, drop_errors)
 {
     static const char after_text[] = "{\"traceEvents\":[" PYTHON("nn.Module: Net_0", "100", "40")
         PYTHON("nn.Module: Linear_0", "105", "10.5") CALL("cudaLaunchKernel", "107", "2", "31")
@@ -367,7 +366,7 @@ static void test_diff(void **state)
 }
 
 /* What is as before is "same", whatever the number of steps and ranks. */
-static void test_no_difference(void **state)
+TEST_WITH(test_no_difference, make_errors, drop_errors)
 {
     st_trace *traces[] = {detailed(idle_trace, *state), detailed(idle_trace, *state)};
     st_trace_set one = set_of(traces, 1);
@@ -405,7 +404,7 @@ static const char memory_trace[] = "{\"traceEvents\":[" OPERATOR(
                                TASK("sgemm", "7", "110", "23.85",
                                     "31") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
 
-static void test_memory(void **state)
+TEST_WITH(test_memory, make_errors, drop_errors)
 {
     st_trace *trace = detailed(memory_trace, *state);
     st_trace_set set = set_of(&trace, 1);
@@ -439,7 +438,7 @@ static void test_memory(void **state)
 }
 
 /* Without any, and with a total that events do not add up to. */
-static void test_memory_lacks(void **state)
+TEST_WITH(test_memory_lacks, make_errors, drop_errors)
 {
     static const char missing[] =
         "{\"traceEvents\":[" MEMORY("107", "2", "1000", "238500", "1238500")
@@ -466,7 +465,7 @@ static void test_memory_lacks(void **state)
 
 /* Devices by number, the host left out. 10 ms are 498 parts of 20 us: of the first, in which 1000,
  * 6000 and 3000 bytes are taken, the moment of most is shown. */
-static void test_memory_of_devices(void **state)
+TEST_WITH(test_memory_of_devices, make_errors, drop_errors)
 {
     static const char text[] =
         "{\"traceEvents\":[" CALL("cudaMalloc", "100", "2", "31") MEMORY_OF("3", "1", "100", "1000")
@@ -498,7 +497,7 @@ static void test_memory_of_devices(void **state)
 
 /* Nothing is launched from 131 to 150 us. The host had waited where its call returns after the
  * first of these, up to the last. */
-static void test_idle_behind_a_wait(void **state)
+TEST_WITH(test_idle_behind_a_wait, make_errors, drop_errors)
 {
     static const struct {
         const char *duration_us; /* of a call from 120 us on */
@@ -530,27 +529,4 @@ static void test_idle_behind_a_wait(void **state)
     }
 }
 
-TEST_GROUP(trace_views)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_memory_of_devices, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_idle_behind_a_wait, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_idle, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_waits, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_queue, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
-        cmocka_unit_test(test_transfer_slowdown),
-        cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_diff, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_no_difference, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_memory, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_memory_lacks, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_picture, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);
-}
+TESTS(trace_views)

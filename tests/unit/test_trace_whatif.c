@@ -163,7 +163,7 @@ static void check_refused(const asked *question, const char *message, st_errors 
     st_arena_destroy(arena);
 }
 
-static void test_speed(void **state)
+TEST_WITH(test_speed, make_errors, drop_errors)
 {
     double gemm = MICROS * LAYERS * (61.5 + 120.25);
     check_change(&(asked){.set = {"speed.gemm=2"}}, -gemm / 2, *state);
@@ -174,7 +174,7 @@ static void test_speed(void **state)
                  -ADAM * 2 / 3 - MICROS * LAYERS * 3.25 / 2, *state);
 }
 
-static void test_other_gpu(void **state)
+TEST_WITH(test_other_gpu, make_errors, drop_errors)
 {
     double kernels = MICROS * LAYERS * (FORWARD + BACKWARD - 15.5) + ADAM;
     check_change(&(asked){.other_gpu = true}, -kernels * (1 - 0.385), *state);
@@ -182,7 +182,7 @@ static void test_other_gpu(void **state)
                  -kernels * (1 - 0.385) - MICROS * LAYERS * 15.5 / 2, *state);
 }
 
-static void test_kernels(void **state)
+TEST_WITH(test_kernels, make_errors, drop_errors)
 {
     check_change(&(asked){.set = {"speed.kernel:flash_*=2.5"}},
                  -MICROS * LAYERS * (11.25 + 23.75) * (1 - 1 / 2.5), *state);
@@ -194,7 +194,7 @@ static void test_kernels(void **state)
 }
 
 /* Kernels stand back to back, far behind their launches: their times alone count. */
-static void test_fuse(void **state)
+TEST_WITH(test_fuse, make_errors, drop_errors)
 {
     const double pairs = MICROS * LAYERS;
     check_change(&(asked){.fused = {"gemm_f,flash_f"}}, 0, *state);
@@ -212,7 +212,7 @@ static void test_fuse(void **state)
                  -ADAM / 2 - pairs / 2 * (FORWARD + BACKWARD - 38.5 + 61.5 + 11.25), *state);
 }
 
-static void test_insert(void **state)
+TEST_WITH(test_insert, make_errors, drop_errors)
 {
     const double times = MICROS * LAYERS;
     check_change(&(asked){.inserted = {"gelu_f=238.5us"}}, times * 238.5, *state);
@@ -224,7 +224,7 @@ static void test_insert(void **state)
                  -ADAM / 2 - times / 2 * (FORWARD + BACKWARD) + times / 2 * 238.5, *state);
 }
 
-static void test_edits_refused(void **state)
+TEST_WITH(test_edits_refused, make_errors, drop_errors)
 {
     check_refused(&(asked){.fused = {"flash_f,gemm_f"}},
                   "no kernel called 'flash_f' is directly followed on its stream", *state);
@@ -242,7 +242,7 @@ static void test_edits_refused(void **state)
                   "no kernel that computes is called 'nothing'", *state);
 }
 
-static void test_inference(void **state)
+TEST_WITH(test_inference, make_errors, drop_errors)
 {
     check_refused(&(asked){.inference = true, .set = {"model.layers=12"}},
                   "does not record a training step: it has no backward pass and no optimizer",
@@ -257,7 +257,7 @@ static void test_inference(void **state)
                  MICROS * LAYERS * (11.25 + 23.75), *state);
 }
 
-static void test_layers(void **state)
+TEST_WITH(test_layers, make_errors, drop_errors)
 {
     double one = MICROS * (FORWARD + BACKWARD) + ADAM / LAYERS;
     double gradient = REDUCE / LAYERS;
@@ -276,7 +276,7 @@ static void test_layers(void **state)
 }
 
 /* Products, attention, element-wise kernels and norms as the growth says, whatever the key is. */
-static void test_width(void **state)
+TEST_WITH(test_width, make_errors, drop_errors)
 {
     double gemm = MICROS * LAYERS * (61.5 + 120.25);
     double copies = MICROS * LAYERS * 3.25; /* no shape tells their time */
@@ -295,7 +295,7 @@ static void test_width(void **state)
                   "batch.micro changes the shapes of kernels", *state);
 }
 
-static void test_groups(void **state)
+TEST_WITH(test_groups, make_errors, drop_errors)
 {
     check_change(&(asked){.have = {"parallel.dp=2"}, .set = {"parallel.dp=8"}},
                  REDUCE * (7.0 / 8 / 0.5 - 1), *state);
@@ -309,7 +309,7 @@ static void test_groups(void **state)
                  -sharded / 2 + REDUCE * (0.75 / 0.5 - 1), *state);
 }
 
-static void test_pipeline(void **state)
+TEST_WITH(test_pipeline, make_errors, drop_errors)
 {
     double layer = FORWARD + BACKWARD;
     check_change(&(asked){.set = {"batch.micro_batches=9"}}, 5 * LAYERS * layer, *state);
@@ -335,7 +335,7 @@ static void test_pipeline(void **state)
 
 /* Fewer micro-batches, or more of other layers: those that are recorded last shorter or longer, but
  * for the last one, in which gradients are reduced. */
-static void test_other_micro_batches(void **state)
+TEST_WITH(test_other_micro_batches, make_errors, drop_errors)
 {
     double layer = FORWARD + BACKWARD;
     check_change(&(asked){.set = {"batch.micro_batches=4"}}, 0, *state);
@@ -351,7 +351,7 @@ static void test_other_micro_batches(void **state)
                  -2 * LAYERS * layer - ADAM / 2, *state);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, make_errors, drop_errors)
 {
     check_refused(&(asked){.set = {"parallel.tp=4"}, .have = {"parallel.tp=2"}},
                   "--approximate divides times", *state);
@@ -392,7 +392,7 @@ static void test_refused(void **state)
 }
 
 /* The recorded step has 6 layers and 4 micro-batches on one rank. */
-static void test_job(void **state)
+TEST_WITH(test_job, make_errors, drop_errors)
 {
     st_errors *errors = *state;
     static const st_trace_job right = {"run.yaml", 1, 24, 2, 4};
@@ -424,7 +424,7 @@ static void test_job(void **state)
 }
 
 /* Told by hand: what the trace has, another number of layers, what does not repeat at all. */
-static void test_told_layers(void **state)
+TEST_WITH(test_told_layers, make_errors, drop_errors)
 {
     st_trace_outcome outcome;
     st_arena *arena = st_arena_create();
@@ -447,7 +447,7 @@ static void test_told_layers(void **state)
     st_arena_destroy(arena);
 }
 
-static void test_notes(void **state)
+TEST_WITH(test_notes, make_errors, drop_errors)
 {
     st_trace_outcome outcome;
     st_arena *arena = st_arena_create();
@@ -538,7 +538,7 @@ static st_status ask_described(model *own, const char *const *sets, size_t count
     return status;
 }
 
-static void test_model(void **state)
+TEST_WITH(test_model, make_errors, drop_errors)
 {
     static const char *const sets[] = {"parallel.dp=16", "bandwidth=2.5"};
     st_arena *arena = st_arena_create();
@@ -568,7 +568,7 @@ static void test_model(void **state)
 }
 
 /* What the model does not know is a ring; what it refuses ends all; what stays is not asked. */
-static void test_model_limits(void **state)
+TEST_WITH(test_model_limits, make_errors, drop_errors)
 {
     static const char *const sets[] = {"parallel.dp=16"};
     static const char *const faster[] = {"speed.gemm=2"};
@@ -665,7 +665,7 @@ static void check_groups(const group_case *one, st_arena *arena, st_trace_outcom
 
 /* Groups are told by their sizes: of 2 ranks tensor-parallel, of 4 data-parallel, two ranks apart
  * from each other; those of 8 are neither. On a ring of n ranks a message takes (n-1)/n. */
-static void test_kinds_of_groups(void **state)
+TEST_WITH(test_kinds_of_groups, make_errors, drop_errors)
 {
     static const group_case cases[] = {
         {"bandwidth=2", false, {50, 100, 200}},
@@ -693,28 +693,4 @@ static void test_kinds_of_groups(void **state)
     }
 }
 
-TEST_GROUP(trace_whatif)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_other_gpu, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_speed, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_fuse, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_insert, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_edits_refused, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_inference, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_layers, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_other_micro_batches, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_job, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_told_layers, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_model, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_model_limits, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(test_kinds_of_groups, make_errors, drop_errors),
-    };
-    return cmocka_run_group_tests_name("trace_whatif", tests, NULL, NULL);
-}
+TESTS(trace_whatif)

@@ -32,7 +32,7 @@ static double crossing(fixture *own, int gpus_per_node, st_group group)
 
 /* One node keeps all bytes; nodes of one GPU let all of them out, a ring's neighbours being
  * elsewhere. */
-static void bytes_cross_where_nodes_differ(void **state)
+TEST_WITH(bytes_cross_where_nodes_differ, set_up, tear_down)
 {
     fixture *own = *state;
     static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_DP, ST_GROUP_PP};
@@ -47,7 +47,7 @@ static void bytes_cross_where_nodes_differ(void **state)
  * two of its 4 edges, on nodes of 4 nowhere. A ring over data-parallel ranks, 4 apart, crosses
  * everywhere up to nodes of 4, at two of 4 edges on nodes of 8.
  */
-static void rings_cross_at_the_edges_of_nodes(void **state)
+TEST_WITH(rings_cross_at_the_edges_of_nodes, set_up, tear_down)
 {
     fixture *own = *state;
     double tp = crossing(own, 1, ST_GROUP_TP);
@@ -62,7 +62,7 @@ static void rings_cross_at_the_edges_of_nodes(void **state)
 }
 
 /* Table 3 of Li et al. 2024, and the buckets of VGG-16 in its Figure 1a, the largest of 392 MiB. */
-static void messages_are_those_that_were_counted(void **state)
+TEST_WITH(messages_are_those_that_were_counted, set_up, tear_down)
 {
     fixture *own = *state;
     st_estimate gpt = estimate_of(own, "gpt-3b-32x3090", "");
@@ -86,7 +86,7 @@ static void messages_are_those_that_were_counted(void **state)
 }
 
 /* Counts times sizes are what is handed to the collectives. */
-static void messages_add_up_to_payloads(void **state)
+TEST_WITH(messages_add_up_to_payloads, set_up, tear_down)
 {
     static const char *const sets[] = {"", "parallel.zero=3 parallel.pp=1 parallel.dp=64 "
                                            "parallel.virtual_stages=1 model.imbalance=1.385"};
@@ -108,7 +108,7 @@ static void messages_add_up_to_payloads(void **state)
 
 /* Li et al. 2024, Figures 6 and 12: stages inside of nodes talk faster, gradients between nodes
  * slower. */
-static void the_order_of_ranks_changes_bandwidths(void **state)
+TEST_WITH(the_order_of_ranks_changes_bandwidths, set_up, tear_down)
 {
     st_estimate inside = estimate_of(*state, "gpt-3b-32x3090", "parallel.order=tp-dp-pp");
     st_estimate turned = estimate_of(*state, "gpt-3b-32x3090", "parallel.order=tp-pp-dp");
@@ -119,14 +119,4 @@ static void the_order_of_ranks_changes_bandwidths(void **state)
                 "gradients between nodes");
 }
 
-TEST_GROUP(traffic)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(bytes_cross_where_nodes_differ),
-        WITH_FILES(rings_cross_at_the_edges_of_nodes),
-        WITH_FILES(messages_are_those_that_were_counted),
-        WITH_FILES(messages_add_up_to_payloads),
-        WITH_FILES(the_order_of_ranks_changes_bandwidths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(traffic)

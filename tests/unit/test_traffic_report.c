@@ -5,8 +5,6 @@
 #include "estimate/messages.h"
 #include "estimate/traffic.h"
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 static const uint64_t sent[1][ST_GROUPS] = {
     {[ST_GROUP_TP] = 3000000000, [ST_GROUP_CP] = 1500000000, [ST_GROUP_DP] = 600000000}};
 
@@ -44,7 +42,7 @@ static const char *form_of(fixture *own, const st_traffic_report *report, st_for
 }
 
 /* Twelve ranks: pairs of neighbours; pairs two apart; of the rest every other one. */
-static void groups_are_shown_on_their_nodes(void **state)
+TEST_WITH(groups_are_shown_on_their_nodes, set_up, tear_down)
 {
     static const size_t size[3] = {2, 2, 3};
     st_traffic_report report = report_of(*state, size, "tp-cp-dp");
@@ -72,7 +70,7 @@ static void groups_are_shown_on_their_nodes(void **state)
 }
 
 /* Ranks over which gradients are reduced, as the order places them. */
-static void gradients_are_reduced_over_two_axes(void **state)
+TEST_WITH(gradients_are_reduced_over_two_axes, set_up, tear_down)
 {
     static const struct {
         size_t size[3];
@@ -124,7 +122,7 @@ static void gradients_are_reduced_over_two_axes(void **state)
     assert_contains(form_of(*state, &report, ST_FORM_TEXT), "  (uneven groups)\n");
 }
 
-static void flows_are_rows(void **state)
+TEST_WITH(flows_are_rows, set_up, tear_down)
 {
     static const size_t size[3] = {2, 1, 2};
     st_traffic_report report = report_of(*state, size, "tp-dp");
@@ -158,7 +156,7 @@ static void expect_flows(fixture *own, const size_t size[ST_GROUP_EMBEDDING], co
 }
 
 /* In the order of their numbers, whichever axis is outside. */
-static void gradients_go_around_all_ranks(void **state)
+TEST_WITH(gradients_go_around_all_ranks, set_up, tear_down)
 {
     static const size_t size[] = {1, 2, 1, 3, 1};
     static const uint64_t bytes[1][ST_GROUPS] = {{[ST_GROUP_DP] = 71}};
@@ -169,7 +167,7 @@ static void gradients_go_around_all_ranks(void **state)
 }
 
 /* Over each boundary there and back; between the ends what goes around. */
-static void stages_send_to_their_neighbours(void **state)
+TEST_WITH(stages_send_to_their_neighbours, set_up, tear_down)
 {
     static const size_t three[] = {1, 1, 1, 1, 3};
     static const size_t two[] = {1, 1, 1, 1, 2};
@@ -182,7 +180,7 @@ static void stages_send_to_their_neighbours(void **state)
 
 /* Half of the bytes there and half back: of 500 rank 0 sends three quarters away, of its own rank
  * 1 six tenths; both get back what they have sent. */
-static void tokens_go_there_and_back(void **state)
+TEST_WITH(tokens_go_there_and_back, set_up, tear_down)
 {
     static const size_t pair[] = {1, 1, 2, 2, 1};
     static const size_t four[] = {1, 1, 4, 4, 1};
@@ -210,7 +208,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* Of twenty iterations each is a line, of more every second; the last one is always. */
-static void tokens_have_their_busiest_rank(void **state)
+TEST_WITH(tokens_have_their_busiest_rank, set_up, tear_down)
 {
     static const size_t size[3] = {2, 1, 2};
     static const size_t counts[][2] = {{1, 1}, {20, 20}, {21, 11}, {24, 13}, {41, 15}};
@@ -250,7 +248,7 @@ static void tokens_have_their_busiest_rank(void **state)
 /* ---- messages ---- */
 
 /* 125 MiB are between 64 and 128; two kinds of messages share a class. */
-static void messages_are_shown_by_size(void **state)
+TEST_WITH(messages_are_shown_by_size, set_up, tear_down)
 {
     fixture *own = *state;
     static const st_message_size sizes[] = {
@@ -283,17 +281,4 @@ static void messages_are_shown_by_size(void **state)
                          "dp,3,1.5,4.5\ndp,4,1048576,4194304\npp,13,2097151,27262963\n");
 }
 
-TEST_GROUP(traffic_report)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(groups_are_shown_on_their_nodes),
-        WITH_FILES(gradients_are_reduced_over_two_axes),
-        WITH_FILES(flows_are_rows),
-        WITH_FILES(gradients_go_around_all_ranks),
-        WITH_FILES(stages_send_to_their_neighbours),
-        WITH_FILES(tokens_go_there_and_back),
-        WITH_FILES(tokens_have_their_busiest_rank),
-        WITH_FILES(messages_are_shown_by_size),
-    };
-    return cmocka_run_group_tests_name("traffic_report", tests, NULL, NULL);
-}
+TESTS(traffic_report)

@@ -4,8 +4,6 @@
 
 #include "estimate/traffic.h"
 
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 /* Two tensor-parallel neighbours, between which 3 GB go in a ring, and `dp` times these, between
  * which 0.6 GB go. */
 static const char *map_of(fixture *own, size_t dp, size_t gpus_per_node, bool linear, bool all)
@@ -50,7 +48,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* Four ranks on two nodes: 160 pixels each. 0.6 of 3 GB are a fifth, which is no red yet. */
-static void senders_stand_down_and_receivers_across(void **state)
+TEST_WITH(senders_stand_down_and_receivers_across, set_up, tear_down)
 {
     static const size_t rings[][2] = {{0, 1}, {1, 0}, {2, 3}, {3, 2}};
     static const size_t sums[][2] = {{0, 2}, {2, 0}, {1, 3}, {3, 1}};
@@ -67,7 +65,7 @@ static void senders_stand_down_and_receivers_across(void **state)
     assert_contains(map, "width=\"870\" height=\"760\"");
 }
 
-static void nodes_are_lined_and_ranks_numbered(void **state)
+TEST_WITH(nodes_are_lined_and_ranks_numbered, set_up, tear_down)
 {
     const char *map = map_of(*state, 2, 2, false, true);
     static const char *const parts[] = {
@@ -91,7 +89,7 @@ static void nodes_are_lined_and_ranks_numbered(void **state)
 }
 
 /* 640 pixels from 0 to 3 GB, or from 0.6 to 3 GB by their logarithms: 1 GB is 0.3174 of it. */
-static void a_scale_says_how_much(void **state)
+TEST_WITH(a_scale_says_how_much, set_up, tear_down)
 {
     const char *linear = map_of(*state, 2, 2, true, true);
     assert_contains(linear, "<text x=\"774\" y=\"64\">3 GB</text>\n");
@@ -110,7 +108,7 @@ static void a_scale_says_how_much(void **state)
 }
 
 /* Up to 256 ranks have a box each; then a node has one, or as many nodes as 256 boxes need. */
-static void many_ranks_are_drawn_in_blocks(void **state)
+TEST_WITH(many_ranks_are_drawn_in_blocks, set_up, tear_down)
 {
     const char *map = map_of(*state, 128, 2, false, true);
     assert_lacks(map, "blocks of");
@@ -133,13 +131,4 @@ static void many_ranks_are_drawn_in_blocks(void **state)
     assert_int_equal(count_of(map, "class=\"grid\""), 0);
 }
 
-TEST_GROUP(traffic_svg)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(senders_stand_down_and_receivers_across),
-        WITH_FILES(nodes_are_lined_and_ranks_numbered),
-        WITH_FILES(a_scale_says_how_much),
-        WITH_FILES(many_ranks_are_drawn_in_blocks),
-    };
-    return cmocka_run_group_tests_name("traffic_svg", tests, NULL, NULL);
-}
+TESTS(traffic_svg)

@@ -32,9 +32,8 @@ static void assert_unit(const expected_unit *expected)
     assert_string_equal(unit.text, expected->text);
 }
 
-static void every_name_has_its_scale(void **state)
+TEST(every_name_has_its_scale)
 {
-    (void)state;
     static const expected_unit rows[] = {
         {"1", 1, 1, {0, 0, 0, 0, 0}},     {"%", 1, 100, {0, 0, 0, 0, 0}},
         {"B", 1, 1, {1, 0, 0, 0, 0}},     {"bit", 1, 8, {1, 0, 0, 0, 0}},
@@ -49,9 +48,8 @@ static void every_name_has_its_scale(void **state)
         assert_unit(&rows[i]);
 }
 
-static void every_prefix_has_its_scale(void **state)
+TEST(every_prefix_has_its_scale)
 {
-    (void)state;
     static const expected_unit rows[] = {
         {"kB", 1e3, 1, {1, 0, 0, 0, 0}},
         {"MB", 1e6, 1, {1, 0, 0, 0, 0}},
@@ -88,9 +86,8 @@ static void every_prefix_has_its_scale(void **state)
         assert_unit(&rows[i]);
 }
 
-static void products_and_powers_combine(void **state)
+TEST(products_and_powers_combine)
 {
-    (void)state;
     static const expected_unit rows[] = {
         {"GB/s", 1e9, 1, {1, 0, -1, 0, 0}},
         {"Gbit/s", 125000000, 1, {1, 0, -1, 0, 0}},
@@ -216,12 +213,12 @@ static const slip_row unit_slips[] = {
     {"\xE2\x82\xAC/h", 0, NULL},
 };
 
-static void slips_get_the_right_suggestion(void **state)
+TEST_WITH(slips_get_the_right_suggestion, make_errors, drop_errors)
 {
     assert_slips(unit_slips, COUNT(unit_slips), ST_ERR_UNIT, *state);
 }
 
-static void malformed_units_are_refused_where_they_break(void **state)
+TEST_WITH(malformed_units_are_refused_where_they_break, make_errors, drop_errors)
 {
     static const slip_row rows[] = {
         {"GB/", 3, NULL},        {"/s", 0, NULL},
@@ -239,7 +236,7 @@ static void malformed_units_are_refused_where_they_break(void **state)
     assert_slips(rows, COUNT(rows), ST_ERR_SYNTAX, *state);
 }
 
-static void units_beyond_all_measure_are_refused(void **state)
+TEST_WITH(units_beyond_all_measure_are_refused, make_errors, drop_errors)
 {
     static const slip_row rows[] = {
         {"PB^99", 0, NULL},
@@ -256,7 +253,7 @@ static void units_beyond_all_measure_are_refused(void **state)
     assert_int_equal(unit.dimension.exponent[ST_FLOP], 8 * ST_EXPONENT_ONE);
 }
 
-static void errors_name_the_unit(void **state)
+TEST_WITH(errors_name_the_unit, make_errors, drop_errors)
 {
     static const char *const rows[][2] = {
         {"",
@@ -276,7 +273,7 @@ static void errors_name_the_unit(void **state)
     }
 }
 
-static void a_unit_ends_where_its_text_ends(void **state)
+TEST_WITH(a_unit_ends_where_its_text_ends, make_errors, drop_errors)
 {
     st_unit unit = {.text = ""};
     assert_int_equal(st_unit_parse("GB/s]", 4, here, &unit, *state), ST_OK);
@@ -285,9 +282,8 @@ static void a_unit_ends_where_its_text_ends(void **state)
     assert_int_equal(st_errors_count(*state, ST_SEVERITY_ERROR), 1);
 }
 
-static void conversions_round_once(void **state)
+TEST(conversions_round_once)
 {
-    (void)state;
     static const struct {
         const char *unit;
         double value;
@@ -305,9 +301,8 @@ static void conversions_round_once(void **state)
     }
 }
 
-static void the_pure_number_is_its_own_unit(void **state)
+TEST(the_pure_number_is_its_own_unit)
 {
-    (void)state;
     st_unit one = st_unit_one();
     assert_string_equal(one.text, "1");
     assert_true(st_dimension_is_number(one.dimension));
@@ -316,9 +311,8 @@ static void the_pure_number_is_its_own_unit(void **state)
     assert_false(st_dimension_is_number(unit_of("B").dimension));
 }
 
-static void dimensions_multiply(void **state)
+TEST(dimensions_multiply)
 {
-    (void)state;
     st_dimension byte = unit_of("B").dimension;
     st_dimension second = unit_of("s").dimension;
     st_dimension rate = unit_of("GB/ms").dimension;
@@ -332,9 +326,8 @@ static void dimensions_multiply(void **state)
     assert_true(st_dimension_equal(st_dimension_multiply(least, most, -1), least));
 }
 
-static void dimensions_take_powers(void **state)
+TEST(dimensions_take_powers)
 {
-    (void)state;
     st_dimension rate = unit_of("B/s").dimension;
     st_dimension power = {{0}};
     assert_int_equal(st_dimension_power(rate, 0.5, &power), ST_OK);
@@ -361,9 +354,8 @@ static void dimensions_take_powers(void **state)
     assert_true(st_dimension_equal(untouched, rate));
 }
 
-static void dimensions_print_in_base_units(void **state)
+TEST(dimensions_print_in_base_units)
 {
-    (void)state;
     static const struct {
         int16_t exponent[ST_DIMENSIONS];
         const char *text;
@@ -398,9 +390,8 @@ static void dimensions_print_in_base_units(void **state)
     assert_true(strlen(st_dimension_text(worst, text, sizeof text)) < 80);
 }
 
-static void every_prefix_fits_every_name_of_its_family(void **state)
+TEST(every_prefix_fits_every_name_of_its_family)
 {
-    (void)state;
     for (const st_unit_name *name = st_unit_names; name->text != NULL; name++) {
         for (const st_unit_prefix *prefix = st_unit_prefixes; prefix->text != NULL; prefix++) {
             char text[40];
@@ -416,25 +407,4 @@ static void every_prefix_fits_every_name_of_its_family(void **state)
     }
 }
 
-TEST_GROUP(unit)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_name_has_its_scale),
-        cmocka_unit_test(every_prefix_has_its_scale),
-        cmocka_unit_test(products_and_powers_combine),
-        cmocka_unit_test_setup_teardown(slips_get_the_right_suggestion, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(malformed_units_are_refused_where_they_break, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(units_beyond_all_measure_are_refused, make_errors,
-                                        drop_errors),
-        cmocka_unit_test_setup_teardown(errors_name_the_unit, make_errors, drop_errors),
-        cmocka_unit_test_setup_teardown(a_unit_ends_where_its_text_ends, make_errors, drop_errors),
-        cmocka_unit_test(conversions_round_once),
-        cmocka_unit_test(the_pure_number_is_its_own_unit),
-        cmocka_unit_test(dimensions_multiply),
-        cmocka_unit_test(dimensions_take_powers),
-        cmocka_unit_test(dimensions_print_in_base_units),
-        cmocka_unit_test(every_prefix_fits_every_name_of_its_family),
-    };
-    return cmocka_run_group_tests_name("unit", tests, NULL, NULL);
-}
+TESTS(unit)

@@ -42,7 +42,7 @@ static const char *verify_sheet(shelf *own, st_status status, const char *more)
 
 /* --- values that do not exist ---------------------------------------------------------------- */
 
-static void the_operation_that_failed_is_named(void **state)
+TEST_WITH(the_operation_that_failed_is_named, make_shelf, drop_shelf)
 {
     /* A cell T with its formula in line 14 from column 9. */
     static const struct {
@@ -95,7 +95,7 @@ static void the_operation_that_failed_is_named(void **state)
     }
 }
 
-static void what_is_not_chosen_is_not_told(void **state)
+TEST_WITH(what_is_not_chosen_is_not_told, make_shelf, drop_shelf)
 {
     static const char *const formulas[] = {
         "if(x > 0, 1/x, 3.5)",
@@ -113,7 +113,7 @@ static void what_is_not_chosen_is_not_told(void **state)
     }
 }
 
-static void the_first_cell_without_a_value_is_named(void **state)
+TEST_WITH(the_first_cell_without_a_value_is_named, make_shelf, drop_shelf)
 {
     assert_string_equal(verify_sheet(*state, ST_ERR_MATH,
                                      "cells:\n"
@@ -125,7 +125,7 @@ static void the_first_cell_without_a_value_is_named(void **state)
                         "= 0; formula: y/x\n");
 }
 
-static void each_fault_is_told_once(void **state)
+TEST_WITH(each_fault_is_told_once, make_shelf, drop_shelf)
 {
     assert_string_equal(
         verify_sheet(*state, ST_ERR_MATH,
@@ -143,7 +143,7 @@ static void each_fault_is_told_once(void **state)
         "7.25e300; formula: y*y\n");
 }
 
-static void faults_in_functions_name_the_cell_and_the_function(void **state)
+TEST_WITH(faults_in_functions_name_the_cell_and_the_function, make_shelf, drop_shelf)
 {
     assert_string_equal(
         verify_sheet(*state, ST_ERR_MATH,
@@ -159,7 +159,7 @@ static void faults_in_functions_name_the_cell_and_the_function(void **state)
         "'some/(whole - 2.5)' with some = 5, whole = 2.5; formula: some/(whole - 2.5)\n");
 }
 
-static void operands_are_shown_with_their_units_once(void **state)
+TEST_WITH(operands_are_shown_with_their_units_once, make_shelf, drop_shelf)
 {
     assert_string_equal(
         verify_sheet(*state, ST_ERR_MATH,
@@ -171,7 +171,7 @@ static void operands_are_shown_with_their_units_once(void **state)
         "C*x), V/C)\n");
 }
 
-static void long_formulas_are_shortened(void **state)
+TEST_WITH(long_formulas_are_shortened, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -189,7 +189,7 @@ static void long_formulas_are_shortened(void **state)
     st_buffer_free(&text);
 }
 
-static void only_what_was_asked_for_is_looked_at(void **state)
+TEST_WITH(only_what_was_asked_for_is_looked_at, make_shelf, drop_shelf)
 {
     static const char *const text = INPUTS "cells:\n  bad: {is: 1/x}\n  good: {is: x + 2.5}\n";
     static const char *const good[] = {"good", NULL};
@@ -202,7 +202,7 @@ static void only_what_was_asked_for_is_looked_at(void **state)
         "x = 0; formula: 1/x\n");
 }
 
-static void inputs_without_a_value_are_named(void **state)
+TEST_WITH(inputs_without_a_value_are_named, make_shelf, drop_shelf)
 {
     static const char *const text = INPUTS "cells:\n  a: {is: 2*y + 1}\n";
     static const char *const outputs[] = {"a", "x", "y", NULL};
@@ -215,7 +215,7 @@ static void inputs_without_a_value_are_named(void **state)
                         "main:6:3: error: input 'y' has no value\n");
 }
 
-static void long_chains_are_searched_at_once(void **state)
+TEST_WITH(long_chains_are_searched_at_once, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_buffer text = {0};
@@ -231,7 +231,7 @@ static void long_chains_are_searched_at_once(void **state)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-static void failing_checks_fill_their_messages(void **state)
+TEST_WITH(failing_checks_fill_their_messages, make_shelf, drop_shelf)
 {
     assert_string_equal(
         verify_sheet(*state, ST_ERR_CHECK,
@@ -252,7 +252,7 @@ static void failing_checks_fill_their_messages(void **state)
         "main:21:11: error: no { } 0 s 2.98125e16 B^2/s 1544.34 B^0.5 1747.03 1/s 0\n");
 }
 
-static void warnings_are_no_failure(void **state)
+TEST_WITH(warnings_are_no_failure, make_shelf, drop_shelf)
 {
     assert_string_equal(verify_sheet(*state, ST_OK,
                                      "checks:\n"
@@ -261,7 +261,7 @@ static void warnings_are_no_failure(void **state)
                         "main:12:12: warning: only 0\n");
 }
 
-static void checks_without_a_value_are_faults(void **state)
+TEST_WITH(checks_without_a_value_are_faults, make_shelf, drop_shelf)
 {
     assert_string_equal(
         verify_sheet(*state, ST_ERR_MATH,
@@ -278,7 +278,7 @@ static void checks_without_a_value_are_faults(void **state)
 }
 
 /* That the configuration makes no sense says more than what follows from it. */
-static void failing_checks_come_before_values(void **state)
+TEST_WITH(failing_checks_come_before_values, make_shelf, drop_shelf)
 {
     assert_string_equal(verify_sheet(*state, ST_ERR_CHECK,
                                      "cells:\n"
@@ -292,7 +292,7 @@ static void failing_checks_come_before_values(void **state)
                         "main:15:12: error: x 0 gives not finite\n");
 }
 
-static void checks_may_be_left_out(void **state)
+TEST_WITH(checks_may_be_left_out, make_shelf, drop_shelf)
 {
     shelf *own = *state;
     st_program_options options = {.without_checks = true};
@@ -301,7 +301,7 @@ static void checks_may_be_left_out(void **state)
     assert_string_equal(verify(own, ST_OK, compile_with(own, sheet, &options), row), "");
 }
 
-static void good_rows_say_nothing(void **state)
+TEST_WITH(good_rows_say_nothing, make_shelf, drop_shelf)
 {
     assert_string_equal(verify_sheet(*state, ST_OK,
                                      "cells:\n  T: {unit: us, is: V/C}\n"
@@ -321,7 +321,7 @@ static st_status refuse_all(void *self, size_t rows, const double *const *argume
     return ST_OK;
 }
 
-static void refusing_providers_are_named(void **state)
+TEST_WITH(refusing_providers_are_named, make_shelf, drop_shelf)
 {
     static const char *const text =
         INPUTS "functions:\n"
@@ -351,28 +351,4 @@ static void refusing_providers_are_named(void **state)
         "value in 'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
 }
 
-#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
-
-TEST_GROUP(verify)
-{
-    const struct CMUnitTest tests[] = {
-        SHELF_TEST(the_operation_that_failed_is_named),
-        SHELF_TEST(what_is_not_chosen_is_not_told),
-        SHELF_TEST(the_first_cell_without_a_value_is_named),
-        SHELF_TEST(each_fault_is_told_once),
-        SHELF_TEST(faults_in_functions_name_the_cell_and_the_function),
-        SHELF_TEST(operands_are_shown_with_their_units_once),
-        SHELF_TEST(long_formulas_are_shortened),
-        SHELF_TEST(only_what_was_asked_for_is_looked_at),
-        SHELF_TEST(inputs_without_a_value_are_named),
-        SHELF_TEST(long_chains_are_searched_at_once),
-        SHELF_TEST(failing_checks_fill_their_messages),
-        SHELF_TEST(warnings_are_no_failure),
-        SHELF_TEST(checks_without_a_value_are_faults),
-        SHELF_TEST(failing_checks_come_before_values),
-        SHELF_TEST(checks_may_be_left_out),
-        SHELF_TEST(good_rows_say_nothing),
-        SHELF_TEST(refusing_providers_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(verify)

@@ -77,7 +77,7 @@ static void expect_kept(const fixture *own, const kept_event *expected, size_t c
 }
 
 /* Calls from before come first, then tasks that are clipped to the begin. */
-static void tasks_are_clipped_to_a_step(void **state)
+TEST_WITH(tasks_are_clipped_to_a_step, setup, teardown)
 {
     static const kept_event expected[] = {{"cudaLaunchKernel", 85000, 2000},
                                           {"early", 100000, 10000},
@@ -98,7 +98,7 @@ static void tasks_are_clipped_to_a_step(void **state)
     assert_int_equal(own->ranks[0]->kind_counts[ST_TRACE_STEP], 1);
 }
 
-static void what_a_step_begins_with_is_its_own(void **state)
+TEST_WITH(what_a_step_begins_with_is_its_own, setup, teardown)
 {
     static const kept_event expected[] = {{"cudaLaunchKernel", 112000, 5000},
                                           {"across", 150000, 5000},
@@ -111,7 +111,7 @@ static void what_a_step_begins_with_is_its_own(void **state)
 }
 
 /* From the first begin to the last end, whatever lies between. */
-static void several_steps_are_one_window(void **state)
+TEST_WITH(several_steps_are_one_window, setup, teardown)
 {
     fixture *own = *state;
     assert_int_equal(cut(own, three_steps, "4..6"), ST_OK);
@@ -122,7 +122,7 @@ static void several_steps_are_one_window(void **state)
 }
 
 /* Of a step that two threads mark, the first begin and the last end. */
-static void steps_of_several_threads_are_one(void **state)
+TEST_WITH(steps_of_several_threads_are_one, setup, teardown)
 {
     fixture *own = *state;
     assert_int_equal(cut(own,
@@ -138,7 +138,7 @@ static void steps_of_several_threads_are_one(void **state)
     assert_int_equal(own->ranks[0]->cut_end_ns, 171000);
 }
 
-static void steps_that_lack_are_refused(void **state)
+TEST_WITH(steps_that_lack_are_refused, setup, teardown)
 {
     static const char no_steps[] =
         "{\"traceEvents\":[" CALL("cudaLaunchKernel", "112", "5", "34") END;
@@ -171,7 +171,7 @@ static void steps_that_lack_are_refused(void **state)
 /* ---- streams as a picture ---- */
 
 /* 120 us are 1,200 columns. Of a column most is drawn, if it is a tenth at least. */
-static void streams_are_drawn_in_columns(void **state)
+TEST_WITH(streams_are_drawn_in_columns, setup, teardown)
 {
     static const char text[] = "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "5", "31")
         TASK("sgemm", "7", "110", "20", "31") TASK("gelu", "7", "140", "0.009", "32")
@@ -206,14 +206,4 @@ static void streams_are_drawn_in_columns(void **state)
     st_buffer_free(&svg);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(view_cut)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(tasks_are_clipped_to_a_step),  TEST(what_a_step_begins_with_is_its_own),
-        TEST(several_steps_are_one_window), TEST(steps_of_several_threads_are_one),
-        TEST(steps_that_lack_are_refused),  TEST(streams_are_drawn_in_columns),
-    };
-    return cmocka_run_group_tests_name("view_cut", tests, NULL, NULL);
-}
+TESTS(view_cut)

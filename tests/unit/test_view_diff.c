@@ -96,7 +96,7 @@ static const char one_step[] = "{\"traceEvents\":[" STEP("1", "100", "50")
         LAUNCHED("d", "19", "1", "34") END;
 
 /* By ranks and steps, of which two were recorded by both; equal changes stand by name. */
-static void times_are_of_a_rank_and_step(void **state)
+TEST_WITH(times_are_of_a_rank_and_step, setup, teardown)
 {
     static const expected_row expected[] = {{"a", "", "grew", 5000, 8000, 0.5, true},
                                             {"b", "", "shrank", 10000, 7000, 0.5, true},
@@ -115,7 +115,7 @@ static void times_are_of_a_rank_and_step(void **state)
 }
 
 /* Where one side has no steps, ranks alone divide. */
-static void steps_count_where_both_have_them(void **state)
+TEST_WITH(steps_count_where_both_have_them, setup, teardown)
 {
     static const char no_steps[] = "{\"traceEvents\":[" LAUNCHED("a", "11", "8", "31") END;
     static const expected_row expected[] = {{"b", "", "gone", 20000, 0, 1, true},
@@ -133,7 +133,7 @@ static void steps_count_where_both_have_them(void **state)
     "\",\"pid\":4,\"tid\":2,\"ts\":" ts ",\"dur\":" dur "},"
 
 /* A kernel of one name in two modules, which change alike: by name, then by place. */
-static void kernels_stand_in_their_modules(void **state)
+TEST_WITH(kernels_stand_in_their_modules, setup, teardown)
 {
     static const char before[] = "{\"traceEvents\":[" MODULE("Net_0", "100", "90")
         MODULE("Linear_1", "105", "10") LAUNCHED("gemm", "11", "10", "31")
@@ -156,7 +156,7 @@ static void kernels_stand_in_their_modules(void **state)
     assert_false(own->diff.by_module);
 }
 
-static void recordings_without_kernels_are_refused(void **state)
+TEST_WITH(recordings_without_kernels_are_refused, setup, teardown)
 {
     static const char none[] = "{\"traceEvents\":[" CALL("cudaMalloc", "112", "5", "34") END;
     fixture *own = *state;
@@ -166,15 +166,4 @@ static void recordings_without_kernels_are_refused(void **state)
     assert_contains(said(own->errors), "a.json: error: the trace has no GPU work");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(view_diff)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(times_are_of_a_rank_and_step),
-        TEST(steps_count_where_both_have_them),
-        TEST(kernels_stand_in_their_modules),
-        TEST(recordings_without_kernels_are_refused),
-    };
-    return cmocka_run_group_tests_name("view_diff", tests, NULL, NULL);
-}
+TESTS(view_diff)

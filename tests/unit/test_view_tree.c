@@ -100,7 +100,7 @@ static const char stacked_trace[] = "{\"traceEvents\":[" STACKED(
                     TASK("ncclDevKernel_AllReduce", "20", "200", "57.1", "33")
                         CALL_OF("2", "190", "34") TASK("fill", "7", "205", "2.385", "34") END;
 
-static void stacks_of_operators_are_read_from_the_outermost(void **state)
+TEST_WITH(stacks_of_operators_are_read_from_the_outermost, setup, teardown)
 {
     static const expected_node expected[] = {{"all", 0, 2385, 121835, 0, 57100, 4},
                                              {"main.py(1): run", 1, 57100, 119450, 0, 57100, 3},
@@ -113,7 +113,7 @@ static void stacks_of_operators_are_read_from_the_outermost(void **state)
 }
 
 /* Where functions of Python are recorded themselves, stacks of operators do not count. */
-static void functions_take_the_place_of_stacks(void **state)
+TEST_WITH(functions_take_the_place_of_stacks, setup, teardown)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("python_function", "main.py(1): run", "2", "90", "80", "")
@@ -133,7 +133,7 @@ static void functions_take_the_place_of_stacks(void **state)
 /* ---- annotations ---- */
 
 /* What another thread launches is of the annotation on the thread of the steps, which are none. */
-static void other_threads_work_for_the_annotation(void **state)
+TEST_WITH(other_threads_work_for_the_annotation, setup, teardown)
 {
     static const char text[] = "{\"traceEvents\":[" STEP("7", "90", "110")
         RANGE("user_annotation", "forward", "2", "100", "40", "")
@@ -159,7 +159,7 @@ static void other_threads_work_for_the_annotation(void **state)
 }
 
 /* Without steps the thread of the first annotation is the main one. */
-static void annotations_need_no_steps(void **state)
+TEST_WITH(annotations_need_no_steps, setup, teardown)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("user_annotation", "backward", "2", "150", "40", "")
@@ -175,7 +175,7 @@ static void annotations_need_no_steps(void **state)
 
 /* The forward operator ran twice, as where activations are recomputed: the last before counts. One
  * whose forward operator is not recorded is unattributed, and still runs backward. */
-static void backward_work_is_of_the_last_forward_operator(void **state)
+TEST_WITH(backward_work_is_of_the_last_forward_operator, setup, teardown)
 {
     static const char text[] =
         "{\"traceEvents\":[" RANGE("python_function", "nn.Module: First_0", "2", "100", "20", "")
@@ -200,7 +200,7 @@ static void backward_work_is_of_the_last_forward_operator(void **state)
 }
 
 /* Of every node its kernels, by name; two of one name are one. */
-static void kernels_may_be_leaves(void **state)
+TEST_WITH(kernels_may_be_leaves, setup, teardown)
 {
     static const expected_node expected[] = {{"all", 0, 0, 121835, 0, 57100, 4},
                                              {"aten::add", 1, 0, 38500, 0, 0, 1}};
@@ -223,7 +223,7 @@ static void kernels_may_be_leaves(void **state)
     assert_int_equal(own->tree.nodes[own->tree.order[7]].depth, 1);
 }
 
-static void what_lacks_is_named_with_its_remedy(void **state)
+TEST_WITH(what_lacks_is_named_with_its_remedy, setup, teardown)
 {
     static const struct {
         st_tree_by by;
@@ -260,7 +260,7 @@ static st_status value_of(void *context, uint32_t outer, const st_trace_frame *f
 enum { TRACK = 1, TRACKS = 3 };
 
 /* One within another that begins with it, one beyond its end, one after it, one of no length. */
-static void the_innermost_range_counts(void **state)
+TEST_WITH(the_innermost_range_counts, setup, teardown)
 {
     static st_trace_frame frames[] = {
         {.start_ns = 100, .duration_ns = 50, .sequence = 1, .track = TRACK},
@@ -302,7 +302,7 @@ static st_status no_value(void *context, uint32_t outer, const st_trace_frame *f
     return ST_OK;
 }
 
-static void ranges_are_nested_to_a_depth(void **state)
+TEST_WITH(ranges_are_nested_to_a_depth, setup, teardown)
 {
     enum { MOST = 4096 };
     fixture *own = *state;
@@ -326,20 +326,4 @@ static void ranges_are_nested_to_a_depth(void **state)
     free(numbers);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(view_tree)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(stacks_of_operators_are_read_from_the_outermost),
-        TEST(functions_take_the_place_of_stacks),
-        TEST(other_threads_work_for_the_annotation),
-        TEST(annotations_need_no_steps),
-        TEST(backward_work_is_of_the_last_forward_operator),
-        TEST(kernels_may_be_leaves),
-        TEST(what_lacks_is_named_with_its_remedy),
-        TEST(the_innermost_range_counts),
-        TEST(ranges_are_nested_to_a_depth),
-    };
-    return cmocka_run_group_tests_name("view_tree", tests, NULL, NULL);
-}
+TESTS(view_tree)

@@ -63,9 +63,8 @@ static double walk(st_method method, uint64_t seed)
     return mean;
 }
 
-static void walks_get_nearer(void **state)
+TEST(walks_get_nearer)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         double by_chance = walk(ST_METHOD_RANDOM, seed);
         assert_true(by_chance > 0.3 && by_chance < 0.8);
@@ -75,9 +74,8 @@ static void walks_get_nearer(void **state)
     }
 }
 
-static void a_seed_repeats_a_walk(void **state)
+TEST(a_seed_repeats_a_walk)
 {
-    (void)state;
     for (int method = ST_METHOD_CMAES; method <= ST_METHOD_BAYES; method++) {
         double first = walk((st_method)method, 2385);
         double again = walk((st_method)method, 2385);
@@ -87,11 +85,4 @@ static void a_seed_repeats_a_walk(void **state)
     }
 }
 
-TEST_GROUP(walk)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walks_get_nearer),
-        cmocka_unit_test(a_seed_repeats_a_walk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(walk)

@@ -81,7 +81,7 @@ static void expect_saved(st_trace *(*make)(st_errors *), const host_case *one, s
 }
 
 /* Launches that the last kernel comes after: three of 5 us, in 40 us of the host. */
-static void the_host_and_its_launches_may_be_faster(void **state)
+TEST_WITH(the_host_and_its_launches_may_be_faster, make_errors, drop_errors)
 {
     static const host_case cases[] = {
         {.sets = {"speed.launch=2"}, .saved_us = 3 * 2.5},
@@ -99,7 +99,7 @@ static void the_host_and_its_launches_may_be_faster(void **state)
 
 /* With a kernel go its call, and the host's time since the call before it; the first has none.
  * Where the last one goes, the one before it is the last: it ends 15 us earlier. */
-static void launches_go_with_their_kernels(void **state)
+TEST_WITH(launches_go_with_their_kernels, make_errors, drop_errors)
 {
     static const host_case cases[] = {
         {.removed = {"a"}, .saved_us = 5},
@@ -116,7 +116,7 @@ static void launches_go_with_their_kernels(void **state)
 
 /* A further kernel costs what a launch of the thread does, 5 us of 5, 5, 5 and 3; a pair saves the
  * second one's. */
-static void edits_change_launches(void **state)
+TEST_WITH(edits_change_launches, make_errors, drop_errors)
 {
     static const host_case cases[] = {
         {.inserted = {"b=0.385us"}, .saved_us = -5},
@@ -132,7 +132,7 @@ static void edits_change_launches(void **state)
 }
 
 /* A graph is launched as long as one of its kernels is left; with all of them its call goes. */
-static void graphs_go_with_the_last_of_their_kernels(void **state)
+TEST_WITH(graphs_go_with_the_last_of_their_kernels, make_errors, drop_errors)
 {
     static const host_case cases[] = {
         {.removed = {"b"}, .saved_us = 0},
@@ -146,7 +146,7 @@ static void graphs_go_with_the_last_of_their_kernels(void **state)
 }
 
 /* What a further kernel behind one without a recorded call takes is known, its launch is not. */
-static void kernels_without_launches_are_told(void **state)
+TEST_WITH(kernels_without_launches_are_told, make_errors, drop_errors)
 {
     static const char *const inserted[] = {"e=23.85us"};
     const st_trace_change change = {.inserted = inserted, .inserted_count = 1};
@@ -171,7 +171,7 @@ static void kernels_without_launches_are_told(void **state)
 }
 
 /* The second of a pair waits for a kernel of another stream: both stay. */
-static void pairs_that_wait_stay_two_kernels(void **state)
+TEST_WITH(pairs_that_wait_stay_two_kernels, make_errors, drop_errors)
 {
     static const char *const fused[] = {"[ac],b"};
     const st_trace_change change = {.fused = fused, .fused_count = 1};
@@ -209,7 +209,7 @@ static void pairs_that_wait_stay_two_kernels(void **state)
 }
 
 /* Threads that only watch stay as they are. */
-static void watching_threads_stay(void **state)
+TEST_WITH(watching_threads_stay, make_errors, drop_errors)
 {
     static const char *const sets[] = {"speed.host=2"};
     const st_trace_change change = {.sets = sets, .set_count = 1};
@@ -233,18 +233,4 @@ static void watching_threads_stay(void **state)
     st_arena_destroy(arena);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_errors, drop_errors)
-
-TEST_GROUP(whatif_host)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_host_and_its_launches_may_be_faster),
-        TEST(launches_go_with_their_kernels),
-        TEST(edits_change_launches),
-        TEST(graphs_go_with_the_last_of_their_kernels),
-        TEST(kernels_without_launches_are_told),
-        TEST(pairs_that_wait_stay_two_kernels),
-        TEST(watching_threads_stay),
-    };
-    return cmocka_run_group_tests_name("whatif_host", tests, NULL, NULL);
-}
+TESTS(whatif_host)

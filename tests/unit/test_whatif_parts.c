@@ -124,7 +124,7 @@ static st_status parse(fixture *own, const char *have, const char *set, st_whati
 }
 
 /* Whole numbers from 1, or any above 0, of at most a thousand million. */
-static void values_have_bounds(void **state)
+TEST_WITH(values_have_bounds, setup, teardown)
 {
     static const struct {
         const char *set;
@@ -156,7 +156,7 @@ static void values_have_bounds(void **state)
 }
 
 /* What describes the recorded job, and what only a change can be. */
-static void some_keys_describe_the_recorded_job(void **state)
+TEST_WITH(some_keys_describe_the_recorded_job, setup, teardown)
 {
     static const struct {
         const char *have;
@@ -180,7 +180,7 @@ static void some_keys_describe_the_recorded_job(void **state)
     }
 }
 
-static void patterns_end_at_the_last_equals_sign(void **state)
+TEST_WITH(patterns_end_at_the_last_equals_sign, setup, teardown)
 {
     fixture *own = *state;
     st_whatif_values values;
@@ -194,7 +194,7 @@ static void patterns_end_at_the_last_equals_sign(void **state)
     assert_contains(said(own->errors), "invalid value of speed.kernel");
 }
 
-static void at_most_64_patterns_are_taken(void **state)
+TEST_WITH(at_most_64_patterns_are_taken, setup, teardown)
 {
     fixture *own = *state;
     const char *removed[65];
@@ -211,7 +211,7 @@ static void at_most_64_patterns_are_taken(void **state)
 }
 
 /* A schedule and a transfer are of a new pipeline: of stages, or of micro-batches. */
-static void schedules_need_a_new_pipeline(void **state)
+TEST_WITH(schedules_need_a_new_pipeline, setup, teardown)
 {
     static const char *const pipelines[] = {"parallel.pp=2", "batch.micro_batches=9"};
     static const char *const details[] = {"pipeline.schedule=gpipe", "pipeline.transfer_us=23.85"};
@@ -237,7 +237,7 @@ static void schedules_need_a_new_pipeline(void **state)
 
 /* ---- collectives ---- */
 
-static void elements_have_their_sizes(void **state)
+TEST_WITH(elements_have_their_sizes, setup, teardown)
 {
     static const struct {
         const char *dtype;
@@ -251,7 +251,7 @@ static void elements_have_their_sizes(void **state)
 }
 
 /* In: 385 elements of 4 bytes, out: 771, which only gathering counts. */
-static void messages_are_as_the_profiler_names_them(void **state)
+TEST_WITH(messages_are_as_the_profiler_names_them, setup, teardown)
 {
     static const struct {
         const char *recorded;
@@ -290,7 +290,7 @@ static void messages_are_as_the_profiler_names_them(void **state)
     }
 }
 
-static void messages_may_be_unknown(void **state)
+TEST_WITH(messages_may_be_unknown, setup, teardown)
 {
     fixture *own = *state;
     st_trace_transfer transfer;
@@ -324,7 +324,7 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
     return transfer->stride > 9 ? st_fail(errors, ST_ERR_PROVIDER, here, "too far") : ST_OK;
 }
 
-static void a_model_gives_the_ratio_of_two_times(void **state)
+TEST_WITH(a_model_gives_the_ratio_of_two_times, setup, teardown)
 {
     static const struct {
         double before;
@@ -349,7 +349,7 @@ static void a_model_gives_the_ratio_of_two_times(void **state)
 }
 
 /* Of one known size, groups of that size must have the same ranks; others do not count. */
-static void groups_of_one_size_are_of_one_kind(void **state)
+TEST_WITH(groups_of_one_size_are_of_one_kind, setup, teardown)
 {
     static const struct {
         double tp;
@@ -382,7 +382,7 @@ static void groups_of_one_size_are_of_one_kind(void **state)
     }
 }
 
-static void equal_lists_are_of_one_kind(void **state)
+TEST_WITH(equal_lists_are_of_one_kind, setup, teardown)
 {
     fixture *own = *state;
     own->w.values.have[ST_WHATIF_TP] = 2;
@@ -413,7 +413,7 @@ static double ratio_of(const void *context, size_t rank, size_t event, st_trace_
     return class_ == ST_TRACE_NORM ? NOT_A_NUMBER : 0.385;
 }
 
-static void kernels_that_compute_move(void **state)
+TEST_WITH(kernels_that_compute_move, setup, teardown)
 {
     fixture *own = *state;
     const char *notes[] = {"clocks as measured"};
@@ -450,7 +450,7 @@ static void kernels_that_compute_move(void **state)
           "1 kernels of class norm, 2.385 ms, last as recorded");
 }
 
-static void kernels_without_ratios_are_refused(void **state)
+TEST_WITH(kernels_without_ratios_are_refused, setup, teardown)
 {
     fixture *own = *state;
     const st_trace_kernel_ratios ratios = {
@@ -467,7 +467,7 @@ static void kernels_without_ratios_are_refused(void **state)
 
 /* ---- what the recording has ---- */
 
-static void classes_that_no_kernel_has_are_told(void **state)
+TEST_WITH(classes_that_no_kernel_has_are_told, setup, teardown)
 {
     fixture *own = *state;
     (void)add_kernel(own, "gemm", ST_TRACE_GEMM);
@@ -500,7 +500,7 @@ typedef struct job_case {
     const char *words; /* NULL: it may be the recorded one */
 } job_case;
 
-static void jobs_have_the_recorded_ranks(void **state)
+TEST_WITH(jobs_have_the_recorded_ranks, setup, teardown)
 {
     static const job_case cases[] = {
         {2, 3, 5, {.name = "run.yaml", .cp = 1}, 30, NULL},
@@ -535,7 +535,7 @@ static void jobs_have_the_recorded_ranks(void **state)
 }
 
 /* One collective of that many ranks is enough; without any known group nothing is said. */
-static void shards_have_collectives(void **state)
+TEST_WITH(shards_have_collectives, setup, teardown)
 {
     static const struct {
         double tp;
@@ -572,7 +572,7 @@ static void shards_have_collectives(void **state)
 }
 
 /* Layers of a stage, or of one of its chunks; a stage that stands alone has none. */
-static void layers_are_dealt_out_to_stages(void **state)
+TEST_WITH(layers_are_dealt_out_to_stages, setup, teardown)
 {
     static const struct {
         double pp;
@@ -595,7 +595,7 @@ static void layers_are_dealt_out_to_stages(void **state)
 
 /* ---- notes ---- */
 
-static void equal_notes_stand_once(void **state)
+TEST_WITH(equal_notes_stand_once, setup, teardown)
 {
     fixture *own = *state;
     st_whatif_note(&own->w, "%d layers", 23);
@@ -608,29 +608,4 @@ static void equal_notes_stand_once(void **state)
     assert_contains(said(own->errors), "23 is too much");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-TEST_GROUP(whatif_parts)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(values_have_bounds),
-        TEST(some_keys_describe_the_recorded_job),
-        TEST(patterns_end_at_the_last_equals_sign),
-        TEST(at_most_64_patterns_are_taken),
-        TEST(schedules_need_a_new_pipeline),
-        TEST(elements_have_their_sizes),
-        TEST(messages_are_as_the_profiler_names_them),
-        TEST(messages_may_be_unknown),
-        TEST(a_model_gives_the_ratio_of_two_times),
-        TEST(groups_of_one_size_are_of_one_kind),
-        TEST(equal_lists_are_of_one_kind),
-        TEST(kernels_that_compute_move),
-        TEST(kernels_without_ratios_are_refused),
-        TEST(classes_that_no_kernel_has_are_told),
-        TEST(jobs_have_the_recorded_ranks),
-        TEST(shards_have_collectives),
-        TEST(layers_are_dealt_out_to_stages),
-        TEST(equal_notes_stand_once),
-    };
-    return cmocka_run_group_tests_name("whatif_parts", tests, NULL, NULL);
-}
+TESTS(whatif_parts)

@@ -37,7 +37,7 @@ static void assert_group(fixture *own, const st_workload *workload, st_group gro
 }
 
 /* Rank 93 is the second of two (tp), the second of three (cp), the last of four (dp) of stage 3. */
-static void groups_are_where_the_placement_says(void **state)
+TEST_WITH(groups_are_where_the_placement_says, set_up, tear_down)
 {
     static const struct {
         st_group group;
@@ -74,7 +74,7 @@ static void groups_are_where_the_placement_says(void **state)
     assert_int_equal(st_workload_peer(&workload, 21, 3), 93);
 }
 
-static void experts_that_are_not_cut_meet_as_all_gradients_do(void **state)
+TEST_WITH(experts_that_are_not_cut_meet_as_all_gradients_do, set_up, tear_down)
 {
     fixture *own = *state;
     const st_workload even =
@@ -155,7 +155,7 @@ static void read_back(fixture *own, const st_workload *workload, size_t rank, st
     st_buffer_free(&buffer);
 }
 
-static void nodes_come_back_as_they_were_written(void **state)
+TEST_WITH(nodes_come_back_as_they_were_written, set_up, tear_down)
 {
     /* What is computed is rounded at 2.4, 4.8 and 7.2 us, a message alone. */
     static const uint64_t whole_us[] = {2, 2, 3, 1, 39, 2};
@@ -185,7 +185,7 @@ static void nodes_come_back_as_they_were_written(void **state)
     assert_string_equal(made.nodes[4].group, "38");
 }
 
-static void transfers_name_the_ranks_at_both_ends(void **state)
+TEST_WITH(transfers_name_the_ranks_at_both_ends, set_up, tear_down)
 {
     fixture *own = *state;
     const st_workload workload = two_by_six(own->errors);
@@ -215,7 +215,7 @@ static size_t entries_of(const char *folder)
     return count;
 }
 
-static void folders_hold_the_asked_ranks_and_their_groups(void **state)
+TEST_WITH(folders_hold_the_asked_ranks_and_their_groups, set_up, tear_down)
 {
     static const uint32_t ranks[] = {0, 1, 4, 7};
     static const char *const files[] = {"job-2385.0.et", "job-2385.1.et", "job-2385.4.et",
@@ -247,7 +247,7 @@ static void folders_hold_the_asked_ranks_and_their_groups(void **state)
                                      "  \"62\": [1, 7]\n}\n");
 }
 
-static void folders_that_cannot_be_written_leave_nothing(void **state)
+TEST_WITH(folders_that_cannot_be_written_leave_nothing, set_up, tear_down)
 {
     fixture *own = *state;
     char longest[3834]; /* what is added while it is written makes 3839 and 3840 bytes of it */
@@ -482,7 +482,7 @@ static void assert_messages_follow(const worked *made)
     assert_true(pairs > 0);
 }
 
-static void work_has_the_bytes_and_times_of_the_job(void **state)
+TEST_WITH(work_has_the_bytes_and_times_of_the_job, set_up, tear_down)
 {
     static const struct {
         const char *job;
@@ -517,7 +517,7 @@ static void work_has_the_bytes_and_times_of_the_job(void **state)
 }
 
 /* Keys and values of context parallelism go around inside of passes. */
-static void bytes_without_a_task_are_told(void **state)
+TEST_WITH(bytes_without_a_task_are_told, set_up, tear_down)
 {
     static const char *const sets[] = {"parallel.cp=2", "parallel.dp=4", NULL};
     fixture *own = *state;
@@ -536,18 +536,4 @@ static void bytes_without_a_task_are_told(void **state)
     st_timeline_free(&made.timeline);
 }
 
-TEST_GROUP(workload)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(groups_are_where_the_placement_says),
-        TEST(experts_that_are_not_cut_meet_as_all_gradients_do),
-        TEST(nodes_come_back_as_they_were_written),
-        TEST(transfers_name_the_ranks_at_both_ends),
-        TEST(folders_hold_the_asked_ranks_and_their_groups),
-        TEST(folders_that_cannot_be_written_leave_nothing),
-        TEST(work_has_the_bytes_and_times_of_the_job),
-        TEST(bytes_without_a_task_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(workload)

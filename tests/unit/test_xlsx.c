@@ -94,7 +94,7 @@ static void write_station(fixture *own, const char *set, const char *name)
         fail_msg("%s", said(own));
 }
 
-static void an_estimate_has_live_formulas(void **state)
+TEST_WITH(an_estimate_has_live_formulas, set_up, tear_down)
 {
     fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
@@ -115,7 +115,7 @@ static void an_estimate_has_live_formulas(void **state)
     assert_contains(checks, "<conditionalFormatting sqref=\"B2:B3\">");
 }
 
-static void inputs_are_values_with_their_rules(void **state)
+TEST_WITH(inputs_are_values_with_their_rules, set_up, tear_down)
 {
     fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
@@ -134,7 +134,7 @@ static void inputs_are_values_with_their_rules(void **state)
     assert_contains(strings, "<t>flow_time(size, rate)</t>");
 }
 
-static void the_same_estimate_gives_the_same_bytes(void **state)
+TEST_WITH(the_same_estimate_gives_the_same_bytes, set_up, tear_down)
 {
     fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
@@ -149,7 +149,7 @@ static void the_same_estimate_gives_the_same_bytes(void **state)
     assert_contains(part_of(own, "a.xlsx", "docProps/core.xml"), ">1980-01-01T00:00:00Z<");
 }
 
-static void the_date_can_be_given(void **state)
+TEST_WITH(the_date_can_be_given, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cases[][2] = {
@@ -164,7 +164,7 @@ static void the_date_can_be_given(void **state)
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
 
-static void a_date_that_is_none_is_refused(void **state)
+TEST_WITH(a_date_that_is_none_is_refused, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cases[] = {"soon", "-5", "17e8", "99999999999999999999"};
@@ -182,7 +182,7 @@ static void a_date_that_is_none_is_refused(void **state)
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
 
-static void a_sheet_alone_is_to_be_filled_in(void **state)
+TEST_WITH(a_sheet_alone_is_to_be_filled_in, set_up, tear_down)
 {
     fixture *own = *state;
     const st_sheet *sheet = NULL;
@@ -203,7 +203,7 @@ static void a_sheet_alone_is_to_be_filled_in(void **state)
     assert_lacks(strings, "not finite");
 }
 
-static void checks_that_warn_fail_nothing(void **state)
+TEST_WITH(checks_that_warn_fail_nothing, set_up, tear_down)
 {
     fixture *own = *state;
     write_station(own, "cluster.nic_bandwidth=1 MB/s", "a.xlsx");
@@ -248,7 +248,7 @@ static st_xlsx_table *begin_table(fixture *own, const kinds *made, const char *n
     return table;
 }
 
-static void tables_have_units_and_a_chart(void **state)
+TEST_WITH(tables_have_units_and_a_chart, set_up, tear_down)
 {
     fixture *own = *state;
     kinds made;
@@ -279,7 +279,7 @@ static void tables_have_units_and_a_chart(void **state)
     assert_contains(drawn, "<a:t> =T [ms]</a:t>");
 }
 
-static void tables_without_rows_are_workbooks(void **state)
+TEST_WITH(tables_without_rows_are_workbooks, set_up, tear_down)
 {
     fixture *own = *state;
     kinds made;
@@ -289,7 +289,7 @@ static void tables_without_rows_are_workbooks(void **state)
     assert_contains(part_of(own, "t.xlsx", "xl/worksheets/sheet1.xml"), "<is><t>gpus</t></is>");
 }
 
-static void tables_that_are_given_up_leave_nothing(void **state)
+TEST_WITH(tables_that_are_given_up_leave_nothing, set_up, tear_down)
 {
     fixture *own = *state;
     kinds made;
@@ -306,7 +306,7 @@ static void tables_that_are_given_up_leave_nothing(void **state)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-static void tables_keep_to_the_size_of_spreadsheets(void **state)
+TEST_WITH(tables_keep_to_the_size_of_spreadsheets, set_up, tear_down)
 {
     fixture *own = *state;
     kinds made;
@@ -330,7 +330,7 @@ static void tables_keep_to_the_size_of_spreadsheets(void **state)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void targets_that_cannot_be_written_are_named(void **state)
+TEST_WITH(targets_that_cannot_be_written_are_named, set_up, tear_down)
 {
     fixture *own = *state;
     kinds made;
@@ -358,7 +358,7 @@ static void targets_that_cannot_be_written_are_named(void **state)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-static void damaged_workbooks_are_not_whole(void **state)
+TEST_WITH(damaged_workbooks_are_not_whole, set_up, tear_down)
 {
     fixture *own = *state;
     size_t length = 0;
@@ -405,9 +405,8 @@ static size_t pack(const char *text, unsigned char *out, size_t room)
     return (size_t)(end - out) + 22;
 }
 
-static void parts_are_well_formed_and_lack_nothing(void **state)
+TEST(parts_are_well_formed_and_lack_nothing)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool whole;
@@ -443,9 +442,8 @@ static void parts_are_well_formed_and_lack_nothing(void **state)
 }
 
 /* Whatever stands there: no crash, and reads stay inside, which the sanitizers see to. */
-static void bytes_of_nobody_are_no_workbook(void **state)
+TEST(bytes_of_nobody_are_no_workbook)
 {
-    (void)state;
     unsigned char data[1024];
     size_t length = pack("<?xml version=\"1.0\"?><sheet><a>2.385</a></sheet>", data, sizeof data);
     for (size_t i = 0; i < length; i++) {
@@ -501,7 +499,7 @@ static void write_sweep(fixture *own, const char *const *cells, bool checks_warn
     st_space_worker_destroy(worker);
 }
 
-static void sweeps_have_a_row_for_what_is_kept(void **state)
+TEST_WITH(sweeps_have_a_row_for_what_is_kept, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cells[] = {"T", "shape"};
@@ -523,7 +521,7 @@ static void sweeps_have_a_row_for_what_is_kept(void **state)
 }
 
 /* Without checks all are kept, and marked. A word is not drawn; what is not kept is not written. */
-static void sweeps_may_mark_rows(void **state)
+TEST_WITH(sweeps_may_mark_rows, set_up, tear_down)
 {
     fixture *own = *state;
     static const char *const cells[] = {"shape", "T"};
@@ -538,27 +536,4 @@ static void sweeps_may_mark_rows(void **state)
     assert_contains(rows, "<c r=\"D8\"><v>437.5</v></c>");
 }
 
-TEST_GROUP(xlsx)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_estimate_has_live_formulas),
-        TEST(inputs_are_values_with_their_rules),
-        TEST(checks_that_warn_fail_nothing),
-        TEST(the_same_estimate_gives_the_same_bytes),
-        TEST(the_date_can_be_given),
-        TEST(a_date_that_is_none_is_refused),
-        TEST(a_sheet_alone_is_to_be_filled_in),
-        TEST(tables_have_units_and_a_chart),
-        TEST(tables_without_rows_are_workbooks),
-        TEST(tables_that_are_given_up_leave_nothing),
-        TEST(tables_keep_to_the_size_of_spreadsheets),
-        TEST(targets_that_cannot_be_written_are_named),
-        TEST(damaged_workbooks_are_not_whole),
-        cmocka_unit_test(parts_are_well_formed_and_lack_nothing),
-        cmocka_unit_test(bytes_of_nobody_are_no_workbook),
-        cmocka_unit_test_setup_teardown(sweeps_have_a_row_for_what_is_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sweeps_may_mark_rows, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(xlsx)

@@ -134,7 +134,7 @@ static const char *name_of(const fixture *self, size_t event)
     return self->store->trace.names[self->store->trace.events[event].name];
 }
 
-static void devices_are_ranks(void **state)
+TEST_WITH(devices_are_ranks, setup, teardown)
 {
     fixture *self = *state;
     make_space(self);
@@ -156,7 +156,7 @@ static void devices_are_ranks(void **state)
     }
 }
 
-static void operations_of_a_tpu_are_tasks(void **state)
+TEST_WITH(operations_of_a_tpu_are_tasks, setup, teardown)
 {
     fixture *self = *state;
     add_name(self, 4, 6, "%convolution.5");
@@ -171,7 +171,7 @@ static void operations_of_a_tpu_are_tasks(void **state)
 }
 
 /* A file that ends too soon is told, or ends between two planes. */
-static void cut_files_are_refused(void **state)
+TEST_WITH(cut_files_are_refused, setup, teardown)
 {
     fixture *self = *state;
     make_space(self);
@@ -189,7 +189,7 @@ static void assert_refused(fixture *self, st_status status, const char *expected
     assert_non_null(strstr(st_errors_at(self->errors, 0)->message, expected));
 }
 
-static void metadata_that_is_missing_is_told(void **state)
+TEST_WITH(metadata_that_is_missing_is_told, setup, teardown)
 {
     fixture *self = *state;
     add_event(self, &(made_event){"Stream #7", 7, 2385, 10, 20, 0, 0});
@@ -197,7 +197,7 @@ static void metadata_that_is_missing_is_told(void **state)
     assert_refused(self, ST_ERR_NAME, "metadata 2385, which plane '/device:GPU:0'");
 }
 
-static void wrong_wire_types_are_told(void **state)
+TEST_WITH(wrong_wire_types_are_told, setup, teardown)
 {
     fixture *self = *state;
     st_proto_number(&self->plane, 3, 2385);
@@ -205,7 +205,7 @@ static void wrong_wire_types_are_told(void **state)
     assert_refused(self, ST_ERR_SYNTAX, "field 3 of a plane has wire type 0");
 }
 
-static void impossible_times_are_left_out_when_asked(void **state)
+TEST_WITH(impossible_times_are_left_out_when_asked, setup, teardown)
 {
     fixture *self = *state;
     add_name(self, 4, 71, "gemm");
@@ -216,7 +216,7 @@ static void impossible_times_are_left_out_when_asked(void **state)
     assert_int_equal(self->store->trace.left_out, 1);
 }
 
-static void a_file_without_planes_is_none(void **state)
+TEST_WITH(a_file_without_planes_is_none, setup, teardown)
 {
     fixture *self = *state;
     st_proto_text(&self->space, 4, "localhost");
@@ -233,7 +233,7 @@ static size_t tasks_of(fixture *self)
 }
 
 /* A plane of a device has a number and nothing behind it. */
-static void devices_are_told_by_their_names(void **state)
+TEST_WITH(devices_are_told_by_their_names, setup, teardown)
 {
     static const struct {
         const char *name;
@@ -252,7 +252,7 @@ static void devices_are_told_by_their_names(void **state)
     }
 }
 
-static void tasks_are_on_lines_of_streams_or_operations(void **state)
+TEST_WITH(tasks_are_on_lines_of_streams_or_operations, setup, teardown)
 {
     static const struct {
         const char *plane;
@@ -279,7 +279,7 @@ static void tasks_are_on_lines_of_streams_or_operations(void **state)
     }
 }
 
-static void copies_and_fills_are_told_by_their_names(void **state)
+TEST_WITH(copies_and_fills_are_told_by_their_names, setup, teardown)
 {
     static const struct {
         const char *name;
@@ -307,7 +307,7 @@ static void copies_and_fills_are_told_by_their_names(void **state)
 }
 
 /* What a correlation makes a call and a number a step; both may be as small as can be. */
-static void events_of_hosts_are_calls_steps_or_operators(void **state)
+TEST_WITH(events_of_hosts_are_calls_steps_or_operators, setup, teardown)
 {
     static const struct {
         const char *plane;
@@ -347,7 +347,7 @@ static void events_of_hosts_are_calls_steps_or_operators(void **state)
 }
 
 /* Of two devices each has its launches; what waits is of both. Of one, all are its own. */
-static void launches_are_of_the_device_that_ran_them(void **state)
+TEST_WITH(launches_are_of_the_device_that_ran_them, setup, teardown)
 {
     static const size_t events[] = {1 + 2, 1 + 1};
     fixture *self = *state;
@@ -371,7 +371,7 @@ static void launches_are_of_the_device_that_ran_them(void **state)
 /* ---- times ---- */
 
 /* Times are told from the earliest line of a host or a device, whole nanoseconds of it. */
-static void times_begin_with_the_first_line(void **state)
+TEST_WITH(times_begin_with_the_first_line, setup, teardown)
 {
     static const uint64_t device_ps[] = {2385999, 571001};
     static const uint64_t host_ps[] = {999, 1};
@@ -395,7 +395,7 @@ static void times_begin_with_the_first_line(void **state)
     assert_string_equal(st_trace_name(trace, trace->gpu), "/device:GPU:0");
 }
 
-static void whole_microseconds_have_no_decimals(void **state)
+TEST_WITH(whole_microseconds_have_no_decimals, setup, teardown)
 {
     static const uint64_t times_ps[] = {3000000, 571000};
     fixture *self = *state;
@@ -410,7 +410,7 @@ static void whole_microseconds_have_no_decimals(void **state)
 }
 
 /* An event before all lines, or of a negative duration. */
-static void negative_times_are_refused(void **state)
+TEST_WITH(negative_times_are_refused, setup, teardown)
 {
     static const uint64_t cases_ps[][2] = {{(uint64_t)-1000, 1000}, {1000, (uint64_t)-5000}};
     fixture *self = *state;
@@ -443,7 +443,7 @@ static const char *write_profile(const char *ending, const char *bytes, size_t l
 }
 
 /* Plain or packed, which the endings tell: each device is a part. */
-static void profiles_are_read_from_files(void **state)
+TEST_WITH(profiles_are_read_from_files, setup, teardown)
 {
     static const char *const endings[] = {".xplane.pb", ".xplane.pb.gz"};
     fixture *self = *state;
@@ -466,7 +466,7 @@ static void profiles_are_read_from_files(void **state)
 }
 
 /* A host alone is one part. */
-static void a_profile_without_devices_is_one(void **state)
+TEST_WITH(a_profile_without_devices_is_one, setup, teardown)
 {
     fixture *self = *state;
     size_t count = 0;
@@ -479,7 +479,7 @@ static void a_profile_without_devices_is_one(void **state)
 }
 
 /* 512 zeros were never written; fewer are a message that is broken. */
-static void files_of_zeros_are_refused(void **state)
+TEST_WITH(files_of_zeros_are_refused, setup, teardown)
 {
     static const struct {
         size_t length;
@@ -508,7 +508,7 @@ static void files_of_zeros_are_refused(void **state)
 
 /* ---- the wire format ---- */
 
-static void numbers_come_back(void **state)
+TEST(numbers_come_back)
 {
     static const uint64_t values[] = {0, 1, 127, 128, 2385, UINT32_MAX, UINT64_MAX};
     (void)state;
@@ -526,7 +526,7 @@ static void numbers_come_back(void **state)
     }
 }
 
-static void faults_of_the_wire_are_named(void **state)
+TEST(faults_of_the_wire_are_named)
 {
     static const struct {
         const char *bytes;
@@ -549,31 +549,4 @@ static void faults_of_the_wire_are_named(void **state)
     }
 }
 
-TEST_GROUP(xplane)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(devices_are_ranks, setup, teardown),
-        cmocka_unit_test_setup_teardown(operations_of_a_tpu_are_tasks, setup, teardown),
-        cmocka_unit_test_setup_teardown(cut_files_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(metadata_that_is_missing_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_wire_types_are_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(impossible_times_are_left_out_when_asked, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_without_planes_is_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(devices_are_told_by_their_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(tasks_are_on_lines_of_streams_or_operations, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(copies_and_fills_are_told_by_their_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(events_of_hosts_are_calls_steps_or_operators, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(launches_are_of_the_device_that_ran_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_begin_with_the_first_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(whole_microseconds_have_no_decimals, setup, teardown),
-        cmocka_unit_test_setup_teardown(negative_times_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(profiles_are_read_from_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_profile_without_devices_is_one, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_of_zeros_are_refused, setup, teardown),
-        cmocka_unit_test(numbers_come_back),
-        cmocka_unit_test(faults_of_the_wire_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(xplane)

@@ -77,7 +77,7 @@ static void assert_scalar(const st_yaml_node *node, const char *text, bool quote
     assert_place(node->place, line, column);
 }
 
-static void a_tree_knows_its_texts_and_places(void **state)
+TEST_WITH(a_tree_knows_its_texts_and_places, make_fixture, drop_fixture)
 {
     const st_yaml_node *root = parsed(*state, "# a sheet\n"
                                               "sheet: ring\n"
@@ -107,7 +107,7 @@ static void a_tree_knows_its_texts_and_places(void **state)
     assert_scalar(st_yaml_get(root, "none"), "", false, 8, 6);
 }
 
-static void nothing_is_found_where_nothing_is(void **state)
+TEST_WITH(nothing_is_found_where_nothing_is, make_fixture, drop_fixture)
 {
     const st_yaml_node *root = parsed(*state, "a: 1\nb: [x]\n");
     assert_null(st_yaml_get(root, "c"));
@@ -117,7 +117,7 @@ static void nothing_is_found_where_nothing_is(void **state)
     assert_null(st_yaml_get(NULL, "a"));
 }
 
-static void the_text_may_go_once_it_is_parsed(void **state)
+TEST_WITH(the_text_may_go_once_it_is_parsed, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     char text[] = "a: &x 'it''s'\nb: *x\n";
@@ -132,7 +132,7 @@ static void the_text_may_go_once_it_is_parsed(void **state)
     assert_int_equal(st_yaml_place_at(node, 3).column, 12);
 }
 
-static void styles_are_told_apart(void **state)
+TEST_WITH(styles_are_told_apart, make_fixture, drop_fixture)
 {
     const st_yaml_node *root = parsed(*state, "plain: true\nsingle: 'true'\ndouble: \"true\"\n"
                                               "literal: |\n  true\nfolded: >-\n  true\n");
@@ -145,7 +145,7 @@ static void styles_are_told_apart(void **state)
     assert_string_equal(st_yaml_get(root, "folded")->text, "true");
 }
 
-static void aliases_stand_for_what_they_name(void **state)
+TEST_WITH(aliases_stand_for_what_they_name, make_fixture, drop_fixture)
 {
     const st_yaml_node *root = parsed(*state, "a: &x [1, &y 2]\nb: *x\nc: {d: *y}\n? *y\n: e\n"
                                               "f: &x 3\ng: *x\n<<: h\n");
@@ -156,7 +156,7 @@ static void aliases_stand_for_what_they_name(void **state)
     assert_string_equal(st_yaml_get(root, "<<")->text, "h"); /* a key like any other */
 }
 
-static void a_single_scalar_or_list_is_a_document(void **state)
+TEST_WITH(a_single_scalar_or_list_is_a_document, make_fixture, drop_fixture)
 {
     assert_scalar(parsed(*state, "ring"), "ring", false, 1, 1);
     assert_scalar(parsed(*state, "''\n"), "", true, 1, 1);
@@ -165,7 +165,7 @@ static void a_single_scalar_or_list_is_a_document(void **state)
     assert_int_equal(parsed(*state, "%YAML 1.1\n---\n[]\n...\n")->count, 0);
 }
 
-static void line_ends_and_marks_of_other_systems_are_read(void **state)
+TEST_WITH(line_ends_and_marks_of_other_systems_are_read, make_fixture, drop_fixture)
 {
     const st_yaml_node *root = parsed(*state, "\xEF\xBB\xBF"
                                               "a: b\r\nc:\r\n  - d\r\n");
@@ -175,7 +175,7 @@ static void line_ends_and_marks_of_other_systems_are_read(void **state)
     assert_scalar(st_yaml_get(root, "c"), "d", false, 2, 4);
 }
 
-static void columns_count_characters(void **state)
+TEST_WITH(columns_count_characters, make_fixture, drop_fixture)
 {
     const st_yaml_node *root =
         parsed(*state, "{gr\xC3\xBC\xC3\x9F: \xE2\x82\xAC, \"\xF0\x9F\x98\x80\": [x, y]}\n");
@@ -271,7 +271,7 @@ static const struct {
      "UTF-8\n"},
 };
 
-static void faults_have_clear_messages(void **state)
+TEST_WITH(faults_have_clear_messages, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {
@@ -282,7 +282,7 @@ static void faults_have_clear_messages(void **state)
     }
 }
 
-static void the_status_is_that_of_the_first_fault(void **state)
+TEST_WITH(the_status_is_that_of_the_first_fault, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse(own, "a: 1\na: 2\nb: *c\n"), ST_ERR_NAME);
@@ -292,7 +292,7 @@ static void the_status_is_that_of_the_first_fault(void **state)
     assert_int_equal(parse(own, "a: &a [*a]\n"), ST_ERR_CYCLE);
 }
 
-static void bytes_that_are_no_text_are_refused(void **state)
+TEST_WITH(bytes_that_are_no_text_are_refused, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     static const struct {
@@ -339,7 +339,7 @@ static const char *said_about(fixture *own, const char *head, const char *part, 
     return said(own->errors);
 }
 
-static void nesting_is_bounded(void **state)
+TEST_WITH(nesting_is_bounded, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     const char *too_deep = "lists and maps are nested too deep: expected at most 32 levels\n";
@@ -357,7 +357,7 @@ static void nesting_is_bounded(void **state)
                     too_deep);
 }
 
-static void the_number_of_values_is_bounded(void **state)
+TEST_WITH(the_number_of_values_is_bounded, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(said_about(own, "", "- a\n", ST_YAML_MAX_NODES - 1, ""), "");
@@ -367,7 +367,7 @@ static void the_number_of_values_is_bounded(void **state)
                         "200000\n");
 }
 
-static void aliases_are_counted_as_if_written_out(void **state)
+TEST_WITH(aliases_are_counted_as_if_written_out, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     /* 1001 values under the anchor, taken 199 times, and the rest */
@@ -388,7 +388,7 @@ static void aliases_are_counted_as_if_written_out(void **state)
                     "aliases expand to too many values");
 }
 
-static void the_number_of_anchors_is_bounded(void **state)
+TEST_WITH(the_number_of_anchors_is_bounded, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_string_equal(said_about(own, "", "- &a x\n", ST_YAML_MAX_ANCHORS, ""), "");
@@ -398,7 +398,7 @@ static void the_number_of_anchors_is_bounded(void **state)
                     "too many anchors");
 }
 
-static void the_size_is_bounded(void **state)
+TEST_WITH(the_size_is_bounded, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     size_t room = ST_YAML_MAX_BYTES - strlen("a: \n");
@@ -408,7 +408,7 @@ static void the_size_is_bounded(void **state)
                         "2097152 bytes (2 MiB)\n");
 }
 
-static void many_faults_are_counted(void **state)
+TEST_WITH(many_faults_are_counted, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     char *text = repeated("", "k: 1\n", 70, "");
@@ -469,7 +469,7 @@ static const char *const hostile_parts[] = {
     "!!str a: b\n",
 };
 
-static void hostile_files_cost_little_time(void **state)
+TEST_WITH(hostile_files_cost_little_time, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(hostile_parts); i++) {
@@ -488,7 +488,7 @@ static void hostile_files_cost_little_time(void **state)
     }
 }
 
-static void nodes_are_described(void **state)
+TEST_WITH(nodes_are_described, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     const st_yaml_node *root =
@@ -520,7 +520,7 @@ typedef struct place_row {
     } at[6];
 } place_row;
 
-static void bytes_of_a_scalar_are_found_in_the_file(void **state)
+TEST_WITH(bytes_of_a_scalar_are_found_in_the_file, make_fixture, drop_fixture)
 {
     static const place_row rows[] = {
         {"k: a + b", "a + b", {{0, 1, 4}, {2, 1, 6}, {4, 1, 8}, {5, 1, 9}, {99, 1, 9}}},
@@ -564,7 +564,7 @@ static void bytes_of_a_scalar_are_found_in_the_file(void **state)
     }
 }
 
-static void a_mismatch_gives_the_place_of_the_scalar(void **state)
+TEST_WITH(a_mismatch_gives_the_place_of_the_scalar, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     st_yaml_node node = *st_yaml_get(parsed(own, "k: a + b\n"), "k");
@@ -583,7 +583,7 @@ static void a_mismatch_gives_the_place_of_the_scalar(void **state)
 }
 
 /* The first of them counts, so that a reader can go on. */
-static void a_tree_with_keys_that_appear_twice_is_there(void **state)
+TEST_WITH(a_tree_with_keys_that_appear_twice_is_there, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     assert_int_equal(parse(own, "a: 1\nb: {c: 2, d: 3, c: 4, e: 5, c: 6}\na: 7\nf: 8\n"),
@@ -603,7 +603,7 @@ static void a_tree_with_keys_that_appear_twice_is_there(void **state)
     st_errors_clear(own->errors);
 }
 
-static void nothing_stands_behind_the_end(void **state)
+TEST_WITH(nothing_stands_behind_the_end, make_fixture, drop_fixture)
 {
     fixture *own = *state;
     const st_yaml_node *root = parsed(own, "a: 1\nbc:");
@@ -611,33 +611,4 @@ static void nothing_stands_behind_the_end(void **state)
     assert_int_equal(st_yaml_get(root, "bc")->place.column, 4);
 }
 
-TEST_GROUP(yaml)
-{
-#define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
-    const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(a_tree_knows_its_texts_and_places),
-        WITH_FIXTURE(a_tree_with_keys_that_appear_twice_is_there),
-        WITH_FIXTURE(nothing_stands_behind_the_end),
-        WITH_FIXTURE(nothing_is_found_where_nothing_is),
-        WITH_FIXTURE(the_text_may_go_once_it_is_parsed),
-        WITH_FIXTURE(styles_are_told_apart),
-        WITH_FIXTURE(aliases_stand_for_what_they_name),
-        WITH_FIXTURE(a_single_scalar_or_list_is_a_document),
-        WITH_FIXTURE(line_ends_and_marks_of_other_systems_are_read),
-        WITH_FIXTURE(columns_count_characters),
-        WITH_FIXTURE(faults_have_clear_messages),
-        WITH_FIXTURE(the_status_is_that_of_the_first_fault),
-        WITH_FIXTURE(bytes_that_are_no_text_are_refused),
-        WITH_FIXTURE(nesting_is_bounded),
-        WITH_FIXTURE(the_number_of_values_is_bounded),
-        WITH_FIXTURE(aliases_are_counted_as_if_written_out),
-        WITH_FIXTURE(the_number_of_anchors_is_bounded),
-        WITH_FIXTURE(the_size_is_bounded),
-        WITH_FIXTURE(many_faults_are_counted),
-        WITH_FIXTURE(hostile_files_cost_little_time),
-        WITH_FIXTURE(nodes_are_described),
-        WITH_FIXTURE(bytes_of_a_scalar_are_found_in_the_file),
-        WITH_FIXTURE(a_mismatch_gives_the_place_of_the_scalar),
-    };
-    return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
-}
+TESTS(yaml)
