@@ -51,7 +51,8 @@ static const char *without_separators(const fault *one, st_errors *errors)
     return st_errors_text(errors, "%.*s", (int)used, digits);
 }
 
-static bool is_separator_fault(fault *one, st_errors *errors)
+/* A number comes first, then something that does not belong to it. */
+static void describe_rest(fault *one, st_errors *errors)
 {
     char next = letter_at(one, one->end);
     size_t behind_blanks = one->end;
@@ -78,14 +79,7 @@ static bool is_separator_fault(fault *one, st_errors *errors)
     } else if (behind_blanks == one->length) {
         one->message = "blank after a number";
     }
-    return one->message != NULL;
-}
-
-/* A number comes first, then something that does not belong to it. */
-static void describe_rest(fault *one, st_errors *errors)
-{
-    char next = letter_at(one, one->end);
-    if (is_separator_fault(one, errors))
+    if (one->message != NULL)
         return;
     /* The number is "0", with or without a sign. */
     if (next == '.') {

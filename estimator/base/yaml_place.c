@@ -84,28 +84,6 @@ static size_t skip_indent(const walk *scan, size_t at)
     return at;
 }
 
-/* Line ends of a block scalar: as many in the text, one less, or a blank. */
-static bool step_block_break(walk *scan)
-{
-    size_t at = scan->at;
-    size_t breaks = 0;
-    while (is_break(source_at(scan, at))) {
-        breaks++;
-        at = skip_indent(scan, skip_break(scan, at));
-    }
-    size_t given = 0;
-    while (given < breaks && scan->done + given < scan->text_length &&
-           scan->text[scan->done + given] == '\n')
-        given++;
-    if (given == 0 && scan->text[scan->done] == ' ' && breaks == 1)
-        given = 1;
-    if (given == 0 || given + 1 < breaks)
-        return false;
-    scan->done += given;
-    scan->at = at;
-    return true;
-}
-
 /* Source bytes of the escape at `at`. */
 static size_t escape_length(char letter)
 {
@@ -143,8 +121,28 @@ static bool step_character(walk *scan)
 static bool step(walk *scan)
 {
     bool is_block = scan->style == '|' || scan->style == '>';
-    if (is_block)
-        return is_break(source_at(scan, scan->at)) ? step_block_break(scan) : step_character(scan);
+    if (is_block) {
+        if (!is_break(source_at(scan, scan->at)))
+            return step_character(scan);
+        /* Line ends of a block scalar: as many in the text, one less, or a blank. */
+        size_t at = scan->at;
+        size_t breaks = 0;
+        while (is_break(source_at(scan, at))) {
+            breaks++;
+            at = skip_indent(scan, skip_break(scan, at));
+        }
+        size_t given = 0;
+        while (given < breaks && scan->done + given < scan->text_length &&
+               scan->text[scan->done + given] == '\n')
+            given++;
+        if (given == 0 && scan->text[scan->done] == ' ' && breaks == 1)
+            given = 1;
+        if (given == 0 || given + 1 < breaks)
+            return false;
+        scan->done += given;
+        scan->at = at;
+        return true;
+    }
     size_t behind_blanks = skip_blanks(scan, scan->at);
     if (is_break(source_at(scan, behind_blanks))) {
         /* A line end of a plain or quoted scalar with the blanks around it: one gives a blank, more

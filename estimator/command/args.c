@@ -14,18 +14,6 @@ typedef struct word_list {
     size_t next;
 } word_list;
 
-/* Whether some verb's name is `word` and a second word. */
-static bool is_group(const char *word)
-{
-    size_t count = 0;
-    size_t length = strlen(word);
-    const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(verbs[i]->name, word, length) == 0 && verbs[i]->name[length] == ' ')
-            return true;
-    return false;
-}
-
 st_status cli_unknown_verb(cli_run *run, const char *name)
 {
     const char *candidates[NAMES_MAX];
@@ -79,7 +67,16 @@ static st_status take_verb(cli_run *run, word_list *list)
         }
         return ST_OK;
     }
-    if (!is_group(first))
+    bool is_group = false;
+    size_t count = 0;
+    size_t length = strlen(first);
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(verbs[i]->name, first, length) == 0 && verbs[i]->name[length] == ' ') {
+            is_group = true;
+            break;
+        }
+    if (!is_group)
         return cli_unknown_verb(run, first);
     const char *second = list->next < list->count ? list->words[list->next] : NULL;
     if (second == NULL)

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-/* A bar inside code splits a table's row unless it is escaped. */
-static void write_code(const char *text, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "`");
-    for (const char *next = text; *next != '\0'; next++) {
-        if (*next == '|')
-            st_buffer_text(buffer, "\\");
-        st_buffer_append(buffer, next, 1);
-    }
-    st_buffer_text(buffer, "`");
-}
-
 void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
 {
     if (verb->tool != NULL) {
@@ -38,7 +26,15 @@ void cli_write_commands_verb(const cli_verb *verb, st_buffer *buffer)
         cli_write_option(option, &name);
         cli_write_meaning(option, &meaning);
         st_buffer_text(buffer, "| ");
-        write_code(name.data != NULL ? name.data : option->name, buffer);
+        /* A bar inside code splits a table's row unless it is escaped. */
+        const char *code_text = name.data != NULL ? name.data : option->name;
+        st_buffer_text(buffer, "`");
+        for (const char *next = code_text; *next != '\0'; next++) {
+            if (*next == '|')
+                st_buffer_text(buffer, "\\");
+            st_buffer_append(buffer, next, 1);
+        }
+        st_buffer_text(buffer, "`");
         st_buffer_text(buffer, " | ");
         const char *text = st_buffer_read(&meaning);
         for (const char *next = text; *next != '\0'; next++) {

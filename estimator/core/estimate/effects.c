@@ -74,34 +74,29 @@ static void list_names(trials *tests, const st_effect *known)
     }
 }
 
-/* A column for each input that a trial changes; the others are the same in all rows. */
-static bool fill_columns(trials *tests)
-{
-    const st_estimate *estimate = tests->estimate;
-    tests->columns =
-        st_arena_alloc(tests->arena, estimate->input_count + 1, sizeof *tests->columns);
-    for (size_t i = 0; tests->columns != NULL && i < estimate->input_count; i++)
-        tests->columns[i] = (st_column){&estimate->input_values[i], 0};
-    for (size_t row = 0; tests->columns != NULL && row < tests->count;) {
-        size_t input = tests->list[row].input;
-        double *values = st_arena_alloc(tests->arena, tests->count, sizeof *values);
-        if (values == NULL)
-            return false;
-        for (size_t i = 0; i < tests->count; i++)
-            values[i] = estimate->input_values[input];
-        for (; row < tests->count && tests->list[row].input == input; row++)
-            values[row] = tests->list[row].value;
-        tests->columns[input] = (st_column){values, 1};
-    }
-    return tests->columns != NULL;
-}
-
 static st_status run_trials(trials *tests, st_workspace *workspace, st_effect *list)
 {
     const st_program *program = tests->estimate->program;
     if (tests->count == 0)
         return ST_OK;
-    if (!fill_columns(tests))
+    /* A column for each input that a trial changes; the others are the same in all rows. */
+    const st_estimate *column_estimate = tests->estimate;
+    tests->columns =
+        st_arena_alloc(tests->arena, column_estimate->input_count + 1, sizeof *tests->columns);
+    for (size_t i = 0; tests->columns != NULL && i < column_estimate->input_count; i++)
+        tests->columns[i] = (st_column){&column_estimate->input_values[i], 0};
+    for (size_t row = 0; tests->columns != NULL && row < tests->count;) {
+        size_t input = tests->list[row].input;
+        double *values = st_arena_alloc(tests->arena, tests->count, sizeof *values);
+        if (values == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t i = 0; i < tests->count; i++)
+            values[i] = column_estimate->input_values[input];
+        for (; row < tests->count && tests->list[row].input == input; row++)
+            values[row] = tests->list[row].value;
+        tests->columns[input] = (st_column){values, 1};
+    }
+    if (tests->columns == NULL)
         return ST_ERR_MEMORY;
     size_t count = tests->estimate->shown_count;
     tests->outputs = st_arena_alloc(tests->arena, count + 1, sizeof *tests->outputs);

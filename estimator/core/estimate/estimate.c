@@ -433,28 +433,6 @@ static st_status find_layout(const st_estimate *estimate, st_arena *arena, const
     return sets[0] == NULL || sets[1] == NULL ? st_out_of_memory(errors) : ST_OK;
 }
 
-static st_status open_with(const st_paths *paths, const st_request *request,
-                           const char *const more[SETS], st_arena *arena, st_estimate *estimate,
-                           st_errors *errors)
-{
-    const char **sets = st_arena_alloc(arena, request->set_count + SETS, sizeof *sets);
-    st_request changed = *request;
-    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
-    if (sets == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < request->set_count; i++)
-        sets[i] = request->sets[i];
-    for (size_t i = 0; i < SETS; i++)
-        sets[changed.set_count++] = more[i];
-    changed.sets = sets;
-    st_errors_enter(errors, &quiet);
-    st_status status = st_estimate_open(paths, &changed, arena, estimate, errors);
-    if (status == ST_OK)
-        status = st_estimate_gather(paths, &changed, arena, estimate, errors);
-    st_errors_leave(errors, &quiet);
-    return status;
-}
-
 st_status st_resolve_layout(const st_paths *paths, const st_request *request, st_arena *arena,
                             st_estimate *estimate, st_errors *errors)
 {
@@ -462,9 +440,24 @@ st_status st_resolve_layout(const st_paths *paths, const st_request *request, st
     if (!st_has_open_layout(estimate->job))
         return ST_OK;
     st_status status = find_layout(estimate, arena, sets, errors);
-    return status == ST_OK && sets[0] != NULL
-               ? open_with(paths, request, sets, arena, estimate, errors)
-               : status;
+    if (status != ST_OK || sets[0] == NULL)
+        return status;
+    const char **open_sets = st_arena_alloc(arena, request->set_count + SETS, sizeof *open_sets);
+    st_request changed = *request;
+    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
+    if (open_sets == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < request->set_count; i++)
+        open_sets[i] = request->sets[i];
+    for (size_t i = 0; i < SETS; i++)
+        open_sets[changed.set_count++] = sets[i];
+    changed.sets = open_sets;
+    st_errors_enter(errors, &quiet);
+    st_status open_status = st_estimate_open(paths, &changed, arena, estimate, errors);
+    if (open_status == ST_OK)
+        open_status = st_estimate_gather(paths, &changed, arena, estimate, errors);
+    st_errors_leave(errors, &quiet);
+    return open_status;
 }
 
 st_status st_settled_job(const st_paths *paths, const st_request *request, st_arena *arena,

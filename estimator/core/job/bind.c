@@ -61,33 +61,6 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
 
 /* ---- constants ---- */
 
-static void bind_constant(binding *binder, const st_sheet_input *input, st_bound_input *bound)
-{
-    size_t index = 0;
-    while (index < binder->job->constant_count &&
-           strcmp(binder->job->constants[index].path, input->from) != 0)
-        index++;
-    if (index == binder->job->constant_count) {
-        bind_without_value(binder, input, bound);
-        return;
-    }
-    const st_job_value *constant = &binder->job->constants[index];
-    binder->constant_read[index] = true;
-    bound->from = constant;
-    st_errors *errors = st_errors_create();
-    if (errors == NULL) {
-        binder->status = st_out_of_memory(binder->errors);
-        return;
-    }
-    const st_value_text text = {
-        .text = constant->text, .length = strlen(constant->text), .place = constant->place};
-    if (st_value_parse_typed(constant->path, &input->type, &text, &bound->value, errors) != ST_OK) {
-        st_status status = st_errors_move(binder->errors, errors, constant->place);
-        st_note(&binder->status, status);
-    }
-    st_errors_destroy(errors);
-}
-
 /* ---- keys ---- */
 
 static const char *type_name(binding *binder, const st_type *type)
@@ -288,17 +261,41 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
         st_bound_input *input_bound = &bound[i];
         const st_key *key = st_key_find(input->from);
         *input_bound = (st_bound_input){.input = input};
-        if (key != NULL)
+        if (key != NULL) {
             bind_key(&binder, input, key, input_bound);
-        else if (is_constant(input->from) &&
-                 st_is_constant_name(input->from + sizeof ST_KEY_CONSTANTS))
-            bind_constant(&binder, input, input_bound);
-        else
+        } else if (is_constant(input->from) &&
+                   st_is_constant_name(input->from + sizeof ST_KEY_CONSTANTS)) {
+            size_t index = 0;
+            while (index < binder.job->constant_count &&
+                   strcmp(binder.job->constants[index].path, input->from) != 0)
+                index++;
+            if (index == binder.job->constant_count) {
+                bind_without_value(&binder, input, input_bound);
+                continue;
+            }
+            const st_job_value *constant = &binder.job->constants[index];
+            binder.constant_read[index] = true;
+            input_bound->from = constant;
+            st_errors *constant_errors = st_errors_create();
+            if (constant_errors == NULL) {
+                binder.status = st_out_of_memory(binder.errors);
+                continue;
+            }
+            const st_value_text text = {
+                .text = constant->text, .length = strlen(constant->text), .place = constant->place};
+            if (st_value_parse_typed(constant->path, &input->type, &text, &input_bound->value,
+                                     constant_errors) != ST_OK) {
+                st_status status = st_errors_move(binder.errors, constant_errors, constant->place);
+                st_note(&binder.status, status);
+            }
+            st_errors_destroy(constant_errors);
+        } else {
             ST_NOTE(&binder, ST_ERR_NAME, input->place,
                     "%s has an unknown key" ST_FOUND "'%s'" ST_EXPECTED
                     "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
                     reader_of(&binder, input), input->from,
                     st_or_none(st_key_nearest_path(input->from)));
+        }
     }
     size_t count = 0;
     (void)st_keys(&count);

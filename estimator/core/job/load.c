@@ -295,34 +295,6 @@ static void load_demand(st_loader *loader, const char *name, const st_yaml_node 
                           "true or false");
 }
 
-/* Which plans a stack's software can run at all. */
-static void load_runs(st_loader *loader, const st_yaml_node *map)
-{
-    st_stack_runs *runs = &loader->job->runs;
-    if (map->kind != ST_YAML_MAP) {
-        st_sourced_refuse(loader, "runs", map, "a map such as {zero: [0, 1]}, with a source");
-        return;
-    }
-    for (size_t i = 0; i < map->count; i++) {
-        const char *name = map->keys[i];
-        if (strcmp(name, "zero") == 0)
-            load_stages(loader, name, map->items[i], &runs->zero);
-        else if (strcmp(name, "zero_with_stages") == 0)
-            load_stages(loader, name, map->items[i], &runs->zero_with_stages);
-        else if (strcmp(name, "whole_groups") == 0)
-            load_demand(loader, name, map->items[i], &runs->whole_groups);
-        else if (strcmp(name, "near_ends") == 0)
-            load_demand(loader, name, map->items[i], &runs->near_ends);
-        else if (strcmp(name, "source") == 0)
-            runs->source = st_sourced_source(loader, "runs.source", map->items[i]);
-        else
-            ST_NOTE(loader, ST_ERR_NAME, map->key_places[i],
-                    "unknown key '%s' in runs" ST_EXPECTED
-                    "zero, zero_with_stages, whole_groups, near_ends or source",
-                    name);
-    }
-}
-
 /* Keys of a map that are not values of it: they were read before, or apply to all of it. */
 static bool is_apart(const map_scope *scope, const char *name)
 {
@@ -353,7 +325,30 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
             load_entry(loader, is_own ? &gpu : scope, gpu_map, i);
         }
     } else if (is_stack && strcmp(name, "runs") == 0) {
-        load_runs(loader, node);
+        /* Which plans a stack's software can run at all. */
+        st_stack_runs *runs = &loader->job->runs;
+        if (node->kind != ST_YAML_MAP) {
+            st_sourced_refuse(loader, "runs", node, "a map such as {zero: [0, 1]}, with a source");
+            return;
+        }
+        for (size_t i = 0; i < node->count; i++) {
+            const char *run_name = node->keys[i];
+            if (strcmp(run_name, "zero") == 0)
+                load_stages(loader, run_name, node->items[i], &runs->zero);
+            else if (strcmp(run_name, "zero_with_stages") == 0)
+                load_stages(loader, run_name, node->items[i], &runs->zero_with_stages);
+            else if (strcmp(run_name, "whole_groups") == 0)
+                load_demand(loader, run_name, node->items[i], &runs->whole_groups);
+            else if (strcmp(run_name, "near_ends") == 0)
+                load_demand(loader, run_name, node->items[i], &runs->near_ends);
+            else if (strcmp(run_name, "source") == 0)
+                runs->source = st_sourced_source(loader, "runs.source", node->items[i]);
+            else
+                ST_NOTE(loader, ST_ERR_NAME, node->key_places[i],
+                        "unknown key '%s' in runs" ST_EXPECTED
+                        "zero, zero_with_stages, whole_groups, near_ends or source",
+                        run_name);
+        }
     } else if (strcmp(name, "doc") == 0) {
         (void)st_sourced_source(loader, full_path(loader, scope, name), node);
     } else if (key != NULL && strcmp(key->path, ST_KEY_REFINE) == 0) {

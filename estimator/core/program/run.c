@@ -180,25 +180,6 @@ static uint32_t number_of(const st_program *program, const st_provider *provider
     return 0;
 }
 
-/* The same of calls that are the same in all rows. */
-static void note_scalar_refusals(const st_workspace *workspace, const st_targets *targets)
-{
-    const st_program *program = workspace->program;
-    uint32_t number = 0;
-    for (size_t i = 0; i < workspace->scalar_call_count && number == 0; i++) {
-        const st_instruction *instruction = &program->instructions[workspace->scalar_calls[i]];
-        if (isfinite(workspace->scalars[instruction->target]))
-            continue;
-        const st_program_call *call = &program->calls[instruction->a];
-        bool refuses = true;
-        for (size_t k = 0; refuses && k < call->provider->argument_count; k++)
-            refuses = isfinite(workspace->scalars[call->arguments[k]]);
-        number = refuses ? number_of(program, call->provider) : 0;
-    }
-    for (size_t row = 0; row < targets->rows && number != 0; row++)
-        targets->refused[row] = targets->refused[row] == 0 ? number : targets->refused[row];
-}
-
 static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
                       size_t rows)
 {
@@ -383,8 +364,23 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
         memset(run->refused, 0, run->rows * sizeof *run->refused);
     const bool whole = run->refused == NULL && st_product_is_ready(workspace->product);
     run_rows(workspace, &targets, whole ? run->product : NULL);
-    if (run->refused != NULL)
-        note_scalar_refusals(workspace, &targets);
+    if (run->refused != NULL) {
+        /* The same of calls that are the same in all rows. */
+        const st_program *program = workspace->program;
+        uint32_t number = 0;
+        for (size_t i = 0; i < workspace->scalar_call_count && number == 0; i++) {
+            const st_instruction *instruction = &program->instructions[workspace->scalar_calls[i]];
+            if (isfinite(workspace->scalars[instruction->target]))
+                continue;
+            const st_program_call *call = &program->calls[instruction->a];
+            bool refuses = true;
+            for (size_t k = 0; refuses && k < call->provider->argument_count; k++)
+                refuses = isfinite(workspace->scalars[call->arguments[k]]);
+            number = refuses ? number_of(program, call->provider) : 0;
+        }
+        for (size_t row = 0; row < targets.rows && number != 0; row++)
+            targets.refused[row] = targets.refused[row] == 0 ? number : targets.refused[row];
+    }
 }
 
 bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value)

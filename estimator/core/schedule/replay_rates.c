@@ -78,25 +78,6 @@ static void push(st_rates *rates, int64_t at_ns, st_task_id task, uint32_t versi
     heap[at] = event;
 }
 
-static st_event pop(st_rates *rates)
-{
-    st_event *heap = rates->heap;
-    st_event first = heap[0];
-    st_event sinking = heap[--rates->heap_count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child + 1 < rates->heap_count && earlier(&heap[child + 1], &heap[child]))
-            child++;
-        if (child >= rates->heap_count || !earlier(&heap[child], &sinking))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = sinking;
-    return first;
-}
-
 /* --- running tasks ------------------------------------------------------------------------------
  */
 
@@ -272,7 +253,20 @@ st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_er
             }
         }
         while (rates.heap_count > 0 && rates.status == ST_OK) {
-            st_event event = pop(&rates);
+            st_event *heap = rates.heap;
+            st_event event = heap[0];
+            st_event sinking = heap[--rates.heap_count];
+            size_t at = 0;
+            for (;;) {
+                size_t child = 2 * at + 1;
+                if (child + 1 < rates.heap_count && earlier(&heap[child + 1], &heap[child]))
+                    child++;
+                if (child >= rates.heap_count || !earlier(&heap[child], &sinking))
+                    break;
+                heap[at] = heap[child];
+                at = child;
+            }
+            heap[at] = sinking;
             if (event.version == 0)
                 arrive(&rates, event.task, event.at_ns);
             else if (event.version == rates.running[event.task].version)

@@ -549,33 +549,6 @@ static void add_rank(st_rank *rank)
     end(rank, reduce == ST_TASK_NONE ? rank->reduced : reduce);
 }
 
-/* Numbers of the groups of a rank among those of its stage. */
-static void place_rank(st_rank *rank, uint32_t pipeline, uint32_t width)
-{
-    const st_schedule_groups *groups = groups_of(rank->builder->plan, rank->stage);
-    for (int i = 0; i < STREAMS; i++)
-        rank->stream[i] = ST_TASK_NONE;
-    if (!rank->builder->plan->every_rank) {
-        rank->number = groups->ranks != NULL
-                           ? groups->ranks[0]
-                           : rank->stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
-        return;
-    }
-    uint32_t number = pipeline * width + rank->index;
-    uint32_t tp = number % groups->tp;
-    uint32_t cp = number / groups->tp % groups->cp;
-    uint32_t dp = number / groups->tp / groups->cp;
-    rank->number = groups->ranks != NULL
-                       ? groups->ranks[number]
-                       : tp * groups->tp_stride + cp * groups->cp_stride + dp * groups->dp_stride +
-                             rank->stage * groups->pp_stride;
-    rank->group[CIRCLE_TP] = number / groups->tp;
-    rank->group[CIRCLE_CP] = tp + groups->tp * dp;
-    rank->group[CIRCLE_EP] = (dp + groups->dp * (cp + groups->cp * tp)) / groups->ep;
-    rank->group[CIRCLE_DP] = tp;
-    rank->group[CIRCLE_TIED] = pipeline;
-}
-
 /* What a pass hands on; the cells of its first ranks. */
 typedef struct st_handover {
     uint32_t from_stage;
@@ -699,7 +672,30 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                                 .hidden = ST_TASK_NONE,
                                 .computed_last = ST_TASK_NONE,
                                 .reduced = ST_TASK_NONE};
-                place_rank(&rank, i, width);
+                /* Numbers of the groups of a rank among those of its stage. */
+                const st_schedule_groups *groups = groups_of(rank.builder->plan, rank.stage);
+                for (int k = 0; k < STREAMS; k++)
+                    rank.stream[k] = ST_TASK_NONE;
+                if (!rank.builder->plan->every_rank) {
+                    rank.number =
+                        groups->ranks != NULL
+                            ? groups->ranks[0]
+                            : rank.stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
+                } else {
+                    uint32_t number = i * width + rank.index;
+                    uint32_t tp = number % groups->tp;
+                    uint32_t cp = number / groups->tp % groups->cp;
+                    uint32_t dp = number / groups->tp / groups->cp;
+                    rank.number = groups->ranks != NULL
+                                      ? groups->ranks[number]
+                                      : tp * groups->tp_stride + cp * groups->cp_stride +
+                                            dp * groups->dp_stride + rank.stage * groups->pp_stride;
+                    rank.group[CIRCLE_TP] = number / groups->tp;
+                    rank.group[CIRCLE_CP] = tp + groups->tp * dp;
+                    rank.group[CIRCLE_EP] = (dp + groups->dp * (cp + groups->cp * tp)) / groups->ep;
+                    rank.group[CIRCLE_DP] = tp;
+                    rank.group[CIRCLE_TIED] = i;
+                }
                 add_rank(&rank);
             }
         }

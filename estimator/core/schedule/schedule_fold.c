@@ -106,24 +106,6 @@ static void put_forward(st_turns *turns, uint32_t last)
     }
 }
 
-/* The first micro-batch goes there and back; while it is away, stages take up others as far as
- * their memory reaches, two chunks for each stage before them left free. */
-static void fill_first(st_turns *turns)
-{
-    uint32_t stages = turns->shape->stages;
-    put_forward(turns, stages - 1);
-    for (uint32_t i = stages; i-- > 0;) {
-        st_fold_stage *state = &turns->stages[i];
-        uint64_t comes = i + 1 == stages ? state->now : turns->stages[i + 1].back;
-        while (state->done[FOLD_FORWARD] + 2 + 2 * (uint64_t)i <= 2 * (uint64_t)stages &&
-               state->now + 1 <= comes && state->done[FOLD_FORWARD] < turns->shape->micros)
-            put_forward(turns, i);
-        state->now = (state->now > comes ? state->now : comes) + 1;
-        state->back = state->now;
-        put(turns, i, FOLD_FORWARD_BACK);
-    }
-}
-
 /* Whether the second of a direction's two passes is next, which a later stage has done. */
 static bool is_second_next(const st_turns *turns, uint32_t stage, st_fold_pass second)
 {
@@ -143,7 +125,20 @@ static bool order_turns(const st_schedule_shape *shape, st_arena *arena, st_slot
     bool *second = st_arena_alloc(arena, shape->stages, sizeof(*second));
     if (turns.stages == NULL || second == NULL)
         return false;
-    fill_first(&turns);
+    /* The first micro-batch goes there and back; while it is away, stages take up others as far
+     * as their memory reaches, two chunks for each stage before them left free. */
+    uint32_t first_stages = turns.shape->stages;
+    put_forward(&turns, first_stages - 1);
+    for (uint32_t i = first_stages; i-- > 0;) {
+        st_fold_stage *state = &turns.stages[i];
+        uint64_t comes = i + 1 == first_stages ? state->now : turns.stages[i + 1].back;
+        while (state->done[FOLD_FORWARD] + 2 + 2 * (uint64_t)i <= 2 * (uint64_t)first_stages &&
+               state->now + 1 <= comes && state->done[FOLD_FORWARD] < turns.shape->micros)
+            put_forward(&turns, i);
+        state->now = (state->now > comes ? state->now : comes) + 1;
+        state->back = state->now;
+        put(&turns, i, FOLD_FORWARD_BACK);
+    }
     /* Later stages go on with both chunks in turn until none has fewer than the one before it. */
     bool back = false;
     for (uint32_t i = 1; i < turns.shape->stages; i++) {

@@ -392,24 +392,6 @@ static st_status refuse_other_runs(st_build *b)
                    (unsigned long long)edges->contradicted, (unsigned long long)all);
 }
 
-/* Machines keep their clocks within milliseconds; further off is a rank of another run, whose
- * collectives may happen to fit, or a wrong clock. */
-static void warn_of_clocks(const st_build *b)
-{
-    static const int64_t far_ns = 1000000000;
-    const st_trace_set *set = b->out->set;
-    for (size_t i = 1; i < set->count; i++) {
-        int64_t apart_ns = b->collation.offsets_ns[i] - b->collation.offsets_ns[0];
-        if (apart_ns > far_ns || apart_ns < -far_ns)
-            st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-                      (st_place){.file = set->ranks[i]->file},
-                      "its clock is %.3f s %s that of %s if both record the same collectives: it "
-                      "may be of another run",
-                      fabs((double)apart_ns) / 1e9, apart_ns < 0 ? "ahead of" : "behind",
-                      set->ranks[0]->file);
-    }
-}
-
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */
 static st_status warn_alone(st_build *b)
 {
@@ -450,7 +432,21 @@ static st_status build(st_build *b)
     if (b->status == ST_OK)
         b->status = refuse_other_runs(b);
     if (b->status == ST_OK) {
-        warn_of_clocks(b);
+        /* Machines keep their clocks within milliseconds; further off is a rank of another run,
+         * whose collectives may happen to fit, or a wrong clock. */
+        static const int64_t far_ns = 1000000000;
+        const st_trace_set *set = b->out->set;
+        for (size_t i = 1; i < set->count; i++) {
+            int64_t apart_ns = b->collation.offsets_ns[i] - b->collation.offsets_ns[0];
+            if (apart_ns > far_ns || apart_ns < -far_ns)
+                st_report(
+                    b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                    (st_place){.file = set->ranks[i]->file},
+                    "its clock is %.3f s %s that of %s if both record the same collectives: it "
+                    "may be of another run",
+                    fabs((double)apart_ns) / 1e9, apart_ns < 0 ? "ahead of" : "behind",
+                    set->ranks[0]->file);
+        }
         b->status = warn_alone(b);
     }
     for (size_t i = 0; i < count && b->status == ST_OK; i++) {

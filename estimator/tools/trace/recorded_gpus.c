@@ -90,29 +90,6 @@ static void read_shapes(const char *text, st_pytorch_operator *one, tensors *fou
     }
 }
 
-/* Types of the arguments, in the same order; a list of tensors has none of its own and counts as
- * the first. */
-static void read_types(const char *text, st_pytorch_operator *one, tensors *found)
-{
-    const char *at = text;
-    double first = 0;
-    for (size_t i = 0; i < found->count && (at = strchr(at, '"')) != NULL; i++) {
-        const char *end = strchr(++at, '"');
-        double bytes = 0;
-        if (end == NULL)
-            return;
-        const char *type = st_pytorch_type(at, (size_t)(end - at), &bytes);
-        one->type = one->type == NULL ? type : one->type;
-        first = first > 0 ? first : bytes;
-        bool is_list = (size_t)(end - at) > 4 && memcmp(end - 4, "List", 4) == 0;
-        double all = found->elements[i] * (is_list ? fmax(first, 4) : bytes);
-        found->bytes += all;
-        found->at = all > found->largest ? i : found->at;
-        found->largest = fmax(found->largest, all);
-        at = end + 1;
-    }
-}
-
 static bool is_bound_by_memory(st_trace_class class_)
 {
     return class_ == ST_TRACE_NORM || class_ == ST_TRACE_ELEMENTWISE ||
@@ -131,8 +108,27 @@ static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
     const st_pytorch no_tensors = {0};
     tensors found = {0};
     read_shapes(trace->names[one->shapes], &operator_, &found);
-    if (one->types != ST_TRACE_NONE)
-        read_types(trace->names[one->types], &operator_, &found);
+    if (one->types != ST_TRACE_NONE) {
+        /* Types of the arguments, in the same order; a list of tensors has none of its own and
+         * counts as the first. */
+        const char *at = trace->names[one->types];
+        double first = 0;
+        for (size_t i = 0; i < found.count && (at = strchr(at, '"')) != NULL; i++) {
+            const char *end = strchr(++at, '"');
+            double bytes = 0;
+            if (end == NULL)
+                break;
+            const char *type = st_pytorch_type(at, (size_t)(end - at), &bytes);
+            operator_.type = operator_.type == NULL ? type : operator_.type;
+            first = first > 0 ? first : bytes;
+            bool is_list = (size_t)(end - at) > 4 && memcmp(end - 4, "List", 4) == 0;
+            double all = found.elements[i] * (is_list ? fmax(first, 4) : bytes);
+            found.bytes += all;
+            found.at = all > found.largest ? i : found.at;
+            found.largest = fmax(found.largest, all);
+            at = end + 1;
+        }
+    }
     const char *expected = st_pytorch_contradiction(&operator_);
     if (expected != NULL)
         return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = trace->file},

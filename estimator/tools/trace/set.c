@@ -141,26 +141,6 @@ static st_status gather(finder *f)
     return status;
 }
 
-/* Files that say no rank are numbered as they come. */
-static st_status check_ranks(finder *f)
-{
-    size_t silent = 0;
-    for (size_t i = 0; i < f->count; i++)
-        silent += f->files[i].trace->rank < 0;
-    if (silent == f->count) {
-        for (size_t i = 0; f->count > 1 && i < f->count; i++)
-            f->files[i].trace->rank = (int64_t)i;
-        return ST_OK;
-    }
-    for (size_t i = 0; i < f->count && silent > 0; i++) {
-        if (f->files[i].trace->rank < 0)
-            return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = f->files[i].path},
-                           "the file does not state its rank, but others do" ST_HINT
-                           "give the files of one job");
-    }
-    return ST_OK;
-}
-
 /* A file of several ranks is read once for each of them. */
 static st_status read_parts(finder *f)
 {
@@ -238,7 +218,24 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
 
 static st_status check_set(finder *f)
 {
-    st_status status = check_ranks(f);
+    /* Files that say no rank are numbered as they come. */
+    st_status status = ST_OK;
+    size_t silent = 0;
+    for (size_t i = 0; i < f->count; i++)
+        silent += f->files[i].trace->rank < 0;
+    if (silent == f->count) {
+        for (size_t i = 0; f->count > 1 && i < f->count; i++)
+            f->files[i].trace->rank = (int64_t)i;
+    } else {
+        for (size_t i = 0; i < f->count && silent > 0; i++) {
+            if (f->files[i].trace->rank < 0) {
+                status = st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = f->files[i].path},
+                                 "the file does not state its rank, but others do" ST_HINT
+                                 "give the files of one job");
+                break;
+            }
+        }
+    }
     if (status != ST_OK)
         return status;
     qsort(f->files, f->count, sizeof *f->files, compare_ranks);

@@ -155,22 +155,6 @@ static st_node *put_step(const st_trace_step *step, st_node *list)
 
 /* ---- text ---- */
 
-static void say_head(const st_trace_summary *rank, st_node *node)
-{
-    const st_trace *trace = rank->trace;
-    st_say(node, "%s\n", trace->file);
-    if (trace->rank >= 0 && trace->world_size >= 0)
-        st_say(node, "  rank %lld of %lld", (long long)trace->rank, (long long)trace->world_size);
-    else if (trace->rank >= 0)
-        st_say(node, "  rank %lld", (long long)trace->rank);
-    else
-        st_say(node, "  rank unknown");
-    st_say(node, ", %s; %llu events, %zu GPU tasks on %zu streams%s\n",
-           trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : "GPU unknown",
-           (unsigned long long)trace->file_events, rank->gpu_tasks, rank->streams,
-           trace->partial ? "; read in part" : "");
-}
-
 static void say_utilization(const st_trace_summary *rank, st_node *node)
 {
     double sum = 0;
@@ -250,7 +234,18 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
         put_line(list, rank->classes[i].name, rank->classes[i].count, rank->classes[i].total_ns);
     for (size_t i = 0; i < rank->step_count; i++)
         put_line(list, rank->steps[i].name, 0, rank->steps[i].duration_ns);
-    say_head(rank, node);
+    const st_trace *trace = rank->trace;
+    st_say(node, "%s\n", trace->file);
+    if (trace->rank >= 0 && trace->world_size >= 0)
+        st_say(node, "  rank %lld of %lld", (long long)trace->rank, (long long)trace->world_size);
+    else if (trace->rank >= 0)
+        st_say(node, "  rank %lld", (long long)trace->rank);
+    else
+        st_say(node, "  rank unknown");
+    st_say(node, ", %s; %llu events, %zu GPU tasks on %zu streams%s\n",
+           trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : "GPU unknown",
+           (unsigned long long)trace->file_events, rank->gpu_tasks, rank->streams,
+           trace->partial ? "; read in part" : "");
     st_table *table = st_say_table(node, columns, 4, 2);
     put_parts(rank, table, node);
     st_table_title(table, "GPU tasks by class, time over all streams");

@@ -59,27 +59,6 @@ typedef struct parser {
     st_errors *errors;
 } parser;
 
-static st_status unknown_key(const parser *p, const char *text, size_t length)
-{
-    const char *names[ST_WHATIF_KEYS + 2];
-    size_t count = 0;
-    for (int i = 0; i < ST_WHATIF_KEYS; i++)
-        if (rows[i].recorded || !p->recorded)
-            names[count++] = rows[i].name;
-    if (!p->recorded) {
-        names[count++] = SCHEDULE_KEY;
-        names[count++] = KERNEL_KEY;
-    }
-    char key[64];
-    (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), text);
-    const char *nearest = st_nearest(key, names, count);
-    return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
-                   "unknown key '%s'" ST_HINT "%s", key,
-                   nearest != NULL
-                       ? nearest
-                       : "'steptime help trace whatif' lists the keys and what they mean");
-}
-
 static st_status parse_number(parser *p, const key_row *row, const char *text, double *value)
 {
     double number = 0;
@@ -155,7 +134,23 @@ static st_status parse_one(parser *p, const char *text)
         if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0 &&
             (rows[i].recorded || !p->recorded))
             return parse_number(p, &rows[i], equals + 1, &values[i]);
-    return unknown_key(p, text, length);
+    const char *names[ST_WHATIF_KEYS + 2];
+    size_t count = 0;
+    for (int i = 0; i < ST_WHATIF_KEYS; i++)
+        if (rows[i].recorded || !p->recorded)
+            names[count++] = rows[i].name;
+    if (!p->recorded) {
+        names[count++] = SCHEDULE_KEY;
+        names[count++] = KERNEL_KEY;
+    }
+    char key[64];
+    (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), text);
+    const char *nearest = st_nearest(key, names, count);
+    return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                   "unknown key '%s'" ST_HINT "%s", key,
+                   nearest != NULL
+                       ? nearest
+                       : "'steptime help trace whatif' lists the keys and what they mean");
 }
 
 static bool changes_nothing(const st_trace_change *change)

@@ -52,17 +52,6 @@ static uint32_t unit_at(const builder *b, size_t rank, int64_t time_ns, bool end
     return inside ? (uint32_t)low : 0;
 }
 
-static void mark_hosts(builder *b)
-{
-    for (size_t rank = 0; rank < b->w->graph->set->count; rank++)
-        for (st_task_id task = 0; task < b->was.task_count; task++)
-            if (st_whatif_is_host_work(b->w, &b->w->graph->ranks[rank], task)) {
-                int64_t end_ns = st_replay_task(b->w->replay, task).end_ns;
-                b->unit[task] = unit_at(b, rank, end_ns, true);
-                b->group[task] = b->unit[task] != 0;
-            }
-}
-
 /* A GPU task, its delay, and the lag of its launch. */
 static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
 {
@@ -405,7 +394,13 @@ void st_whatif_repeat(st_whatif *w)
         st_note(&w->status, ST_ERR_MEMORY);
     if (w->status == ST_OK) {
         list_units(&b);
-        mark_hosts(&b);
+        for (size_t rank = 0; rank < b.w->graph->set->count; rank++)
+            for (st_task_id task = 0; task < b.was.task_count; task++)
+                if (st_whatif_is_host_work(b.w, &b.w->graph->ranks[rank], task)) {
+                    int64_t end_ns = st_replay_task(b.w->replay, task).end_ns;
+                    b.unit[task] = unit_at(&b, rank, end_ns, true);
+                    b.group[task] = b.unit[task] != 0;
+                }
         mark_tasks(&b);
         add_names(&b);
         make_groups(&b);

@@ -57,26 +57,6 @@ static void plain_name(const char *name, char *text, size_t size)
     text[used] = '\0';
 }
 
-/* The GPU is the job's; a trace that says it was another one is refused. */
-static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
-                          const double *values, st_arena *arena, st_time_sets *sets,
-                          st_errors *errors)
-{
-    char name[ST_TIMES_NAME];
-    st_time_sets named = {.count = 0};
-    plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
-    if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &named, NULL) == ST_OK &&
-        fabs(named.peak - values[PEAK]) > 0.02 * values[PEAK])
-        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "the trace was recorded on %s, but the job runs on another GPU" ST_HINT
-                       "give the traced job with --job",
-                       named.gpu);
-    sets->gpu = named.gpu != NULL ? named.gpu : name[0] != '\0' ? layers->gpu : "the job's";
-    sets->peak = values[PEAK];
-    sets->bandwidth = values[BANDWIDTH];
-    return ST_OK;
-}
-
 typedef struct taken_time {
     st_times_cell cell;
     double closed;
@@ -121,8 +101,24 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     double values[ASKED];
     const st_request request = {.job = job};
     st_status status = st_estimate_roles(paths, &request, &wanted, arena, values, errors);
-    if (status == ST_OK)
-        status = take_gpu(layers, paths, values, arena, sets, errors);
+    if (status == ST_OK) {
+        /* The GPU is the job's; a trace that says it was another one is refused. */
+        char name[ST_TIMES_NAME];
+        st_time_sets named = {.count = 0};
+        plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
+        if (name[0] != '\0' &&
+            st_time_gpu(paths, name, (st_place){0}, arena, &named, NULL) == ST_OK &&
+            fabs(named.peak - values[PEAK]) > 0.02 * values[PEAK]) {
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                             "the trace was recorded on %s, but the job runs on another GPU" ST_HINT
+                             "give the traced job with --job",
+                             named.gpu);
+        } else {
+            sets->gpu = named.gpu != NULL ? named.gpu : name[0] != '\0' ? layers->gpu : "the job's";
+            sets->peak = values[PEAK];
+            sets->bandwidth = values[BANDWIDTH];
+        }
+    }
     if (status != ST_OK)
         return status;
     bool moe = values[MOE_LAYERS] > 0;

@@ -182,24 +182,6 @@ static void need(table_reader *input, size_t field, const char *hint)
         st_fields_missing(&input->fields, fields[field].name, hint);
 }
 
-static void add_time(table_reader *input, size_t index)
-{
-    const time_column *column = &time_columns[index];
-    table_set *set = NULL;
-    for (size_t i = 0; i < input->found_count; i++)
-        if (input->found[i].cell == column->cell)
-            set = &input->found[i];
-    if (set == NULL) {
-        set = &input->found[input->found_count++];
-        *set = (table_set){.cell = column->cell};
-    }
-    /* a whole layer next to its pieces: the pieces say no more */
-    if (set->count > 0 && set->pieces[0] == ST_TIMES_LAYER)
-        return;
-    set->pieces[set->count] = column->piece;
-    set->columns[set->count++] = index;
-}
-
 static bool has_pieces(const table_reader *input)
 {
     for (size_t i = 0; i < input->found_count; i++)
@@ -322,8 +304,22 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     st_time_set *into[ST_TIME_SETS] = {NULL};
     (void)st_fields_find(&input.fields);
     for (size_t i = 0; i < TIME_COLUMNS; i++)
-        if (has(&input, TIMES + i) || (i >= FIRST_PIECE && has(&input, VIDUR + i - FIRST_PIECE)))
-            add_time(&input, i);
+        if (has(&input, TIMES + i) || (i >= FIRST_PIECE && has(&input, VIDUR + i - FIRST_PIECE))) {
+            const time_column *column = &time_columns[i];
+            table_set *set = NULL;
+            for (size_t k = 0; k < input.found_count; k++)
+                if (input.found[k].cell == column->cell)
+                    set = &input.found[k];
+            if (set == NULL) {
+                set = &input.found[input.found_count++];
+                *set = (table_set){.cell = column->cell};
+            }
+            /* a whole layer next to its pieces: the pieces say no more */
+            if (set->count > 0 && set->pieces[0] == ST_TIMES_LAYER)
+                continue;
+            set->pieces[set->count] = column->piece;
+            set->columns[set->count++] = i;
+        }
     if (!has(&input, MICRO_BATCH) || !has(&input, ST_TIMES_SEQUENCE))
         need(&input, ST_TIMES_TOKENS,
              "give tokens, or micro_batch and seq, of a micro-batch on one rank");

@@ -89,17 +89,6 @@ static bool counts(const layer_times *instance, const st_cell *cell, const row_a
            st_times_is_product(instance->times.pieces[piece]);
 }
 
-/* Whether the times are those of the cell, or of the forward pass that it goes back over. */
-static void find_times(const layer_times *instance, const st_cell *cell, row_answer *result)
-{
-    const char *value = instance->has_times ? instance->times.value : "";
-    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
-    result->measured = strcmp(value, cell->name) == 0;
-    for (size_t i = 0; result->is_forward && i < instance->times.piece_count; i++) {
-        result->measured = result->measured || counts(instance, cell, result, i);
-    }
-}
-
 /* NULL, or why the row is refused, in `reason`. */
 static const char *answer_row(const layer_times *instance, const st_cell *cell, const cell_row *row,
                               row_answer *result, char *reason)
@@ -108,7 +97,12 @@ static const char *answer_row(const layer_times *instance, const st_cell *cell, 
     memset(result, 0, sizeof *result);
     result->value = row->shape.features[ST_TIMES_CLOSED];
     result->scale = 1;
-    find_times(instance, cell, result);
+    const char *value = instance->has_times ? instance->times.value : "";
+    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
+    result->measured = strcmp(value, cell->name) == 0;
+    for (size_t i = 0; result->is_forward && i < instance->times.piece_count; i++) {
+        result->measured = result->measured || counts(instance, cell, result, i);
+    }
     if (!result->measured) {
         return NULL;
     }

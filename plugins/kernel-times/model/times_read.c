@@ -247,29 +247,6 @@ static bool read_sizes(text_reader *text, st_times_model *model)
            model->node_count <= (size_t)(text->end - text->at) / 4;
 }
 
-static const char *read_trees(text_reader *text, st_times_model *model)
-{
-    const char *fault = NULL;
-    if (!read_sizes(text, model))
-        return refuse(text, "trees need a base, their number and that of their nodes");
-    model->starts = calloc(model->tree_count, sizeof *model->starts);
-    model->nodes = calloc(model->node_count, sizeof *model->nodes);
-    if (model->starts == NULL || model->nodes == NULL)
-        return refuse(text, "out of memory");
-    size_t used = 0;
-    for (size_t i = 0; i < model->tree_count && fault == NULL; i++) {
-        size_t count = 0;
-        if (!next_key(text, "tree") || !next_count(text, model->node_count - used, &count) ||
-            count == 0)
-            return refuse(text, "missing 'tree' with the number of its nodes");
-        model->starts[i] = used;
-        for (size_t node = 0; node < count && fault == NULL; node++)
-            fault = read_node(text, &model->nodes[used + node], node, count);
-        used += count;
-    }
-    return fault;
-}
-
 /* The rest of a line 'model PIECE FORM FLOOR PER_FLOP PER_BYTE ...'. */
 static const char *read_model(text_reader *text, st_times *times)
 {
@@ -293,7 +270,27 @@ static const char *read_model(text_reader *text, st_times *times)
         return refuse(text, "a model needs a form and the three numbers of its roofline");
     model->given = true;
     model->form = (st_times_form)form;
-    return model->form == ST_TIMES_ROOFLINE ? NULL : read_trees(text, model);
+    if (model->form == ST_TIMES_ROOFLINE)
+        return NULL;
+    const char *fault = NULL;
+    if (!read_sizes(text, model))
+        return refuse(text, "trees need a base, their number and that of their nodes");
+    model->starts = calloc(model->tree_count, sizeof *model->starts);
+    model->nodes = calloc(model->node_count, sizeof *model->nodes);
+    if (model->starts == NULL || model->nodes == NULL)
+        return refuse(text, "out of memory");
+    size_t used = 0;
+    for (size_t i = 0; i < model->tree_count && fault == NULL; i++) {
+        size_t count = 0;
+        if (!next_key(text, "tree") || !next_count(text, model->node_count - used, &count) ||
+            count == 0)
+            return refuse(text, "missing 'tree' with the number of its nodes");
+        model->starts[i] = used;
+        for (size_t node = 0; node < count && fault == NULL; node++)
+            fault = read_node(text, &model->nodes[used + node], node, count);
+        used += count;
+    }
+    return fault;
 }
 
 static const char *read_models(text_reader *text, st_times *times)

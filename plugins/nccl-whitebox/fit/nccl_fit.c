@@ -465,23 +465,6 @@ static st_status fit_all(fitter *fitting, candidate *best)
     return predict(fitting, solution.values, fit->times_s[ST_NCCL_FITTED], &fit->correction);
 }
 
-/* Options of which the rows say nothing stay as they are, and are not shown as fitted. */
-static st_status keep_told(fitter *fit)
-{
-    st_nccl_model *model = &fit->fit->model;
-    bool informed[ST_NCCL_MAX_VARIED] = {false};
-    size_t kept = 0;
-    st_status status = find_informed(fit, informed);
-    for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
-        if (informed[i] || model->varied[i].is_rate)
-            model->varied[kept++] = model->varied[i];
-    if (status == ST_OK && kept > 0) {
-        model->varied_count = kept;
-        fit->rows = model->point_count + kept;
-    }
-    return status;
-}
-
 /* All rows that the plugin does not refuse, and all priors. */
 static void count_all(fitter *fit)
 {
@@ -557,7 +540,18 @@ st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)
                     st_errors_text(errors, "plugin '%s' has no option to fit", fit->plugin));
     candidate start = {0};
     count_all(&fitting);
-    st_status fit_status = keep_told(&fitting);
+    /* Options of which the rows say nothing stay as they are, and are not shown as fitted. */
+    st_nccl_model *told_model = &fitting.fit->model;
+    bool informed[ST_NCCL_MAX_VARIED] = {false};
+    size_t kept = 0;
+    st_status fit_status = find_informed(&fitting, informed);
+    for (size_t i = 0; i < told_model->varied_count && fit_status == ST_OK; i++)
+        if (informed[i] || told_model->varied[i].is_rate)
+            told_model->varied[kept++] = told_model->varied[i];
+    if (fit_status == ST_OK && kept > 0) {
+        told_model->varied_count = kept;
+        fitting.rows = told_model->point_count + kept;
+    }
     if (fit_status != ST_OK)
         return fit_status;
     /* Parameters are above zero and move on a logarithmic scale; an option that may be zero or

@@ -411,18 +411,6 @@ static st_status load_plugin(loader *loading)
                    "plugin '%s' has no model of %s", loading->source->plugin, collective);
 }
 
-/* The rates of a heading count where the command line says neither. */
-static st_status read_rates(const loader *loading, size_t index)
-{
-    const st_nccl_source *source = loading->source;
-    bool set = source->cluster != NULL;
-    for (size_t i = 0; i < source->set_count; i++)
-        set = set || strncmp(source->sets[i], ST_KEY_CLUSTER_NIC_BANDWIDTH "=", 22) == 0;
-    st_status status = st_nccl_rates_read(loading->tables[index], &loading->rates[index],
-                                          set ? NULL : loading->errors);
-    return set ? ST_OK : status;
-}
-
 /* Whose option says a rate; NULL: nobody's. */
 static const char *option_of(const loader *loading, const char *name)
 {
@@ -477,8 +465,16 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
     model->group_rates = st_arena_alloc(arena, count + 1, sizeof *model->group_rates);
     if (loading.jobs == NULL || loading.rates == NULL || model->group_rates == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = read_rates(&loading, i);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        /* The rates of a heading count where the command line says neither. */
+        const st_nccl_source *rate_source = loading.source;
+        bool set = rate_source->cluster != NULL;
+        for (size_t j = 0; j < rate_source->set_count; j++)
+            set = set || strncmp(rate_source->sets[j], ST_KEY_CLUSTER_NIC_BANDWIDTH "=", 22) == 0;
+        st_status rate_status =
+            st_nccl_rates_read(loading.tables[i], &loading.rates[i], set ? NULL : loading.errors);
+        status = set ? ST_OK : rate_status;
+    }
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = load_job(&loading, i);
     if (status == ST_OK) {

@@ -233,22 +233,6 @@ static void read_block(const st_json *result, const char *name, int buffers, st_
     row->slack[buffers] = 0.5e3; /* six digits behind the point of GB/s */
 }
 
-static void read_results(st_nccl_reader *reader, const st_json *results)
-{
-    st_nccl_open_table(reader, results->line);
-    for (const st_json *item = results->first; item != NULL && reader->status == ST_OK;
-         item = item->next) {
-        st_nccl_row row = {.size_bytes = json_number(member(item, "size")), .line = item->line};
-        if (isnan(row.size_bytes) || row.size_bytes < 0) {
-            st_nccl_refuse(reader, ST_ERR_VALUE, item->line, "a result without a size");
-            return;
-        }
-        read_block(item, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);
-        read_block(item, "in_place", ST_NCCL_IN_PLACE, &row);
-        st_nccl_add_row(reader, &row);
-    }
-}
-
 static void read_json(st_nccl_reader *reader)
 {
     st_json *root = NULL;
@@ -265,8 +249,20 @@ static void read_json(st_nccl_reader *reader)
     read_program_name(reader, json_text(arguments));
     read_program_name(reader, json_text(member(results->first, "experiment_name")));
     read_json_devices(reader, root);
-    if (reader->status == ST_OK)
-        read_results(reader, results);
+    if (reader->status == ST_OK) {
+        st_nccl_open_table(reader, results->line);
+        for (const st_json *item = results->first; item != NULL && reader->status == ST_OK;
+             item = item->next) {
+            st_nccl_row row = {.size_bytes = json_number(member(item, "size")), .line = item->line};
+            if (isnan(row.size_bytes) || row.size_bytes < 0) {
+                st_nccl_refuse(reader, ST_ERR_VALUE, item->line, "a result without a size");
+                break;
+            }
+            read_block(item, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);
+            read_block(item, "in_place", ST_NCCL_IN_PLACE, &row);
+            st_nccl_add_row(reader, &row);
+        }
+    }
     const st_json *okay = member(member(root, "out_of_bounds"), "okay");
     if (reader->status == ST_OK && okay != NULL && okay->kind == ST_JSON_BOOL &&
         strcmp(okay->text, "false") == 0)
@@ -328,29 +324,25 @@ static const st_field csv_fields[FIELDS] = {
     KEY(2, "nodes"),
 };
 
-/* A line of several fields with the size among them, perhaps in quotes. */
-static bool is_csv_heading(file_line *line)
-{
-    bool has_size = false;
-    cut(line, ',');
-    for (size_t i = 0; i < line->count; i++) {
-        token word = line->tokens[i];
-        bool is_quoted =
-            word.length > 1 && word.text[0] == '"' && word.text[word.length - 1] == '"';
-        word.text += is_quoted ? 1 : 0;
-        word.length -= is_quoted ? 2 : 0;
-        has_size = has_size || is_word(word, "size") || is_word(word, "size_bytes");
-    }
-    return has_size && line->count > 1;
-}
-
 static bool is_csv(const st_nccl_input *input)
 {
     file_lines lines = lines_of(input);
     file_line line;
     while (next_line(&lines, &line))
-        if (*line.text != '#' && *line.text != '\r' && *line.text != '\n')
-            return is_csv_heading(&line);
+        if (*line.text != '#' && *line.text != '\r' && *line.text != '\n') {
+            /* A line of several fields with the size among them, perhaps in quotes. */
+            bool has_size = false;
+            cut(&line, ',');
+            for (size_t i = 0; i < line.count; i++) {
+                token word = line.tokens[i];
+                bool is_quoted =
+                    word.length > 1 && word.text[0] == '"' && word.text[word.length - 1] == '"';
+                word.text += is_quoted ? 1 : 0;
+                word.length -= is_quoted ? 2 : 0;
+                has_size = has_size || is_word(word, "size") || is_word(word, "size_bytes");
+            }
+            return has_size && line.count > 1;
+        }
     return false;
 }
 
@@ -407,39 +399,6 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     }
 }
 
-/* "# key: value" */
-static void read_comment(st_nccl_reader *reader, const file_line *line, said_line *said)
-{
-    const char *text = line->text;
-    const char *end = text + line->length;
-    while (text < end && (*text == '#' || *text == ' '))
-        text++;
-    const char *colon = memchr(text, ':', (size_t)(end - text));
-    if (colon == NULL)
-        return;
-    const char *value = colon + 1;
-    while (value < end && *value == ' ')
-        value++;
-    const char *key = st_nccl_text(reader, text, (size_t)(colon - text));
-    const char *copy = st_nccl_text(reader, value, (size_t)(end - value));
-    st_place at = st_nccl_place(reader, line->number);
-    at.column = (int)(value - line->text) + 1;
-    /* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
-    static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
-                                           "nccl",  "placement", "collective"};
-    const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
-    for (size_t i = 0; i < SAID; i++) {
-        if (strcmp(keys[i], name) != 0)
-            continue;
-        if (said[i].line > 0 && strcmp(said[i].value, copy) != 0)
-            ST_NOTE(reader, ST_ERR_VALUE, at,
-                    "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key, copy,
-                    said[i].value, said[i].line);
-        said[i] = (said_line){copy, at.line};
-    }
-    take_key(reader, at, key, copy);
-}
-
 /* Out-of-place columns are in place where the lines before the heading say so, or the file's
  * name. */
 static void read_csv_row(st_nccl_reader *reader, st_field_reader *table, size_t index, int line)
@@ -472,21 +431,6 @@ static bool differs(const st_field_reader *table, size_t row)
     return false;
 }
 
-static void read_csv_rows(st_nccl_reader *reader, st_field_reader *table, int heading)
-{
-    for (size_t i = 0; i < table->csv->row_count && reader->status == ST_OK; i++) {
-        int line = heading + 1 + (int)i;
-        bool begins = i == 0 || differs(table, i);
-        for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
-            if (st_fields_have(table, k))
-                take_key(reader, st_nccl_place(reader, line), csv_fields[k].name,
-                         st_fields_text(table, i, k));
-        if (begins && reader->status == ST_OK)
-            st_nccl_open_table(reader, i == 0 ? heading : line);
-        read_csv_row(reader, table, i, line);
-    }
-}
-
 /* The table behind the remarks. */
 static void read_csv_table(st_nccl_reader *reader, size_t start)
 {
@@ -506,7 +450,17 @@ static void read_csv_table(st_nccl_reader *reader, size_t start)
         st_fields_missing(&table, csv_fields[TIMES].name, NULL);
     reader->status = table.status;
     int heading = st_csv_head_place(table.csv, 0).line;
-    read_csv_rows(reader, &table, heading);
+    for (size_t i = 0; i < table.csv->row_count && reader->status == ST_OK; i++) {
+        int line = heading + 1 + (int)i;
+        bool begins = i == 0 || differs(&table, i);
+        for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
+            if (st_fields_have(&table, k))
+                take_key(reader, st_nccl_place(reader, line), csv_fields[k].name,
+                         st_fields_text(&table, i, k));
+        if (begins && reader->status == ST_OK)
+            st_nccl_open_table(reader, i == 0 ? heading : line);
+        read_csv_row(reader, &table, i, line);
+    }
     /* A bandwidth next to the time shows digits that are missing at the end. */
     bool shows_cuts = st_fields_have(&table, BANDWIDTHS) || st_fields_have(&table, BANDWIDTHS + 1);
     if (reader->status == ST_OK && !shows_cuts)
@@ -520,8 +474,37 @@ static void read_csv(st_nccl_reader *reader)
     said_line said[SAID] = {0};
     reader->in_place = st_nccl_path_in_place(reader->input->file);
     while (lines.at < lines.end && (*lines.at == '#' || *lines.at == '\r' || *lines.at == '\n') &&
-           next_line(&lines, &line))
-        read_comment(reader, &line, said);
+           next_line(&lines, &line)) {
+        /* "# key: value" */
+        const char *text = line.text;
+        const char *end = text + line.length;
+        while (text < end && (*text == '#' || *text == ' '))
+            text++;
+        const char *colon = memchr(text, ':', (size_t)(end - text));
+        if (colon == NULL)
+            continue;
+        const char *value = colon + 1;
+        while (value < end && *value == ' ')
+            value++;
+        const char *key = st_nccl_text(reader, text, (size_t)(colon - text));
+        const char *copy = st_nccl_text(reader, value, (size_t)(end - value));
+        st_place at = st_nccl_place(reader, line.number);
+        at.column = (int)(value - line.text) + 1;
+        /* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
+        static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
+                                               "nccl",  "placement", "collective"};
+        const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
+        for (size_t i = 0; i < SAID; i++) {
+            if (strcmp(keys[i], name) != 0)
+                continue;
+            if (said[i].line > 0 && strcmp(said[i].value, copy) != 0)
+                ST_NOTE(reader, ST_ERR_VALUE, at,
+                        "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key,
+                        copy, said[i].value, said[i].line);
+            said[i] = (said_line){copy, at.line};
+        }
+        take_key(reader, at, key, copy);
+    }
     if (reader->status == ST_OK)
         read_csv_table(reader, (size_t)(lines.at - reader->input->text));
 }
@@ -675,44 +658,40 @@ static bool read_named_row(named_reader *named, file_line *line)
     return true;
 }
 
-static void read_named_line(named_reader *named, file_line *line)
-{
-    table_layout found = layout_of(line);
-    /* Lines between the rows of a table that say nothing: rules, remarks, what is blank. */
-    if (found.form != NO_FORM) {
-        bool has_time = contains(line, "Latency(us)") || contains(line, "Latency (us)");
-        if (found.form == OSU && !has_time) {
-            st_nccl_refuse(named->table, ST_ERR_VALUE, line->number,
-                           "a bandwidth test, which has no time of a message" ST_EXPECTED
-                           "a latency test of the OSU micro-benchmarks");
-            return;
-        }
-        named->layout = found;
-        st_nccl_open_table(named->table, line->number);
-        if (named->table->status == ST_OK && found.form == OSU)
-            named->table->tables[named->table->table_count - 1].sizes_of_osu = true;
-    } else if (contains(line, "# OSU ")) {
-        named->layout.form = NO_FORM;
-        read_osu_title(named, line);
-    } else if (named->layout.form != NO_FORM && line->length != 0 && line->text[0] != '#' &&
-               line->text[0] != '+' && !read_named_row(named, line)) {
-        if (named->layout.form == LOOK_UP && line->count > 0 && line->tokens[0].length > 0 &&
-            is_digit(*line->tokens[0].text))
-            st_nccl_refuse(
-                named->table, ST_ERR_SYNTAX, line->number,
-                "invalid row" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
-                st_nccl_text(named->table, line->text, line->length < 60 ? line->length : 60));
-        named->layout.form = NO_FORM;
-    }
-}
-
 static void read_named(st_nccl_reader *reader)
 {
     named_reader named = {.table = reader};
     file_lines lines = lines_of(reader->input);
     file_line line;
-    while (reader->status == ST_OK && next_line(&lines, &line))
-        read_named_line(&named, &line);
+    while (reader->status == ST_OK && next_line(&lines, &line)) {
+        table_layout found = layout_of(&line);
+        /* Lines between the rows of a table that say nothing: rules, remarks, what is blank. */
+        if (found.form != NO_FORM) {
+            bool has_time = contains(&line, "Latency(us)") || contains(&line, "Latency (us)");
+            if (found.form == OSU && !has_time) {
+                st_nccl_refuse(named.table, ST_ERR_VALUE, line.number,
+                               "a bandwidth test, which has no time of a message" ST_EXPECTED
+                               "a latency test of the OSU micro-benchmarks");
+                continue;
+            }
+            named.layout = found;
+            st_nccl_open_table(named.table, line.number);
+            if (named.table->status == ST_OK && found.form == OSU)
+                named.table->tables[named.table->table_count - 1].sizes_of_osu = true;
+        } else if (contains(&line, "# OSU ")) {
+            named.layout.form = NO_FORM;
+            read_osu_title(&named, &line);
+        } else if (named.layout.form != NO_FORM && line.length != 0 && line.text[0] != '#' &&
+                   line.text[0] != '+' && !read_named_row(&named, &line)) {
+            if (named.layout.form == LOOK_UP && line.count > 0 && line.tokens[0].length > 0 &&
+                is_digit(*line.tokens[0].text))
+                st_nccl_refuse(
+                    named.table, ST_ERR_SYNTAX, line.number,
+                    "invalid row" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
+                    st_nccl_text(named.table, line.text, line.length < 60 ? line.length : 60));
+            named.layout.form = NO_FORM;
+        }
+    }
     if (reader->status == ST_OK)
         warn_of_cut(reader, lines.number);
 }
@@ -767,17 +746,6 @@ static token without_prefix(token word)
     return word;
 }
 
-/* Where "size count type", or of mscclpp-test "size count time", ends in a line; 0: nowhere. */
-static size_t find_sizes(const file_line *line)
-{
-    size_t size = find_word(line, 0, "size");
-    size_t count = find_word(line, size, "count");
-    if (count + 1 >= line->count || count != size + 1)
-        return 0;
-    token next = line->tokens[count + 1];
-    return is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
-}
-
 /* Names the columns; false if the line is not a heading. */
 static bool read_heading(log_reader *log, const file_line *line)
 {
@@ -785,7 +753,14 @@ static bool read_heading(log_reader *log, const file_line *line)
     size_t measured = 0;
     size_t blocks = 0;
     bool has_root = false;
-    size_t first = find_sizes(line);
+    /* Where "size count type", or of mscclpp-test "size count time", ends in a line; 0: nowhere. */
+    size_t first = 0;
+    size_t size = find_word(line, 0, "size");
+    size_t count = find_word(line, size, "count");
+    if (count + 1 < line->count && count == size + 1) {
+        token next = line->tokens[count + 1];
+        first = is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
+    }
     if (first == 0)
         return false;
     for (size_t i = first; i < line->count && measured < MEASURES; i++) {
@@ -859,18 +834,6 @@ static void close_row(log_reader *log)
         st_nccl_add_row(log->table, &log->row);
 }
 
-static bool is_type(token word)
-{
-    static const char *const types[] = {"int8",     "uint8",    "int32",   "uint32",  "int64",
-                                        "uint64",   "half",     "float",   "double",  "bfloat16",
-                                        "fp8_e4m3", "fp8_e5m2", "f8e4m3",  "f8e5m2",  "fp8",
-                                        "char",     "int",      "float16", "float32", "float64"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (is_word(word, types[i]))
-            return true;
-    return false;
-}
-
 /* How many tokens from `from` on are measures. */
 static size_t count_measures(const file_line *line, size_t from)
 {
@@ -903,23 +866,6 @@ static void take_tail(log_reader *log, const file_line *line, size_t from)
     }
 }
 
-/* The next pieces of the open row, on a line of their word or before somebody else's words. */
-static void continue_row(log_reader *log, const file_line *line)
-{
-    size_t first = 0;
-    if (line->count > 0 && !is_measure(line->tokens[0]))
-        first = 1; /* "[1,0]<stdout>:" */
-    size_t measures = count_measures(line, first);
-    size_t missing = log->measure_count - log->filled;
-    bool is_whole = first + measures == line->count;
-    if (measures == 0 || measures > missing || (!is_whole && (first > 0 || measures < 3)))
-        return;
-    for (size_t i = 0; i < measures; i++)
-        take_measure(log, line->tokens[first + i]);
-    if (log->filled == log->measure_count)
-        close_row(log);
-}
-
 static bool is_count(token word)
 {
     return is_integer(word) && word.text[0] != '-';
@@ -932,8 +878,14 @@ static bool is_row_behind(const log_reader *log, const file_line *line, size_t a
     size_t next = at + 1;
     if (!log->has_type)
         return count_measures(line, at) + 1 >= log->measure_count / 2;
-    if (is_type(line->tokens[at]))
-        return true;
+    const token word = line->tokens[at];
+    static const char *const types[] = {"int8",     "uint8",    "int32",   "uint32",  "int64",
+                                        "uint64",   "half",     "float",   "double",  "bfloat16",
+                                        "fp8_e4m3", "fp8_e5m2", "f8e4m3",  "f8e5m2",  "fp8",
+                                        "char",     "int",      "float16", "float32", "float64"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (is_word(word, types[i]))
+            return true;
     if (line->tokens[at].text[0] < 'a' || line->tokens[at].text[0] > 'z')
         return false;
     if (next < line->count && !is_measure(line->tokens[next]))
@@ -1127,7 +1079,20 @@ static void read_log_line(log_reader *log, const file_line *line)
         log->behind = 0;
         st_nccl_open_table(log->table, line->number);
     } else if (log->is_open && memchr(line->text, '#', line->length) == NULL) {
-        continue_row(log, line);
+        /* The next pieces of the open row, on a line of their word or before somebody else's
+         * words. */
+        size_t first = 0;
+        if (line->count > 0 && !is_measure(line->tokens[0]))
+            first = 1; /* "[1,0]<stdout>:" */
+        size_t measures = count_measures(line, first);
+        size_t missing = log->measure_count - log->filled;
+        bool is_whole = first + measures == line->count;
+        if (measures == 0 || measures > missing || (!is_whole && (first > 0 || measures < 3)))
+            return;
+        for (size_t i = 0; i < measures; i++)
+            take_measure(log, line->tokens[first + i]);
+        if (log->filled == log->measure_count)
+            close_row(log);
     } else {
         read_remark(log, line);
     }

@@ -54,28 +54,6 @@ static long bin_of(double size_bytes)
     return lround(BINS_PER_OCTAVE * log2(size_bytes));
 }
 
-/* Rows are in the order of their sizes. */
-static void gather(const st_nccl_rest *rows, size_t count, curve *factors)
-{
-    factors->count = 0;
-    for (size_t i = 0; i < count;) {
-        long bin = bin_of(rows[i].size_bytes);
-        double octaves = 0;
-        double rests = 0;
-        size_t first = i;
-        for (; i < count && bin_of(rows[i].size_bytes) == bin; i++) {
-            octaves += log2(rows[i].size_bytes);
-            rests += rows[i].log_ratio;
-        }
-        if (factors->count == MOST_BINS)
-            return;
-        factors->rows[factors->count] = (double)(i - first);
-        factors->octaves[factors->count] = octaves / factors->rows[factors->count];
-        factors->rests[factors->count] = rests / factors->rows[factors->count];
-        factors->weights[factors->count++] = 1;
-    }
-}
-
 /* ---- the process ---- */
 
 /* Fills `duals`: the curve is the sum over rows of these times the likeness to the row. */
@@ -139,7 +117,24 @@ const char *st_nccl_rest_text(st_nccl_rest *rows, size_t count, st_arena *arena)
                length_rows[length].nodes == length_rows[0].nodes)
             length++;
         const st_nccl_rest *curve_rows = rows + i;
-        gather(curve_rows, length, factors);
+        /* Rows are in the order of their sizes. */
+        factors->count = 0;
+        for (size_t j = 0; j < length;) {
+            long bin = bin_of(curve_rows[j].size_bytes);
+            double octaves = 0;
+            double rests = 0;
+            size_t first = j;
+            for (; j < length && bin_of(curve_rows[j].size_bytes) == bin; j++) {
+                octaves += log2(curve_rows[j].size_bytes);
+                rests += curve_rows[j].log_ratio;
+            }
+            if (factors->count == MOST_BINS)
+                break;
+            factors->rows[factors->count] = (double)(j - first);
+            factors->octaves[factors->count] = octaves / factors->rows[factors->count];
+            factors->rests[factors->count] = rests / factors->rows[factors->count];
+            factors->weights[factors->count++] = 1;
+        }
         gsl_matrix *matrix = gsl_matrix_alloc(factors->count, factors->count);
         gsl_vector *duals = gsl_vector_alloc(factors->count);
         bool curve_done =

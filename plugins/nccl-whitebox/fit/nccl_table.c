@@ -417,20 +417,6 @@ static void join_trays(st_nccl_table *table)
     table->nodes = domains;
 }
 
-/* Ranks of a node that the file's name alone says: "a100_4g.txt". */
-static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
-{
-    size_t ranks = path_ranks(reader->input->file);
-    if (table->ranks != 0 || table->nodes > 1 || ranks == 0)
-        return;
-    table->ranks = ranks;
-    table->nodes = 1;
-    st_nccl_warn(reader, table->line,
-                 "assuming %zu ranks on one node from the file's name; override "
-                 "with --ranks and --nodes",
-                 ranks);
-}
-
 static void check_collectives(st_nccl_reader *reader)
 {
     const char *wanted = reader->request->collective;
@@ -485,7 +471,16 @@ void st_nccl_finish(st_nccl_reader *reader)
         if (!reader->request->chooses_later || table->row_count == 0)
             st_note(&reader->status,
                     st_nccl_choose(table, reader->request->buffers, reader->errors));
-        name_ranks(reader, table);
+        /* Ranks of a node that the file's name alone says: "a100_4g.txt". */
+        size_t ranks = path_ranks(reader->input->file);
+        if (table->ranks == 0 && table->nodes <= 1 && ranks != 0) {
+            table->ranks = ranks;
+            table->nodes = 1;
+            st_nccl_warn(reader, table->line,
+                         "assuming %zu ranks on one node from the file's name; override "
+                         "with --ranks and --nodes",
+                         ranks);
+        }
         check_ranks(reader, table);
         if (reader->status == ST_OK) {
             /* OSU counts what a rank sends to one other, nccl-tests all that it sends or
@@ -563,22 +558,6 @@ static bool belongs(const st_nccl_table *in_place, const st_nccl_table *out_of_p
            (in_place->source[0] != '\0' && difference(in_place, out_of_place) == NULL);
 }
 
-static st_status join(st_nccl_table *whole, const st_nccl_table *in_place, st_errors *errors)
-{
-    const char *differs = difference(whole, in_place);
-    if (differs != NULL)
-        return st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(in_place),
-                       "in-place times of another run than the out-of-place times in %s:%d" ST_FOUND
-                       "%s differs" ST_EXPECTED "two halves of one run",
-                       whole->file, whole->line, differs);
-    for (size_t i = 0; i < whole->row_count; i++) {
-        whole->rows[i].time_s[ST_NCCL_IN_PLACE] = in_place->rows[i].time_s[ST_NCCL_IN_PLACE];
-        whole->rows[i].bandwidth[ST_NCCL_IN_PLACE] = in_place->rows[i].bandwidth[ST_NCCL_IN_PLACE];
-        whole->rows[i].slack[ST_NCCL_IN_PLACE] = in_place->rows[i].slack[ST_NCCL_IN_PLACE];
-    }
-    return ST_OK;
-}
-
 static bool same_group(const st_nccl_table *a, const st_nccl_table *b)
 {
     return strcmp(a->collective, b->collective) == 0 && a->ranks == b->ranks &&
@@ -597,7 +576,25 @@ st_status st_nccl_join_runs(st_nccl_table **tables, size_t *count, st_errors *er
                  is_half(tables[whole], ST_NCCL_OUT_OF_PLACE) && belongs(half, tables[whole])))
             whole++;
         if (whole < *count) {
-            st_status status = join(tables[whole], half, errors);
+            st_status status = ST_OK;
+            st_nccl_table *join_whole = tables[whole];
+            const char *differs = difference(join_whole, half);
+            if (differs != NULL) {
+                status = st_fail(
+                    errors, ST_ERR_VALUE, st_nccl_place_of(half),
+                    "in-place times of another run than the out-of-place times in %s:%d" ST_FOUND
+                    "%s differs" ST_EXPECTED "two halves of one run",
+                    join_whole->file, join_whole->line, differs);
+            } else {
+                for (size_t j = 0; j < join_whole->row_count; j++) {
+                    join_whole->rows[j].time_s[ST_NCCL_IN_PLACE] =
+                        half->rows[j].time_s[ST_NCCL_IN_PLACE];
+                    join_whole->rows[j].bandwidth[ST_NCCL_IN_PLACE] =
+                        half->rows[j].bandwidth[ST_NCCL_IN_PLACE];
+                    join_whole->rows[j].slack[ST_NCCL_IN_PLACE] =
+                        half->rows[j].slack[ST_NCCL_IN_PLACE];
+                }
+            }
             if (status != ST_OK)
                 return status;
             tables[i] = tables[whole]; /* once more, and left out below */

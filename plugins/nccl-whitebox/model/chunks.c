@@ -59,30 +59,6 @@ double st_nccl_switch_chunk(const st_nccl_plan *plan, int algorithm, double byte
     return chunk;
 }
 
-static double chunk_of(const st_nccl_plan *plan, int algorithm, int protocol, double bytes,
-                       double channels)
-{
-    bool ring = algorithm == ST_NCCL_RING;
-    double chunk = step_bytes[protocol];
-    if (protocol == ST_NCCL_LL) {
-        chunk /= 2.0; /* half of LL's bytes are flags */
-    } else if (protocol == ST_NCCL_LL128) {
-        chunk = floor(chunk / 16.0) * 15.0; /* a sixteenth */
-    } else if (ring && !st_nccl_is_chain(plan->collective)) {
-        chunk *= 4.0;
-    }
-    if (algorithm == ST_NCCL_TREE && protocol == ST_NCCL_LL128) {
-        chunk = shrink_tree(plan, chunk, bytes / channels);
-    } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
-        chunk = st_nccl_switch_chunk(plan, algorithm, bytes, channels * plan->search.nvls_heads);
-    } else if (algorithm == ST_NCCL_PAT) {
-        while (chunk > 65536.0 && bytes < channels * chunk) {
-            chunk /= 2.0;
-        }
-    }
-    return chunk;
-}
-
 st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol, double bytes)
 {
     st_nccl_cut cut = {.channels = channels_used(plan, algorithm, protocol, bytes)};
@@ -96,7 +72,26 @@ st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol
         cut.chunk_bytes = chunk;
         parts = plan->collective == ST_NCCL_ALL_TO_ALL ? plan->group.ranks : 1.0;
     } else {
-        cut.chunk_bytes = chunk_of(plan, algorithm, protocol, bytes, cut.channels);
+        bool ring = algorithm == ST_NCCL_RING;
+        double chunk = step_bytes[protocol];
+        if (protocol == ST_NCCL_LL) {
+            chunk /= 2.0; /* half of LL's bytes are flags */
+        } else if (protocol == ST_NCCL_LL128) {
+            chunk = floor(chunk / 16.0) * 15.0; /* a sixteenth */
+        } else if (ring && !st_nccl_is_chain(plan->collective)) {
+            chunk *= 4.0;
+        }
+        if (algorithm == ST_NCCL_TREE && protocol == ST_NCCL_LL128) {
+            chunk = shrink_tree(plan, chunk, bytes / cut.channels);
+        } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
+            chunk = st_nccl_switch_chunk(plan, algorithm, bytes,
+                                         cut.channels * plan->search.nvls_heads);
+        } else if (algorithm == ST_NCCL_PAT) {
+            while (chunk > 65536.0 && bytes < cut.channels * chunk) {
+                chunk /= 2.0;
+            }
+        }
+        cut.chunk_bytes = chunk;
         if (algorithm == ST_NCCL_RING && !st_nccl_is_chain(plan->collective)) {
             parts = plan->group.ranks;
         } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {

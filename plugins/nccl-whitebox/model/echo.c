@@ -11,37 +11,31 @@
 
 #define COLUMNS 6
 
-/* One number of at most 31 characters that ends at a comma or at the line's end. */
-static bool read_number(const char **at, const char *end, double *number)
-{
-    static const char allowed[] = "0123456789.eE+-";
-    const char *begin = *at;
-    double value = 0.0;
-    double unit = 1.0;
-    bool digits = false;
-    bool fraction = false;
-    for (; *at < end && **at != ',' && **at != '\r'; (*at)++) {
-        if (**at == '.' && !fraction) {
-            fraction = true;
-        } else if (memchr(allowed, **at, 10)) {
-            digits = true;
-            value = value * 10.0 + (**at - '0');
-            unit *= fraction ? 10.0 : 1.0;
-        } else {
-            return false;
-        }
-    }
-    *number = value / unit;
-    return digits && *at - begin <= 20;
-}
-
 /* So many numbers and nothing else on the line. */
 static const char *read_numbers(const char *at, const char *end, double *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!read_number(&at, end, &numbers[i])) {
-            return "a column is not a number of at most 20 digits";
+        /* One number of at most 31 characters that ends at a comma or at the line's end. */
+        static const char allowed[] = "0123456789.eE+-";
+        const char *begin = at;
+        double value = 0.0;
+        double unit = 1.0;
+        bool digits = false;
+        bool fraction = false;
+        for (; at < end && *at != ',' && *at != '\r'; at++) {
+            if (*at == '.' && !fraction) {
+                fraction = true;
+            } else if (memchr(allowed, *at, 10)) {
+                digits = true;
+                value = value * 10.0 + (*at - '0');
+                unit *= fraction ? 10.0 : 1.0;
+            } else {
+                return "a column is not a number of at most 20 digits";
+            }
         }
+        numbers[i] = value / unit;
+        if (!digits || at - begin > 20)
+            return "a column is not a number of at most 20 digits";
         if (i + 1 < count) {
             if (at >= end || *at != ',') {
                 return "columns are missing";

@@ -41,29 +41,6 @@ static const char *name_of(const st_operator_fit *fit, const st_operator_group *
                            sourced ? group->source : "");
 }
 
-static void put_group(const st_operator_fit *fit, const st_operator_group *group, st_node *map)
-{
-    st_put_text(map, "gpu", st_operator_gpu(group));
-    st_put_text(map, "operator", kinds[group->kind]);
-    st_put_text_or_null(map, "precision", has_precision(fit, group) ? group->precision_name : "");
-    st_put_bool(map, "burst", group->burst != 0);
-    st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
-    st_put_text(map, "table", group->table->file);
-    st_put_text(map, ".name", name_of(fit, group));
-    st_put_count(map, "rows", group->row_count);
-    st_put_text_or_null(map, "error", group->fault != NULL ? group->fault : "");
-    put_summary(map, "fitted", &group->fitted);
-    put_summary(map, "held_out", &group->held_out);
-    put_summary(map, "one_rate", &group->rate);
-    put_summary(map, "neighbours", &group->between);
-    put_summary(map, "corrected", &group->corrected);
-    st_put_text(map, ".note", group->fault != NULL ? group->fault : group->kin_names);
-    if (!fit->leave_gpu)
-        return;
-    put_summary(map, "kin", &group->kin);
-    st_put_text_or_null(map, "kin_gpus", group->kin_names != NULL ? group->kin_names : "");
-}
-
 void st_operators_report(const st_operator_fit *fit, st_result *result)
 {
     st_node *root = st_result_begin(result, fit->arena);
@@ -95,7 +72,26 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
     for (size_t i = 0; i < fit->group_count; i++) {
         const st_operator_group *group = &fit->groups[i];
         st_node *map = st_put_map(list, NULL);
-        put_group(fit, group, map);
+        st_put_text(map, "gpu", st_operator_gpu(group));
+        st_put_text(map, "operator", kinds[group->kind]);
+        st_put_text_or_null(map, "precision",
+                            has_precision(fit, group) ? group->precision_name : "");
+        st_put_bool(map, "burst", group->burst != 0);
+        st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
+        st_put_text(map, "table", group->table->file);
+        st_put_text(map, ".name", name_of(fit, group));
+        st_put_count(map, "rows", group->row_count);
+        st_put_text_or_null(map, "error", group->fault != NULL ? group->fault : "");
+        put_summary(map, "fitted", &group->fitted);
+        put_summary(map, "held_out", &group->held_out);
+        put_summary(map, "one_rate", &group->rate);
+        put_summary(map, "neighbours", &group->between);
+        put_summary(map, "corrected", &group->corrected);
+        st_put_text(map, ".note", group->fault != NULL ? group->fault : group->kin_names);
+        if (fit->leave_gpu) {
+            put_summary(map, "kin", &group->kin);
+            st_put_text_or_null(map, "kin_gpus", group->kin_names != NULL ? group->kin_names : "");
+        }
         st_table_show(errors, map,
                       fit->leave_gpu ? ERRORS ",kin/mean_absolute,.note" : ERRORS ",.note");
         st_node *own = st_put_list(map, "constants");

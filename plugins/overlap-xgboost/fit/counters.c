@@ -169,25 +169,6 @@ static void read_row(reader *self, size_t index, const char **last)
 
 /* ---- the whole ---- */
 
-static void check_whole(reader *self)
-{
-    st_errors *errors = self->fields.errors;
-    const st_csv *csv = self->fields.csv;
-    if (self->into->count == 0) {
-        self->fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = csv->file},
-                                      "no kernels below the heading" ST_EXPECTED
-                                      "the output of 'ncu --csv --page raw' or 'ncu --csv'");
-        return;
-    }
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
-        if (!self->seen[i])
-            self->fields.status =
-                st_fail(errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
-                        "no metric '%s'" ST_HINT "record it with 'ncu --section %s'",
-                        fields[i].name, sections[i]);
-    }
-}
-
 st_status st_counters_read(const char *file, const char *text, size_t length, st_arena *arena,
                            st_counters *counters, st_errors *errors)
 {
@@ -227,7 +208,23 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
         } else {
             read_row(&self, row, &last);
         }
-    if (self.fields.status == ST_OK)
-        check_whole(&self);
+    if (self.fields.status == ST_OK) {
+        st_errors *whole_errors = self.fields.errors;
+        const st_csv *whole_csv = self.fields.csv;
+        if (self.into->count == 0) {
+            self.fields.status =
+                st_fail(whole_errors, ST_ERR_VALUE, (st_place){.file = whole_csv->file},
+                        "no kernels below the heading" ST_EXPECTED
+                        "the output of 'ncu --csv --page raw' or 'ncu --csv'");
+        } else {
+            for (size_t i = 0; i < ST_COUNTERS; i++) {
+                if (!self.seen[i])
+                    self.fields.status =
+                        st_fail(whole_errors, ST_ERR_NAME, st_csv_head_place(whole_csv, 0),
+                                "no metric '%s'" ST_HINT "record it with 'ncu --section %s'",
+                                fields[i].name, sections[i]);
+            }
+        }
+    }
     return self.fields.status;
 }

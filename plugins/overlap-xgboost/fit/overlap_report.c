@@ -56,21 +56,6 @@ static void rank(const st_overlap_report *report, int order[ST_FEATURES])
     }
 }
 
-static void write_test(const st_overlap_report *report, st_node *root)
-{
-    st_say(root, "\n%s", report->test->file);
-    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
-        if (report->test_errors[0][part].count == 0)
-            continue;
-        write_head((st_slowdown_part)part, report->test_errors[0][part].count, root);
-        for (size_t i = 0; i <= ST_BASELINES; i++)
-            write_errors(i == 0 ? "this model" : st_baseline_names[i - 1], "",
-                         &report->test_errors[i][part], root);
-    }
-    st_say(root, "  %zu of %zu kernels are outside the trained range in some feature\n",
-           report->test_clamped, report->test->count);
-}
-
 static void say_report(const st_overlap_report *report, st_node *root)
 {
     int order[ST_FEATURES] = {0};
@@ -121,8 +106,19 @@ static void say_report(const st_overlap_report *report, st_node *root)
                              &trials->items[i].held_out[split][part], root);
         }
     }
-    if (report->test != NULL)
-        write_test(report, root);
+    if (report->test != NULL) {
+        st_say(root, "\n%s", report->test->file);
+        for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
+            if (report->test_errors[0][part].count == 0)
+                continue;
+            write_head((st_slowdown_part)part, report->test_errors[0][part].count, root);
+            for (size_t i = 0; i <= ST_BASELINES; i++)
+                write_errors(i == 0 ? "this model" : st_baseline_names[i - 1], "",
+                             &report->test_errors[i][part], root);
+        }
+        st_say(root, "  %zu of %zu kernels are outside the trained range in some feature\n",
+               report->test_clamped, report->test->count);
+    }
     rank(report, order);
     st_say(root, "\nImportance of the features (share of the gain)\n");
     for (int i = 0; i < ST_FEATURES && report->importance[order[i]] > 0; i++) {

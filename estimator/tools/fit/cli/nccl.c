@@ -318,24 +318,6 @@ static st_nccl_source source_of(const cli_nccl *nccl)
                             .rate_from_peak = nccl->options->rate_from_peak};
 }
 
-/* Results with a profile are shown next to the nominal plugin if that knows its rates. */
-static st_status add_nominal(const cli_nccl *nccl, st_nccl_fit *fit)
-{
-    st_arena *arena = nccl->run->arena;
-    const st_nccl_source source = source_of(nccl);
-    st_nccl_fit plain = {
-        .tables = fit->tables, .table_count = fit->table_count, .plugin = fit->plugin};
-    fit->times_s[ST_NCCL_PROFILE] = fit->times_s[ST_NCCL_NOMINAL];
-    fit->times_s[ST_NCCL_NOMINAL] = NULL;
-    st_status status =
-        st_nccl_model_load(&source, plain.tables, plain.table_count, arena, &plain.model, NULL);
-    if (status == ST_OK)
-        status = st_nccl_fit_run(&plain, arena, NULL);
-    if (status == ST_OK)
-        fit->times_s[ST_NCCL_NOMINAL] = plain.times_s[ST_NCCL_NOMINAL];
-    return status == ST_ERR_MEMORY ? status : ST_OK;
-}
-
 /* Tables that are looked at together: a profile has an entry for each group of ranks. */
 static bool goes_with(const cli_nccl *nccl, const st_nccl_table *table, const st_nccl_table *first)
 {
@@ -391,8 +373,23 @@ static st_status run_fits(cli_nccl *nccl, bool wants_fit)
             fit_status = check_profile(nccl, &fit, entry);
         if (fit_status == ST_OK)
             fit_status = st_nccl_fit_run(&fit, run->arena, run->errors);
-        if (fit_status == ST_OK && fit.profile != NULL)
-            fit_status = add_nominal(nccl, &fit);
+        if (fit_status == ST_OK && fit.profile != NULL) {
+            /* Results with a profile are shown next to the nominal plugin if that knows its rates.
+             */
+            st_arena *arena = nccl->run->arena;
+            const st_nccl_source nominal_source = source_of(nccl);
+            st_nccl_fit plain = {
+                .tables = fit.tables, .table_count = fit.table_count, .plugin = fit.plugin};
+            fit.times_s[ST_NCCL_PROFILE] = fit.times_s[ST_NCCL_NOMINAL];
+            fit.times_s[ST_NCCL_NOMINAL] = NULL;
+            st_status nominal_status = st_nccl_model_load(
+                &nominal_source, plain.tables, plain.table_count, arena, &plain.model, NULL);
+            if (nominal_status == ST_OK)
+                nominal_status = st_nccl_fit_run(&plain, arena, NULL);
+            if (nominal_status == ST_OK)
+                fit.times_s[ST_NCCL_NOMINAL] = plain.times_s[ST_NCCL_NOMINAL];
+            fit_status = nominal_status == ST_ERR_MEMORY ? nominal_status : ST_OK;
+        }
         st_status status = fit_status == ST_OK && strcmp(nccl->plugin, lines_plugin) != 0
                                ? add_lines(nccl, &fit)
                                : fit_status;

@@ -100,34 +100,6 @@ static const char *const part_names[ST_STEP_PARTS] = {
 
 /* ---- step times ---- */
 
-static void put_steps(const st_layer_fit *fit, st_node *root)
-{
-    static const st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
-                                              ST_COLUMN_NUMBER("rows"),
-                                              ST_COLUMN_SHARE("formulas", 1),
-                                              ST_COLUMN_SHARE("layer times", 1),
-                                              ST_COLUMN_SHARE("median", 1),
-                                              ST_COLUMN_SHARE("largest", 1)};
-    st_node *list = st_put_list(root, "steps");
-    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
-        size_t count = fit->step_errors.count[i];
-        if (count == 0)
-            continue;
-        st_error_summary formula = st_summarize_errors(fit->step_errors.formula[i], count);
-        st_error_summary refined = st_summarize_errors(fit->step_errors.refined[i], count);
-        st_node *row = st_put_line_map(list, NULL);
-        st_put_text(row, "rows", part_names[i]);
-        st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
-        st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
-        st_put_count(row, ".count", count);
-    }
-    if (fit->asked->table_count == 0)
-        return;
-    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
-                  "rows,.count,formulas/mean_absolute,layer_times/mean_absolute,"
-                  "layer_times/median_absolute,layer_times/largest");
-}
-
 /* ---- errors by piece and form ---- */
 
 #define FORMS                                                                                      \
@@ -221,7 +193,29 @@ static void write_result(const st_layer_fit *fit, cli_run *run)
         if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
             st_table_show(table, sum, FORMS);
     }
-    put_steps(fit, root);
+    static const st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
+                                              ST_COLUMN_NUMBER("rows"),
+                                              ST_COLUMN_SHARE("formulas", 1),
+                                              ST_COLUMN_SHARE("layer times", 1),
+                                              ST_COLUMN_SHARE("median", 1),
+                                              ST_COLUMN_SHARE("largest", 1)};
+    st_node *list = st_put_list(root, "steps");
+    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
+        size_t count = fit->step_errors.count[i];
+        if (count == 0)
+            continue;
+        st_error_summary formula = st_summarize_errors(fit->step_errors.formula[i], count);
+        st_error_summary refined = st_summarize_errors(fit->step_errors.refined[i], count);
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "rows", part_names[i]);
+        st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
+        st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
+        st_put_count(row, ".count", count);
+    }
+    if (fit->asked->table_count != 0)
+        st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
+                      "rows,.count,formulas/mean_absolute,layer_times/mean_absolute,"
+                      "layer_times/median_absolute,layer_times/largest");
     cli_show(run, &result);
 }
 

@@ -89,38 +89,6 @@ static void write_yaml_errors(const char *key, const st_error_summary *errors, s
     st_buffer_text(buffer, "}\n");
 }
 
-static void write_head(const st_calibration *calibration, const st_fit_record *record,
-                       st_buffer *buffer)
-{
-    const char *sheet = calibration->set_count > 0 ? st_sheet_name(calibration->sets[0].sheet) : "";
-    st_buffer_printf(buffer,
-                     "# Written by steptime fit. A job takes the constants with 'constants: NAME'; "
-                     "'fit' below gives their\n# source and the rows that steptime validate "
-                     "reports separately.\n"
-                     "doc: Constants of the sheet %s, fitted to %zu measured rows.\n"
-                     "source: steptime fit, %s\n",
-                     sheet, calibration->errors.count, record->date);
-    for (size_t i = 0; i < calibration->varied_count; i++) {
-        const st_varied *varied = &calibration->varied[i];
-        /* What a job may take from the file: constants that hold for all rows. */
-        if (varied->when.condition_count != 0 ||
-            strncmp(varied->path, constants, strlen(constants)) != 0)
-            continue;
-        st_buffer_printf(buffer, "%s: ", varied->path + strlen(constants));
-        write_fitted(calibration, i, buffer);
-        st_buffer_text(buffer, "\n");
-    }
-    st_buffer_printf(buffer,
-                     "fit:\n  program: steptime %s\n  date: %s\n  sheet: ", STEPTIME_VERSION,
-                     record->date);
-    write_scalar(sheet, buffer);
-    st_buffer_printf(buffer, "\n  loss: %s\n", st_loss_name(calibration->loss));
-    if (calibration->loss == ST_LOSS_SOFT_L1) {
-        write_share("  scale", calibration->scale, buffer);
-        st_buffer_text(buffer, "\n");
-    }
-}
-
 static void write_varied(const st_calibration *calibration, st_buffer *buffer)
 {
     const st_solution *solution = &calibration->solution;
@@ -167,7 +135,33 @@ static void write_list(const char *key, const char *const *texts, size_t count, 
 void st_calibration_write_yaml(const st_calibration *calibration, const st_fit_record *record,
                                st_buffer *buffer)
 {
-    write_head(calibration, record, buffer);
+    const char *sheet = calibration->set_count > 0 ? st_sheet_name(calibration->sets[0].sheet) : "";
+    st_buffer_printf(buffer,
+                     "# Written by steptime fit. A job takes the constants with 'constants: NAME'; "
+                     "'fit' below gives their\n# source and the rows that steptime validate "
+                     "reports separately.\n"
+                     "doc: Constants of the sheet %s, fitted to %zu measured rows.\n"
+                     "source: steptime fit, %s\n",
+                     sheet, calibration->errors.count, record->date);
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        /* What a job may take from the file: constants that hold for all rows. */
+        if (varied->when.condition_count != 0 ||
+            strncmp(varied->path, constants, strlen(constants)) != 0)
+            continue;
+        st_buffer_printf(buffer, "%s: ", varied->path + strlen(constants));
+        write_fitted(calibration, i, buffer);
+        st_buffer_text(buffer, "\n");
+    }
+    st_buffer_printf(buffer,
+                     "fit:\n  program: steptime %s\n  date: %s\n  sheet: ", STEPTIME_VERSION,
+                     record->date);
+    write_scalar(sheet, buffer);
+    st_buffer_printf(buffer, "\n  loss: %s\n", st_loss_name(calibration->loss));
+    if (calibration->loss == ST_LOSS_SOFT_L1) {
+        write_share("  scale", calibration->scale, buffer);
+        st_buffer_text(buffer, "\n");
+    }
     write_varied(calibration, buffer);
     if (calibration->noise > 0) {
         write_share("  noise", calibration->noise, buffer);

@@ -42,28 +42,6 @@ static void fill_constant(const void *context, size_t index, st_node *map)
     st_put_text(map, ".note", note_of(calibration, index));
 }
 
-static void put_constants(const st_calibration *calibration, st_node *root)
-{
-    static const st_table_column shape[] = {
-        {.ink = ST_INK_NAME},
-        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
-        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
-        {.title = "from", .look = ST_LOOK_UNIT, .right = true},
-        {.title = "to", .look = ST_LOOK_UNIT, .right = true},
-        {.title = "prior", .look = ST_LOOK_UNIT, .none = "-", .right = true},
-        {.title = "sd of its log", .none = "-", .right = true},
-        {.ink = ST_INK_BAD}};
-    bool priors = calibration->noise > 0;
-    st_node *list =
-        st_put_maps(root, "constants", fill_constant, calibration, calibration->varied_count);
-    const st_table_column plain[] = {shape[0], shape[1], shape[2], shape[3], shape[4], shape[7]};
-    st_table *table = priors ? st_say_table(root, shape, ST_COUNT(shape), 2)
-                             : st_say_table(root, plain, ST_COUNT(plain), 2);
-    st_table_show(table, list,
-                  priors ? "name,value,standard_error,low,high,prior,sd,.note"
-                         : "key,value,standard_error,low,high,.note");
-}
-
 /* ---- values left out ---- */
 
 /* Baselines for the errors of a fit on held-out rows. */
@@ -153,7 +131,24 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
     if (calibration->loss == ST_LOSS_SOFT_L1)
         st_say(root, ", linear above %s", st_percent_text(calibration->scale, scale));
     st_say(root, "\n");
-    put_constants(calibration, root);
+    static const st_table_column shape[] = {
+        {.ink = ST_INK_NAME},
+        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
+        {.title = "from", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "to", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "prior", .look = ST_LOOK_UNIT, .none = "-", .right = true},
+        {.title = "sd of its log", .none = "-", .right = true},
+        {.ink = ST_INK_BAD}};
+    bool priors = calibration->noise > 0;
+    st_node *constant_list =
+        st_put_maps(root, "constants", fill_constant, calibration, calibration->varied_count);
+    const st_table_column plain[] = {shape[0], shape[1], shape[2], shape[3], shape[4], shape[7]};
+    st_table *constant_table = priors ? st_say_table(root, shape, ST_COUNT(shape), 2)
+                                      : st_say_table(root, plain, ST_COUNT(plain), 2);
+    st_table_show(constant_table, constant_list,
+                  priors ? "name,value,standard_error,low,high,prior,sd,.note"
+                         : "key,value,standard_error,low,high,.note");
     st_put_number(root, "cost", calibration->solution.cost);
     st_put_count(root, "iterations", calibration->solution.iterations);
     st_put_number(root, "freedom", calibration->solution.freedom);

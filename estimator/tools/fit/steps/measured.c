@@ -283,24 +283,6 @@ static st_status run_formulas(const table_reader *reader, st_measured *measured)
     return status;
 }
 
-static st_status read_rows(const table_reader *reader, const measured_column *column,
-                           st_measured *measured)
-{
-    st_status status = ST_OK;
-    for (size_t row = 0; row < measured->row_count; row++) {
-        st_status own = read_measured(reader, column, measured, row);
-        status = status == ST_OK ? own : status;
-    }
-    (void)st_sheet_inputs(measured->sheet, &measured->input_count);
-    size_t values = measured->input_count * measured->row_count;
-    measured->inputs = st_arena_alloc(reader->arena, values + 1, sizeof *measured->inputs);
-    if (measured->inputs == NULL)
-        return ST_ERR_MEMORY;
-    st_status filled =
-        st_rows_fill(reader->request, measured, reader->use_extra, reader->arena, reader->errors);
-    return status == ST_OK ? filled : status;
-}
-
 static st_status read_source(const table_reader *reader, size_t owner, st_measured *measured)
 {
     const st_measured_request *request = reader->request;
@@ -342,48 +324,24 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
     }
     if (status == ST_OK && measured->source != NULL)
         status = run_formulas(reader, measured);
-    return status == ST_OK ? read_rows(reader, &column, measured) : status;
+    if (status != ST_OK)
+        return status;
+    st_status row_status = ST_OK;
+    for (size_t row = 0; row < measured->row_count; row++) {
+        st_status own = read_measured(reader, &column, measured, row);
+        row_status = row_status == ST_OK ? own : row_status;
+    }
+    (void)st_sheet_inputs(measured->sheet, &measured->input_count);
+    size_t values = measured->input_count * measured->row_count;
+    measured->inputs = st_arena_alloc(reader->arena, values + 1, sizeof *measured->inputs);
+    if (measured->inputs == NULL)
+        return ST_ERR_MEMORY;
+    st_status filled =
+        st_rows_fill(reader->request, measured, reader->use_extra, reader->arena, reader->errors);
+    return row_status == ST_OK ? filled : row_status;
 }
 
 /* ---- the table ---- */
-
-static st_status split_table(table_reader *reader, st_measured **sets, size_t *count)
-{
-    size_t sources = reader->request->source_count;
-    bool *has_lines = st_arena_alloc(reader->arena, sources + 1, sizeof *has_lines);
-    reader->owner = st_arena_alloc(reader->arena, reader->csv->row_count, sizeof *reader->owner);
-    if (has_lines == NULL || reader->owner == NULL)
-        return ST_ERR_MEMORY;
-    /* Gives each line to the first source that it matches; returns how many have at least one. */
-    const st_measured_request *request = reader->request;
-    size_t used = 0;
-    for (size_t line = 0; line < reader->csv->row_count; line++) {
-        size_t owner = 0;
-        while (owner < request->source_count &&
-               !line_holds(reader->csv, NULL, &request->sources[owner].match, line))
-            owner++;
-        bool wanted =
-            reader->kept[line] && !(request->known_only && owner == request->source_count);
-        reader->owner[line] = wanted ? owner : SIZE_MAX;
-        if (wanted && !has_lines[owner]) {
-            has_lines[owner] = true;
-            used++;
-        }
-    }
-    st_measured *list = st_arena_alloc(reader->arena, used + 1, sizeof *list);
-    if (list == NULL)
-        return ST_ERR_MEMORY;
-    *sets = list;
-    *count = used;
-    st_status status = ST_OK;
-    for (size_t owner = 0; owner <= sources; owner++) {
-        if (!has_lines[owner])
-            continue;
-        st_status own = read_source(reader, owner, list++);
-        status = status == ST_OK ? own : status;
-    }
-    return status;
-}
 
 st_status st_measured_read(const st_measured_request *request, const st_measured_table *table,
                            st_arena *arena, st_measured **sets, size_t *count, st_errors *errors)
@@ -411,7 +369,42 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
             status = filter != NULL ? st_filter_rows(filter, csv, arena, list, errors) : ST_OK;
         }
     }
-    return status == ST_OK ? split_table(&reader, sets, count) : status;
+    if (status != ST_OK)
+        return status;
+    size_t sources = reader.request->source_count;
+    bool *has_lines = st_arena_alloc(reader.arena, sources + 1, sizeof *has_lines);
+    reader.owner = st_arena_alloc(reader.arena, reader.csv->row_count, sizeof *reader.owner);
+    if (has_lines == NULL || reader.owner == NULL)
+        return ST_ERR_MEMORY;
+    /* Gives each line to the first source that it matches; returns how many have at least one. */
+    const st_measured_request *table_request = reader.request;
+    size_t used = 0;
+    for (size_t line = 0; line < reader.csv->row_count; line++) {
+        size_t owner = 0;
+        while (owner < table_request->source_count &&
+               !line_holds(reader.csv, NULL, &table_request->sources[owner].match, line))
+            owner++;
+        bool wanted = reader.kept[line] &&
+                      !(table_request->known_only && owner == table_request->source_count);
+        reader.owner[line] = wanted ? owner : SIZE_MAX;
+        if (wanted && !has_lines[owner]) {
+            has_lines[owner] = true;
+            used++;
+        }
+    }
+    st_measured *list = st_arena_alloc(reader.arena, used + 1, sizeof *list);
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    *sets = list;
+    *count = used;
+    st_status table_status = ST_OK;
+    for (size_t owner = 0; owner <= sources; owner++) {
+        if (!has_lines[owner])
+            continue;
+        st_status own = read_source(&reader, owner, list++);
+        table_status = table_status == ST_OK ? own : table_status;
+    }
+    return table_status;
 }
 
 /* ---- values of rows ---- */
@@ -562,27 +555,6 @@ static bool is_row_text(const st_key *key)
     return dot != NULL && strcmp(dot, ".name") != 0;
 }
 
-/* Keys that columns are named by, or assumptions name, and the sheet does not read. */
-static void list_unread(row_reader *reader)
-{
-    const st_table_source *source = reader->source;
-    size_t most = reader->value_count + reader->csv->column_count +
-                  (source != NULL ? source->column_count : 0);
-    reader->unread = st_arena_alloc(reader->arena, most + 1, sizeof *reader->unread);
-    if (reader->unread == NULL) {
-        note(reader, ST_ERR_MEMORY);
-        return;
-    }
-    for (size_t i = 0; source != NULL && i < source->column_count; i++)
-        add_unread(reader, source->columns[i].name);
-    for (size_t i = 0; i < reader->csv->column_count; i++)
-        if (is_row_text(st_key_find(reader->csv->columns[i])))
-            add_unread(reader, reader->csv->columns[i]);
-    for (size_t i = 0; i < reader->value_count; i++)
-        if (reader->values[i].from->key != NULL && reader->values[i].from->key->kind == ST_KEY_TEXT)
-            add_unread(reader, reader->values[i].from->path);
-}
-
 static bool prepare(row_reader *reader)
 {
     const st_sheet_input *inputs = st_sheet_inputs(reader->measured->sheet, &reader->plan_count);
@@ -606,8 +578,26 @@ static bool prepare(row_reader *reader)
             plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
     }
     resolve_assumptions(reader);
-    if (reader->status == ST_OK)
-        list_unread(reader);
+    if (reader->status == ST_OK) {
+        /* Keys that columns are named by, or assumptions name, and the sheet does not read. */
+        const st_table_source *source = reader->source;
+        size_t most = reader->value_count + reader->csv->column_count +
+                      (source != NULL ? source->column_count : 0);
+        reader->unread = st_arena_alloc(reader->arena, most + 1, sizeof *reader->unread);
+        if (reader->unread == NULL) {
+            note(reader, ST_ERR_MEMORY);
+        } else {
+            for (size_t i = 0; source != NULL && i < source->column_count; i++)
+                add_unread(reader, source->columns[i].name);
+            for (size_t i = 0; i < reader->csv->column_count; i++)
+                if (is_row_text(st_key_find(reader->csv->columns[i])))
+                    add_unread(reader, reader->csv->columns[i]);
+            for (size_t i = 0; i < reader->value_count; i++)
+                if (reader->values[i].from->key != NULL &&
+                    reader->values[i].from->key->kind == ST_KEY_TEXT)
+                    add_unread(reader, reader->values[i].from->path);
+        }
+    }
     return reader->status == ST_OK;
 }
 
@@ -625,26 +615,6 @@ static void leave_out(row_reader *reader, size_t row, const char *why)
 static bool is_bit(const char *text)
 {
     return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
-}
-
-/* A text of the table as the value of an input. A wrong one is looked at again for its place, which
- * would take too long for every field. */
-static void parse_text(row_reader *reader, const input_plan *plan, st_source_field field,
-                       size_t row, const char *text, double *value)
-{
-    st_value_text own = {.text = text, .length = strlen(text)};
-    if (plan->input->type.kind == ST_TYPE_BOOL && is_bit(text)) {
-        *value = text[0] - '0';
-        return;
-    }
-    if (st_input_parse(plan->input, &own, value, NULL) == ST_OK)
-        return;
-    own.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
-    if (plan->words != NULL)
-        note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
-                                     own.place, reader->errors));
-    else
-        note(reader, st_input_parse(plan->input, &own, value, reader->errors));
 }
 
 static bool number_of(const row_reader *reader, size_t row, const char *name, double *number)
@@ -683,8 +653,22 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
         if (st_input_parse(plan->input, fp8 ? &bf16 : &own, value, NULL) != ST_OK)
             leave_out(reader, row,
                       st_arena_printf(reader->arena, "type '%s' is not modelled", text));
-    } else
-        parse_text(reader, plan, plan->field, row, text, value);
+    } else {
+        /* A text of the table as the value of an input. A wrong one is looked at again for its
+         * place, which would take too long for every field. */
+        const st_source_field field = plan->field;
+        st_value_text own = {.text = text, .length = strlen(text)};
+        if (plan->input->type.kind == ST_TYPE_BOOL && is_bit(text)) {
+            *value = text[0] - '0';
+        } else if (st_input_parse(plan->input, &own, value, NULL) != ST_OK) {
+            own.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
+            if (plan->words != NULL)
+                note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
+                                             own.place, reader->errors));
+            else
+                note(reader, st_input_parse(plan->input, &own, value, reader->errors));
+        }
+    }
     if (!own_name && strcmp(path, ST_KEY_PARALLEL_ZERO) == 0) {
         /* A distributed optimizer is what ZeRO calls stage 1. */
         double distributed = 0;
@@ -792,9 +776,10 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
                     *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
                 else if (text_own != NULL)
                     *(set ? &text_own->set : &text_own->fill) = from->value.text;
-            } else
+            } else {
                 (k < own->set_count ? reader->set : reader->fill)[value->input] =
                     assumed_value(reader, index, row);
+            }
         }
     }
 }
@@ -856,18 +841,6 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
         take_assumed(reader, plan, row, *reader->fill[index], value);
     else
         take_default(reader, plan, row, base, index, value);
-}
-
-/* "fp8" turns on the FP8 products, unless something else says it. */
-static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
-{
-    char storage[ST_SOURCE_FIELD_BYTES];
-    size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
-    st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
-    if (index == SIZE_MAX || base->origins[index] == ST_ORIGIN_SET || reader->set[index] != NULL)
-        return;
-    if (strcmp(text_of(reader, field, row, storage), "fp8") == 0)
-        *value_at(reader, index, row) = 1;
 }
 
 /* What a plan needs: the table's number of GPUs is the product of its parallel sizes.
@@ -1040,7 +1013,14 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     reader->measured->rows[row].job = base->job;
     for (size_t i = 0; i < reader->plan_count; i++)
         fill_input(reader, i, row, base);
-    fill_fp8(reader, row, base);
+    /* "fp8" turns on the FP8 products, unless something else says it. */
+    char fp8_storage[ST_SOURCE_FIELD_BYTES];
+    size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
+    st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
+    if (index != SIZE_MAX && base->origins[index] != ST_ORIGIN_SET && reader->set[index] == NULL) {
+        if (strcmp(text_of(reader, field, row, fp8_storage), "fp8") == 0)
+            *value_at(reader, index, row) = 1;
+    }
     check_gpus(reader, row);
     place_row(reader, row, base);
 }

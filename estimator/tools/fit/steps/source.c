@@ -248,14 +248,19 @@ static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node 
 
 /* ---- the file ---- */
 
-static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
+static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
-    static const char *const known[] = {"source", "title",      "cite",        "match",  "sheet",
-                                        "rows",   "data",       "measured",    "fitted", "columns",
-                                        "gpus",   "numbers",    "assume",      "skip",   "groups",
-                                        "limit",  "site_limit", "site_factor", "words",  "lists",
-                                        "ignore", "base",       "memory_limit"};
-    st_read_keys(reader, root, "a source of tables", known, ST_COUNT(known), 4);
+    if (!st_read_is(reader, root, ST_YAML_MAP, "a source of tables is not a map"))
+        return;
+    source->formulas = st_read_alloc(reader, 1, sizeof *source->formulas);
+    if (source->formulas == NULL)
+        return;
+    static const char *const head_known[] = {
+        "source", "title",    "cite",   "match",   "sheet",       "rows",
+        "data",   "measured", "fitted", "columns", "gpus",        "numbers",
+        "assume", "skip",     "groups", "limit",   "site_limit",  "site_factor",
+        "words",  "lists",    "ignore", "base",    "memory_limit"};
+    st_read_keys(reader, root, "a source of tables", head_known, ST_COUNT(head_known), 4);
     source->name = st_read_text(reader, root, "source", source->name);
     source->title = st_read_text(reader, root, "title", "");
     source->cite = st_read_text(reader, root, "cite", "");
@@ -271,16 +276,6 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
     if (outside)
         ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(root, "data")->place,
                 "'data' leaves STEPTIME_DATA" ST_EXPECTED "a path below that folder");
-}
-
-static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
-{
-    if (!st_read_is(reader, root, ST_YAML_MAP, "a source of tables is not a map"))
-        return;
-    source->formulas = st_read_alloc(reader, 1, sizeof *source->formulas);
-    if (source->formulas == NULL)
-        return;
-    read_head(reader, root, source);
     static const char *const known[] = {"column", "unit", "cell", "ran_out"};
     const st_yaml_node *map = st_read_map(reader, root, "measured");
     if (map != NULL) {

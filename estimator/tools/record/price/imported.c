@@ -48,38 +48,6 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
     return status;
 }
 
-static void warn_of_gaps(const st_imported *made, st_errors *errors)
-{
-    st_place place = {.file = made->run->folder};
-    uint64_t unsupported = 0;
-    for (size_t i = 0; i < made->run->worker_count; i++)
-        unsupported += made->run->workers[i].unsupported;
-    if (unsupported > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "the program called %llu functions that the recorder does not support; the times "
-                  "exclude them",
-                  (unsigned long long)unsupported);
-    if (made->run->lost_tasks > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "ignored %llu measured GPU tasks without a call",
-                  (unsigned long long)made->run->lost_tasks);
-    if (made->walk->unmatched > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu collectives lack ranks of their communicator; they end with the ranks that "
-                  "joined",
-                  (unsigned long long)made->walk->unmatched);
-    if (made->unpriced > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%llu collectives have no time" ST_HINT
-                  "specify their network with --cluster NAME",
-                  (unsigned long long)made->unpriced);
-    if (made->groups->inferred > 0)
-        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "%zu communicators have unread ranks; their stride is inferred from the ranks "
-                  "that were read",
-                  made->groups->inferred);
-}
-
 st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
                            st_imported **imported, st_errors *errors)
 {
@@ -117,7 +85,34 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
         return status;
     for (size_t i = 0; i < made->groups->instance_count; i++)
         made->unpriced += made->groups->instances[i].price.unknown;
-    warn_of_gaps(made, errors);
+    st_place place = {.file = made->run->folder};
+    uint64_t unsupported = 0;
+    for (size_t i = 0; i < made->run->worker_count; i++)
+        unsupported += made->run->workers[i].unsupported;
+    if (unsupported > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "the program called %llu functions that the recorder does not support; the times "
+                  "exclude them",
+                  (unsigned long long)unsupported);
+    if (made->run->lost_tasks > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "ignored %llu measured GPU tasks without a call",
+                  (unsigned long long)made->run->lost_tasks);
+    if (made->walk->unmatched > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives lack ranks of their communicator; they end with the ranks that "
+                  "joined",
+                  (unsigned long long)made->walk->unmatched);
+    if (made->unpriced > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives have no time" ST_HINT
+                  "specify their network with --cluster NAME",
+                  (unsigned long long)made->unpriced);
+    if (made->groups->inferred > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%zu communicators have unread ranks; their stride is inferred from the ranks "
+                  "that were read",
+                  made->groups->inferred);
     *imported = made;
     return ST_OK;
 }

@@ -4,25 +4,6 @@
 
 #include "trace/reports.h"
 
-/* The sums over all workers, with the step of the slowest one. */
-static st_imported_worker sum_up(const st_imported *imported)
-{
-    st_imported_worker sum = {0};
-    for (size_t i = 0; i < imported->run->worker_count; i++) {
-        const st_imported_worker *own = &imported->workers[i];
-        sum.busy_ns += own->busy_ns;
-        sum.unknown_ns += own->unknown_ns;
-        sum.tasks += own->tasks;
-        sum.unknown += own->unknown;
-        sum.bounded += own->bounded;
-        sum.bounded_ns += own->bounded_ns;
-        sum.refined += own->refined;
-        sum.refined_ns += own->refined_ns;
-        sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
-    }
-    return sum;
-}
-
 /* The step of a worker, or of the slowest one; null where no steps repeat. */
 static void put_step(st_node *node, bool found, int64_t step_ns)
 {
@@ -123,7 +104,20 @@ static void say_head(const st_imported *imported, const st_imported_worker *sum,
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
 {
     const st_run *run = imported->run;
-    st_imported_worker sum = sum_up(imported);
+    /* The sums over all workers, with the step of the slowest one. */
+    st_imported_worker sum = {0};
+    for (size_t i = 0; i < imported->run->worker_count; i++) {
+        const st_imported_worker *own = &imported->workers[i];
+        sum.busy_ns += own->busy_ns;
+        sum.unknown_ns += own->unknown_ns;
+        sum.tasks += own->tasks;
+        sum.unknown += own->unknown;
+        sum.bounded += own->bounded;
+        sum.bounded_ns += own->bounded_ns;
+        sum.refined += own->refined;
+        sum.refined_ns += own->refined_ns;
+        sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
+    }
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "run", run->folder);
     st_put_text(root, "program", run->workers[0].header.program);

@@ -142,24 +142,6 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
     return found;
 }
 
-/* Bytes of a tensor; *known where they are not just at most so many. */
-static uint64_t bytes_of(const st_memory_ranges *ranges, const value *pointer,
-                         const elements *count, bool *known)
-{
-    uint64_t width = pointer->width > 0 ? pointer->width : 4;
-    /* Bytes to the next tensor of the block, or to its end. */
-    tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
-    size_t low = 0;
-    ST_BISECT(low, ranges->start_count, order_starts(&ranges->starts[middle], &wanted) < 0);
-    bool has_next = low > 0 && ranges->starts[low - 1].block == pointer->block;
-    uint64_t limit = pointer->value - (has_next ? ranges->starts[low - 1].extent : 0);
-    *known = pointer->width > 0 && (count->each > 0 || count->most > 0);
-    if (count->each > 0 && pointer->width > 0)
-        limit = pointer->value;
-    uint64_t most = count->each > 0 ? count->each : count->most;
-    return most > 0 && most < limit / width ? most * width : limit;
-}
-
 double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool *at_most)
 {
     const launch *of = &ranges->launches[index];
@@ -172,7 +154,19 @@ double st_memory_ranges_bytes(const st_memory_ranges *ranges, size_t index, bool
         bool known = false;
         if (pointer->block == 0)
             continue;
-        bytes += (double)bytes_of(ranges, pointer, &count, &known);
+        /* Bytes of a tensor; *known where they are not just at most so many. */
+        uint64_t width = pointer->width > 0 ? pointer->width : 4;
+        /* Bytes to the next tensor of the block, or to its end. */
+        tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
+        size_t low = 0;
+        ST_BISECT(low, ranges->start_count, order_starts(&ranges->starts[middle], &wanted) < 0);
+        bool has_next = low > 0 && ranges->starts[low - 1].block == pointer->block;
+        uint64_t limit = pointer->value - (has_next ? ranges->starts[low - 1].extent : 0);
+        known = pointer->width > 0 && (count.each > 0 || count.most > 0);
+        if (count.each > 0 && pointer->width > 0)
+            limit = pointer->value;
+        uint64_t most = count.each > 0 ? count.each : count.most;
+        bytes += (double)(most > 0 && most < limit / width ? most * width : limit);
         *at_most = *at_most || !known;
         any = true;
     }

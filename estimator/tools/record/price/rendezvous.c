@@ -193,19 +193,6 @@ static uint32_t worker_at(const st_groups *g, const st_communicator *group, int6
     return at >= 0 && at < (int64_t)g->run->world ? g->run->worker_of[at] : group->worker;
 }
 
-/* How many messages went from one worker to another so far, by what is done with them. */
-static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
-{
-    size_t i = 0;
-    while (i < g->pair_count && g->pairs[i].key != key)
-        i++;
-    if (i == g->pair_count &&
-        !ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = key}))
-        return st_out_of_memory(g->errors);
-    *count = g->pairs[i].count++;
-    return ST_OK;
-}
-
 /*
  * The key of a message and how many come to it. Where sender and receiver were both recorded, their
  * ranks identify it. Where a worker represents several ranks of a pipeline, its sender and how far
@@ -227,7 +214,17 @@ static st_status key_of_pair(st_groups *g, const st_communicator *group,
         *key = st_hash_number(*key, collective->operation);
     *expected = group->exact && own != other ? 2 : 1;
     uint64_t counted = group->exact ? *key : st_hash_number(*key, group->worker);
-    st_status status = count_pair(g, st_hash_number(counted, collective->operation), &count);
+    /* How many messages went from one worker to another so far, by what is done with them. */
+    st_status status = ST_OK;
+    const uint64_t pair_key = st_hash_number(counted, collective->operation);
+    size_t i = 0;
+    while (i < g->pair_count && g->pairs[i].key != pair_key)
+        i++;
+    if (i == g->pair_count &&
+        !ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = pair_key}))
+        status = st_out_of_memory(g->errors);
+    else
+        count = g->pairs[i].count++;
     *key = st_hash_number(*key, count);
     return status;
 }

@@ -130,34 +130,6 @@ static st_status add_meet(st_stream_replay *replay, uint32_t what, uint32_t next
     return ST_OK;
 }
 
-static st_status launch_collective(st_stream_replay *replay, st_walk_task *task)
-{
-    st_walk_worker *walked = replay->walked;
-    const st_log_collective *collective = &walked->worker->calls[task->what].record.collective;
-    /* The task of the group that is open, in this stream. */
-    uint32_t open = ST_NO_INDEX;
-    if (collective->group != 0 && collective->group == replay->open_group) {
-        for (size_t i = replay->group_first; i < walked->task_count; i++)
-            if (walked->tasks[i].lane == task->lane && walked->tasks[i].meet != ST_NO_INDEX) {
-                open = (uint32_t)i;
-                break;
-            }
-    }
-    if (collective->group != replay->open_group) {
-        replay->open_group = collective->group;
-        replay->group_first = walked->task_count;
-    }
-    if (open == ST_NO_INDEX) {
-        st_status status = add_meet(replay, task->what, ST_NO_INDEX, &task->meet);
-        return status == ST_OK ? add_task(replay, task) : status;
-    }
-    uint32_t meet = 0;
-    st_status status = add_meet(replay, task->what, walked->tasks[open].meet, &meet);
-    if (status == ST_OK)
-        walked->tasks[open].meet = meet;
-    return status;
-}
-
 /* ---- graphs ---- */
 
 /* The capture behind a record about a graph, the latest first. */
@@ -253,8 +225,32 @@ static st_status launch_record(st_stream_replay *replay, const launching *by, ui
     case ST_LOG_STREAM_CREATE:
         replay->walked->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
         return ST_OK;
-    case ST_LOG_COLLECTIVE:
-        return launch_collective(replay, &task);
+    case ST_LOG_COLLECTIVE: {
+        st_walk_worker *walked = replay->walked;
+        const st_log_collective *collective = &walked->worker->calls[task.what].record.collective;
+        /* The task of the group that is open, in this stream. */
+        uint32_t open = ST_NO_INDEX;
+        if (collective->group != 0 && collective->group == replay->open_group) {
+            for (size_t i = replay->group_first; i < walked->task_count; i++)
+                if (walked->tasks[i].lane == task.lane && walked->tasks[i].meet != ST_NO_INDEX) {
+                    open = (uint32_t)i;
+                    break;
+                }
+        }
+        if (collective->group != replay->open_group) {
+            replay->open_group = collective->group;
+            replay->group_first = walked->task_count;
+        }
+        if (open == ST_NO_INDEX) {
+            st_status status = add_meet(replay, task.what, ST_NO_INDEX, &task.meet);
+            return status == ST_OK ? add_task(replay, &task) : status;
+        }
+        uint32_t meet = 0;
+        st_status status = add_meet(replay, task.what, walked->tasks[open].meet, &meet);
+        if (status == ST_OK)
+            walked->tasks[open].meet = meet;
+        return status;
+    }
     default:
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
@@ -299,30 +295,6 @@ st_status st_stream_replay_launch(st_stream_replay *replay, uint32_t call, int64
 
 /* ---- when ---- */
 
-/* The end of the collectives of a task: sends concurrent with receives, others in sequence. */
-static bool find_end(const st_stream_replay *replay, st_walk_task *task)
-{
-    const st_walk_worker *walked = replay->walked;
-    int64_t last = task->start_ns;
-    int64_t sent = 0;
-    int64_t received = 0;
-    int64_t others = 0;
-    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
-        const st_walk_meet *meet = &walked->meets[i];
-        const st_instance_of *instance = &replay->walk->groups->instances[meet->instance];
-        uint32_t operation = walked->worker->calls[meet->what].record.collective.operation;
-        if (instance->arrived < instance->expected)
-            return false;
-        last = instance->last_ns > last ? instance->last_ns : last;
-        *(operation == ST_LOG_SEND      ? &sent
-          : operation == ST_LOG_RECEIVE ? &received
-                                        : &others) += instance->duration_ns;
-    }
-    task->duration_ns = others + (sent > received ? sent : received);
-    task->end_ns = last + task->duration_ns;
-    return true;
-}
-
 /* One task of a stream, the first that has no end. */
 static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
 {
@@ -354,8 +326,29 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
         }
         task->arrived = true;
     }
-    if (task->meet != ST_NO_INDEX && !find_end(replay, task))
-        return arrives;
+    if (task->meet != ST_NO_INDEX) {
+        /* The end of the collectives of a task: sends concurrent with receives, others in sequence.
+         */
+        const st_walk_worker *end_walked = replay->walked;
+        int64_t last = task->start_ns;
+        int64_t sent = 0;
+        int64_t received = 0;
+        int64_t others = 0;
+        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = end_walked->meets[i].next) {
+            const st_walk_meet *end_meet = &end_walked->meets[i];
+            const st_instance_of *instance = &replay->walk->groups->instances[end_meet->instance];
+            uint32_t operation =
+                end_walked->worker->calls[end_meet->what].record.collective.operation;
+            if (instance->arrived < instance->expected)
+                return arrives;
+            last = instance->last_ns > last ? instance->last_ns : last;
+            *(operation == ST_LOG_SEND      ? &sent
+              : operation == ST_LOG_RECEIVE ? &received
+                                            : &others) += instance->duration_ns;
+        }
+        task->duration_ns = others + (sent > received ? sent : received);
+        task->end_ns = last + task->duration_ns;
+    }
     lane->ready_ns = task->end_ns;
     lane->head = task->next;
     return true;
