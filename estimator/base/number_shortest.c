@@ -172,7 +172,7 @@ static char *write_exponent(char *to, int exponent)
 
 void st_digits_write(const st_digits *digits, bool negative, char *text)
 {
-    char list[32];
+    char list[32] = {0};
     /* Digits without trailing zeros, the last at `end`; returns how many. */
     uint64_t left = digits->digits;
     int count = digits->count;

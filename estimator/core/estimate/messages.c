@@ -85,7 +85,7 @@ static void count_message(const st_estimate *estimate, const message_cells *cell
                                .width_bytes = bucket_bytes[BUCKET_VALUE]};
         if (layers != NULL)
             (void)st_buckets_visit(layers, &caps, add_bucket, list);
-        else if (buckets > 0)
+        else
             add_size(list, "dp", buckets, bucket_bytes[BUCKET_ALL] / buckets);
     }
 }

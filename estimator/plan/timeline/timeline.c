@@ -999,3 +999,9 @@ uint32_t st_timeline_stage(const st_timeline *timeline, size_t rank_index)
 {
     return timeline->rows[rank_index].stage;
 }
+
+bool st_is_pass(const char *category)
+{
+    return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
+           strcmp(category, "weights") == 0;
+}

@@ -202,12 +202,6 @@ typedef struct rank_spans {
     size_t most;
 } rank_spans;
 
-bool st_is_pass(const char *category)
-{
-    return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
-           strcmp(category, "weights") == 0;
-}
-
 static rank_spans *find_spans(const st_timeline *timeline, st_arena *arena)
 {
     const st_graph *graph = timeline->graph;
