@@ -67,5 +67,4 @@ static inline void assert_silent(fixture *own, const char *part)
         fail_msg("'%s' contains '%s'", st_buffer_read(&own->text), part);
 }
 
-
 #endif
