@@ -45,16 +45,29 @@ static inline void add_test(test_entry *entry)
 int run_file_tests(const char *group, const test_entry *tests, test_fixture *setup,
                    test_fixture *teardown);
 
-#define TEST_WITH(test, setup, teardown)                                                           \
-    static void test(void **state);                                                                \
+#define ADD_TEST(test, function, setup, teardown)                                                  \
     __attribute__((constructor)) static void add_##test(void)                                      \
     {                                                                                              \
-        static test_entry own_test = {#test, test, setup, teardown, __LINE__, NULL};               \
+        static test_entry own_test = {#test, function, setup, teardown, __LINE__, NULL};           \
         add_test(&own_test);                                                                       \
-    }                                                                                              \
+    }
+
+#define TEST_WITH(test, setup, teardown)                                                           \
+    static void test(void **state);                                                                \
+    ADD_TEST(test, test, setup, teardown)                                                          \
     static void test(__attribute__((unused)) void **state)
 
 #define TEST(test) TEST_WITH(test, NULL, NULL)
+
+/* A test of what setup made: fixture declares it, as in "shelf *own". */
+#define TEST_OF(test, fixture, setup, teardown)                                                    \
+    static void test(fixture);                                                                     \
+    static void run_##test(void **state)                                                           \
+    {                                                                                              \
+        test(*state);                                                                              \
+    }                                                                                              \
+    ADD_TEST(test, run_##test, setup, teardown)                                                    \
+    static void test(fixture)
 
 #define RUN_TESTS(group) run_file_tests(#group, file_tests, NULL, NULL)
 

@@ -115,9 +115,8 @@ TEST_WITH(conditions_look_into_cells, make_shelf, drop_shelf)
 }
 
 /* Cells that read each other are followed sixteen deep. */
-TEST_WITH(long_ways_are_not_followed, make_shelf, drop_shelf)
+TEST_OF(long_ways_are_not_followed, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     for (int depth = 15; depth <= 17; depth++) {
         const char *cells = "  c0: {unit: bool, is: p > 7, doc: d}\n";
         for (int i = 1; i < depth; i++)

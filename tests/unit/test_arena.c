@@ -38,9 +38,8 @@ TEST_WITH(memory_is_zeroed_aligned_and_apart, make_arena, drop_arena)
             assert_int_equal(places[i][j], i % 251 + 1);
 }
 
-TEST_WITH(large_requests_get_a_chunk_of_their_own, make_arena, drop_arena)
+TEST_OF(large_requests_get_a_chunk_of_their_own, st_arena *arena, make_arena, drop_arena)
 {
-    st_arena *arena = *state;
     unsigned char *large = st_arena_alloc(arena, 3 * 1024 * 1024 + 17, 1);
     unsigned char *small = st_arena_alloc(arena, 5, 1);
     assert_non_null(large);
@@ -72,9 +71,8 @@ TEST(impossible_requests_are_refused_for_good)
     }
 }
 
-TEST_WITH(lists_hold_whole_items_until_the_arena_fails, make_arena, drop_arena)
+TEST_OF(lists_hold_whole_items_until_the_arena_fails, st_arena *arena, make_arena, drop_arena)
 {
-    st_arena *arena = *state;
     double *items = NULL;
     size_t count = 0;
     size_t capacity = 0;
@@ -145,9 +143,8 @@ TEST_WITH(an_index_finds_each_key, make_arena, drop_arena)
     assert_int_equal(none.count, 0);
 }
 
-TEST_WITH(empty_requests_get_different_places, make_arena, drop_arena)
+TEST_OF(empty_requests_get_different_places, st_arena *arena, make_arena, drop_arena)
 {
-    st_arena *arena = *state;
     void *a = st_arena_alloc(arena, 0, 8);
     void *b = st_arena_alloc(arena, 8, 0);
     assert_non_null(a);
@@ -155,9 +152,8 @@ TEST_WITH(empty_requests_get_different_places, make_arena, drop_arena)
     assert_ptr_not_equal(a, b);
 }
 
-TEST_WITH(texts_are_copied_and_formatted, make_arena, drop_arena)
+TEST_OF(texts_are_copied_and_formatted, st_arena *arena, make_arena, drop_arena)
 {
-    st_arena *arena = *state;
     char source[] = "hidden size";
     char *copy = st_arena_copy(arena, source, 6);
     memset(source, 'x', 6);
@@ -170,9 +166,8 @@ TEST_WITH(texts_are_copied_and_formatted, make_arena, drop_arena)
     assert_string_equal(wide + 8998, " 5|");
 }
 
-TEST_WITH(arrays_grow_and_keep_their_items, make_arena, drop_arena)
+TEST_OF(arrays_grow_and_keep_their_items, st_arena *arena, make_arena, drop_arena)
 {
-    st_arena *arena = *state;
     uint32_t *items = NULL;
     size_t capacity = 0;
     for (uint32_t i = 0; i < 5000; i++) {

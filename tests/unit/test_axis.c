@@ -25,9 +25,8 @@ static void assert_values(fixture *own, const char *text, const char *expected)
     assert_string_equal(joined, expected);
 }
 
-TEST_WITH(values_are_listed, set_up, tear_down)
+TEST_OF(values_are_listed, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_values(own, "parallel.tp=7", "7");
     assert_values(own, " parallel.tp = 3 , 11,5 ", "3|11|5");
     assert_values(own, "parallel.tp=3..7", "3|4|5|6|7");
@@ -43,9 +42,8 @@ TEST_WITH(values_are_listed, set_up, tear_down)
     assert_values(own, "parallel.order=tp-dp,dp-tp", "tp-dp|dp-tp");
 }
 
-TEST_WITH(long_ranges_keep_no_texts, set_up, tear_down)
+TEST_OF(long_ranges_keep_no_texts, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_axis *axis = parse(own, "batch.global=5..900000000+3");
     char storage[ST_AXIS_TEXT];
     assert_null(axis->texts);
@@ -86,9 +84,8 @@ TEST_WITH(faults_are_told, set_up, tear_down)
     }
 }
 
-TEST_WITH(two_axes_over_one_key_are_one_too_many, set_up, tear_down)
+TEST_OF(two_axes_over_one_key_are_one_too_many, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_axis axes[3] = {*parse(own, "parallel.tp=3"), *parse(own, "parallel.pp=5"),
                        *parse(own, "parallel.tp=7")};
     assert_int_equal(st_axes_check(axes, 2, own->errors), ST_OK);

@@ -66,9 +66,8 @@ static void assert_fault(fixture *own, const char *inputs, const char *job, st_s
 
 /* ---- values ---- */
 
-TEST_WITH(inputs_get_the_values_of_keys, set_up, tear_down)
+TEST_OF(inputs_get_the_values_of_keys, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_bound_input *bound =
         bind_with(own,
                   "  t: {from: parallel.tp, doc: x}\n"
@@ -93,9 +92,8 @@ TEST_WITH(inputs_get_the_values_of_keys, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(constants_get_their_unit_from_the_input, set_up, tear_down)
+TEST_OF(constants_get_their_unit_from_the_input, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"constants.alpha=2.5 us", "constants.eta=62.5 %"};
     const st_bound_input *bound = bind_with(
         own,
@@ -117,9 +115,8 @@ TEST_WITH(constants_get_their_unit_from_the_input, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(defaults_of_the_sheet_fill_the_gaps, set_up, tear_down)
+TEST_OF(defaults_of_the_sheet_fill_the_gaps, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_bound_input *bound = bind_with(own,
                                             "  a: {from: constants.a, default: 2.385, doc: x}\n"
                                             "  h: {from: model.heads, default: 11, doc: x}\n"
@@ -134,9 +131,8 @@ TEST_WITH(defaults_of_the_sheet_fill_the_gaps, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(defaults_of_keys_go_before_those_of_sheets, set_up, tear_down)
+TEST_OF(defaults_of_keys_go_before_those_of_sheets, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_bound_input *bound = bind_with(own,
                                             "  d: {from: parallel.dp, default: 4, doc: x}\n"
                                             "  t: {from: parallel.tp, default: 1, doc: x}\n",
@@ -147,9 +143,8 @@ TEST_WITH(defaults_of_keys_go_before_those_of_sheets, set_up, tear_down)
                                    "sheet s has no effect: the default of parallel.dp is 1\n");
 }
 
-TEST_WITH(the_shipped_jobs_bind_to_their_sheets, set_up, tear_down)
+TEST_OF(the_shipped_jobs_bind_to_their_sheets, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_path_entry *entries = NULL;
     size_t count = 0;
     st_sheet_reader reader = st_paths_sheet_reader(own->paths);
@@ -178,9 +173,8 @@ TEST_WITH(the_shipped_jobs_bind_to_their_sheets, set_up, tear_down)
 
 /* ---- errors ---- */
 
-TEST_WITH(all_missing_values_are_named, set_up, tear_down)
+TEST_OF(all_missing_values_are_named, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_fault(own,
                  "  h: {from: model.heads, doc: attention heads}\n"
                  "  C: {from: cluster.bandwidth.dp, unit: GB/s, doc: bandwidth}\n"
@@ -210,9 +204,8 @@ static st_status load_pipes(fixture *own, const char *values, const char *formul
     return st_sheet_load(&reader, "pipes", own->arena, sheet, own->errors);
 }
 
-TEST_WITH(names_may_begin_with_digits, set_up, tear_down)
+TEST_OF(names_may_begin_with_digits, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_sheet *sheet = NULL;
     const st_bound_input *bound = NULL;
     assert_int_equal(load_pipes(own, "[gpipe, 1f1b]", "if(s == gpipe, 1, 2)", &sheet), ST_OK);
@@ -226,9 +219,8 @@ TEST_WITH(names_may_begin_with_digits, set_up, tear_down)
     assert_int_equal(load_pipes(own, "[gpipe, 1f-b]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
 }
 
-TEST_WITH(keys_that_do_not_exist_are_faults_of_the_sheet, set_up, tear_down)
+TEST_OF(keys_that_do_not_exist_are_faults_of_the_sheet, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_fault(
         own,
         "  h: {from: model.hiden, doc: x}\n"
@@ -245,9 +237,8 @@ TEST_WITH(keys_that_do_not_exist_are_faults_of_the_sheet, set_up, tear_down)
         "expected a key of docs/configuration.md or constants.NAME; did you mean 'parallel.tp'?\n");
 }
 
-TEST_WITH(types_must_agree, set_up, tear_down)
+TEST_OF(types_must_agree, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_fault(own,
                  "  C: {from: cluster.nic_bandwidth, unit: GB, doc: x}\n"
                  "  t: {from: parallel.tp, unit: s, doc: x}\n"
@@ -270,18 +261,16 @@ TEST_WITH(types_must_agree, set_up, tear_down)
                  "found a value of fabric, expected a pure number\n");
 }
 
-TEST_WITH(names_that_the_sheet_does_not_know_are_faults, set_up, tear_down)
+TEST_OF(names_that_the_sheet_does_not_know_are_faults, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_fault(own, "  r: {from: recompute, unit: recompute, doc: x}\n", "recompute: selective\n",
                  ST_ERR_VALUE,
                  "@/job.yaml:1:12: error: wrong value for recompute: found 'selective', expected "
                  "full or none\n");
 }
 
-TEST_WITH(constants_of_the_wrong_kind_are_faults, set_up, tear_down)
+TEST_OF(constants_of_the_wrong_kind_are_faults, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_fault(own,
                  "  a: {from: constants.a, unit: us, doc: x}\n"
                  "  b: {from: constants.b, unit: bool, doc: x}\n"
@@ -298,9 +287,8 @@ TEST_WITH(constants_of_the_wrong_kind_are_faults, set_up, tear_down)
                  "(B), expected a pure number such as 2.5\n");
 }
 
-TEST_WITH(assignments_of_the_wrong_kind_are_wrong_use, set_up, tear_down)
+TEST_OF(assignments_of_the_wrong_kind_are_wrong_use, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"constants.a=3 MB"};
     const st_bound_input *bound = NULL;
     const st_sheet *sheet = load_sheet(own, "  a: {from: constants.a, unit: us, doc: x}\n");
@@ -311,9 +299,8 @@ TEST_WITH(assignments_of_the_wrong_kind_are_wrong_use, set_up, tear_down)
                                       "wrong dimension: found 3 MB (B), expected "));
 }
 
-TEST_WITH(binding_works_without_a_list_of_errors, set_up, tear_down)
+TEST_OF(binding_works_without_a_list_of_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_bound_input *bound = NULL;
     const st_sheet *sheet = load_sheet(own, "  a: {from: constants.a, unit: us, doc: x}\n");
     const st_job *job = load_job(own, "constants: {a: 3 MB, b: 4}\nrecompute: full\n", NULL, 0);
@@ -323,9 +310,8 @@ TEST_WITH(binding_works_without_a_list_of_errors, set_up, tear_down)
 
 /* ---- what nobody reads ---- */
 
-TEST_WITH(plans_without_effect_are_warned_about, set_up, tear_down)
+TEST_OF(plans_without_effect_are_warned_about, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"model.heads=11", "name=label", "parallel.pp=5",
                                        "cluster.name=label", "sheet=s"};
     (void)bind_with(own, "  t: {from: parallel.tp, doc: x}\n",
@@ -347,9 +333,8 @@ TEST_WITH(plans_without_effect_are_warned_about, set_up, tear_down)
                                    "estimate: no input of sheet s reads it\n");
 }
 
-TEST_WITH(constants_without_effect_are_warned_about, set_up, tear_down)
+TEST_OF(constants_without_effect_are_warned_about, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"constants.other=3"};
     (void)bind_with(own, "  m: {from: constants.mu, doc: x}\n",
                     "constants: {mu: 0.385, mv: 0.5, zzzzzz: 3}\n", sets, 1);
@@ -363,9 +348,8 @@ TEST_WITH(constants_without_effect_are_warned_about, set_up, tear_down)
                                    "it\n");
 }
 
-TEST_WITH(slips_in_constants_are_faults, set_up, tear_down)
+TEST_OF(slips_in_constants_are_faults, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"constants.alhpa=3 us"};
     assert_fault(own, "  m: {from: constants.latency, default: 0.25, doc: x}\n",
                  "constants: {latencie: 0.385}\n", ST_ERR_NAME,

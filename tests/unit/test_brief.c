@@ -224,9 +224,8 @@ TEST_WITH(any_limit_may_be_exceeded, set_up, tear_down)
 }
 
 /* What nobody gave and only scales is left out; once somebody gave it, it is told. */
-TEST_WITH(constants_that_matter_are_told, set_up, tear_down)
+TEST_OF(constants_that_matter_are_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"constants.dust=1.385"};
     const char *text = brief_with(own, sets[0]);
     assert_lacks(text, "constants.dust  ");
@@ -243,9 +242,8 @@ TEST_WITH(the_member_is_that_of_the_job, set_up, tear_down)
     assert_contains(text, "\n  edge   508 ms  80 %  ");
 }
 
-TEST_WITH(warnings_end_it_unless_nobody_wants_them, set_up, tear_down)
+TEST_OF(warnings_end_it_unless_nobody_wants_them, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"cluster.gpu.memory=41GiB"}; /* which changes nothing */
     const char *text = text_of(own, open_job(own, sets, 1), false, false);
     assert_contains(text, "\nWarnings\n");
@@ -354,9 +352,8 @@ TEST_WITH(a_sheet_without_a_summary_shows_its_cells, set_up, tear_down)
 
 /* ---- a plan that was searched ---- */
 
-TEST_WITH(a_found_plan_stands_at_the_head, set_up, tear_down)
+TEST_OF(a_found_plan_stands_at_the_head, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=4", "parallel.pp=2"};
     static const char *const assumed[] = {"--batch=512", "--seq=2048"};
     const st_found_plan found = {"T", 2385, 1, sets, 2, assumed, 2};
@@ -376,9 +373,8 @@ TEST_WITH(a_found_plan_stands_at_the_head, set_up, tear_down)
     assert_lacks(text, "assumed  \n");
 }
 
-TEST_WITH(a_found_plan_is_a_map_for_programs, set_up, tear_down)
+TEST_OF(a_found_plan_is_a_map_for_programs, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=4", "parallel.pp=2"};
     static const char *const assumed[] = {"--batch=512"};
     const st_found_plan found = {"T", 2385, 71, sets, 2, assumed, 1};

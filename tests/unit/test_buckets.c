@@ -339,9 +339,8 @@ static void expect_fault(fixture *self, const char *text, const char *message)
     assert_true(found);
 }
 
-TEST_WITH(faulty_lists_are_refused, setup, teardown)
+TEST_OF(faulty_lists_are_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     expect_fault(self, "[1, 2]\n", "must be a map");
     expect_fault(self, "layers: x\nunit: sample\n", "missing list of layers");
     expect_fault(self, "layers: x\nlist: []\n", "no valid 'unit'");
@@ -368,9 +367,8 @@ TEST_WITH(faulty_lists_are_refused, setup, teardown)
     st_buffer_free(&deep);
 }
 
-TEST_WITH(an_unknown_list_is_named, setup, teardown)
+TEST_OF(an_unknown_list_is_named, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     const st_layers *layers = NULL;
     assert_int_not_equal(
         st_layers_load(self->paths, "resnet51", (st_place){0}, self->arena, &layers, self->errors),

@@ -30,9 +30,8 @@ static void run_cases(fixture *own, const char *text, st_case_source *source)
     assert_int_equal(st_cases_run(own->paths, own->arena, source, own->errors), ST_OK);
 }
 
-TEST_WITH(a_source_is_read_whole, set_up, tear_down)
+TEST_OF(a_source_is_read_whole, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     assert_int_equal(load_cases(own,
                                 HEAD "  - name: one\n    job: station\n    sheet: pump\n"
@@ -63,9 +62,8 @@ TEST_WITH(a_source_is_read_whole, set_up, tear_down)
     assert_null(source.cases[1].sheet);
 }
 
-TEST_WITH(every_fault_of_a_file_is_told_at_once, set_up, tear_down)
+TEST_OF(every_fault_of_a_file_is_told_at_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     assert_int_not_equal(
         load_cases(own,
@@ -106,9 +104,8 @@ TEST_WITH(every_fault_of_a_file_is_told_at_once, set_up, tear_down)
         assert_contains(text, parts[i]);
 }
 
-TEST_WITH(what_is_no_map_is_no_source, set_up, tear_down)
+TEST_OF(what_is_no_map_is_no_source, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     assert_int_equal(load_cases(own, "- a\n- b\n", &source), ST_ERR_VALUE);
     assert_contains(said(own), "validation cases are not a map");
@@ -118,9 +115,8 @@ TEST_WITH(what_is_no_map_is_no_source, set_up, tear_down)
     assert_contains(said(own), "book");
 }
 
-TEST_WITH(too_many_cases_are_refused, set_up, tear_down)
+TEST_OF(too_many_cases_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     st_buffer text = {0};
     st_buffer_text(&text, HEAD);
@@ -131,9 +127,8 @@ TEST_WITH(too_many_cases_are_refused, set_up, tear_down)
     assert_contains(said(own), "'cases' has 10001 items: expected at most 10000");
 }
 
-TEST_WITH(a_difference_is_relative_to_what_was_published, set_up, tear_down)
+TEST_OF(a_difference_is_relative_to_what_was_published, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     run_cases(own,
               HEAD "  - name: one\n    job: station\n    values:\n"
@@ -172,9 +167,8 @@ TEST_WITH(a_difference_is_relative_to_what_was_published, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(a_case_that_cannot_run_leaves_the_others_alone, set_up, tear_down)
+TEST_OF(a_case_that_cannot_run_leaves_the_others_alone, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     run_cases(own,
               HEAD
@@ -208,9 +202,8 @@ TEST_WITH(a_case_that_cannot_run_leaves_the_others_alone, set_up, tear_down)
     assert_lacks(text, "case 'f'");
 }
 
-TEST_WITH(the_warnings_of_a_case_are_not_repeated, set_up, tear_down)
+TEST_OF(the_warnings_of_a_case_are_not_repeated, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     run_cases(own,
               HEAD "  - {name: a, job: station, set: [cluster.nic_bandwidth=1 MB/s],"
@@ -220,9 +213,8 @@ TEST_WITH(the_warnings_of_a_case_are_not_repeated, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(a_job_beside_the_cases_is_found, set_up, tear_down)
+TEST_OF(a_job_beside_the_cases_is_found, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     write_text(own, "validation/book/own.yaml", pump_job);
     run_cases(own,
@@ -241,9 +233,8 @@ static const char two_values[] =
          "      - {cell: T, published: '9.5 ms', tolerance: '0', note: ''}\n"
          "  - {name: two, job: station, values: [{cell: TT, published: 1 s, tolerance: 1 %}]}\n";
 
-TEST_WITH(the_three_forms_say_the_same, set_up, tear_down)
+TEST_OF(the_three_forms_say_the_same, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     st_buffer buffer = {0};
     char copy[sizeof two_values];
@@ -266,9 +257,8 @@ TEST_WITH(the_three_forms_say_the_same, set_up, tear_down)
 }
 
 /* Ours is said in the unit of the source, of a pure number in none. */
-TEST_WITH(values_are_said_in_the_unit_of_the_source, set_up, tear_down)
+TEST_OF(values_are_said_in_the_unit_of_the_source, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     st_buffer buffer = {0};
     run_cases(own,
@@ -287,9 +277,8 @@ TEST_WITH(values_are_said_in_the_unit_of_the_source, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(json_and_csv_have_every_digit, set_up, tear_down)
+TEST_OF(json_and_csv_have_every_digit, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     st_buffer buffer = {0};
     run_cases(own,
@@ -319,9 +308,8 @@ TEST_WITH(json_and_csv_have_every_digit, set_up, tear_down)
                 "book,two,TT,,,,,0.25,cannot run,\n");
 }
 
-TEST_WITH(several_sources_close_with_their_sum, set_up, tear_down)
+TEST_OF(several_sources_close_with_their_sum, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source sources[2];
     st_buffer buffer = {0};
     run_cases(own,
@@ -337,9 +325,8 @@ TEST_WITH(several_sources_close_with_their_sum, set_up, tear_down)
 }
 
 /* A miss that is told is no failure; a reason for a miss that there is not is one. */
-TEST_WITH(misses_with_a_reason_are_told_apart, set_up, tear_down)
+TEST_OF(misses_with_a_reason_are_told_apart, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_case_source source;
     run_cases(own,
               HEAD

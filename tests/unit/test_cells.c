@@ -11,9 +11,8 @@
 static const char *const cells[] = {"tp_per_node", "cp_per_node", "dp_per_node",
                                     "ep_per_node", "pp_crossing", "expert_dp_per_node"};
 
-TEST_WITH(megatrons_order_gives_what_the_formulas_give, set_up, tear_down)
+TEST_OF(megatrons_order_gives_what_the_formulas_give, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const jobs[] = {"gpt3-175b-1024xa100",  "megatron-530b-280xa100",
                                        "megatron-22b-8xa100",  "llama3-405b-16384xh100",
                                        "mixtral-8x7b-64xh100", "bloom-176b-384xa100"};
@@ -94,9 +93,8 @@ static double reducers_on_first_node(const st_placement *placement)
     return (double)count;
 }
 
-TEST_WITH(other_orders_give_what_real_groups_look_like, set_up, tear_down)
+TEST_OF(other_orders_give_what_real_groups_look_like, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(orders); i++) {
         st_estimate estimate = place(own, &orders[i]);
         st_placement placement = placement_of(own, &orders[i]);
@@ -111,9 +109,8 @@ TEST_WITH(other_orders_give_what_real_groups_look_like, set_up, tear_down)
 }
 
 /* In Megatron's order experts lie side by side, whatever tensor parallelism the rest has. */
-TEST_WITH(experts_take_their_ranks_from_the_data_parallel_ones, set_up, tear_down)
+TEST_OF(experts_take_their_ranks_from_the_data_parallel_ones, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *plan;
         double ep, expert_dp;
@@ -137,9 +134,8 @@ TEST_WITH(experts_take_their_ranks_from_the_data_parallel_ones, set_up, tear_dow
 }
 
 /* Tensor parallelism over the network costs what one expects. */
-TEST_WITH(an_order_moves_the_time, set_up, tear_down)
+TEST_OF(an_order_moves_the_time, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate near = estimate_of(own, "gpt3-175b-1024xa100", "");
     st_estimate far = estimate_of(own, "gpt3-175b-1024xa100", "parallel.order=dp-tp-pp");
     assert_true(cell(&far, "time_tp") > 5 * cell(&near, "time_tp"));
@@ -148,9 +144,8 @@ TEST_WITH(an_order_moves_the_time, set_up, tear_down)
     assert_string_equal(far.providers[0]->source, "rank order dp-tp-pp");
 }
 
-TEST_WITH(orders_that_do_not_suit_the_plan_are_refused, set_up, tear_down)
+TEST_OF(orders_that_do_not_suit_the_plan_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cases[][2] = {
         {"parallel.order=tp-dp", "omits 'pp' (8 ranks)"},
         {"parallel.order=tp-tp", "duplicate group in parallel.order"},
@@ -167,9 +162,8 @@ TEST_WITH(orders_that_do_not_suit_the_plan_are_refused, set_up, tear_down)
     (void)estimate_of(own, "megatron-22b-8xa100", "parallel.order=tp"); /* the rest has one rank */
 }
 
-TEST_WITH(a_sheet_without_placement_warns_of_an_order, set_up, tear_down)
+TEST_OF(a_sheet_without_placement_warns_of_an_order, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     assert_int_equal(try_estimate(own, "bert-large-32x3090", "parallel.order=tp-dp-pp", &estimate),
                      ST_OK);
@@ -181,9 +175,8 @@ TEST_WITH(a_sheet_without_placement_warns_of_an_order, set_up, tear_down)
 }
 
 /* A cell that the sheet keeps closed, or that lacks what it depends on, stays the sheet's. */
-TEST_WITH(only_open_cells_are_provided, set_up, tear_down)
+TEST_OF(only_open_cells_are_provided, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     static const char head[] =
         "sheet: mine\ninputs:\n"

@@ -118,9 +118,8 @@ static void write_rank(fixture *self, uint64_t rank)
     end_message(self);
 }
 
-TEST_WITH(ranks_meet_and_wait, setup, teardown)
+TEST_OF(ranks_meet_and_wait, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     for (size_t rank = 0; rank < 2; rank++) {
         write_rank(self, rank);
         assert_int_equal(read_rank(self, rank, false), ST_OK);
@@ -134,9 +133,8 @@ TEST_WITH(ranks_meet_and_wait, setup, teardown)
     assert_int_equal(self->replay.unmatched, 0);
 }
 
-TEST_WITH(ends_in_no_file_are_told, setup, teardown)
+TEST_OF(ends_in_no_file_are_told, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     write_rank(self, 1);
     assert_int_equal(read_rank(self, 0, false), ST_OK);
     assert_int_equal(replay(self, 1), ST_OK);
@@ -145,9 +143,8 @@ TEST_WITH(ends_in_no_file_are_told, setup, teardown)
     assert_non_null(strstr(said(self->errors), "1 transfers have no counterpart"));
 }
 
-TEST_WITH(unknown_types_are_told_with_their_place, setup, teardown)
+TEST_OF(unknown_types_are_told_with_their_place, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin_file(self);
     begin_node(self, 2385, 23, 5);
     end_message(self);
@@ -155,9 +152,8 @@ TEST_WITH(unknown_types_are_told_with_their_place, setup, teardown)
                    "byte 9: node 2385 'layer' has the unknown type 23");
 }
 
-TEST_WITH(collectives_need_kind_and_size, setup, teardown)
+TEST_OF(collectives_need_kind_and_size, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin_file(self);
     begin_node(self, 7, 7, 5);
     put(self, "comm_type", 9, 2);
@@ -177,9 +173,8 @@ TEST_WITH(collectives_need_kind_and_size, setup, teardown)
                    "'comm_size' must be a number of at least 0");
 }
 
-TEST_WITH(ids_are_looked_at, setup, teardown)
+TEST_OF(ids_are_looked_at, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin_file(self);
     begin_node(self, 7, 4, 5);
     wait_for(self, 4485);
@@ -194,9 +189,8 @@ TEST_WITH(ids_are_looked_at, setup, teardown)
     assert_refused(self, read_rank(self, 0, true), ST_ERR_NAME, "two nodes have the id 7");
 }
 
-TEST_WITH(nodes_that_wait_for_themselves_are_refused, setup, teardown)
+TEST_OF(nodes_that_wait_for_themselves_are_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin_file(self);
     for (uint64_t id = 7; id < 9; id++) {
         begin_node(self, id, 4, 2385);
@@ -208,9 +202,8 @@ TEST_WITH(nodes_that_wait_for_themselves_are_refused, setup, teardown)
                    "node 7 'layer' waits for itself, directly or through others; 2 nodes");
 }
 
-TEST_WITH(work_without_a_time_is_refused, setup, teardown)
+TEST_OF(work_without_a_time_is_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin_file(self);
     begin_node(self, 7, 4, 0);
     put(self, "num_ops", 9, 2385);
@@ -219,9 +212,8 @@ TEST_WITH(work_without_a_time_is_refused, setup, teardown)
     assert_refused(self, replay(self, 1), ST_ERR_VALUE, "2385 operations and no duration");
 }
 
-TEST_WITH(faulty_files_are_refused, setup, teardown)
+TEST_OF(faulty_files_are_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     size_t read = 0;
     write_rank(self, 0);
     size_t whole = self->file.length;

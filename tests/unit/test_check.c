@@ -409,9 +409,8 @@ TEST_WITH(functions_may_call_functions_in_any_order, make_shelf, drop_shelf)
 
 /* --- cycles ---------------------------------------------------------------------------------- */
 
-TEST_WITH(cycles_are_shown_as_paths, make_shelf, drop_shelf)
+TEST_OF(cycles_are_shown_as_paths, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     assert_string_equal(
         refuse(own, ST_ERR_CYCLE,
                "sheet: t\ncells:\n  a: {is: 2*b + c}\n  b: {is: c*3.5}\n"
@@ -433,9 +432,8 @@ TEST_WITH(cycles_are_shown_as_paths, make_shelf, drop_shelf)
     (void)refuse(own, ST_ERR_CYCLE, "sheet: t\ncells:\n  a: {is: 'if(true, 1, a)'}\n");
 }
 
-TEST_WITH(long_cycles_show_their_ends, make_shelf, drop_shelf)
+TEST_OF(long_cycles_show_their_ends, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ncells:\n");
     for (int i = 0; i < 5000; i++)
@@ -492,9 +490,8 @@ TEST_WITH(a_faulty_cell_does_not_spoil_its_readers, make_shelf, drop_shelf)
         "(s)\n");
 }
 
-TEST_WITH(inputs_that_nothing_reads_are_warned_about, make_shelf, drop_shelf)
+TEST_OF(inputs_that_nothing_reads_are_warned_about, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = accept(own, SHEET_INPUTS "cells:\n  T: {unit: us, is: V/C}\n"
                                                      "checks:\n  - {that: w, else: 'no {m}'}\n");
     assert_true(st_sheet_find_input(sheet, "V")->used);
@@ -509,9 +506,8 @@ TEST_WITH(inputs_that_nothing_reads_are_warned_about, make_shelf, drop_shelf)
                  "warning");
 }
 
-TEST_WITH(messages_show_any_type, make_shelf, drop_shelf)
+TEST_OF(messages_show_any_type, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     (void)accept(own, SHEET_INPUTS "checks:\n  - that: w\n    else: '{n} {V/C} {m} {w and n > 1}"
                                    " {if(w, full, m)} {{ }}'\n");
     assert_string_equal(refuse(own, ST_ERR_VALUE,
@@ -521,9 +517,8 @@ TEST_WITH(messages_show_any_type, make_shelf, drop_shelf)
                         "comparison with an input or a cell of that enumeration\n");
 }
 
-TEST_WITH(quoted_operands_are_shortened, make_shelf, drop_shelf)
+TEST_OF(quoted_operands_are_shortened, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const char *said_text = refuse(
         own, ST_ERR_UNIT,
         one_cell(own, "us", "(V + V + V + V + V + V + V + V + V + V + V + V + V + V + V + V) + t"));

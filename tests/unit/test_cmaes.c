@@ -100,9 +100,8 @@ TEST(restarts_draw_more_points_up_to_a_limit)
 }
 
 /* Every plan of a search is a point: drawn often enough, points give all of them and no other. */
-TEST_WITH(points_are_plans, set_up, tear_down)
+TEST_OF(points_are_plans, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const varies[] = {"parallel.tp", "parallel.pp", "batch.micro=1,2,4",
                                          "cluster.price=1.5 $/h,2.385 $/h"};
     st_search_request request = {.space = {.job = "gpt3-175b-64xa100"},

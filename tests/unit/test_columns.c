@@ -53,9 +53,8 @@ TEST_WITH(cells_that_differ_are_rows, set_up, tear_down)
     assert_contains(text_of(*state, &columns, ST_FORM_TEXT), "  rate ");
 }
 
-TEST_WITH(the_first_cell_is_always_one, set_up, tear_down)
+TEST_OF(the_first_cell_is_always_one, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_columns columns = {.names = {"none", "nccl"}, .count = 2};
     write_pump(own);
     run_station(own, NULL, true, &columns.estimates[0]);
@@ -86,9 +85,8 @@ TEST_WITH(programs_get_values_and_changes, set_up, tear_down)
 }
 
 /* Of a truth value and of zero there is no ratio. */
-TEST_WITH(some_values_have_no_change, set_up, tear_down)
+TEST_OF(some_values_have_no_change, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_columns columns = {.names = {"full", "none"}, .count = 2};
     write_pump(own);
     run_station(own, "recompute=full", true, &columns.estimates[0]);
@@ -153,9 +151,8 @@ TEST_WITH(plugins_are_told_by_column, set_up, tear_down)
 
 /* ---- beside closed forms ---- */
 
-TEST_WITH(closed_forms_stand_beside_values, set_up, tear_down)
+TEST_OF(closed_forms_stand_beside_values, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_result result;
     st_buffer buffer = {0};

@@ -21,9 +21,8 @@ static st_comparison comparison_of(fixture *own, const st_estimate *a, const st_
     return comparison;
 }
 
-TEST_WITH(values_stand_on_their_side, set_up, tear_down)
+TEST_OF(values_stand_on_their_side, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1.125");
     st_estimate b = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1.375");
     st_comparison comparison = comparison_of(own, &a, &b, false);
@@ -40,9 +39,8 @@ TEST_WITH(values_stand_on_their_side, set_up, tear_down)
 }
 
 /* The sheets megatron and ddp share few cells. */
-TEST_WITH(cells_of_one_side_are_told_once, set_up, tear_down)
+TEST_OF(cells_of_one_side_are_told_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "");
     st_estimate b = estimate_of(own, "resnet152-128xa100", "");
     st_comparison comparison = comparison_of(own, &a, &b, true);
@@ -86,9 +84,8 @@ static void expect_in(const char *line, const char *words)
 }
 
 /* B over A, less one; of nothing there is no ratio. */
-TEST_WITH(changes_are_shares_of_the_first, set_up, tear_down)
+TEST_OF(changes_are_shares_of_the_first, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1");
     st_estimate b = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1.375");
     st_estimate c = estimate_of(own, "gpt3-175b-64xa100", "overlap.tp=0.385");
@@ -101,9 +98,8 @@ TEST_WITH(changes_are_shares_of_the_first, set_up, tear_down)
 }
 
 /* Words are compared as words, not as the numbers that they are kept as. */
-TEST_WITH(words_that_are_the_same_are_no_row, set_up, tear_down)
+TEST_OF(words_that_are_the_same_are_no_row, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate none = estimate_of(own, "gpt3-175b-64xa100", "recompute=none");
     st_estimate full = estimate_of(own, "gpt3-175b-64xa100", "recompute=full");
     st_estimate selective = estimate_of(own, "gpt3-175b-64xa100", "recompute=selective");

@@ -100,9 +100,8 @@ TEST_WITH(each_condition_is_a_check_of_its_own, make_shelf, drop_shelf)
 }
 
 /* All errors at once, each with the condition that it is in. */
-TEST_WITH(senseless_conditions_are_refused, make_shelf, drop_shelf)
+TEST_OF(senseless_conditions_are_refused, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *const conditions[] = {"M < 1", "N < 3", "M", "p <", "q > 1"};
     assert_null(with(own, conditions, 5));
     const char *found = said(own);
@@ -113,9 +112,8 @@ TEST_WITH(senseless_conditions_are_refused, make_shelf, drop_shelf)
     assert_lacks(found, "'q > 1'");
 }
 
-TEST_WITH(so_many_conditions_are_taken, make_shelf, drop_shelf)
+TEST_OF(so_many_conditions_are_taken, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *conditions[101];
     for (size_t i = 0; i < COUNT(conditions); i++)
         conditions[i] = "p > 2";

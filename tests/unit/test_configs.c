@@ -50,9 +50,8 @@ static void assert_sourced(const st_job *job, const char *key, const char *who)
 
 /* ---- GPUs ---- */
 
-TEST_WITH(every_gpu_is_complete_and_sourced, set_up, tear_down)
+TEST_OF(every_gpu_is_complete_and_sourced, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const keys[] = {
         "cluster.gpu.peak_fp16",        "cluster.gpu.peak_fp32",      "cluster.gpu.memory",
         "cluster.gpu.memory_bandwidth", "cluster.gpu.link_bandwidth", "cluster.gpu.power",
@@ -78,9 +77,8 @@ TEST_WITH(every_gpu_is_complete_and_sourced, set_up, tear_down)
 }
 
 /* Both directions of a link together, or rates with sparsity, are the usual slips. */
-TEST_WITH(well_known_gpus_are_not_doubled, set_up, tear_down)
+TEST_OF(well_known_gpus_are_not_doubled, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *name;
         double tera_flops, links_gb, memory_gib, watts;
@@ -106,9 +104,8 @@ TEST_WITH(well_known_gpus_are_not_doubled, set_up, tear_down)
     }
 }
 
-TEST_WITH(an_unknown_gpu_is_an_error, set_up, tear_down)
+TEST_OF(an_unknown_gpu_is_an_error, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_job *job = NULL;
     write_text(own, "job.yaml", "cluster: {gpu: h100-smx}\n");
     assert_int_not_equal(
@@ -154,9 +151,8 @@ static double column(const char *line, int index)
     return *line == ',' ? 0 : atof(line);
 }
 
-TEST_WITH(gpus_are_those_of_the_table_of_facts, set_up, tear_down)
+TEST_OF(gpus_are_those_of_the_table_of_facts, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     enum { FP16 = 3, BF16 = 4, FP32 = 6, FP8 = 7, BANDWIDTH = 11, POWER = 17 };
     const char *data = getenv("STEPTIME_DATA");
     const char *path =
@@ -193,9 +189,8 @@ TEST_WITH(gpus_are_those_of_the_table_of_facts, set_up, tear_down)
 
 /* ---- clusters ---- */
 
-TEST_WITH(every_cluster_estimates_with_the_default_sheet, set_up, tear_down)
+TEST_OF(every_cluster_estimates_with_the_default_sheet, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_CLUSTERS);
     assert_true(list.count >= 20);
     for (size_t i = 0; i < list.count; i++) {
@@ -217,9 +212,8 @@ TEST_WITH(every_cluster_estimates_with_the_default_sheet, set_up, tear_down)
     }
 }
 
-TEST_WITH(clusters_of_measured_tables_have_their_network, set_up, tear_down)
+TEST_OF(clusters_of_measured_tables_have_their_network, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *name;
         double nics_gb;
@@ -256,9 +250,8 @@ static double size_in_name(const char *name)
     return *end == 't' ? size * 1e12 : size * 1e9;
 }
 
-TEST_WITH(models_are_of_the_size_in_their_name, set_up, tear_down)
+TEST_OF(models_are_of_the_size_in_their_name, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_MODELS);
     size_t compared = 0;
     for (size_t i = 0; i < list.count; i++) {
@@ -278,9 +271,8 @@ TEST_WITH(models_are_of_the_size_in_their_name, set_up, tear_down)
     assert_true(compared >= 35);
 }
 
-TEST_WITH(families_of_the_papers_are_complete, set_up, tear_down)
+TEST_OF(families_of_the_papers_are_complete, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const names[] = {"echo-gpt-13b",
                                         "echo-gpt-30b",
                                         "echo-gpt-40b",
@@ -332,9 +324,8 @@ TEST_WITH(families_of_the_papers_are_complete, set_up, tear_down)
 
 /* ---- constants ---- */
 
-TEST_WITH(the_shipped_constants_are_the_sheets_defaults, set_up, tear_down)
+TEST_OF(the_shipped_constants_are_the_sheets_defaults, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate plain = estimate_of(own, "megatron-530b-280xa100", "");
     st_estimate with = estimate_of(own, "megatron-530b-280xa100", "constants=a100-vtrain");
     assert_true(cell(&plain, "step_time") == cell(&with, "step_time"));
@@ -343,9 +334,8 @@ TEST_WITH(the_shipped_constants_are_the_sheets_defaults, set_up, tear_down)
         (void)load(own, st_arena_printf(own->arena, "constants: %s\n", list.entries[i].name));
 }
 
-TEST_WITH(constants_come_from_a_file_and_are_overridden_by_hand, set_up, tear_down)
+TEST_OF(constants_come_from_a_file_and_are_overridden_by_hand, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/constants/mine.yaml",
                "source: fit of 2026-11-21\nsite_factor: {value: 1.25, assumption: true}\n"
                "gemm_scale: 0.9\n");
@@ -361,9 +351,8 @@ TEST_WITH(constants_come_from_a_file_and_are_overridden_by_hand, set_up, tear_do
     assert_string_equal(st_job_section_name(job, "constants"), "mine");
 }
 
-TEST_WITH(constants_build_on_others, set_up, tear_down)
+TEST_OF(constants_build_on_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/constants/mine.yaml", "base: a100-vtrain\nlayer_launch: 2.385 ms\n");
     const st_job *job = load(own, "constants: mine\n");
     assert_string_equal(st_job_value_of(job, "constants.layer_launch")->text, "2.385 ms");
@@ -372,9 +361,8 @@ TEST_WITH(constants_build_on_others, set_up, tear_down)
 
 /* ---- jobs ---- */
 
-TEST_WITH(every_job_estimates, set_up, tear_down)
+TEST_OF(every_job_estimates, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     listing list = list_folder(own, ST_FOLDER_JOBS);
     size_t of_this_sheet = 0;
     for (size_t i = 0; i < list.count; i++) {
@@ -393,9 +381,8 @@ TEST_WITH(every_job_estimates, set_up, tear_down)
 }
 
 /* What papers print of these runs, without any fit to them. */
-TEST_WITH(published_runs_are_met, set_up, tear_down)
+TEST_OF(published_runs_are_met, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *job;
         const char *what;

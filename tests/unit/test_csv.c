@@ -65,9 +65,8 @@ static void assert_field(const fixture *own, size_t row, size_t column, const ch
 
 /* ---- what is read ---- */
 
-TEST_WITH(columns_and_rows, make_fixture, drop_fixture)
+TEST_OF(columns_and_rows, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     parse(own, "id,tp,time\nrow-7,2,1.385\nrow-9,16,0.731\n");
     assert_string_equal(own->csv->file, "f.csv");
     assert_int_equal(own->csv->column_count, 3);
@@ -82,9 +81,8 @@ TEST_WITH(columns_and_rows, make_fixture, drop_fixture)
     assert_true(st_csv_column(own->csv, "Time") == SIZE_MAX);
 }
 
-TEST_WITH(line_ends_of_all_systems, make_fixture, drop_fixture)
+TEST_OF(line_ends_of_all_systems, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n",
                                         "a,b\r\n1,2\n3,4\r\n"};
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -96,9 +94,8 @@ TEST_WITH(line_ends_of_all_systems, make_fixture, drop_fixture)
     }
 }
 
-TEST_WITH(quoted_fields, make_fixture, drop_fixture)
+TEST_OF(quoted_fields, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     parse(own, "\"a\",\"b, and \"\"c\"\"\"\n"
                "\"x\"\"y\",\"two\nlines\"\n"
                "\"\",\"\"\"\"\n"
@@ -113,9 +110,8 @@ TEST_WITH(quoted_fields, make_fixture, drop_fixture)
     assert_field(own, 2, 1, "no line end");
 }
 
-TEST_WITH(blank_fields_stay_blank, make_fixture, drop_fixture)
+TEST_OF(blank_fields_stay_blank, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     parse(own, "a,b,c\n,,\n, ,x\n");
     for (size_t i = 0; i < 3; i++)
         assert_field(own, 0, i, "");
@@ -123,18 +119,16 @@ TEST_WITH(blank_fields_stay_blank, make_fixture, drop_fixture)
     assert_field(own, 1, 2, "x");
 }
 
-TEST_WITH(one_column_may_have_blank_rows, make_fixture, drop_fixture)
+TEST_OF(one_column_may_have_blank_rows, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     parse(own, "a\n7\n\n9\n");
     assert_int_equal(own->csv->row_count, 3);
     assert_field(own, 1, 0, "");
     assert_field(own, 2, 0, "9");
 }
 
-TEST_WITH(places_are_those_of_the_file, make_fixture, drop_fixture)
+TEST_OF(places_are_those_of_the_file, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     parse(own, "näme,b\n\"two\nlines\",x\nüü,\"y\"\n");
     st_place place = st_csv_place(own->csv, 0, 0);
     assert_string_equal(place.file, "f.csv");
@@ -148,9 +142,8 @@ TEST_WITH(places_are_those_of_the_file, make_fixture, drop_fixture)
     assert_int_equal(place.column, 5); /* characters, not bytes */
 }
 
-TEST_WITH(the_text_is_copied, make_fixture, drop_fixture)
+TEST_OF(the_text_is_copied, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     char text[] = "a,b\nfirst,second\n";
     assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, own->errors),
                      ST_OK);
@@ -161,9 +154,8 @@ TEST_WITH(the_text_is_copied, make_fixture, drop_fixture)
 
 /* ---- what is refused ---- */
 
-TEST_WITH(marks_in_front, make_fixture, drop_fixture)
+TEST_OF(marks_in_front, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xef\xbb\xbfid,b\n1,2\n"),
                         "f.csv:1:1: error: the file begins with a UTF-8 byte order mark: expected "
                         "plain UTF-8\n");
@@ -173,9 +165,8 @@ TEST_WITH(marks_in_front, make_fixture, drop_fixture)
                         "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
 }
 
-TEST_WITH(bytes_that_are_no_text, make_fixture, drop_fixture)
+TEST_OF(bytes_that_are_no_text, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse_bytes(own, "a,b\n1,x\0y\n", 10), ST_ERR_SYNTAX);
     assert_string_equal(said(own->errors), "f.csv:2:4: error: control character: found NUL\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\x1b[31m\n"),
@@ -187,9 +178,8 @@ TEST_WITH(bytes_that_are_no_text, make_fixture, drop_fixture)
     parse(own, "a,b\n1,x\ty\n");
 }
 
-TEST_WITH(names_of_columns, make_fixture, drop_fixture)
+TEST_OF(names_of_columns, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_NAME, "id,tp,id\n1,2,3\n"),
                         "f.csv:1:7: error: duplicate column name 'id': found columns 1 and 3\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "id,,tp\n1,2,3\n"),
@@ -199,9 +189,8 @@ TEST_WITH(names_of_columns, make_fixture, drop_fixture)
     parse(own, "id,ID\n1,2\n");
 }
 
-TEST_WITH(rows_of_another_length, make_fixture, drop_fixture)
+TEST_OF(rows_of_another_length, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
                         "f.csv:2:1: error: row has the wrong number of fields: found 2 fields, "
                         "expected 3, one per column\n"
@@ -212,9 +201,8 @@ TEST_WITH(rows_of_another_length, make_fixture, drop_fixture)
         "f.csv:3:1: error: empty line: found 1 field, expected 2, one per column\n");
 }
 
-TEST_WITH(quotes_in_wrong_places, make_fixture, drop_fixture)
+TEST_OF(quotes_in_wrong_places, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"open\n3,4\n"),
                         "f.csv:2:3: error: unclosed quote\n");
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"x\"y\n2,3\n"),
@@ -227,9 +215,8 @@ TEST_WITH(quotes_in_wrong_places, make_fixture, drop_fixture)
     assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""), "f.csv:1:1: error: unclosed quote\n");
 }
 
-TEST_WITH(tables_without_anything, make_fixture, drop_fixture)
+TEST_OF(tables_without_anything, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(
         refused(own, ST_ERR_SYNTAX, ""),
         "f.csv:1:1: error: the table is empty: expected a header row with column names\n");
@@ -239,9 +226,8 @@ TEST_WITH(tables_without_anything, make_fixture, drop_fixture)
                         "f.csv:1:1: error: column 1 has no name\n");
 }
 
-TEST_WITH(all_faults_at_once, make_fixture, drop_fixture)
+TEST_OF(all_faults_at_once, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     const char *text = refused(own, ST_ERR_NAME, "a,a,\n1\n1,\"2\"x,3\n1,2,3,4\n");
     assert_contains(text, "f.csv:1:3: error: duplicate column name 'a'");
     assert_contains(text, "f.csv:1:5: error: column 3 has no name");
@@ -269,9 +255,8 @@ static st_status parse_repeated(fixture *own, const char *head, const char *piec
     return status;
 }
 
-TEST_WITH(too_many_rows, make_fixture, drop_fixture)
+TEST_OF(too_many_rows, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS), ST_OK);
     assert_int_equal(own->csv->row_count, ST_CSV_MAX_ROWS);
     assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS + 1), ST_ERR_LIMIT);
@@ -279,42 +264,37 @@ TEST_WITH(too_many_rows, make_fixture, drop_fixture)
                                            "most 1000000 rows of 1 fields\n");
 }
 
-TEST_WITH(too_many_columns, make_fixture, drop_fixture)
+TEST_OF(too_many_columns, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a", ",", ST_CSV_MAX_COLUMNS), ST_ERR_LIMIT);
     assert_contains(said(own->errors), "error: 1001 columns: expected at most 1000\n");
 }
 
-TEST_WITH(too_long_a_field, make_fixture, drop_fixture)
+TEST_OF(too_long_a_field, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES), ST_OK);
     assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES + 1), ST_ERR_LIMIT);
     assert_string_equal(said(own->errors),
                         "f.csv:2:3: error: field has 65537 bytes: expected at most 65536\n");
 }
 
-TEST_WITH(too_many_bytes, make_fixture, drop_fixture)
+TEST_OF(too_many_bytes, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse_repeated(own, "a\n", "x", ST_CSV_MAX_BYTES), ST_ERR_LIMIT);
     assert_contains(said(own->errors), "error: the table is too large: found 67108866 bytes");
 }
 
 /* A file that is wrong everywhere is read once, and its places are found for what is shown only. */
-TEST_WITH(many_faults_are_no_slower, make_fixture, drop_fixture)
+TEST_OF(many_faults_are_no_slower, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     clock_t start = clock();
     assert_int_equal(parse_repeated(own, "a,b\n", "7\n", 900000), ST_ERR_SYNTAX);
     assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
     assert_contains(said(own->errors), "899950 more errors");
 }
 
-TEST_WITH(without_a_list_of_errors, make_fixture, drop_fixture)
+TEST_OF(without_a_list_of_errors, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     static const char text[] = "a,a\n1\n";
     assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, NULL),
                      ST_ERR_NAME);

@@ -30,9 +30,8 @@ static void assert_change(const st_estimate *estimate, const char *name, double 
         fail_msg("%s changes the headline by %.17g, not by %.17g", name, found, change);
 }
 
-TEST_WITH(every_number_is_raised_by_a_tenth, set_up, tear_down)
+TEST_OF(every_number_is_raised_by_a_tenth, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_effects(own, NULL, &estimate);
@@ -43,9 +42,8 @@ TEST_WITH(every_number_is_raised_by_a_tenth, set_up, tear_down)
     assert_change(&estimate, "gear", 0);
 }
 
-TEST_WITH(the_estimate_stays_as_it_was, set_up, tear_down)
+TEST_OF(the_estimate_stays_as_it_was, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_station(own, NULL, false, &estimate);
@@ -56,9 +54,8 @@ TEST_WITH(the_estimate_stays_as_it_was, set_up, tear_down)
     assert_true(estimate.input_values[1] == input);
 }
 
-TEST_WITH(names_and_truth_values_are_changed_for_others, set_up, tear_down)
+TEST_OF(names_and_truth_values_are_changed_for_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_effects(own, NULL, &estimate);
@@ -80,9 +77,8 @@ TEST_WITH(names_and_truth_values_are_changed_for_others, set_up, tear_down)
     assert_change(&estimate, "dry", 0);
 }
 
-TEST_WITH(only_constants_of_the_cluster_could_be_bought, set_up, tear_down)
+TEST_OF(only_constants_of_the_cluster_could_be_bought, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_effects(own, NULL, &estimate);
@@ -91,9 +87,8 @@ TEST_WITH(only_constants_of_the_cluster_could_be_bought, set_up, tear_down)
     assert_false(effect_of(&estimate, "n")->is_cluster); /* a count of the plan */
 }
 
-TEST_WITH(counts_of_the_cluster_are_not_for_sale, set_up, tear_down)
+TEST_OF(counts_of_the_cluster_are_not_for_sale, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: cluster.nodes, doc: pumps}\n"
@@ -107,9 +102,8 @@ TEST_WITH(counts_of_the_cluster_are_not_for_sale, set_up, tear_down)
     assert_change(&estimate, "mu", 1 / 1.1 - 1);
 }
 
-TEST_WITH(what_stays_zero_or_has_no_headline_changes_nothing, set_up, tear_down)
+TEST_OF(what_stays_zero_or_has_no_headline_changes_nothing, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\n"
@@ -123,9 +117,8 @@ TEST_WITH(what_stays_zero_or_has_no_headline_changes_nothing, set_up, tear_down)
     assert_false(effect_of(&estimate, "z")->anywhere);
 }
 
-TEST_WITH(values_that_stop_to_exist_have_changed, set_up, tear_down)
+TEST_OF(values_that_stop_to_exist_have_changed, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\n"
@@ -138,9 +131,8 @@ TEST_WITH(values_that_stop_to_exist_have_changed, set_up, tear_down)
     assert_true(isnan(effect_of(&estimate, "x")->change));
 }
 
-TEST_WITH(the_report_says_what_more_buys, set_up, tear_down)
+TEST_OF(the_report_says_what_more_buys, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_pump(own);
@@ -158,9 +150,8 @@ TEST_WITH(the_report_says_what_more_buys, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(without_effects_reports_are_as_before, set_up, tear_down)
+TEST_OF(without_effects_reports_are_as_before, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_pump(own);
@@ -173,9 +164,8 @@ TEST_WITH(without_effects_reports_are_as_before, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(larger_effects_stand_first, set_up, tear_down)
+TEST_OF(larger_effects_stand_first, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_text(own, "formulas/pump.yaml",
@@ -198,9 +188,8 @@ TEST_WITH(larger_effects_stand_first, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(defaults_that_change_nothing_are_counted_alone, set_up, tear_down)
+TEST_OF(defaults_that_change_nothing_are_counted_alone, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_text(own, "formulas/pump.yaml",

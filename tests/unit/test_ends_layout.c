@@ -4,9 +4,8 @@
 
 #include "launch/import/ends_layout.h"
 
-TEST_WITH(ends_are_laid_out_and_found_again, set_up, tear_down)
+TEST_OF(ends_are_laid_out_and_found_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t stages = 2; stages <= 7; stages++) {
         for (size_t chunks = 1; chunks <= 4; chunks++) {
             for (size_t first = chunks; first <= 9; first++) {
@@ -40,16 +39,14 @@ TEST_WITH(ends_are_laid_out_and_found_again, set_up, tear_down)
 }
 
 /* Llama 3 405B: the first chunk has the embedding alone, the last one the output. */
-TEST_WITH(chunks_of_the_ends_may_be_without_layers, set_up, tear_down)
+TEST_OF(chunks_of_the_ends_may_be_without_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_ends ends = {.stages = 3, .chunks = 2, .layers = 6, .first = 1, .last = 1};
     assert_string_equal(st_ends_layout(&ends, own->arena), "E|t*2|t|t|t*2|L");
 }
 
-TEST_WITH(other_layouts_stay_layouts, set_up, tear_down)
+TEST_OF(other_layouts_stay_layouts, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = "Ett|t|t*3L";
     const st_layout_needs needs = {.pp = 3, .layers = 6, .mtp = 0};
     st_layout layout;

@@ -42,9 +42,8 @@ static st_status find(fixture *own, const st_error_kind *kind, const char *text,
     return status;
 }
 
-TEST_WITH(the_own_stack_comes_first, set_up, tear_down)
+TEST_OF(the_own_stack_comes_first, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_error_band band;
     st_error_kind kind = {"h200-sxm", "fp8", "experts", "own-stack"};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
@@ -69,9 +68,8 @@ TEST_WITH(one_row_of_a_fit_is_called_so, set_up, tear_down)
                         "7 % (9 of 10), 1 row, all used in fits");
 }
 
-TEST_WITH(what_nobody_measured_is_not_known, set_up, tear_down)
+TEST_OF(what_nobody_measured_is_not_known, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_error_band band;
     const st_error_kind kind = {"h200-sxm", "16bit", "experts", "own-stack"};
     assert_int_equal(find(own, &kind, table, &band), ST_OK);
@@ -83,9 +81,8 @@ TEST_WITH(what_nobody_measured_is_not_known, set_up, tear_down)
         strstr(st_error_band_text(&band, own->arena), "no measured steps for this sheet"));
 }
 
-TEST_WITH(a_wrong_table_is_told, set_up, tear_down)
+TEST_OF(a_wrong_table_is_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_error_band band;
     const st_error_kind kind = {"l40s", "16bit", "dense", ""};
     assert_int_equal(find(own, &kind,

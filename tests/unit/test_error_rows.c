@@ -174,9 +174,8 @@ static st_measured *plans(fixture *own)
 }
 
 /* Rows that were not compared, and those of no job, have no error to count. */
-TEST_WITH(rows_that_were_compared_are_collected, set_up, tear_down)
+TEST_OF(rows_that_were_compared_are_collected, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured *measured = plans(own);
     st_error_rows rows = {0};
     measured->rows[1].left_out = "no GPU";

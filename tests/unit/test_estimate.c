@@ -18,9 +18,8 @@ static const st_shown *shown_of(const st_estimate *estimate, const char *name)
     return NULL;
 }
 
-TEST_WITH(a_report_is_computed_in_its_order, set_up, tear_down)
+TEST_OF(a_report_is_computed_in_its_order, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_station(own, NULL, false, &estimate);
@@ -40,9 +39,8 @@ TEST_WITH(a_report_is_computed_in_its_order, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(all_adds_the_cells_that_no_section_shows, set_up, tear_down)
+TEST_OF(all_adds_the_cells_that_no_section_shows, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_station(own, NULL, true, &estimate);
@@ -52,9 +50,8 @@ TEST_WITH(all_adds_the_cells_that_no_section_shows, set_up, tear_down)
     assert_true(fabs(estimate.shown[5].value * station_time_s - 1) < 1e-14);
 }
 
-TEST_WITH(a_sheet_without_a_report_shows_every_cell, set_up, tear_down)
+TEST_OF(a_sheet_without_a_report_shows_every_cell, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\ncells:\n"
@@ -71,9 +68,8 @@ TEST_WITH(a_sheet_without_a_report_shows_every_cell, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(only_what_is_shown_can_fail, set_up, tear_down)
+TEST_OF(only_what_is_shown_can_fail, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\ncells:\n"
@@ -87,9 +83,8 @@ TEST_WITH(only_what_is_shown_can_fail, set_up, tear_down)
     assert_contains(said(own), "'bad'");
 }
 
-TEST_WITH(names_that_do_not_exist_are_told_with_the_nearest, set_up, tear_down)
+TEST_OF(names_that_do_not_exist_are_told_with_the_nearest, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     assert_int_equal(load_estimate(own, "station", NULL, &estimate), ST_OK);
@@ -107,9 +102,8 @@ TEST_WITH(names_that_do_not_exist_are_told_with_the_nearest, set_up, tear_down)
     assert_true(fabs(estimate.shown[1].value * station_time_s - 1) < 1e-14);
 }
 
-TEST_WITH(a_failing_check_is_an_error_and_a_failing_warning_is_not, set_up, tear_down)
+TEST_OF(a_failing_check_is_an_error_and_a_failing_warning_is_not, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     assert_int_equal(load_estimate(own, "station", "parallel.dp=101", &estimate), ST_OK);
@@ -130,9 +124,8 @@ TEST_WITH(a_failing_check_is_an_error_and_a_failing_warning_is_not, set_up, tear
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(what_cannot_be_loaded_is_told_where_it_is_named, set_up, tear_down)
+TEST_OF(what_cannot_be_loaded_is_told_where_it_is_named, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     assert_int_equal(load_estimate(own, "statoin", NULL, &estimate), ST_ERR_NAME);
@@ -149,9 +142,8 @@ TEST_WITH(what_cannot_be_loaded_is_told_where_it_is_named, set_up, tear_down)
     assert_contains(text, "cluster.nic_bandwidth");
 }
 
-TEST_WITH(a_sheet_beside_the_job_is_found_and_the_callers_own_wins, set_up, tear_down)
+TEST_OF(a_sheet_beside_the_job_is_found_and_the_callers_own_wins, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     write_text(own, "elsewhere/pump.yaml", pump_sheet);
@@ -176,9 +168,8 @@ static const st_bound_input *input_of(const st_estimate *estimate, const char *n
     return NULL;
 }
 
-TEST_WITH(every_input_knows_where_it_comes_from, set_up, tear_down)
+TEST_OF(every_input_knows_where_it_comes_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     run_station(own, "constants.loss=37 %", false, &estimate);
@@ -206,9 +197,8 @@ TEST_WITH(every_input_knows_where_it_comes_from, set_up, tear_down)
     assert_true(st_input_is_assumed(input_of(&estimate, "n")));
 }
 
-TEST_WITH(text_fits_a_terminal, set_up, tear_down)
+TEST_OF(text_fits_a_terminal, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     const st_paint narrow = {true, 60};
@@ -234,9 +224,8 @@ TEST_WITH(text_fits_a_terminal, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(csv_has_a_line_per_cell, set_up, tear_down)
+TEST_OF(csv_has_a_line_per_cell, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_pump(own);
@@ -285,9 +274,8 @@ static const char *explained(fixture *own, const st_estimate *estimate,
     return text;
 }
 
-TEST_WITH(an_explanation_goes_down_to_where_the_numbers_come_from, set_up, tear_down)
+TEST_OF(an_explanation_goes_down_to_where_the_numbers_come_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     const st_explanation *explanation = explain(own, &estimate, "T", -1);
@@ -315,9 +303,8 @@ TEST_WITH(an_explanation_goes_down_to_where_the_numbers_come_from, set_up, tear_
         "        loss = 12.5 %      loss  constants.loss, an assumption: default of sheet pump\n");
 }
 
-TEST_WITH(an_explanation_ends_at_its_depth, set_up, tear_down)
+TEST_OF(an_explanation_ends_at_its_depth, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     const st_explanation *explanation = explain(own, &estimate, "T", 0);
@@ -333,9 +320,8 @@ TEST_WITH(an_explanation_ends_at_its_depth, set_up, tear_down)
                         "pump\n");
 }
 
-TEST_WITH(what_repeats_is_named_once_more_only, set_up, tear_down)
+TEST_OF(what_repeats_is_named_once_more_only, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "formulas/pump.yaml",
                "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\ncells:\n"
@@ -364,9 +350,8 @@ TEST_WITH(what_repeats_is_named_once_more_only, set_up, tear_down)
                         "            see above: n = 3\n");
 }
 
-TEST_WITH(a_providers_value_stands_beside_the_formulas, set_up, tear_down)
+TEST_OF(a_providers_value_stands_beside_the_formulas, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_pump(own);
     (void)explain(own, &estimate, "T", 0);
@@ -392,9 +377,8 @@ TEST_WITH(a_providers_value_stands_beside_the_formulas, set_up, tear_down)
     assert_contains(explained(own, &estimate, &step), "\n    T = 2.385 ms by plugin x\n");
 }
 
-TEST_WITH(groups_have_every_cell_once, set_up, tear_down)
+TEST_OF(groups_have_every_cell_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer buffer = {0};
     write_pump(own);

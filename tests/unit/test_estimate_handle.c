@@ -47,9 +47,8 @@ static void assert_close(double value, double expected)
     assert_true(fabs(value - expected) <= 1e-12 * fabs(expected));
 }
 
-TEST_WITH(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down)
+TEST_OF(test_a_cell_is_read_by_name_and_by_role, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17", "batch.micro=2"};
     st_estimate *estimate = open_gear(own, sets, 2);
     st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
@@ -68,9 +67,8 @@ TEST_WITH(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_all_cells_are_listed, set_up, tear_down)
+TEST_OF(test_all_cells_are_listed, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
     st_estimate *estimate = open_gear(own, sets, 1);
     static const char *const names[] = {"n", "b", "T", "half", "rest"};
@@ -91,9 +89,8 @@ TEST_WITH(test_all_cells_are_listed, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_keys_are_set_and_kept, set_up, tear_down)
+TEST_OF(test_keys_are_set_and_kept, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
     st_estimate *estimate = open_gear(own, sets, 1);
     assert_close(read_value(own, estimate, "T"), 17 * 3 * 2.385e-3);
@@ -106,9 +103,8 @@ TEST_WITH(test_keys_are_set_and_kept, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_checks_that_fail_are_told_and_values_stay, set_up, tear_down)
+TEST_OF(test_checks_that_fail_are_told_and_values_stay, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=41", "batch.micro=6"};
     st_estimate *estimate = open_gear(own, sets, 2);
     st_estimate_check check = ST_ESTIMATE_CHECK_INIT;
@@ -128,9 +124,8 @@ TEST_WITH(test_checks_that_fail_are_told_and_values_stay, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_a_cell_without_a_value_leaves_the_others, set_up, tear_down)
+TEST_OF(test_a_cell_without_a_value_leaves_the_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17", "batch.micro=7"};
     st_estimate *estimate = open_gear(own, sets, 2);
     st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
@@ -149,9 +144,8 @@ TEST_WITH(test_a_cell_without_a_value_leaves_the_others, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_an_explanation_goes_as_deep_as_asked, set_up, tear_down)
+TEST_OF(test_an_explanation_goes_as_deep_as_asked, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
     st_estimate *estimate = open_gear(own, sets, 1);
     st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
@@ -179,9 +173,8 @@ TEST_WITH(test_an_explanation_goes_as_deep_as_asked, set_up, tear_down)
     st_estimate_destroy(estimate);
 }
 
-TEST_WITH(test_a_report_has_what_was_asked_for, set_up, tear_down)
+TEST_OF(test_a_report_has_what_was_asked_for, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
     st_estimate *estimate = open_gear(own, sets, 1);
     st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
@@ -210,9 +203,8 @@ static st_status create(fixture *own, const void *request)
     return status;
 }
 
-TEST_WITH(test_a_structure_of_another_size_is_taken_or_refused, set_up, tear_down)
+TEST_OF(test_a_structure_of_another_size_is_taken_or_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     char expected[160];
     longer_request longer = {.known = ST_ESTIMATE_REQUEST_INIT};
     struct {
@@ -239,9 +231,8 @@ TEST_WITH(test_a_structure_of_another_size_is_taken_or_refused, set_up, tear_dow
     (void)said(own);
 }
 
-TEST_WITH(test_a_result_of_another_size_is_filled_as_far_as_known, set_up, tear_down)
+TEST_OF(test_a_result_of_another_size_is_filled_as_far_as_known, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *sets[] = {"model.layers=17"};
     st_estimate *estimate = open_gear(own, sets, 1);
     struct {

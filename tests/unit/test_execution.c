@@ -55,9 +55,8 @@ static st_status read_paths(fixture *own, const char *first, const char *second,
                                    own->errors);
 }
 
-TEST_WITH(folders_give_the_files_of_their_ranks, set_up, tear_down)
+TEST_OF(folders_give_the_files_of_their_ranks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_execution_set set;
     write_chakra(own, "run/a.12.et");
     write_chakra(own, "run/a.3.et");
@@ -77,9 +76,8 @@ TEST_WITH(folders_give_the_files_of_their_ranks, set_up, tear_down)
     }
 }
 
-TEST_WITH(folders_without_chakra_give_those_of_pytorch, set_up, tear_down)
+TEST_OF(folders_without_chakra_give_those_of_pytorch, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_execution_set set;
     write_text(own, "et/x_rank1.json", pytorch);
     write_text(own, "et/x_rank0.json", pytorch);
@@ -415,9 +413,8 @@ TEST_WITH(ranks_of_a_group_are_counted, set_up, tear_down)
 }
 
 /* Groups named by their size alone: only that of all ranks of the set meets. */
-TEST_WITH(groups_of_some_ranks_are_parted, set_up, tear_down)
+TEST_OF(groups_of_some_ranks_are_parted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     priced *self = make_priced(own);
     static const int64_t sizes[] = {2, 8, 8};
     static const char *const names[] = {"size 2", "size 8 of rank 11", "size 8"};

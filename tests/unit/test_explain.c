@@ -76,9 +76,8 @@ static void assert_explained(shelf *own, const st_explanation *explanation, cons
 
 /* --- what is shown --------------------------------------------------------------------------- */
 
-TEST_WITH(formulas_are_shown_with_numbers_down_to_the_inputs, make_shelf, drop_shelf)
+TEST_OF(formulas_are_shown_with_numbers_down_to_the_inputs, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     assert_explained(
         own, explain(own, program, row, "T", -1),
@@ -92,9 +91,8 @@ TEST_WITH(formulas_are_shown_with_numbers_down_to_the_inputs, make_shelf, drop_s
         ")] {w = yes; T0 = 3.5 us [-3.5[us]*(n - 9) | -3.5[us]*(8 - 9)] {n = 8}}}");
 }
 
-TEST_WITH(steps_have_their_texts_and_types, make_shelf, drop_shelf)
+TEST_OF(steps_have_their_texts_and_types, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     const st_explanation *step = explain(own, program, row, "T", -1);
     assert_int_equal(step->kind, ST_EXPLAIN_CELL);
@@ -119,9 +117,8 @@ TEST_WITH(steps_have_their_texts_and_types, make_shelf, drop_shelf)
     assert_int_equal(n->operand_count, 0);
 }
 
-TEST_WITH(branches_that_are_not_taken_are_left_out, make_shelf, drop_shelf)
+TEST_OF(branches_that_are_not_taken_are_left_out, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     double inputs[5];
     memcpy(inputs, row, sizeof row);
@@ -142,9 +139,8 @@ TEST_WITH(branches_that_are_not_taken_are_left_out, make_shelf, drop_shelf)
         "T0, half/C) | if(false, 2.5[us] + 28[us], 1.193[MB]/12.5[GB/s])] cut}");
 }
 
-TEST_WITH(enumerations_and_truths_are_shown_as_written, make_shelf, drop_shelf)
+TEST_OF(enumerations_and_truths_are_shown_as_written, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     assert_explained(
         own, explain(own, program, row, "gear", -1),
@@ -168,9 +164,8 @@ TEST_WITH(depth_cuts_and_says_so, make_shelf, drop_shelf)
     assert_explained(own, explain(own, program, row, "V", -1), "V = 2.386 MB");
 }
 
-TEST_WITH(steps_are_unfolded_once, make_shelf, drop_shelf)
+TEST_OF(steps_are_unfolded_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     const st_explanation *total = explain(own, program, row, "total", -1);
     /* T, lag, half, C: each once, although T stands twice in the formula. */
@@ -187,9 +182,8 @@ TEST_WITH(steps_are_unfolded_once, make_shelf, drop_shelf)
     assert_false(total->operands[3]->shown_before);
 }
 
-TEST_WITH(negative_numbers_stand_in_parentheses, make_shelf, drop_shelf)
+TEST_OF(negative_numbers_stand_in_parentheses, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, "sheet: t\ninputs:\n  x: {from: a.x}\n  t: {from: a.t, unit: us}\n"
                      "cells:\n  a: {is: 2 - x}\n  b: {unit: us, is: ' 3*( t ) - t*(x) '}\n"
@@ -201,9 +195,8 @@ TEST_WITH(negative_numbers_stand_in_parentheses, make_shelf, drop_shelf)
     assert_string_equal(explain(own, program, inputs, "x2", 0)->numbers, "(-2.5)^2*(-2.5)");
 }
 
-TEST_WITH(values_that_do_not_exist_are_shown_too, make_shelf, drop_shelf)
+TEST_OF(values_that_do_not_exist_are_shown_too, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, "sheet: t\ninputs:\n  x: {from: a.x}\ncells:\n  a: {unit: us, is: '1[us]/x'}\n"
                      "  b: {unit: us, is: 2*a}\n");
@@ -213,9 +206,8 @@ TEST_WITH(values_that_do_not_exist_are_shown_too, make_shelf, drop_shelf)
                      "0}}");
 }
 
-TEST_WITH(formulas_of_several_lines_keep_them, make_shelf, drop_shelf)
+TEST_OF(formulas_of_several_lines_keep_them, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, "sheet: t\ninputs:\n  x: {from: a.x}\ncells:\n  a:\n    is: |\n      x +\n"
                      "        2*x\n");
@@ -237,9 +229,8 @@ static void check_values(const st_program *program, const double *outputs,
         check_values(program, outputs, step->operands[i]);
 }
 
-TEST_WITH(every_value_is_that_of_the_program, make_shelf, drop_shelf)
+TEST_OF(every_value_is_that_of_the_program, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, model);
     for (size_t i = 0; i < 12; i++) {
         const double inputs[] = {1 + (double)(i * 5 % 9), 2.385e6 * (double)(i + 1),
@@ -260,9 +251,8 @@ static st_status add_up(void *self, size_t rows, const double *const *arguments,
     return ST_OK;
 }
 
-TEST_WITH(provided_functions_show_both_values, make_shelf, drop_shelf)
+TEST_OF(provided_functions_show_both_values, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     double factor = 2.5e-9;
     const st_unit units[] = {unit_of("B"), unit_of("1"), unit_of("B/s")};
     const st_provider ring = {.name = "ring",
@@ -352,9 +342,8 @@ TEST_WITH(unknown_cells_get_the_nearest_one, make_shelf, drop_shelf)
     assert_contains(refuse_to_explain(own, program, "ring", ST_ERR_USAGE), "has no cell 'ring'");
 }
 
-TEST_WITH(explanations_are_bounded, make_shelf, drop_shelf)
+TEST_OF(explanations_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ninputs:\n  x: {from: a.x}\n"
                           "functions:\n  f0: {args: {v: 1}, is: v+1}\n");
@@ -368,9 +357,8 @@ TEST_WITH(explanations_are_bounded, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TEST_WITH(long_chains_are_cut, make_shelf, drop_shelf)
+TEST_OF(long_chains_are_cut, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ninputs:\n  x: {from: a.x}\ncells:\n  a0: {is: x}\n");
     for (int i = 1; i < 19000; i++)

@@ -126,9 +126,8 @@ TEST_WITH(blanks_are_free, make_shelf, drop_shelf)
     assert_tree(*state, "_x1*X_y2", "(* _x1 X_y2)");
 }
 
-TEST_WITH(names_and_builtins_are_told_apart, make_shelf, drop_shelf)
+TEST_OF(names_and_builtins_are_told_apart, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const struct {
         const char *text;
         st_builtin builtin;
@@ -425,9 +424,8 @@ static char *repeat(shelf *own, const char *part, const char *middle, const char
     return copy;
 }
 
-TEST_WITH(nesting_is_bounded, make_shelf, drop_shelf)
+TEST_OF(nesting_is_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *const kinds[][3] = {
         {"(", "a", ")"}, {"abs(", "a", ")"}, {"-", "a", ""}, {"not ", "a", ""}, {"a^", "a", ""}};
     for (size_t i = 0; i < COUNT(kinds); i++) {
@@ -444,17 +442,15 @@ TEST_WITH(nesting_is_bounded, make_shelf, drop_shelf)
                     "f:3:207: error: ");
 }
 
-TEST_WITH(nesting_is_counted_by_branch, make_shelf, drop_shelf)
+TEST_OF(nesting_is_counted_by_branch, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const char *deep = repeat(own, "(", "a", ")", 150);
     const char *twice = st_arena_printf(own->arena, "%s + %s * %s", deep, deep, deep);
     assert_int_equal(parse(own, twice)->height, 3);
 }
 
-TEST_WITH(chains_are_bounded, make_shelf, drop_shelf)
+TEST_OF(chains_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     assert_int_equal(parse(own, repeat(own, "a+", "a", "", 999))->height, 1000);
     assert_contains(refuse_formula(own, ST_ERR_LIMIT, repeat(own, "a+", "a", "", 1000)),
                     "the formula chains too many operators: expected at most 1000 in a row");
@@ -462,9 +458,8 @@ TEST_WITH(chains_are_bounded, make_shelf, drop_shelf)
     (void)refuse_formula(own, ST_ERR_LIMIT, repeat(own, "a or ", "a", "", 13000));
 }
 
-TEST_WITH(calls_and_texts_are_bounded, make_shelf, drop_shelf)
+TEST_OF(calls_and_texts_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     char *most = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 63));
     char *more = st_arena_printf(own->arena, "f(%s)", repeat(own, "a,", "a", "", 64));
     assert_int_equal(parse(own, most)->child_count, 64);
@@ -510,9 +505,8 @@ TEST_WITH(places_follow_the_file, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(parsing_works_without_a_list_of_errors, make_shelf, drop_shelf)
+TEST_OF(parsing_works_without_a_list_of_errors, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *const faults[] = {"", "1_0", "a +", "5[Gbps]", "a ** b", "1e308[EB]"};
     for (size_t i = 0; i < COUNT(faults); i++) {
         st_formula formula = formula_of(faults[i]);

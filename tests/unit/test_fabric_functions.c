@@ -140,9 +140,8 @@ TEST_WITH(groups_without_a_place_have_no_time, set_up, tear_down)
 }
 
 /* Tables must be of the collective that takes their place, and need links. */
-TEST_WITH(tables_are_held_against_their_collective, set_up, tear_down)
+TEST_OF(tables_are_held_against_their_collective, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     assert_int_equal(run_here(own, "collectives.all_gather=doubling", &estimate), ST_ERR_VALUE);
     assert_contains(said(own), "doubling implements all_reduce: expected a table of all_gather");
@@ -159,9 +158,8 @@ TEST_WITH(tables_are_held_against_their_collective, set_up, tear_down)
                     "collectives.reduce_scatter requires a topology: expected cluster.topology");
 }
 
-TEST_WITH(a_topology_without_a_use_is_told, set_up, tear_down)
+TEST_OF(a_topology_without_a_use_is_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_networks(own);
     write_pump(own);
@@ -260,9 +258,8 @@ TEST_WITH(rows_do_not_take_each_others_price, set_up, tear_down)
 }
 
 /* Of 512 groups the price is kept; another one has none, and those keep theirs. */
-TEST_WITH(so_many_groups_are_priced, set_up, tear_down)
+TEST_OF(so_many_groups_are_priced, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     static double rows[ROWS_MOST][3];
     double us[ROWS_MOST];

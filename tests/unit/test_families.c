@@ -84,9 +84,8 @@ TEST_WITH(members_are_cells_with_formulas_of_their_own, make_shelf, drop_shelf)
 }
 
 /* V is 2.385 MB: A is 7.155, 9.54, 14.31 MB. */
-TEST_WITH(reductions_pass_over_members_that_do_not_exist, make_shelf, drop_shelf)
+TEST_OF(reductions_pass_over_members_that_do_not_exist, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, stages);
     const double few[] = {1.5, 2.385e6};
     const double many[] = {4.5, 2.385e6};
@@ -104,9 +103,8 @@ TEST_WITH(reductions_pass_over_members_that_do_not_exist, make_shelf, drop_shelf
     assert_double(output_of(program, out, "worst"), 2, "worst");
 }
 
-TEST_WITH(the_first_of_equal_members_wins, make_shelf, drop_shelf)
+TEST_OF(the_first_of_equal_members_wins, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, FAMILY_ENUMS "  X: {per: stage, is: {first: p - V/V, middle: p, last: p}}\n"
                                   "  Y: {per: stage, is: p}\n"
@@ -120,9 +118,8 @@ TEST_WITH(the_first_of_equal_members_wins, make_shelf, drop_shelf)
     assert_double(output_of(program, out, "is_high"), 1, "is_high");
 }
 
-TEST_WITH(explanations_name_the_index, make_shelf, drop_shelf)
+TEST_OF(explanations_name_the_index, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, stages);
     const double inputs[] = {4.5, 2.385e6};
     const st_explanation *told = NULL;
@@ -138,9 +135,8 @@ TEST_WITH(explanations_name_the_index, make_shelf, drop_shelf)
     assert_string_equal(told->formula, "M[first]/V");
 }
 
-TEST_WITH(an_including_sheet_overrides_members_and_families, make_shelf, drop_shelf)
+TEST_OF(an_including_sheet_overrides_members_and_families, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "below", stages);
     const st_sheet *sheet = accept(own, "sheet: above\n"
                                         "include: below\n"
@@ -199,9 +195,8 @@ static void assert_same_values(shelf *own, const st_program *program, const doub
         assert_double(out[i], wanted[i], st_program_output_name(whole, i));
 }
 
-TEST_WITH(a_job_leaves_members_out_that_it_cannot_have, make_shelf, drop_shelf)
+TEST_OF(a_job_leaves_members_out_that_it_cannot_have, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const double few[] = {1.5, 2.385e6};
     const double many[] = {4.5, 2.385e6};
     const st_program *least = compile_given(own, &few[0]);
@@ -306,9 +301,8 @@ TEST_WITH(faults_are_reported_with_their_place, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(overrides_keep_to_the_shape_of_a_family, make_shelf, drop_shelf)
+TEST_OF(overrides_keep_to_the_shape_of_a_family, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const refused cases[] = {
         {ST_ERR_NAME, "  M: {override: true, is: V}\n",
          "main:4:3: error: 'M' is already defined at below:9, as a family: expected another name, "
@@ -338,9 +332,8 @@ TEST_WITH(overrides_keep_to_the_shape_of_a_family, make_shelf, drop_shelf)
 }
 
 /* 64 values in a reduction in a reduction, four deep, are more than any formula may have. */
-TEST_WITH(the_growth_of_a_formula_is_bounded, make_shelf, drop_shelf)
+TEST_OF(the_growth_of_a_formula_is_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\nenums:\n");
     for (char axis = 'a'; axis < 'd'; axis++) {

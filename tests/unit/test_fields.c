@@ -76,9 +76,8 @@ static bool find(fixture *own, const char *text)
     return st_fields_find(&own->reader);
 }
 
-TEST_WITH(rows_fill_structs, set_up, tear_down)
+TEST_OF(rows_fill_structs, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     record row = {.count = 7, .kind = 4};
     assert_true(find(own, "Running-Time [us],NAME,other,count\n2385.5,a b,x,n/a\n17,c,y,41\n"));
     assert_true(!st_fields_have(&own->reader, KIND));
@@ -91,9 +90,8 @@ TEST_WITH(rows_fill_structs, set_up, tear_down)
     assert_true(row.count == 41);
 }
 
-TEST_WITH(words_have_more_than_one_spelling, set_up, tear_down)
+TEST_OF(words_have_more_than_one_spelling, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     record row = {0};
     assert_true(find(own, "name,duration_s,kind\na,1.5,recompute ALL of it\nb,2,NO\n"));
     assert_true(st_fields_read(&own->reader, 0, &row));
@@ -148,9 +146,8 @@ TEST_WITH(wrong_fields_are_refused, set_up, tear_down)
     }
 }
 
-TEST_WITH(slips_are_warned_of, set_up, tear_down)
+TEST_OF(slips_are_warned_of, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_true(find(own, "name,duration_s,cuont,colour\na,1,2,3\n"));
     st_fields_warn_of_slips(&own->reader);
     assert_int_equal(st_errors_size(own->errors), 1);

@@ -59,9 +59,8 @@ static st_map_cell lacks(double goal, double missing)
         .tried = true, .goal = goal, .memory_bytes = 0x1p37, .missing_bytes = missing};
 }
 
-TEST_WITH(a_cell_keeps_the_better_plan, make_map, drop_map)
+TEST_OF(a_cell_keeps_the_better_plan, map_case *self, make_map, drop_map)
 {
-    map_case *self = *state;
     const struct {
         st_map_cell first;
         st_map_cell second;
@@ -98,9 +97,8 @@ static void fill(map_case *self)
     st_fit_map_take(&self->map, 2, 1, &some[2]);
 }
 
-TEST_WITH(rows_and_columns_without_a_plan_go, make_map, drop_map)
+TEST_OF(rows_and_columns_without_a_plan_go, map_case *self, make_map, drop_map)
 {
-    map_case *self = *state;
     assert_false(st_fit_map_fits(&self->map));
     fill(self);
     assert_true(st_fit_map_fits(&self->map));
@@ -119,9 +117,8 @@ TEST_WITH(rows_and_columns_without_a_plan_go, make_map, drop_map)
     assert_false(st_fit_map_fits(&self->map));
 }
 
-TEST_WITH(text_json_and_csv_say_the_same, make_map, drop_map)
+TEST_OF(text_json_and_csv_say_the_same, map_case *self, make_map, drop_map)
 {
-    map_case *self = *state;
     static const struct {
         st_form form;
         const char *said[6];
@@ -143,9 +140,8 @@ TEST_WITH(text_json_and_csv_say_the_same, make_map, drop_map)
     }
 }
 
-TEST_WITH(the_picture_has_a_box_for_each_plan, make_map, drop_map)
+TEST_OF(the_picture_has_a_box_for_each_plan, map_case *self, make_map, drop_map)
 {
-    map_case *self = *state;
     static const char *const parts[] = {
         "width=\"480\"",
         "x=\"110\" y=\"70\" width=\"108\" height=\"42\"",

@@ -134,9 +134,8 @@ TEST_WITH(what_no_row_tells_stays, set_up, tear_down)
 }
 
 /* Without a prior there is nothing that it could stay at. */
-TEST_WITH(what_no_row_tells_needs_a_prior, set_up, tear_down)
+TEST_OF(what_no_row_tells_needs_a_prior, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_calibration calibration;
     assert_int_equal(read_all(own,
                               TABLES "constants:\n" FIRST
@@ -149,9 +148,8 @@ TEST_WITH(what_no_row_tells_needs_a_prior, set_up, tear_down)
     assert_non_null(strstr(said(own), "no row is sensitive to start of m9; leave it out"));
 }
 
-TEST_WITH(tests_are_estimated_and_not_fitted, set_up, tear_down)
+TEST_OF(tests_are_estimated_and_not_fitted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_calibration calibration;
     if (read_all(own,
                  TABLES "constants:\n" FIRST
@@ -248,9 +246,8 @@ TEST_WITH(wrong_files_are_refused, set_up, tear_down)
 
 /* ---- what a fit must beat ---- */
 
-TEST_WITH(the_mfu_of_others, set_up, tear_down)
+TEST_OF(the_mfu_of_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured_request request = toy_request(own);
     const st_measured *rows = good_rows(own, &request,
                                         "id,layers,global_batch,dp,gpu_name,experts,seq,"

@@ -52,9 +52,8 @@ static void fill_sets(fixture *own, st_time_sets *from, st_time_sets *to)
     }
 }
 
-TEST_WITH(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down)
+TEST_OF(pieces_of_the_same_sizes_tell_the_ratio, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_sets *from = st_arena_alloc(own->arena, 2, sizeof *from);
     st_time_sets *to = from + 1;
     st_ratios_kernels kernels;
@@ -98,9 +97,8 @@ TEST_WITH(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down)
 
 /* Products take half as long by the data sheets, all else 0.6 of it. A group without kernels, and
  * one without others to learn from, are not tried. */
-TEST_WITH(errors_are_those_of_the_group_left_out, set_up, tear_down)
+TEST_OF(errors_are_those_of_the_group_left_out, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_sets *sets = st_arena_alloc(own->arena, 2, sizeof *sets);
     sets[0] = (st_time_sets){.peak = 300e12, .bandwidth = 1.8e12};
     sets[1] = (st_time_sets){.peak = 600e12, .bandwidth = 3e12};
@@ -228,9 +226,8 @@ static st_status read_ratios(fixture *own, const char *text, st_ratios *ratios)
     return status == ST_OK ? st_ratios_read(csv, own->arena, ratios, own->errors) : status;
 }
 
-TEST_WITH(ratios_survive_their_text, set_up, tear_down)
+TEST_OF(ratios_survive_their_text, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_ratios *ratios = st_arena_alloc(own->arena, 2, sizeof *ratios);
     st_buffer text = {0};
     st_trace_class taken;
@@ -252,9 +249,8 @@ TEST_WITH(ratios_survive_their_text, set_up, tear_down)
     st_buffer_free(&text);
 }
 
-TEST_WITH(faulty_ratios_are_refused, set_up, tear_down)
+TEST_OF(faulty_ratios_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *text;
         const char *message;

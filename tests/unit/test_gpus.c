@@ -110,9 +110,8 @@ TEST(two_names_may_mean_one_gpu)
             fail_msg("'%s' and '%s'", cases[i].a, cases[i].b);
 }
 
-TEST_WITH(unknown_ones_are_told_with_the_nearest, set_up, tear_down)
+TEST_OF(unknown_ones_are_told_with_the_nearest, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_place place = {"f", 3, 7};
     assert_int_equal(st_gpus_unknown(&gpus, "h100-sxn", place, own->errors), ST_ERR_NAME);
     assert_string_equal(said(own),
@@ -121,9 +120,8 @@ TEST_WITH(unknown_ones_are_told_with_the_nearest, set_up, tear_down)
     assert_string_equal(said(own), "f:3:7: error: no file for the GPU 'Quadro'\n");
 }
 
-TEST_WITH(files_are_listed_once, set_up, tear_down)
+TEST_OF(files_are_listed_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_gpus listed = {0};
     write_text(own, "configs/gpus/zz-2385.yaml", "memory: 24 GiB\n");
     assert_int_equal(st_gpus_list(own->paths, own->arena, &listed, own->errors), ST_OK);

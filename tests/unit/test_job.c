@@ -7,9 +7,8 @@
 
 #include "job/job_loader.h"
 
-TEST_WITH(a_job_is_read_with_all_its_files, set_up, tear_down)
+TEST_OF(a_job_is_read_with_all_its_files, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "name: M 2.385B\nlayers: 37\nhidden: 2385\n");
     write_text(own, "configs/clusters/c.yaml",
                "gpu: g\nnodes: 3\nbandwidth: {tp: 23.85 GB/s, dp: \"11 Gbit/s\"}\n");
@@ -48,9 +47,8 @@ TEST_WITH(a_job_is_read_with_all_its_files, set_up, tear_down)
     assert_place(own, value_of(job, "constants.size")->place, "job.yaml", 7, 30);
 }
 
-TEST_WITH(defaults_are_assumptions, set_up, tear_down)
+TEST_OF(defaults_are_assumptions, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_job *job = load(own, "stack: plain\nparallel: {pp: 7}\n");
     assert_number(job, "parallel.tp", ST_ORIGIN_DEFAULT, 1);
     assert_number(job, "parallel.dp", ST_ORIGIN_DEFAULT, 1);
@@ -64,9 +62,8 @@ TEST_WITH(defaults_are_assumptions, set_up, tear_down)
     assert_int_equal(value_of(job, "parallel.order")->origin, ST_ORIGIN_NONE);
 }
 
-TEST_WITH(jobs_and_sections_have_names, set_up, tear_down)
+TEST_OF(jobs_and_sections_have_names, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 3\n");
     write_text(own, "configs/clusters/c.yaml", "gpu: {memory: 3 GiB}\n");
     const st_job *job = load(own, "name: My job\nmodel: m\ncluster: c\nbatch: {micro: 3}\n");
@@ -84,9 +81,8 @@ TEST_WITH(jobs_and_sections_have_names, set_up, tear_down)
     assert_null(st_job_section_name(job, "cluster"));
 }
 
-TEST_WITH(values_say_where_they_come_from, set_up, tear_down)
+TEST_OF(values_say_where_they_come_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/gpus/g.yaml",
                "source: data sheet\nmemory: 24 GiB\npower: {value: 350 W, source: measured}\n");
     const st_job *job = load(own, "source: >-\n"
@@ -116,18 +112,16 @@ TEST_WITH(values_say_where_they_come_from, set_up, tear_down)
     assert_place(own, value_of(job, "parallel.tp")->place, "job.yaml", 8, 15);
 }
 
-TEST_WITH(sources_of_a_job_do_not_cover_its_files, set_up, tear_down)
+TEST_OF(sources_of_a_job_do_not_cover_its_files, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 37\n");
     const st_job *job = load(own, "source: the job's\nmodel: m\nbatch: {micro: 3}\n");
     assert_null(value_of(job, "model.layers")->source);
     assert_string_equal(value_of(job, "batch.micro")->source, "the job's");
 }
 
-TEST_WITH(maps_override_their_base, set_up, tear_down)
+TEST_OF(maps_override_their_base, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "base: n\nlayers: 37\nheads: 11\n");
     write_text(own, "configs/models/n.yaml", "layers: 5\nheads: 7\nhidden: 2385\n");
     const st_job *job = load(own, "model: {layers: 41, base: m}\n");
@@ -139,9 +133,8 @@ TEST_WITH(maps_override_their_base, set_up, tear_down)
     assert_number(job, "model.layers", ST_ORIGIN_FILE, 5);
 }
 
-TEST_WITH(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it, set_up, tear_down)
+TEST_OF(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/clusters/c.yaml", "gpu: old\nnodes: 3\n");
     write_text(own, "configs/gpus/old.yaml", "memory: 24 GiB\npower: 350 W\n");
     write_text(own, "configs/gpus/new.yaml", "memory: 80 GiB\n");
@@ -155,9 +148,8 @@ TEST_WITH(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it, set_up, te
     assert_number(job, "cluster.gpu.power", ST_ORIGIN_FILE, 350);
 }
 
-TEST_WITH(paths_in_files_are_relative_to_them, set_up, tear_down)
+TEST_OF(paths_in_files_are_relative_to_them, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "deep/cluster.yaml", "gpu: ./er/gpu.yaml\n");
     write_text(own, "deep/er/gpu.yaml", "base: ../base.yaml\npower: 123 W\n");
     write_text(own, "deep/base.yaml", "memory: 37 GiB\n");
@@ -170,9 +162,8 @@ TEST_WITH(paths_in_files_are_relative_to_them, set_up, tear_down)
     assert_string_equal(value_of(job, "sheet")->text, "./mine.yaml");
 }
 
-TEST_WITH(jobs_may_be_piped, set_up, tear_down)
+TEST_OF(jobs_may_be_piped, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char text[] = "model: {layers: 37}\nbatch: {micro: 3.5}\n";
     const st_job *job = NULL;
     for (size_t length = 20; length < sizeof text; length += sizeof text - 21) {
@@ -194,9 +185,8 @@ TEST_WITH(jobs_may_be_piped, set_up, tear_down)
     assert_non_null(strstr(said(own), "<stdin>:2:16: error: wrong value for batch.micro"));
 }
 
-TEST_WITH(shipped_jobs_load, set_up, tear_down)
+TEST_OF(shipped_jobs_load, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_path_entry *entries = NULL;
     size_t count = 0;
     assert_int_equal(
@@ -215,9 +205,8 @@ TEST_WITH(shipped_jobs_load, set_up, tear_down)
 
 /* ---- --set ---- */
 
-TEST_WITH(assignments_override_files, set_up, tear_down)
+TEST_OF(assignments_override_files, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=3",
                                        "parallel.tp = 8",
                                        "cluster.nic_bandwidth=200 Gbit/s",
@@ -243,9 +232,8 @@ TEST_WITH(assignments_override_files, set_up, tear_down)
     assert_null(value_of(job, "parallel.tp")->source);
 }
 
-TEST_WITH(assignments_replace_sections_first, set_up, tear_down)
+TEST_OF(assignments_replace_sections_first, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"model.layers=41", "model=gone", "model=m",
                                        "cluster.gpu=new", "cluster=c"};
     write_text(own, "configs/models/m.yaml", "layers: 37\nheads: 11\n");
@@ -340,9 +328,8 @@ TEST_WITH(options_of_plugins_are_kept_as_they_are, set_up, tear_down)
     assert_string_equal(job->options[1].option.text, "c=d");
 }
 
-TEST_WITH(faults_in_a_file_that_an_assignment_names_keep_their_kind, set_up, tear_down)
+TEST_OF(faults_in_a_file_that_an_assignment_names_keep_their_kind, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "job.yaml", "name: sound\n");
     write_text(own, "configs/models/m.yaml", "layers: 3.5\nhiden: 4\n");
     assert_set_fault(own, "model=m", ST_ERR_VALUE,
@@ -352,9 +339,8 @@ TEST_WITH(faults_in_a_file_that_an_assignment_names_keep_their_kind, set_up, tea
                      "mean 'hidden'?\n");
 }
 
-TEST_WITH(all_assignments_are_reported_beside_the_faults_of_the_job, set_up, tear_down)
+TEST_OF(all_assignments_are_reported_beside_the_faults_of_the_job, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"paralel.tp=8", "parallel.pp=x", "parallel.dp=2"};
     write_text(own, "job.yaml", "batch: {micro: -3}\n");
     assert_int_equal(refused_with(own, sets, 3), ST_ERR_USAGE);
@@ -367,9 +353,8 @@ TEST_WITH(all_assignments_are_reported_beside_the_faults_of_the_job, set_up, tea
                    "whole number from 1 to 1000000\n");
 }
 
-TEST_WITH(long_assignments_are_refused_briefly, set_up, tear_down)
+TEST_OF(long_assignments_are_refused_briefly, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     char *set = st_arena_alloc(own->arena, 60001, 1);
     assert_non_null(set);
     memset(set, 'x', 60000);
@@ -382,9 +367,8 @@ TEST_WITH(long_assignments_are_refused_briefly, set_up, tear_down)
 
 /* ---- errors of files ---- */
 
-TEST_WITH(unknown_keys_get_the_nearest_one, set_up, tear_down)
+TEST_OF(unknown_keys_get_the_nearest_one, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_faults(own,
                   "modle: m\n"
                   "model: {hiden: 3, vocabulary: 7}\n"
@@ -405,9 +389,8 @@ TEST_WITH(unknown_keys_get_the_nearest_one, set_up, tear_down)
                   "@/job.yaml:6:1: error: unknown key 'zzzzzzzz' in a job\n");
 }
 
-TEST_WITH(values_of_the_wrong_kind_are_all_reported, set_up, tear_down)
+TEST_OF(values_of_the_wrong_kind_are_all_reported, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_faults(
         own,
         "parallel: 8\n"
@@ -448,9 +431,8 @@ TEST_WITH(values_of_the_wrong_kind_are_all_reported, set_up, tear_down)
         "true or false; did you mean 'true'?\n");
 }
 
-TEST_WITH(faults_of_all_files_come_at_once, set_up, tear_down)
+TEST_OF(faults_of_all_files_come_at_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m.yaml", "layers: 3.5\n");
     write_text(own, "configs/clusters/c.yaml", "nodes: -3\ngpu: g\n");
     write_text(own, "configs/gpus/g.yaml", "memory: 24\nmemori: 3 GiB\n");
@@ -467,9 +449,8 @@ TEST_WITH(faults_of_all_files_come_at_once, set_up, tear_down)
                   "whole number from 1 to 1000000\n");
 }
 
-TEST_WITH(files_that_are_no_jobs_are_refused, set_up, tear_down)
+TEST_OF(files_that_are_no_jobs_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *text;
         st_status status;
@@ -493,9 +474,8 @@ TEST_WITH(files_that_are_no_jobs_are_refused, set_up, tear_down)
     }
 }
 
-TEST_WITH(unreadable_jobs_are_refused, set_up, tear_down)
+TEST_OF(unreadable_jobs_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_job *job = NULL;
     assert_int_equal(st_job_load(own->paths, "no-such-job", NULL, 0, own->arena, &job, own->errors),
                      ST_ERR_NAME);
@@ -512,9 +492,8 @@ TEST_WITH(unreadable_jobs_are_refused, set_up, tear_down)
     assert_null(job);
 }
 
-TEST_WITH(alias_bombs_are_refused, set_up, tear_down)
+TEST_OF(alias_bombs_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for (int i = 1; i < 12; i++) {
@@ -529,17 +508,15 @@ TEST_WITH(alias_bombs_are_refused, set_up, tear_down)
     assert_true(strlen(said(own)) < 500);
 }
 
-TEST_WITH(aliases_are_values, set_up, tear_down)
+TEST_OF(aliases_are_values, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_job *job = load(own, "batch: {global: &n 96, micro: *n}\nparallel: {tp: *n}\n");
     assert_number(job, "batch.micro", ST_ORIGIN_FILE, 96);
     assert_number(job, "parallel.tp", ST_ORIGIN_FILE, 96);
 }
 
-TEST_WITH(a_thousand_faults_are_counted, set_up, tear_down)
+TEST_OF(a_thousand_faults_are_counted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer text = {0};
     for (int i = 0; i < 1000; i++)
         st_buffer_printf(&text, "unknown%d: %d\n", i, i);
@@ -552,9 +529,8 @@ TEST_WITH(a_thousand_faults_are_counted, set_up, tear_down)
 
 /* ---- files that name files ---- */
 
-TEST_WITH(circles_of_bases_are_shown, set_up, tear_down)
+TEST_OF(circles_of_bases_are_shown, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/a.yaml", "base: b\nlayers: 3\n");
     write_text(own, "configs/models/b.yaml", "base: c\n");
     write_text(own, "configs/models/c.yaml", "heads: 4\nbase: b\n");
@@ -568,9 +544,8 @@ TEST_WITH(circles_of_bases_are_shown, set_up, tear_down)
                   "@/configs/models/own.yaml -> @/configs/models/own.yaml\n");
 }
 
-TEST_WITH(bases_end_after_eight, set_up, tear_down)
+TEST_OF(bases_end_after_eight, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/m0.yaml", "layers: 37\n");
     for (int i = 1; i < 10; i++)
         write_text(own, st_arena_printf(own->arena, "configs/models/m%d.yaml", i),
@@ -583,9 +558,8 @@ TEST_WITH(bases_end_after_eight, set_up, tear_down)
                   "@/configs/models/m1.yaml:1:7: error: more than 8 files form a chain of bases\n");
 }
 
-TEST_WITH(a_job_is_of_few_files, set_up, tear_down)
+TEST_OF(a_job_is_of_few_files, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/gpus/g0.yaml", "memory: 3 GiB\n");
     write_text(own, "configs/clusters/c0.yaml", "gpu: g8\n");
     for (int i = 1; i < 9; i++) {
@@ -599,9 +573,8 @@ TEST_WITH(a_job_is_of_few_files, set_up, tear_down)
     assert_non_null(strstr(said(own), "error: the job consists of more than 32 files"));
 }
 
-TEST_WITH(faults_of_named_files_stand_where_they_are_named, set_up, tear_down)
+TEST_OF(faults_of_named_files_stand_where_they_are_named, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/list.yaml", "- 3\n");
     write_text(own, "configs/clusters/c.yaml", "gpu: ./gone.yaml\n");
     write_text(own, "configs/gpus/near.yaml", "memory: 3 GiB\n");
@@ -622,9 +595,8 @@ TEST_WITH(faults_of_named_files_stand_where_they_are_named, set_up, tear_down)
                   "expected a YAML file\n");
 }
 
-TEST_WITH(loading_works_without_a_list_of_errors, set_up, tear_down)
+TEST_OF(loading_works_without_a_list_of_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_job *job = NULL;
     static const char *const sets[] = {"parallel.tp=x", "nonsense", "model=gone"};
     write_text(own, "job.yaml", "parallel: {tp: 3.5, tq: 4}\nmodel: [x]\ncluster: gone\n");

@@ -67,9 +67,8 @@ TEST_WITH(what_was_given_is_written, set_up, tear_down)
     assert_lacks(text, "#");
 }
 
-TEST_WITH(a_file_alone_is_its_name, set_up, tear_down)
+TEST_OF(a_file_alone_is_its_name, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_configs(own);
     const st_job_writing file = {.job = load_with(own, NULL, 0)};
     const char *text = written(own, &file);

@@ -57,9 +57,8 @@ TEST(every_section_is_well_formed)
     }
 }
 
-TEST_WITH(every_default_is_a_value, set_up, tear_down)
+TEST_OF(every_default_is_a_value, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t count = 0;
     size_t defaults = 0;
     const st_key *keys = st_keys(&count);
@@ -78,9 +77,8 @@ TEST_WITH(every_default_is_a_value, set_up, tear_down)
     assert_true(defaults >= 5);
 }
 
-TEST_WITH(every_unit_is_one, set_up, tear_down)
+TEST_OF(every_unit_is_one, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
@@ -174,9 +172,8 @@ static const value_case value_cases[] = {
     {"parallel.order", "tp,pp", ST_ERR_VALUE, 0},
 };
 
-TEST_WITH(values_are_read_by_kind, set_up, tear_down)
+TEST_OF(values_are_read_by_kind, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < sizeof value_cases / sizeof value_cases[0]; i++) {
         double number = -2.385;
         st_status status = parse(own, value_cases[i].key, value_cases[i].text, &number);
@@ -225,9 +222,8 @@ TEST_WITH(messages_name_the_key_and_what_it_accepts, set_up, tear_down)
     }
 }
 
-TEST_WITH(faults_of_units_name_the_key_too, set_up, tear_down)
+TEST_OF(faults_of_units_name_the_key_too, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double number = 0;
     assert_int_equal(parse(own, "cluster.gpu.memory", "24 GB/s", &number), ST_ERR_UNIT);
     const char *text = said(own);
@@ -268,9 +264,8 @@ TEST_WITH(truth_is_true_or_false, set_up, tear_down)
     }
 }
 
-TEST_WITH(long_texts_are_refused_briefly, set_up, tear_down)
+TEST_OF(long_texts_are_refused_briefly, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double number = 0;
     char *text = st_arena_alloc(own->arena, 100001, 1);
     assert_non_null(text);
@@ -406,9 +401,8 @@ static const char *in_a_cell(st_arena *arena, const char *doc)
     return text;
 }
 
-TEST_WITH(the_page_has_every_key, set_up, tear_down)
+TEST_OF(the_page_has_every_key, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer page = {0};
     size_t count = 0;
     const st_key *keys = st_keys(&count);

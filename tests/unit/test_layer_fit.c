@@ -86,9 +86,8 @@ static void write_models(fixture *own, const char *files[MODELS])
         files[i] = table_of(own, names[i], widths[i], plain);
 }
 
-TEST_WITH(each_model_follows_from_the_others, set_up, tear_down)
+TEST_OF(each_model_follows_from_the_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *files[MODELS];
     st_layer_fit fitted;
     write_models(own, files);
@@ -156,9 +155,8 @@ TEST_WITH(a_slower_table_is_missed_by_its_factors, set_up, tear_down)
 }
 
 /* What is written for the plugin predicts what was measured, and shapes that were not. */
-TEST_WITH(times_are_saved_to_a_file, set_up, tear_down)
+TEST_OF(times_are_saved_to_a_file, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *files[MODELS];
     char reason[200];
     st_layer_fit fitted;
@@ -300,9 +298,8 @@ static void expect_refusal(fixture *own, const st_layer_fit_request *asked, cons
         fail_msg("'%s' is not in '%s'", words, text);
 }
 
-TEST_WITH(fits_without_times_are_refused, set_up, tear_down)
+TEST_OF(fits_without_times_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *files[MODELS];
     write_models(own, files);
     write_text(own, "other.csv", "hidden,tokens,forward_us\n4096,2385,17.5\n");

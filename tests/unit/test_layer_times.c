@@ -29,9 +29,8 @@ static st_status read_table(fixture *own, const char *text, const char *gpu, st_
 
 /* ---- tables ---- */
 
-TEST_WITH(a_table_of_whole_layers, set_up, tear_down)
+TEST_OF(a_table_of_whole_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_sets sets;
     assert_int_equal(read_table(own,
                                 "gpu,micro_batch,seq,hidden,tp,cp,recompute,forward_us,"
@@ -69,9 +68,8 @@ static const char vidur_head[] =
     "n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,"
     "num_tensor_parallel_workers\n";
 
-TEST_WITH(a_table_of_pieces_by_the_names_of_profiles, set_up, tear_down)
+TEST_OF(a_table_of_pieces_by_the_names_of_profiles, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_sets sets;
     const char *text = st_arena_printf(
         own->arena, "%s0.2,0.105,1.911,3.3655,3.4,0.055,32,8,4096,11008,32768,True,4096,2\n",
@@ -138,9 +136,8 @@ TEST_WITH(faults_of_a_table, set_up, tear_down)
     }
 }
 
-TEST_WITH(tables_must_be_alike, set_up, tear_down)
+TEST_OF(tables_must_be_alike, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_sets sets;
     const st_csv *csv = NULL;
     assert_int_equal(read_table(own, "hidden,tokens,forward_us\n7,2,3\n", "h100-sxm", &sets),
@@ -153,9 +150,8 @@ TEST_WITH(tables_must_be_alike, set_up, tear_down)
     assert_non_null(strstr(said(own), "@/other.csv:1: error: the table has other columns"));
 }
 
-TEST_WITH(packed_tables, set_up, tear_down)
+TEST_OF(packed_tables, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_csv *csv = NULL;
     char command[256];
     write_text(own, "a.csv", "hidden,tokens,forward_us\n4096,2385,17.5\n");
@@ -214,9 +210,8 @@ static void fill_set(fixture *own, st_time_set *set, double noise, double bend)
     st_time_merge(set);
 }
 
-TEST_WITH(a_roofline_is_found_again, set_up, tear_down)
+TEST_OF(a_roofline_is_found_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_set set;
     st_times_roofline line;
     fill_set(own, &set, 0, 0);
@@ -226,9 +221,8 @@ TEST_WITH(a_roofline_is_found_again, set_up, tear_down)
     assert_near(line.per_byte, 6.1e-13, 1e-3);
 }
 
-TEST_WITH(a_kink_is_for_trees_and_a_line_for_the_roofline, set_up, tear_down)
+TEST_OF(a_kink_is_for_trees_and_a_line_for_the_roofline, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trees_library *library = NULL;
     st_time_set set;
     st_time_models models;
@@ -258,9 +252,8 @@ TEST_WITH(a_kink_is_for_trees_and_a_line_for_the_roofline, set_up, tear_down)
 }
 
 /* What is written is read back, and the plain walk says what the library's own trees say. */
-TEST_WITH(trees_survive_their_text, set_up, tear_down)
+TEST_OF(trees_survive_their_text, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trees_library *library = NULL;
     st_time_set set;
     st_time_models models;
@@ -295,9 +288,8 @@ TEST_WITH(trees_survive_their_text, set_up, tear_down)
 }
 
 /* A product is told by its own three sizes, and beyond those measured the roofline stands alone. */
-TEST_WITH(trees_inside_end_where_the_measurements_do, set_up, tear_down)
+TEST_OF(trees_inside_end_where_the_measurements_do, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trees_library *library = NULL;
     st_time_set set;
     st_time_models trees;
@@ -384,9 +376,8 @@ TEST_WITH(the_plain_walk_is_xgboosts_own_prediction, set_up, tear_down)
     st_trees_close(library);
 }
 
-TEST_WITH(few_samples_are_left_to_the_roofline, set_up, tear_down)
+TEST_OF(few_samples_are_left_to_the_roofline, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_time_set set;
     st_time_models models;
     fill_set(own, &set, 0.02, 0);
@@ -461,9 +452,8 @@ static const char *slow_steps(fixture *own, const char *rows, double factor)
     return text;
 }
 
-TEST_WITH(layer_times_from_steps_give_other_steps, set_up, tear_down)
+TEST_OF(layer_times_from_steps_give_other_steps, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured *sets = NULL;
     size_t count = 0;
     st_time_sets times = {.count = 0};
@@ -501,9 +491,8 @@ TEST_WITH(layer_times_from_steps_give_other_steps, set_up, tear_down)
     }
 }
 
-TEST_WITH(steps_that_tell_no_layer_time, set_up, tear_down)
+TEST_OF(steps_that_tell_no_layer_time, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured *sets = NULL;
     size_t count = 0;
     st_time_sets times = {.count = 0};
@@ -545,9 +534,8 @@ static double mean_error(const double *errors, size_t count)
 }
 
 /* Layer times from 60 rows without pipeline and data parallelism, tried on all other rows. */
-TEST_WITH(few_steps_of_one_machine_tell_the_others, set_up, tear_down)
+TEST_OF(few_steps_of_one_machine_tell_the_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured_request request = {.paths = own->paths};
     st_measured *used = NULL;
     st_measured *all = NULL;

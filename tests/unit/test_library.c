@@ -23,9 +23,8 @@ static const st_grid *open_grid(fixture *own, const st_grid_request *request)
     return grid;
 }
 
-TEST_WITH(test_a_grid_tells_its_shape, set_up, tear_down)
+TEST_OF(test_a_grid_tells_its_shape, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *axes[] = {"cluster.nic_bandwidth=100..300+100 Gbit/s", "batch.micro=1,2,3"};
     const st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 2};
     const st_grid *grid = open_grid(own, &request);
@@ -77,9 +76,8 @@ TEST_WITH(test_rows_are_read_in_pieces, set_up, tear_down)
     st_grid_reader_destroy(NULL);
 }
 
-TEST_WITH(test_faults_of_a_grid_come_together, set_up, tear_down)
+TEST_OF(test_faults_of_a_grid_come_together, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *axes[] = {"parallel.tpp=1,2", "batch.micro="};
     const char *conditions[] = {"memory < 7[s]"};
     st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 2};
@@ -133,9 +131,8 @@ static void expect_grid(fixture *own, const st_best_plan *plan)
     st_grid_reader_destroy(reader);
 }
 
-TEST_WITH(test_methods_agree, set_up, tear_down)
+TEST_OF(test_methods_agree, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_best_request request = search_request();
     st_best every = find(own, &request);
     assert_int_equal(every.plan_count, 4);
@@ -166,9 +163,8 @@ TEST_WITH(test_methods_agree, set_up, tear_down)
 }
 
 /* Picked rows may differ in axes that stand still in rows that follow each other. */
-TEST_WITH(test_a_sample_has_the_values_of_its_plans, set_up, tear_down)
+TEST_OF(test_a_sample_has_the_values_of_its_plans, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *varies[] = {"batch.micro=1", "cluster.nic_bandwidth=100..400+100 Gbit/s",
                             "cluster.price=1..3+0.01 $/h"};
     st_best_request request = search_request();
@@ -184,9 +180,8 @@ TEST_WITH(test_a_sample_has_the_values_of_its_plans, set_up, tear_down)
         assert_memory_equal(&best.plans[i].goal, &best.plans[i].values[0], sizeof(double));
 }
 
-TEST_WITH(test_where_nothing_fits_the_nearest_is_told, set_up, tear_down)
+TEST_OF(test_where_nothing_fits_the_nearest_is_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *conditions[] = {"memory < 2.385[GiB]"};
     st_best_request request = search_request();
     request.job.conditions = conditions;
@@ -209,9 +204,8 @@ static bool stop_at_once(void *context, uint64_t done, uint64_t plans)
     return done > plans;
 }
 
-TEST_WITH(test_a_search_can_be_stopped, set_up, tear_down)
+TEST_OF(test_a_search_can_be_stopped, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     unsigned calls = 0;
     st_best_request request = search_request();
     request.gpus = "512";
@@ -223,9 +217,8 @@ TEST_WITH(test_a_search_can_be_stopped, set_up, tear_down)
     assert_true(isnan(best.gap));
 }
 
-TEST_WITH(test_senseless_searches_are_refused, set_up, tear_down)
+TEST_OF(test_senseless_searches_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_best best = {.plan_count = 77};
     st_best_request request = search_request();
     request.top = 0;

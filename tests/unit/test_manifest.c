@@ -50,9 +50,8 @@ static void expect_state(const st_plugin_state *state, st_plugin_use use, const 
     assert_true((state->summary[0] == '\0') == empty);
 }
 
-TEST_WITH(a_manifest_says_what_the_plugin_does, set_up_copy, tear_down)
+TEST_OF(a_manifest_says_what_the_plugin_does, fixture *own, set_up_copy, tear_down)
 {
-    fixture *own = *state;
     static const char head[] = "plugin: \"template\"\nversion: \"0.1.0\"\nsummary: \"";
     char bytes[64];
     struct stat info;
@@ -69,9 +68,8 @@ TEST_WITH(a_manifest_says_what_the_plugin_does, set_up_copy, tear_down)
     assert_string_equal(sum + 8, "\n");
 }
 
-TEST_WITH(a_manifest_is_that_of_its_build, set_up_copy, tear_down)
+TEST_OF(a_manifest_is_that_of_its_build, fixture *own, set_up_copy, tear_down)
 {
-    fixture *own = *state;
     st_manifest_match match = ST_MANIFEST_OTHER;
     assert_int_equal(
         st_plugin_match_manifest(own->paths, "template", own->arena, &match, own->errors), ST_OK);
@@ -92,9 +90,8 @@ TEST_WITH(a_manifest_is_that_of_its_build, set_up_copy, tear_down)
     assert_int_equal(match, ST_MANIFEST_ABSENT);
 }
 
-TEST_WITH(a_manifest_is_read_without_the_plugin, set_up_copy, tear_down)
+TEST_OF(a_manifest_is_read_without_the_plugin, fixture *own, set_up_copy, tear_down)
 {
-    fixture *own = *state;
     st_plugin_state found;
     st_plugin_entry entry = entry_of(own, "template");
     const char *text = manifest(own);
@@ -115,9 +112,8 @@ TEST_WITH(a_manifest_is_read_without_the_plugin, set_up_copy, tear_down)
 }
 
 /* The length and the sum are looked at, each by itself. */
-TEST_WITH(another_build_has_another_manifest, set_up_copy, tear_down)
+TEST_OF(another_build_has_another_manifest, fixture *own, set_up_copy, tear_down)
 {
-    fixture *own = *state;
     st_plugin_state found;
     const st_plugin_entry entry = entry_of(own, "template");
     const char *text = manifest(own);
@@ -133,9 +129,8 @@ TEST_WITH(another_build_has_another_manifest, set_up_copy, tear_down)
     }
 }
 
-TEST_WITH(a_plugin_is_looked_at_in_a_process_of_its_own, set_up_copy, tear_down)
+TEST_OF(a_plugin_is_looked_at_in_a_process_of_its_own, fixture *own, set_up_copy, tear_down)
 {
-    fixture *own = *state;
     st_plugin_state found;
     st_plugin_entry entry = entry_of(own, "template");
     assert_int_equal(st_plugin_look(own->paths, &entry, own->arena, &found), ST_OK);

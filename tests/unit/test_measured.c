@@ -52,9 +52,8 @@ TEST_WITH(keys_may_be_columns, set_up, tear_down)
     assert_string_equal(measured->rows[0].id, "row-1");
 }
 
-TEST_WITH(a_file_of_constants_counts, set_up, tear_down)
+TEST_OF(a_file_of_constants_counts, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured_request request = toy_request(own);
     write_text(own, "mine.yaml", "doc: d\nsource: s\nwork: 6.25 ms\nfit:\n  rows: [r2, r9]\n");
     request.constants = below(own, "mine.yaml");
@@ -229,9 +228,8 @@ TEST_WITH(wrong_requests_are_refused, set_up, tear_down)
     "groups:\n"                                                                                    \
     "  - {name: slow ones, if: {notes: slow*}}\n"
 
-TEST_WITH(sources_complete_their_rows, set_up, tear_down)
+TEST_OF(sources_complete_their_rows, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured_request request = toy_request(own);
     write_text(own, "validation/lab/table.yaml", SOURCE);
     st_table_source *source = st_arena_alloc(own->arena, 1, sizeof *source);

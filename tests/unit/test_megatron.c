@@ -28,9 +28,8 @@ typedef struct size_case {
 } size_case;
 
 /* As the published configurations count them. */
-TEST_WITH(published_models_have_their_parameters, set_up, tear_down)
+TEST_OF(published_models_have_their_parameters, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const size_case cases[] = {
         {"llama2-7b", 6738415616.0},    {"llama2-13b", 13015864320.0},
         {"llama2-70b", 68976648192.0},  {"llama3-8b", 8030261248.0},
@@ -47,9 +46,8 @@ TEST_WITH(published_models_have_their_parameters, set_up, tear_down)
 
 /* P = 12 L h^2 (1 + 13/(12h) + (V + s)/(12 L h)), the equation of Narayanan et al., plus the last
  * layer norm, which it rounds away. */
-TEST_WITH(gpt_has_the_parameters_of_the_equation, set_up, tear_down)
+TEST_OF(gpt_has_the_parameters_of_the_equation, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-64xa100", "");
     double L = 96;
     double h = 12288;
@@ -58,9 +56,8 @@ TEST_WITH(gpt_has_the_parameters_of_the_equation, set_up, tear_down)
     assert_true(cell(&estimate, "parameters_active") == cell(&estimate, "parameters"));
 }
 
-TEST_WITH(experts_count_once_per_token, set_up, tear_down)
+TEST_OF(experts_count_once_per_token, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate mixtral = estimate_of(own, "mixtral-8x7b-64xh100", "");
     double expert = 3.0 * 4096 * 14336;
     assert_true(cell(&mixtral, "parameters") - cell(&mixtral, "parameters_active") ==
@@ -72,9 +69,8 @@ TEST_WITH(experts_count_once_per_token, set_up, tear_down)
 }
 
 /* One MoE layer in two, after one dense layer: 7 layers have 3 of them. */
-TEST_WITH(moe_layers_follow_their_frequency, set_up, tear_down)
+TEST_OF(moe_layers_follow_their_frequency, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_of(own, "mixtral-8x7b-64xh100",
                     "model.layers=7 model.dense_layers=1 model.moe_every=2 parallel.pp=1 "
@@ -86,9 +82,8 @@ TEST_WITH(moe_layers_follow_their_frequency, set_up, tear_down)
 /* ---- Narayanan et al. ---- */
 
 /* Equation 3: 96 B s L h^2 (1 + s/6h + V/16Lh), with recomputation. */
-TEST_WITH(work_is_equation_3, set_up, tear_down)
+TEST_OF(work_is_equation_3, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-1024xa100", "");
     double B = 1536;
     double s = 2048;
@@ -115,9 +110,8 @@ typedef struct rate_case {
 
 /* Rates that tables print beside times: the same work must lie between them. GPT-2 on DGX-2 and
  * DGX A100, and the models of Jan 2021, all from the README of Megatron-LM. */
-TEST_WITH(printed_rates_belong_to_printed_times, set_up, tear_down)
+TEST_OF(printed_rates_belong_to_printed_times, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const rate_case cases[] = {
         {"megatron-3.6b", "batch.global=512 parallel.tp=2 parallel.pp=1 parallel.dp=32", 131,
          3.8950},
@@ -138,9 +132,8 @@ TEST_WITH(printed_rates_belong_to_printed_times, set_up, tear_down)
 }
 
 /* Section 5.1: GPT-3, 300 billion tokens, 1,024 GPUs at 140 TFLOP/s: 34 days. */
-TEST_WITH(whole_trainings_are_equation_4, set_up, tear_down)
+TEST_OF(whole_trainings_are_equation_4, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "gpt3-175b-1024xa100", "");
     double days = cell(&estimate, "training_time") / 86400;
     assert_near(days, 34, 0.08, "days of GPT-3");
@@ -165,9 +158,8 @@ TEST_WITH(whole_trainings_are_equation_4, set_up, tear_down)
 /* ---- bubbles ---- */
 
 /* Stages that are alike but for ends of no weight idle (p-1)/(v m + p-1) of the time. */
-TEST_WITH(equal_stages_have_the_known_bubble, set_up, tear_down)
+TEST_OF(equal_stages_have_the_known_bubble, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char small[] = "model.vocabulary=128 model.vocabulary_multiple=1 "
                                 "constants.loss_traffic=0~B parallel.tp=8 parallel.dp=1 ";
     static const struct {
@@ -195,9 +187,8 @@ TEST_WITH(equal_stages_have_the_known_bubble, set_up, tear_down)
 
 /* ZB-H1's ramp is (p - 1)(F + B - W) where the stages are alike (Qi et al. 2024, table 2), and
  * ZB-2p, with twice the memory, has next to none. */
-TEST_WITH(late_weight_gradients_fill_the_bubble, set_up, tear_down)
+TEST_OF(late_weight_gradients_fill_the_bubble, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *job = "megatron-1t-512xa100";
     st_estimate first = estimate_of(own, job,
                                     "parallel.schedule=zero_bubble "
@@ -215,9 +206,8 @@ TEST_WITH(late_weight_gradients_fill_the_bubble, set_up, tear_down)
 }
 
 /* 61 micro-batches on 8 stages of 3 chunks: the last group lacks 3, in 2 further rounds. */
-TEST_WITH(micro_batches_that_do_not_fit_the_stages_idle, set_up, tear_down)
+TEST_OF(micro_batches_that_do_not_fit_the_stages_idle, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate even = estimate_of(own, "gpt3-175b-64xa100", "");
     assert_true(cell(&even, "T_shortage") == 0);
     st_estimate odd = estimate_of(own, "gpt3-175b-64xa100", "batch.global=61");
@@ -234,9 +224,8 @@ typedef struct flight_case {
     double last;
 } flight_case;
 
-TEST_WITH(stages_keep_what_their_schedule_has_in_flight, set_up, tear_down)
+TEST_OF(stages_keep_what_their_schedule_has_in_flight, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const flight_case cases[] = {
         {"", 8, 7, 1},
         {"batch.global=5", 5, 5, 1},
@@ -258,9 +247,8 @@ TEST_WITH(stages_keep_what_their_schedule_has_in_flight, set_up, tear_down)
 }
 
 /* Where a layout has one chunk on a rank, a stage keeps its own layers of each micro-batch. */
-TEST_WITH(layouts_without_chunks_keep_micro_batches_of_their_stage, set_up, tear_down)
+TEST_OF(layouts_without_chunks_keep_micro_batches_of_their_stage, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const stages[] = {"first", "middle", "last"};
     static const struct {
         const char *schedule;
@@ -284,9 +272,8 @@ TEST_WITH(layouts_without_chunks_keep_micro_batches_of_their_stage, set_up, tear
 
 /* ---- limits ---- */
 
-TEST_WITH(one_gpu_has_nothing_to_tell_others, set_up, tear_down)
+TEST_OF(one_gpu_has_nothing_to_tell_others, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_of(own, "llama3-8b-8xh100",
                     "parallel.dp=1 parallel.zero=0 model.layers=8 cluster.nodes=1 "
@@ -304,9 +291,8 @@ TEST_WITH(one_gpu_has_nothing_to_tell_others, set_up, tear_down)
                 1e-14, "step time");
 }
 
-TEST_WITH(a_dense_model_has_no_experts_anywhere, set_up, tear_down)
+TEST_OF(a_dense_model_has_no_experts_anywhere, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "megatron-530b-280xa100", "");
     static const char *const nothing[] = {"L_kind[moe]", "L_stage_kind[first,moe]", "P_experts",
                                           "time_ep",     "n_layers[moe]",           "ep_payload",
@@ -316,9 +302,8 @@ TEST_WITH(a_dense_model_has_no_experts_anywhere, set_up, tear_down)
 }
 
 /* A large micro-batch hides the host, a tiny layer is the host's alone. */
-TEST_WITH(layers_take_the_longer_of_host_and_gpu, set_up, tear_down)
+TEST_OF(layers_take_the_longer_of_host_and_gpu, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate large = estimate_of(own, "megatron-530b-280xa100", "");
     assert_near(cell(&large, "t_layer[dense]"), cell(&large, "t_gpu[dense]"), 1e-3,
                 "a large layer");
@@ -335,9 +320,8 @@ TEST_WITH(layers_take_the_longer_of_host_and_gpu, set_up, tear_down)
 }
 
 /* docs/megatron.md: the host launches each kernel anew that is recomputed. */
-TEST_WITH(recomputation_launches_again, set_up, tear_down)
+TEST_OF(recomputation_launches_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char constants[] =
         "constants.layer_launch=2.385~ms constants.rank_launch=0.385~ms parallel.tp=4 ";
     static const struct {
@@ -354,9 +338,8 @@ TEST_WITH(recomputation_launches_again, set_up, tear_down)
 }
 
 /* What the sheet says of groups on nodes, against ranks that are placed and counted one by one. */
-TEST_WITH(groups_on_nodes_are_those_of_the_placement, set_up, tear_down)
+TEST_OF(groups_on_nodes_are_those_of_the_placement, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         size_t tp, cp, dp, pp, per_node;
     } plans[] = {{4, 2, 8, 2, 8},   {2, 1, 16, 2, 8}, {8, 2, 2, 4, 8}, {1, 4, 2, 8, 4},
@@ -398,9 +381,8 @@ TEST_WITH(groups_on_nodes_are_those_of_the_placement, set_up, tear_down)
     }
 }
 
-TEST_WITH(stages_hold_whole_layers, set_up, tear_down)
+TEST_OF(stages_hold_whole_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *plan;
         double first, middle, last;
@@ -426,9 +408,8 @@ TEST_WITH(stages_hold_whole_layers, set_up, tear_down)
 
 /* ---- sums ---- */
 
-TEST_WITH(parts_add_up_to_the_step, set_up, tear_down)
+TEST_OF(parts_add_up_to_the_step, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(jobs); i++) {
         st_estimate estimate = estimate_of(own, jobs[i], "constants.site_factor=1.134");
         double sum = 0;
@@ -459,9 +440,8 @@ TEST_WITH(parts_add_up_to_the_step, set_up, tear_down)
 }
 
 /* What no longer hides is exposed, and the other way round. */
-TEST_WITH(hidden_and_exposed_communication_add_up, set_up, tear_down)
+TEST_OF(hidden_and_exposed_communication_add_up, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const pairs[][4] = {
         {"gpt3-175b-1024xa100", "overlap.tp=0.375", "time_tp", "hidden_tp"},
         {"gpt3-175b-1024xa100", "overlap.pp=0.375", "time_pp", "hidden_pp"},
@@ -489,9 +469,8 @@ TEST_WITH(hidden_and_exposed_communication_add_up, set_up, tear_down)
     }
 }
 
-TEST_WITH(hiding_ends_with_what_it_hides_behind, set_up, tear_down)
+TEST_OF(hiding_ends_with_what_it_hides_behind, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate slow = estimate_of(own, "gpt3-175b-1024xa100",
                                    "cluster.nic_bandwidth=0.5~GB/s overlap.gradients=1");
     assert_near(cell(&slow, "T_data_hidden"), 0.75 * cell(&slow, "t_slowest"), 1e-12,
@@ -502,9 +481,8 @@ TEST_WITH(hiding_ends_with_what_it_hides_behind, set_up, tear_down)
 
 /* Beside a message of x the computation loses x - x/slowdown; more is hidden, as it lasts longer.
  */
-TEST_WITH(hiding_has_its_price, set_up, tear_down)
+TEST_OF(hiding_has_its_price, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const pairs[][2] = {
         {"gpt3-175b-1024xa100", "overlap.tp=0.375"},
         {"gpt3-175b-1024xa100", "overlap.pp=0.375"},
@@ -540,9 +518,8 @@ TEST_WITH(hiding_has_its_price, set_up, tear_down)
 
 /* ---- what grows with what ---- */
 
-TEST_WITH(more_of_anything_good_is_never_slower, set_up, tear_down)
+TEST_OF(more_of_anything_good_is_never_slower, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const better[] = {
         "cluster.gpu.peak_fp16=624~TFLOP/s",
         "cluster.gpu.memory_bandwidth=4078~GB/s",

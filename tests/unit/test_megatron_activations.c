@@ -23,9 +23,8 @@ static double mixtral_layer(double saved, double copy)
     return TOKENS * (norms + heads + experts);
 }
 
-TEST_WITH(a_layer_keeps_what_its_products_need, set_up, tear_down)
+TEST_OF(a_layer_keeps_what_its_products_need, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *recipe;
         double saved;
@@ -46,9 +45,8 @@ TEST_WITH(a_layer_keeps_what_its_products_need, set_up, tear_down)
     }
 }
 
-TEST_WITH(kinds_of_layers_keep_their_own, set_up, tear_down)
+TEST_OF(kinds_of_layers_keep_their_own, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate nano =
         estimate_of(own, "llama3-8b-8xh100",
                     "model=nemotron-3-nano-30b-a3b batch.sequence=4096 " ROOM " recompute=none");
@@ -75,9 +73,8 @@ typedef struct module_case {
 } module_case;
 
 /* DeepSeek-V3 in BF16: 128 heads, keys of 192 and values of 128, 8 of 256 experts of 2048. */
-TEST_WITH(recomputed_modules_drop_what_they_can_make_again, set_up, tear_down)
+TEST_OF(recomputed_modules_drop_what_they_can_make_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double n = TOKENS;
     double h = 7168;
     double shared = n * 2 * 3 * 2048;
@@ -108,9 +105,8 @@ TEST_WITH(recomputed_modules_drop_what_they_can_make_again, set_up, tear_down)
     }
 }
 
-TEST_WITH(blocks_of_layers_keep_their_input, set_up, tear_down)
+TEST_OF(blocks_of_layers_keep_their_input, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate none = estimate_of(own, "llama3-8b-8xh100", "recompute=none " ROOM);
     st_estimate some =
         estimate_of(own, "llama3-8b-8xh100", "recompute=full recomputed.layers=5 " ROOM);
@@ -121,9 +117,8 @@ TEST_WITH(blocks_of_layers_keep_their_input, set_up, tear_down)
                 "the layer in hand");
 }
 
-TEST_WITH(graphs_of_a_step_reserve_rows, set_up, tear_down)
+TEST_OF(graphs_of_a_step_reserve_rows, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *sets;
         double factor;
@@ -142,9 +137,8 @@ TEST_WITH(graphs_of_a_step_reserve_rows, set_up, tear_down)
     }
 }
 
-TEST_WITH(predicted_tokens_have_a_layer_and_logits, set_up, tear_down)
+TEST_OF(predicted_tokens_have_a_layer_and_logits, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate with = estimate_of(own, "deepseek-v3-2048xh800",
                                    "model.mtp=2 precision.recipe=bf16 precision.gather=weights "
                                    "constants.logit_memory=12~B recompute=none " ROOM);
@@ -161,9 +155,8 @@ TEST_WITH(predicted_tokens_have_a_layer_and_logits, set_up, tear_down)
 
 /* ---- states ---- */
 
-TEST_WITH(states_follow_recipe_and_optimizer, set_up, tear_down)
+TEST_OF(states_follow_recipe_and_optimizer, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *sets;
         double bytes;
@@ -189,9 +182,8 @@ TEST_WITH(states_follow_recipe_and_optimizer, set_up, tear_down)
     }
 }
 
-TEST_WITH(groups_of_shards_split_what_they_hold, set_up, tear_down)
+TEST_OF(groups_of_shards_split_what_they_hold, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100",
                                 "parallel.zero=3 parallel.shard=4 cluster.gpu.memory=999~GiB");
     assert_near(cell(&e, "state_bytes"), (2 + 4 + 12) / 4.0, 1e-15, "bytes of a parameter");
@@ -202,9 +194,8 @@ TEST_WITH(groups_of_shards_split_what_they_hold, set_up, tear_down)
     assert_near(cell(&fp8, "state_bytes"), (1 + 4 + 12) / 8.0, 1e-15, "in FP8");
 }
 
-TEST_WITH(adapters_are_all_that_is_trained, set_up, tear_down)
+TEST_OF(adapters_are_all_that_is_trained, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100",
                                 "train.task=lora train.lora_rank=16 parallel.zero=1 " ROOM);
     double widths = 2 * 4096 + (32 + 2 * 8) * 128 + 32 * 128 + 2 * 4096 + 3 * 14336.0;
@@ -215,9 +206,8 @@ TEST_WITH(adapters_are_all_that_is_trained, set_up, tear_down)
 
 /* ---- host memory ---- */
 
-TEST_WITH(host_memory_takes_its_share, set_up, tear_down)
+TEST_OF(host_memory_takes_its_share, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *link = "cluster.gpu.host_bandwidth=15.3~GB/s recompute=none";
     st_estimate plain = estimate_of(own, "llama3-8b-8xh100", "recompute=none " ROOM);
     st_estimate moved = estimate_of(
@@ -245,9 +235,8 @@ TEST_WITH(host_memory_takes_its_share, set_up, tear_down)
                 "updates on the GPU");
 }
 
-TEST_WITH(parts_add_up_with_host_memory, set_up, tear_down)
+TEST_OF(parts_add_up_with_host_memory, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e =
         estimate_of(own, "llama3-8b-8xh100",
                     "recompute=none offload.activations=0.7 offload.optimizer=0.3 "
@@ -266,9 +255,8 @@ TEST_WITH(parts_add_up_with_host_memory, set_up, tear_down)
     assert_true(cell(&none, "time_host") == 0);
 }
 
-TEST_WITH(host_memory_needs_a_link, set_up, tear_down)
+TEST_OF(host_memory_needs_a_link, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"offload.activations=0.35", "offload.optimizer=0.35"};
     write_text(own, "no-link.yaml",
                "model: llama3-8b\n"
@@ -301,9 +289,8 @@ static double newton_schulz(double m, double n)
     return 5 * (4 * less * less * fmax(m, n) + 2 * less * less * less);
 }
 
-TEST_WITH(muon_iterates_its_matrices, set_up, tear_down)
+TEST_OF(muon_iterates_its_matrices, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e = estimate_of(own, "llama3-8b-8xh100", "optimizer=muon parallel.zero=1 " ROOM);
     st_estimate adam = estimate_of(own, "llama3-8b-8xh100", "parallel.zero=1 " ROOM);
     double layer = 2 * newton_schulz(4096, 4096) + 2 * newton_schulz(4096, 1024) +
@@ -316,9 +303,8 @@ TEST_WITH(muon_iterates_its_matrices, set_up, tear_down)
 
 /* ---- what must hold for every plan ---- */
 
-TEST_WITH(less_is_never_more, set_up, tear_down)
+TEST_OF(less_is_never_more, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const jobs[] = {"llama3-8b-8xh100", "mixtral-8x7b-64xh100",
                                        "deepseek-v3-2048xh800", "gpt3-175b-1024xa100"};
     static const char *const steps[] = {
@@ -348,9 +334,8 @@ TEST_WITH(less_is_never_more, set_up, tear_down)
     }
 }
 
-TEST_WITH(experts_are_split_over_more_ranks, set_up, tear_down)
+TEST_OF(experts_are_split_over_more_ranks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e;
     assert_int_equal(try_estimate(own, "mixtral-8x7b-64xh100",
                                   "parallel.ep=2 parallel.zero=1 cluster.gpu.memory=30~GiB", &e),

@@ -45,9 +45,8 @@ TEST_WITH(defaults_are_the_fitted_constants, set_up, tear_down)
 }
 
 /* docs/megatron.md: 36 us + 5.3 us per rank in a node + 20 us per doubling of the nodes. */
-TEST_WITH(collectives_start_by_ranks_and_doublings, set_up, tear_down)
+TEST_OF(collectives_start_by_ranks_and_doublings, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char job[] = "gpt3-175b-1024xa100";
     static const char name[] = "t_all_reduce_tp";
     static const char plan[] = "parallel.tp=16 parallel.pp=8 parallel.dp=8 model.heads=96 "
@@ -94,9 +93,8 @@ TEST_WITH(ranges_of_sizes_hold_every_message, set_up, tear_down)
 }
 
 /* Stages hold their layers; the first one has the embedding, the last one its copy and the norm. */
-TEST_WITH(stages_hold_the_parameters_of_their_layers, set_up, tear_down)
+TEST_OF(stages_hold_the_parameters_of_their_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate e = estimate_of(own, "gpt3-175b-1024xa100", "");
     double layers = 12 * cell(&e, "P_layer[dense]");
     assert_near(cell(&e, "P[middle]"), layers, 1e-12, "a middle stage");
@@ -114,9 +112,8 @@ TEST_WITH(stages_hold_the_parameters_of_their_layers, set_up, tear_down)
 }
 
 /* PyTorch's: a first bucket of 1 MiB, all others of 25 MiB. */
-TEST_WITH(buckets_are_those_of_pytorch, set_up, tear_down)
+TEST_OF(buckets_are_those_of_pytorch, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate plain = estimate_of(own, "resnet50-32x3090", "");
     st_estimate given = estimate_of(own, "resnet50-32x3090",
                                     "constants.bucket_first=1~MiB constants.bucket=25~MiB");
@@ -127,9 +124,8 @@ TEST_WITH(buckets_are_those_of_pytorch, set_up, tear_down)
 }
 
 /* Three tensor-parallel ranks leave two of the eight GPUs of a node to nobody. */
-TEST_WITH(nodes_hold_whole_tensor_groups, set_up, tear_down)
+TEST_OF(nodes_hold_whole_tensor_groups, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     (void)try_estimate(own, "gpt3-175b-64xa100",
                        "parallel.tp=3 parallel.cp=4 parallel.dp=8 parallel.pp=1 "
@@ -211,9 +207,8 @@ TEST_WITH(slowdowns_of_passes_are_means_by_time, set_up, tear_down)
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-TEST_WITH(working_sets_stand_where_the_logits_are, set_up, tear_down)
+TEST_OF(working_sets_stand_where_the_logits_are, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"parallel.pp=1 batch.micro=2 cluster.gpu.memory=100TB",
                                        "parallel.pp=2 batch.micro=2 cluster.gpu.memory=100TB"};
     for (size_t i = 0; i < COUNT(sets); i++) {
@@ -228,9 +223,8 @@ TEST_WITH(working_sets_stand_where_the_logits_are, set_up, tear_down)
 }
 
 /* Split weights are gathered for a layer, its gradient, and as many as are fetched ahead. */
-TEST_WITH(gathered_weights_are_those_of_layers, set_up, tear_down)
+TEST_OF(gathered_weights_are_those_of_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double held[3];
     for (int ahead = 0; ahead < 3; ahead++) {
         st_estimate e =

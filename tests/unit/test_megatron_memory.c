@@ -25,9 +25,8 @@ static double activations_gib(fixture *own, const char *job, const char *assignm
     return cell(&estimate, "M_layers[first]") / GIB;
 }
 
-TEST_WITH(activation_memory_is_korthikantis_to_the_digit, set_up, tear_down)
+TEST_OF(activation_memory_is_korthikantis_to_the_digit, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const activation_case cases[] = {
         {"megatron-22b-8xa100", 59.25, 9.5625, {66.84, 49.42, 7.64}},
         {"gpt3-175b-64xa100", 66.84375, 12.3515625, {62.04, 56.53, 8.71}},
@@ -51,9 +50,8 @@ TEST_WITH(activation_memory_is_korthikantis_to_the_digit, set_up, tear_down)
 }
 
 /* 34 sbh/t and 5 a s^2 b/t per layer, or without tensor parallelism's split 10 sbh. */
-TEST_WITH(a_layers_activations_are_equations_1_to_6, set_up, tear_down)
+TEST_OF(a_layers_activations_are_equations_1_to_6, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double sbh = 2048.0 * 4 * 6144;
     double scores = 5.0 * 64 * 2048 * 2048 * 4;
     st_estimate with = estimate_of(own, "megatron-22b-8xa100", "");
@@ -66,9 +64,8 @@ TEST_WITH(a_layers_activations_are_equations_1_to_6, set_up, tear_down)
                 "equation 2");
 }
 
-TEST_WITH(memory_shrinks_with_what_splits_it, set_up, tear_down)
+TEST_OF(memory_shrinks_with_what_splits_it, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const less[] = {
         "parallel.zero=1",
         "parallel.zero=2",
@@ -97,9 +94,8 @@ TEST_WITH(memory_shrinks_with_what_splits_it, set_up, tear_down)
 /* ---- memory ---- */
 
 /* Qi et al., table 4: peak memory in GB, which no constant has seen. */
-TEST_WITH(measured_peaks_are_met, set_up, tear_down)
+TEST_OF(measured_peaks_are_met, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *plan;
         double measured_gb;
@@ -137,9 +133,8 @@ TEST_WITH(measured_peaks_are_met, set_up, tear_down)
     }
 }
 
-TEST_WITH(states_are_split_by_zero, set_up, tear_down)
+TEST_OF(states_are_split_by_zero, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const double bytes[] = {2 + 4 + 12.0, 2 + 4 + 12.0 / 8, 2 + 4 / 8.0 + 12.0 / 8,
                                    (2 + 4 + 12) / 8.0};
     for (int zero = 0; zero < 4; zero++) {
@@ -159,9 +154,8 @@ TEST_WITH(states_are_split_by_zero, set_up, tear_down)
 
 /* DualPipe (DeepSeek-AI 2024, table 2): a rank has the weights of two stages, and in flight p
  * micro-batches that entered at its end and one that entered at the other. */
-TEST_WITH(dualpipe_holds_both_ends, set_up, tear_down)
+TEST_OF(dualpipe_holds_both_ends, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const states[][2] = {
         {"m_state", "M_state"}, {"m_weights", "M_weights"}, {"m_grads", "M_grads"}};
     st_estimate estimate = estimate_of(own, "gpt3-175b-64xa100",
@@ -197,9 +191,8 @@ typedef struct remedy_case {
     const char *says;
 } remedy_case;
 
-TEST_WITH(what_does_not_fit_is_told_how_to, set_up, tear_down)
+TEST_OF(what_does_not_fit_is_told_how_to, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const remedy_case cases[] = {
         {"megatron-22b-8xa100", "recompute=none parallel.sequence_parallel=false",
          "What would help most: full recomputation"},

@@ -5,9 +5,8 @@
  */
 #include "megatron_support.h"
 
-TEST_WITH(traffic_is_table_3, set_up, tear_down)
+TEST_OF(traffic_is_table_3, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(
         own, "gpt-3b-32x3090",
         "sheet=megatron model.heads=20 parallel.scatter_gather=false precision.weights=fp16 "
@@ -31,9 +30,8 @@ TEST_WITH(traffic_is_table_3, set_up, tear_down)
 
 /* What splits states sends as much once as an all-reduce does, and with every micro-batch what is
  * needed then. */
-TEST_WITH(splitting_states_changes_the_traffic, set_up, tear_down)
+TEST_OF(splitting_states_changes_the_traffic, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         int zero;
         double messages; /* with 16 micro-batches */
@@ -58,9 +56,8 @@ TEST_WITH(splitting_states_changes_the_traffic, set_up, tear_down)
 
 /* A token's copies go to their experts and come back, forward and backward; each expert's gradient
  * meets those of the ranks that hold it too. */
-TEST_WITH(experts_are_visited_and_returned_from, set_up, tear_down)
+TEST_OF(experts_are_visited_and_returned_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", "");
     assert_true(cell(&estimate, "ep_messages") == 64 * 8 * 4);
     assert_true(cell(&estimate, "ep_message") == 2 * 4096 * 4096 * 2);
@@ -103,9 +100,8 @@ TEST_WITH(stages_without_experts_exchange_none, set_up, tear_down)
 }
 
 /* Ranks that share an expert gather the tokens of all of them first. */
-TEST_WITH(shared_experts_gather_their_tokens, set_up, tear_down)
+TEST_OF(shared_experts_gather_their_tokens, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100",
                                        "parallel.tp=4 parallel.dp=4 parallel.expert_tp=4 "
                                        "parallel.ep=4");
@@ -115,9 +111,8 @@ TEST_WITH(shared_experts_gather_their_tokens, set_up, tear_down)
                 "gathered tokens");
 }
 
-TEST_WITH(rings_of_keys_and_values_go_round, set_up, tear_down)
+TEST_OF(rings_of_keys_and_values_go_round, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_of(own, "llama3-8b-8xh100", "parallel.cp=4 parallel.dp=2 batch.global=2");
     /* 32 layers, 2 passes forward and 2 rounds backward, 3 neighbours, 2 bytes of 8 heads */
@@ -146,9 +141,8 @@ TEST_WITH(rings_of_keys_and_values_go_round, set_up, tear_down)
 
 /* Nemotron-H-56B: keys and values of 10 attentions go round, 54 Mamba-2 layers exchange their
  * channels before and after each of three scans. */
-TEST_WITH(scans_are_entered_and_left, set_up, tear_down)
+TEST_OF(scans_are_entered_and_left, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_of(own, "llama3-8b-8xh100",
                                        "model=nemotron-h-56b parallel.cp=4 parallel.dp=2 "
                                        "batch.global=2 cluster.gpu.memory=999~GiB");
@@ -156,9 +150,8 @@ TEST_WITH(scans_are_entered_and_left, set_up, tear_down)
 }
 
 /* Eight ranks in two nodes: heads inside, keys and values of two between them. */
-TEST_WITH(hierarchies_exchange_heads_inside, set_up, tear_down)
+TEST_OF(hierarchies_exchange_heads_inside, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char plan[] = "parallel.cp=8 parallel.dp=1 batch.global=1 cluster.nodes=2 "
                                "cluster.gpus_per_node=4 cluster.nic_bandwidth=173~GB/s "
                                "overlap.cp=0 parallel.cp_method=";
@@ -189,9 +182,8 @@ TEST_WITH(hierarchies_exchange_heads_inside, set_up, tear_down)
 
 /* A delta net and Mamba-2 get all tokens of some heads, and give them back, whatever attention
  * does. */
-TEST_WITH(scans_exchange_heads, set_up, tear_down)
+TEST_OF(scans_exchange_heads, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate next =
         estimate_of(own, "llama3-8b-8xh100",
                     "model=qwen3-next-80b-a3b parallel.cp=2 parallel.dp=4 "
@@ -219,9 +211,8 @@ TEST_WITH(scans_exchange_heads, set_up, tear_down)
 
 /* The first chunk has the embedding, the last one the output layer; a folded schedule has both on
  * the first stage. Each boundary of a chunk is passed there and back. */
-TEST_WITH(traffic_is_of_the_stage_that_is_asked_for, set_up, tear_down)
+TEST_OF(traffic_is_of_the_stage_that_is_asked_for, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *plan;
         double embedding, head, transfers; /* of a micro-batch, out and in */

@@ -85,9 +85,8 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.selective_saving=1", "must be at least 0 and below 1"},
 };
 
-TEST_WITH(what_makes_no_sense_is_refused_with_the_reason, set_up, tear_down)
+TEST_OF(what_makes_no_sense_is_refused_with_the_reason, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         st_estimate estimate;
         st_status status = try_estimate(own, refusals[i].job, refusals[i].plan, &estimate);
@@ -100,9 +99,8 @@ TEST_WITH(what_makes_no_sense_is_refused_with_the_reason, set_up, tear_down)
 }
 
 /* Its numbers stand, so that one sees what takes the memory. */
-TEST_WITH(a_plan_that_does_not_fit_has_values, set_up, tear_down)
+TEST_OF(a_plan_that_does_not_fit_has_values, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     assert_int_equal(try_estimate(own, "megatron-22b-8xa100",
                                   "recompute=none parallel.sequence_parallel=false", &estimate),
@@ -115,9 +113,8 @@ TEST_WITH(a_plan_that_does_not_fit_has_values, set_up, tear_down)
                            "recomputation, 53.61 GiB, which is enough."));
 }
 
-TEST_WITH(several_faults_are_told_at_once, set_up, tear_down)
+TEST_OF(several_faults_are_told_at_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     assert_int_equal(try_estimate(own, "megatron-22b-8xa100",
                                   "parallel.tp=6 parallel.ep=2 model.positions=512 batch.global=6",
@@ -142,9 +139,8 @@ static void write_bare_cluster(const fixture *own, const char *cluster)
                                cluster));
 }
 
-TEST_WITH(links_are_asked_for_where_they_are_used, set_up, tear_down)
+TEST_OF(links_are_asked_for_where_they_are_used, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     static const char gpu[] = "peak_fp16: 312 TFLOP/s, peak_bf16: 312 TFLOP/s, memory: 80 GiB, "
                               "memory_bandwidth: 2039 GB/s, power: 400 W, gemm_efficiency: 0.769";
@@ -168,9 +164,8 @@ TEST_WITH(links_are_asked_for_where_they_are_used, set_up, tear_down)
                       "cluster.nic_bandwidth=12.5~GB/s");
 }
 
-TEST_WITH(what_has_no_default_is_asked_for, set_up, tear_down)
+TEST_OF(what_has_no_default_is_asked_for, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_text(own, "configs/jobs/bare.yaml", "parallel: {tp: 2}\n");
     assert_int_equal(try_estimate(own, "bare", "", &estimate), ST_ERR_NAME);
@@ -226,9 +221,8 @@ static const rule_case warnings[] = {
      "warning: 4 key-value heads on 8 tensor-parallel ranks are replicated"},
 };
 
-TEST_WITH(what_is_odd_is_warned_of, set_up, tear_down)
+TEST_OF(what_is_odd_is_warned_of, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(warnings); i++) {
         st_estimate estimate;
         st_status status = try_estimate(own, warnings[i].job, warnings[i].plan, &estimate);
@@ -238,9 +232,8 @@ TEST_WITH(what_is_odd_is_warned_of, set_up, tear_down)
     }
 }
 
-TEST_WITH(sound_plans_are_not_warned_of, set_up, tear_down)
+TEST_OF(sound_plans_are_not_warned_of, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const jobs[] = {"megatron-22b-8xa100",    "gpt3-175b-64xa100",
                                        "megatron-530b-280xa100", "megatron-1t-512xa100",
                                        "llama3-8b-8xh100",       "mixtral-8x7b-64xh100"};
@@ -280,9 +273,8 @@ static const rule_case bottlenecks[] = {
      "optimizer_step"},
 };
 
-TEST_WITH(the_largest_part_is_named, set_up, tear_down)
+TEST_OF(the_largest_part_is_named, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(bottlenecks); i++) {
         st_estimate estimate = estimate_of(
             own, bottlenecks[i].job,
@@ -362,9 +354,8 @@ static void expect_described(const char *const *texts, const char *name, const c
     }
 }
 
-TEST_WITH(every_line_says_what_it_means_and_where_it_comes_from, set_up, tear_down)
+TEST_OF(every_line_says_what_it_means_and_where_it_comes_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     char *bibliography = read_file("formulas/references.bib");
     char *page = read_file("docs/megatron.md");
     const char *const texts[] = {bibliography, page};
@@ -386,9 +377,8 @@ TEST_WITH(every_line_says_what_it_means_and_where_it_comes_from, set_up, tear_do
     free(page);
 }
 
-TEST_WITH(every_part_is_a_sheet_of_its_own_without_warnings, set_up, tear_down)
+TEST_OF(every_part_is_a_sheet_of_its_own_without_warnings, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(sheets); i++) {
         const st_sheet *sheet = NULL;
         const st_program *program = NULL;
@@ -404,9 +394,8 @@ TEST_WITH(every_part_is_a_sheet_of_its_own_without_warnings, set_up, tear_down)
     }
 }
 
-TEST_WITH(seams_for_plugins_are_open, set_up, tear_down)
+TEST_OF(seams_for_plugins_are_open, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_sheet *sheet = NULL;
     st_sheet_reader reader = st_paths_sheet_reader(own->paths);
     assert_int_equal(st_sheet_load(&reader, "megatron", own->arena, &sheet, own->errors), ST_OK);
@@ -434,9 +423,8 @@ TEST_WITH(seams_for_plugins_are_open, set_up, tear_down)
  * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds
  * of layers has its row of times, which a job without that kind folds away (docs/decisions/0060).
  */
-TEST_WITH(the_sheet_stays_lean, set_up, tear_down)
+TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_sheet *sheet = NULL;
     const st_program *program = NULL;
     st_sheet_reader reader = st_paths_sheet_reader(own->paths);

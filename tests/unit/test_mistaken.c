@@ -53,9 +53,8 @@ TEST_WITH(what_was_meant_is_told, set_up, tear_down)
 }
 
 /* Six clusters are shown, and that there are more. */
-TEST_WITH(only_some_clusters_are_shown, set_up, tear_down)
+TEST_OF(only_some_clusters_are_shown, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/gpus/zz-gpu.yaml", "memory: 24 GiB\n");
     for (int i = 1; i <= 7; i++) {
         const char *name = st_arena_printf(own->arena, "configs/clusters/zz-%d.yaml", i);

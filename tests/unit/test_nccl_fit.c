@@ -185,9 +185,8 @@ TEST_WITH(what_is_left_over_becomes_a_correction, set_up_fit, tear_down)
 }
 
 /* The times with an option are those that the fit has shown. */
-TEST_WITH(a_correction_gives_the_times_again, set_up_fit, tear_down)
+TEST_OF(a_correction_gives_the_times_again, fixture *own, set_up_fit, tear_down)
 {
-    fixture *own = *state;
     measured tables = {.count = 0};
     double times_s[SIZES];
     st_nccl_fit fit;

@@ -242,9 +242,8 @@ static const struct {
     {HEAD "ranks: 3\nlinks: [" LINK("r0", "r1") "]\n", "rank r2 cannot be reached from r0"},
 };
 
-TEST_WITH(networks_that_make_no_sense_are_refused, set_up, tear_down)
+TEST_OF(networks_that_make_no_sense_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(senseless); i++) {
         const st_topology *topology = NULL;
         assert_int_not_equal(read_network(own, senseless[i].text, &topology), ST_OK);

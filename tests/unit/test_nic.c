@@ -102,9 +102,8 @@ TEST_WITH(stages_between_send_twice, set_up, tear_down)
 
 /* Activations and gradients leave at once, and data parallelism beside them: no more than 400 GB/s
  * do, and what had to wait is told. */
-TEST_WITH(cards_send_at_their_rate, set_up, tear_down)
+TEST_OF(cards_send_at_their_rate, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     laid_out made;
     st_nic_usage fine;
     st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", "");

@@ -180,9 +180,8 @@ TEST_WITH(faulty_databases_are_refused, set_up, tear_down)
 }
 
 /* 256 processes are as many as there may be. */
-TEST_WITH(processes_are_bounded, set_up, tear_down)
+TEST_OF(processes_are_bounded, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (int processes = 256; processes <= 257; processes++) {
         st_recorded recorded;
         const char *sql = st_arena_printf(

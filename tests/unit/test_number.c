@@ -119,9 +119,8 @@ static const struct {
     {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to distinguish from zero", NULL},
 };
 
-TEST_WITH(every_slip_is_named, make_errors, drop_errors)
+TEST_OF(every_slip_is_named, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     for (size_t i = 0; i < COUNT(number_slips); i++) {
         double value = 2.385;
         assert_int_equal(read_number(number_slips[i].text, &value, errors), number_slips[i].status);

@@ -16,9 +16,8 @@ static const double over = 0.385;
 static const st_open_function function = {
     .name = "left", .units = {"GB", "us", "GB/s", NULL}, .unit = "ms", .value = value, .which = 1};
 
-TEST_WITH(rows_without_a_number_have_no_value, set_up, tear_down)
+TEST_OF(rows_without_a_number_have_no_value, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_provider provider;
     static const double first[] = {1, 2, (double)INFINITY, 4, 5};
     static const double second[] = {7, (double)NAN, 9, 10, 11};
@@ -37,9 +36,8 @@ TEST_WITH(rows_without_a_number_have_no_value, set_up, tear_down)
     assert_true(fabs(values[4] - (0.385 + 5 * 2.385 - 11.75)) < 1e-12);
 }
 
-TEST_WITH(units_that_are_none_are_refused, set_up, tear_down)
+TEST_OF(units_that_are_none_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_provider provider;
     st_open_function wrong = function;
     wrong.units[1] = "parsec";

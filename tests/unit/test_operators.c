@@ -127,9 +127,8 @@ static double fitted(const st_operator_group *group, const char *key)
 
 /* ---- tests ---- */
 
-TEST_WITH(attention_has_constants_for_each_width_of_heads, set_up, tear_down)
+TEST_OF(attention_has_constants_for_each_width_of_heads, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_operator_fit fit = {0};
     fit_table(own, NULL, 0, attention_table(own), &fit);
     assert_int_equal(fit.group_count, 1);
@@ -148,9 +147,8 @@ TEST_WITH(attention_has_constants_for_each_width_of_heads, set_up, tear_down)
     assert_in_range(group->held_out.count, 16, 48);
 }
 
-TEST_WITH(experts_of_all_precisions_share_what_is_no_rate, set_up, tear_down)
+TEST_OF(experts_of_all_precisions_share_what_is_no_rate, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"cluster.gpu.gemm_burst=1",
                                        "cluster.gpu.gemm_efficiency_bf16=0.7",
                                        "cluster.gpu.gemm_efficiency_fp8=0.5"};
@@ -168,9 +166,8 @@ TEST_WITH(experts_of_all_precisions_share_what_is_no_rate, set_up, tear_down)
     assert_true(group->held_out.mean_absolute < 1e-4);
 }
 
-TEST_WITH(each_source_may_be_fitted_alone, set_up, tear_down)
+TEST_OF(each_source_may_be_fitted_alone, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_operator_fit fit = {.each = true};
     fit_table(own, NULL, 0, experts_table(own), &fit);
     assert_int_equal(fit.group_count, 2);
@@ -182,9 +179,8 @@ TEST_WITH(each_source_may_be_fitted_alone, set_up, tear_down)
     assert_string_equal(st_operator_gpu(&fit.groups[0]), "h100-sxm");
 }
 
-TEST_WITH(libraries_are_told_apart_by_factors, set_up, tear_down)
+TEST_OF(libraries_are_told_apart_by_factors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_operator_fit fit = {0};
     static const char *const sets[] = {"cluster.gpu.gemm_burst=1"};
     fit_table(own, sets, 1, two_libraries_table(own), &fit);
@@ -203,9 +199,8 @@ TEST_WITH(libraries_are_told_apart_by_factors, set_up, tear_down)
 }
 
 /* Factors that the GPU's file has do not count where a library is fitted alone. */
-TEST_WITH(a_library_alone_has_no_factor, set_up, tear_down)
+TEST_OF(a_library_alone_has_no_factor, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_operator_fit fit = {.each = true};
     static const char *const sets[] = {"cluster.gpu.gemm_burst=1",
                                        "cluster.gpu.gemm_overhead_fp8_vllm=2.385"};
@@ -218,9 +213,8 @@ TEST_WITH(a_library_alone_has_no_factor, set_up, tear_down)
 }
 
 /* Each table has jobs of its own, and constants of the same GPU are no others'. */
-TEST_WITH(a_gpu_is_no_kin_of_itself, set_up, tear_down)
+TEST_OF(a_gpu_is_no_kin_of_itself, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *files[2] = {two_libraries_table(own), below(own, "again.csv")};
     char command[512];
     (void)snprintf(command, sizeof command, "cp '%s' '%s'", files[0], files[1]);
@@ -328,9 +322,8 @@ TEST_WITH(operators_are_named_by_what_tells_them_apart, set_up, tear_down)
     }
 }
 
-TEST_WITH(a_report_has_errors_and_constants, set_up, tear_down)
+TEST_OF(a_report_has_errors_and_constants, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
     st_operator_fit fit;
     st_result result;
@@ -364,9 +357,8 @@ TEST_WITH(a_report_has_errors_and_constants, set_up, tear_down)
     assert_form_has(&result, ST_FORM_JSON, parts, COUNT(parts));
 }
 
-TEST_WITH(kin_have_columns_where_they_were_asked_for, set_up, tear_down)
+TEST_OF(kin_have_columns_where_they_were_asked_for, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
     st_operator_fit fit;
     st_result result;
@@ -383,9 +375,8 @@ TEST_WITH(kin_have_columns_where_they_were_asked_for, set_up, tear_down)
 }
 
 /* A GPU stands once, whatever tables it is in; a group that was not fitted has no keys. */
-TEST_WITH(keys_of_files_stand_by_gpu, set_up, tear_down)
+TEST_OF(keys_of_files_stand_by_gpu, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
     st_operator_fit fit;
     st_buffer text = {0};

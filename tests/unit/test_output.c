@@ -90,9 +90,8 @@ static void assert_refused(fixture *own, const char *name, const char *part)
     assert_int_equal(count_files(own), before);
 }
 
-TEST_WITH(a_new_file_is_written, make_fixture, drop_fixture)
+TEST_OF(a_new_file_is_written, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     mode_t mask = umask(027);
     assert_int_equal(write_text(own, "a", "T_comp 2.385 s\n"), ST_OK);
     (void)umask(mask);
@@ -104,9 +103,8 @@ TEST_WITH(a_new_file_is_written, make_fixture, drop_fixture)
     assert_string_equal(said(own->errors), "");
 }
 
-TEST_WITH(an_old_file_is_replaced_and_keeps_its_permissions, make_fixture, drop_fixture)
+TEST_OF(an_old_file_is_replaced_and_keeps_its_permissions, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(write_text(own, "a", "a much longer text that was here"), ST_OK);
     assert_int_equal(chmod(path_in(own, "a"), 0604), 0);
     int open_before = open(path_in(own, "a"), O_RDONLY);
@@ -121,9 +119,8 @@ TEST_WITH(an_old_file_is_replaced_and_keeps_its_permissions, make_fixture, drop_
     assert_int_equal(close(open_before), 0);
 }
 
-TEST_WITH(a_symbolic_link_stays_one, make_fixture, drop_fixture)
+TEST_OF(a_symbolic_link_stays_one, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
     assert_int_equal(symlink("a", path_in(own, "link")), 0);
     assert_int_equal(write_text(own, "link", "new"), ST_OK);
@@ -134,9 +131,8 @@ TEST_WITH(a_symbolic_link_stays_one, make_fixture, drop_fixture)
     assert_int_equal(count_files(own), 2);
 }
 
-TEST_WITH(what_cannot_be_a_file_is_refused, make_fixture, drop_fixture)
+TEST_OF(what_cannot_be_a_file_is_refused, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
     assert_refused(own, "folder", "error: cannot write the file: the path is a folder");
@@ -154,9 +150,8 @@ TEST_WITH(what_cannot_be_a_file_is_refused, make_fixture, drop_fixture)
     assert_holds(own, "a", "old");
 }
 
-TEST_WITH(files_and_folders_without_permission_are_refused, make_fixture, drop_fixture)
+TEST_OF(files_and_folders_without_permission_are_refused, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     enum { NOBODY = 65534 };
     bool is_root = geteuid() == 0; /* to whom everything is permitted */
     if (is_root) {
@@ -173,17 +168,15 @@ TEST_WITH(files_and_folders_without_permission_are_refused, make_fixture, drop_f
     assert_true(!is_root || seteuid(0) == 0);
 }
 
-TEST_WITH(the_name_of_the_file_stands_in_the_error, make_fixture, drop_fixture)
+TEST_OF(the_name_of_the_file_stands_in_the_error, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(write_text(own, "none/report.csv", "x"), ST_ERR_IO);
     assert_string_equal(st_errors_at(own->errors, 0)->place.file, path_in(own, "none/report.csv"));
     assert_int_equal(st_errors_status(own->errors), ST_ERR_IO);
 }
 
-TEST_WITH(a_failed_write_leaves_the_old_file, make_fixture, drop_fixture)
+TEST_OF(a_failed_write_leaves_the_old_file, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(write_text(own, "a", "old"), ST_OK);
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -203,9 +196,8 @@ TEST_WITH(a_failed_write_leaves_the_old_file, make_fixture, drop_fixture)
     assert_int_equal(count_files(own), 1);
 }
 
-TEST_WITH(a_full_device_is_reported, make_fixture, drop_fixture)
+TEST_OF(a_full_device_is_reported, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     if (access("/dev/full", W_OK) != 0)
         skip();
     assert_int_equal(st_output_write("/dev/full", "x", 1, own->errors), ST_ERR_IO);
@@ -227,9 +219,8 @@ static void *read_pipe(void *path)
     return data;
 }
 
-TEST_WITH(a_pipe_is_written_to_as_it_is, make_fixture, drop_fixture)
+TEST_OF(a_pipe_is_written_to_as_it_is, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     char path[128];
     (void)snprintf(path, sizeof path, "%s", path_in(own, "pipe"));
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -244,9 +235,8 @@ TEST_WITH(a_pipe_is_written_to_as_it_is, make_fixture, drop_fixture)
     assert_true(S_ISFIFO(status.st_mode));
 }
 
-TEST_WITH(names_without_a_folder_are_written_here, make_fixture, drop_fixture)
+TEST_OF(names_without_a_folder_are_written_here, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     int back = open(".", O_RDONLY);
     assert_true(back >= 0);
     assert_int_equal(chdir(own->folder), 0);
@@ -258,9 +248,8 @@ TEST_WITH(names_without_a_folder_are_written_here, make_fixture, drop_fixture)
     assert_int_equal(count_files(own), 1);
 }
 
-TEST_WITH(a_leftover_of_another_run_is_no_obstacle, make_fixture, drop_fixture)
+TEST_OF(a_leftover_of_another_run_is_no_obstacle, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     char name[64];
     (void)snprintf(name, sizeof name, ".steptime-%ld-0.tmp", (long)getpid());
     assert_int_equal(write_text(own, name, "leftover"), ST_OK);
@@ -301,9 +290,8 @@ TEST_WITH(what_can_be_written_is_known_before, make_fixture, drop_fixture)
     assert_holds(own, "a", "2.385");
 }
 
-TEST_WITH(what_is_not_all_has_a_name_of_its_own, make_fixture, drop_fixture)
+TEST_OF(what_is_not_all_has_a_name_of_its_own, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     st_output *output = NULL;
     st_arena *arena = st_arena_create();
     const char *name = NULL;
@@ -325,9 +313,8 @@ TEST_WITH(what_is_not_all_has_a_name_of_its_own, make_fixture, drop_fixture)
     st_arena_destroy(arena);
 }
 
-TEST_WITH(what_is_discarded_leaves_nothing, make_fixture, drop_fixture)
+TEST_OF(what_is_discarded_leaves_nothing, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     st_output *output = NULL;
     assert_int_equal(st_output_open(path_in(own, "b"), &output, own->errors), ST_OK);
     assert_int_equal(st_output_append(output, "2.385", 5, own->errors), ST_OK);

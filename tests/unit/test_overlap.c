@@ -106,9 +106,8 @@ TEST_WITH(names_tell_the_class, set_up, tear_down)
     }
 }
 
-TEST_WITH(rows_are_read, set_up, tear_down)
+TEST_OF(rows_are_read, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     st_buffer text = {0};
     make_table(&text, 30, 0);
@@ -129,9 +128,8 @@ TEST_WITH(rows_are_read, set_up, tear_down)
     st_buffer_free(&text);
 }
 
-TEST_WITH(collectives_are_features_where_the_table_has_them, set_up, tear_down)
+TEST_OF(collectives_are_features_where_the_table_has_them, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     st_buffer text = {0};
     st_buffer_printf(&text, "%s,protocol,algorithm,collective,bytes,channels,gpu,class\n", head);
@@ -151,9 +149,8 @@ TEST_WITH(collectives_are_features_where_the_table_has_them, set_up, tear_down)
 }
 
 /* Echo's Table 4, Nsight's details page and units in headings. */
-TEST_WITH(headings_are_read_as_people_spell_them, set_up, tear_down)
+TEST_OF(headings_are_read_as_people_spell_them, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     st_buffer text = {0};
     st_buffer_text(&text,
@@ -206,9 +203,8 @@ TEST_WITH(units_that_are_not_known_are_no_times, set_up, tear_down)
     }
 }
 
-TEST_WITH(tests_lack_nothing_that_was_learnt_from, set_up, tear_down)
+TEST_OF(tests_lack_nothing_that_was_learnt_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels learnt = {0};
     st_kernels test = {0};
     const st_csv *csv = NULL;
@@ -299,9 +295,8 @@ TEST_WITH(faulty_tables_are_refused, set_up, tear_down)
     }
 }
 
-TEST_WITH(missing_columns_and_lone_classes_are_refused, set_up, tear_down)
+TEST_OF(missing_columns_and_lone_classes_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     assert_int_not_equal(
         read_text(own, "kernel,isolated_ns,overlap_ratio,L1 hit rate\nk,1,0.5,7\n", &kernels),
@@ -385,9 +380,8 @@ static st_kernel near_kernel(const char *name, double duration_ns, double memory
     return kernel;
 }
 
-TEST_WITH(the_nearest_of_a_name_tell_its_slowdown, set_up, tear_down)
+TEST_OF(the_nearest_of_a_name_tell_its_slowdown, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernel rows[] = {
         near_kernel("fill", 23850, 10.5, 1.07), near_kernel("fill", 23850, 11.5, 1.23),
         near_kernel("fill", 23850, 12.5, 1.41), near_kernel("fill", 23850, 80.5, 3.85),
@@ -436,9 +430,8 @@ TEST_WITH(the_nearest_of_a_name_tell_its_slowdown, set_up, tear_down)
 
 /* ---- learning ---- */
 
-TEST_WITH(a_rule_is_learnt, set_up, tear_down)
+TEST_OF(a_rule_is_learnt, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     st_trials trials = {0};
     st_buffer text = {0};
@@ -484,9 +477,8 @@ TEST_WITH(names_are_held_out_whole, set_up, tear_down)
     assert_true(median->held_out[ST_SPLIT_NAMES][0].within_5 < 0.25);
 }
 
-TEST_WITH(models_say_what_they_are, set_up, tear_down)
+TEST_OF(models_say_what_they_are, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     st_slowdown_model model = {0};
     st_buffer text = {0};
@@ -531,9 +523,8 @@ TEST_WITH(models_say_what_they_are, set_up, tear_down)
 }
 
 /* The measured kernels of the data folder: what Echo prints for A800, 61, 70 and 75 %. */
-TEST_WITH(measured_kernels_are_predicted_as_well_as_published, set_up, tear_down)
+TEST_OF(measured_kernels_are_predicted_as_well_as_published, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *data = getenv("STEPTIME_DATA");
     char path[4096];
     st_kernels kernels = {0};

@@ -32,9 +32,8 @@ static st_status read_table(fixture *own, size_t rows, bool to_learn, const char
 }
 
 /* Twenty kernels are the least to learn from. */
-TEST_WITH(kernels_to_be_predicted_may_be_few, set_up, tear_down)
+TEST_OF(kernels_to_be_predicted_may_be_few, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels;
     assert_int_equal(read_table(own, 20, true, NULL, &kernels), ST_OK);
     assert_int_equal(kernels.count, 20);
@@ -44,9 +43,8 @@ TEST_WITH(kernels_to_be_predicted_may_be_few, set_up, tear_down)
     assert_contains(said(own), "19 kernels");
 }
 
-TEST_WITH(a_gpu_is_that_of_kernels_that_do_not_name_it, set_up, tear_down)
+TEST_OF(a_gpu_is_that_of_kernels_that_do_not_name_it, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels;
     assert_int_equal(read_table(own, 23, true, "h100", &kernels), ST_OK);
     assert_true(kernels.rows[0].features[ST_FEATURE_GPU] == 0); /* the first that there is, V100 */
@@ -57,9 +55,8 @@ TEST_WITH(a_gpu_is_that_of_kernels_that_do_not_name_it, set_up, tear_down)
     assert_contains(said(own), "h101");
 }
 
-TEST_WITH(tables_that_are_not_there_are_refused, set_up, tear_down)
+TEST_OF(tables_that_are_not_there_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_kernels kernels = {0};
     assert_int_equal(st_overlap_read_table(&(st_overlap_source){0}, below(own, "none.csv"), true,
                                            own->arena, &kernels, own->errors),
@@ -94,9 +91,8 @@ static const char *write_trace(fixture *own, const char *file, double length_us,
     return below(own, file);
 }
 
-TEST_WITH(pairs_become_a_table, set_up, tear_down)
+TEST_OF(pairs_become_a_table, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0),
                                 write_trace(own, "with.json", 6, 17)};
     const st_overlap_source asked = {
@@ -120,9 +116,8 @@ TEST_WITH(pairs_become_a_table, set_up, tear_down)
     assert_int_equal(again.count, PAIR_KERNELS);
 }
 
-TEST_WITH(a_table_that_nobody_asked_for_is_named_after_its_pairs, set_up, tear_down)
+TEST_OF(a_table_that_nobody_asked_for_is_named_after_its_pairs, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *recordings[] = {
         write_trace(own, "alone.json", 4, 0), write_trace(own, "with.json", 6, 17),
         write_trace(own, "again.json", 5, 0), write_trace(own, "more.json", 6, 11)};
@@ -138,9 +133,8 @@ TEST_WITH(a_table_that_nobody_asked_for_is_named_after_its_pairs, set_up, tear_d
 }
 
 /* Both faulty pairs are told, and nothing is written. */
-TEST_WITH(faulty_pairs_are_told_at_once, set_up, tear_down)
+TEST_OF(faulty_pairs_are_told_at_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0), below(own, "first"),
                                 below(own, "second"), below(own, "third")};
     st_overlap_source asked = {
@@ -160,9 +154,8 @@ TEST_WITH(faulty_pairs_are_told_at_once, set_up, tear_down)
     assert_contains(said(own), "--pairs takes two recordings for each pair");
 }
 
-TEST_WITH(counters_that_are_not_there_are_told, set_up, tear_down)
+TEST_OF(counters_that_are_not_there_are_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *recordings[] = {write_trace(own, "alone.json", 4, 0),
                                 write_trace(own, "with.json", 6, 17)};
     const st_overlap_source asked = {
@@ -233,9 +226,8 @@ static const st_profile *find(fixture *own, const char *name, size_t *count)
     return found;
 }
 
-TEST_WITH(a_model_is_stored_with_where_it_is_from, set_up, tear_down)
+TEST_OF(a_model_is_stored_with_where_it_is_from, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t count = 0;
     if (!st_profiles_available())
         return;
@@ -266,9 +258,8 @@ TEST_WITH(a_model_is_stored_with_where_it_is_from, set_up, tear_down)
 }
 
 /* A model may be stored anew; one of another cluster would be a second one of the name. */
-TEST_WITH(a_name_has_one_model, set_up, tear_down)
+TEST_OF(a_name_has_one_model, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t count = 0;
     if (!st_profiles_available())
         return;

@@ -180,9 +180,8 @@ TEST_WITH(collectives_are_named_by_their_kernels, set_up, tear_down)
 static const st_recorded_collective reduced = {"all_reduce", "LL128", "tree", 26214400, 24};
 static const st_recorded_collective gathered = {"all_gather", "Simple", "ring", 0, 0};
 
-TEST_WITH(time_beside_collectives_is_a_union, set_up, tear_down)
+TEST_OF(time_beside_collectives_is_a_union, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_recorded_kernel kernels[] = {
         {.name = "k", .start_ns = 100, .end_ns = 1100},
         {.name = "a", .stream = 20, .start_ns = 150, .end_ns = 300, .collective = &reduced},
@@ -254,9 +253,8 @@ static st_recorded_kernel at(const char *name, int64_t start_ns, int64_t length_
         .name = name, .stream = 7, .start_ns = start_ns, .end_ns = start_ns + length_ns};
 }
 
-TEST_WITH(shares_and_slowdowns_are_those_of_the_definition, set_up, tear_down)
+TEST_OF(shares_and_slowdowns_are_those_of_the_definition, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400),
                                   at("norm", 3000, 800), at("lost", 4000, 10)};
     st_recorded_kernel beside[] = {at("sgemm", 50, 1250), at("added", 1400, 5),
@@ -339,9 +337,8 @@ TEST_WITH(a_part_of_a_kernel_may_be_beside, set_up, tear_down)
     }
 }
 
-TEST_WITH(kernels_that_are_slowed_in_both_are_left_out, set_up, tear_down)
+TEST_OF(kernels_that_are_slowed_in_both_are_left_out, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400), at("n", 100, 50),
                                   at("none", 5000, 0)};
     alone[2].collective = &reduced;
@@ -375,9 +372,8 @@ static const char raw[] =
     "\"2\",\"fill\",\"(128, 1, 1)\",\"(80, 2, 1)\",\"25.85\",\"n/a\",\"12.2\",\"44.3\",\"3.4\","
     "\"70.5\",\"1\"\r\n";
 
-TEST_WITH(counters_are_joined_by_kernel_and_shape, set_up, tear_down)
+TEST_OF(counters_are_joined_by_kernel_and_shape, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_counters counters = {0};
     st_join *join = NULL;
     assert_int_equal(
@@ -427,9 +423,8 @@ static void expect_next(st_join *join, const st_counters *counters, st_recorded_
 }
 
 /* Names and sizes that follow each other, in an order that is none. */
-TEST_WITH(each_size_of_a_shape_tells_kernels_apart, set_up, tear_down)
+TEST_OF(each_size_of_a_shape_tells_kernels_apart, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_counted_kernel kernels[] = {counted("gill", 80, 2, 3, 128), counted("fill", 81, 2, 3, 128),
                                    counted("fill", 80, 2, 4, 128), counted("fill", 80, 2, 3, 129),
                                    counted("fill", 80, 3, 3, 128), counted("fill", 80, 2, 3, 128),
@@ -456,9 +451,8 @@ TEST_WITH(each_size_of_a_shape_tells_kernels_apart, set_up, tear_down)
 }
 
 /* Counters without shapes belong to kernels of any. */
-TEST_WITH(counters_without_shapes_go_by_name, set_up, tear_down)
+TEST_OF(counters_without_shapes_go_by_name, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_counted_kernel kernels[] = {counted("fill", 0, 0, 0, 0), counted("copy", 0, 0, 0, 0),
                                    counted("fill", 0, 0, 0, 0)};
     const st_counters counters = {"m.csv", kernels, COUNT(kernels)};

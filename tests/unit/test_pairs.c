@@ -97,9 +97,8 @@ static void write_pairs(const fixture *own, const st_pairs *pairs, st_form form,
 }
 
 /* Layers of 2.385 ms rather than the sheet's 3.7, and every edit is predicted to the digit. */
-TEST_WITH(layers_of_another_speed_are_found, set_up, tear_down)
+TEST_OF(layers_of_another_speed_are_found, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const shape shapes[] = {
         {23, 96, 2, 4, 1},  /* the base */
         {23, 168, 2, 7, 1}, /* dp, as many micro-batches */
@@ -130,9 +129,8 @@ TEST_WITH(layers_of_another_speed_are_found, set_up, tear_down)
 
 /* What is measured too slow in one row makes the other one's prediction too slow by a known share.
  */
-TEST_WITH(errors_are_those_of_the_layers, set_up, tear_down)
+TEST_OF(errors_are_those_of_the_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
     const shape longer = {31, 96, 2, 4, 1};
     double measured_s = step_s(&base, 2.385e-3);
@@ -146,9 +144,8 @@ TEST_WITH(errors_are_those_of_the_layers, set_up, tear_down)
             (fabs(pairs.items[0].error) + fabs(pairs.items[1].error)) / 2, 1e-12);
 }
 
-TEST_WITH(other_differences_make_no_pair, set_up, tear_down)
+TEST_OF(other_differences_make_no_pair, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
     const shape wider_batch = {23, 96, 3, 4, 1};
     const shape both = {31, 56, 2, 4, 1};
@@ -189,9 +186,8 @@ TEST(edits_are_joined_as_in_a_sentence)
     }
 }
 
-TEST_WITH(kinds_are_counted_apart, set_up, tear_down)
+TEST_OF(kinds_are_counted_apart, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {31, 96, 2, 4, 1}, {31, 96, 2, 4, 3}};
     st_pairs pairs = pairs_in(own, st_arena_printf(own->arena, HEAD "%s%s%s",
                                                    row_of(own, "a", &shapes[0], 512, 2.5),
@@ -209,9 +205,8 @@ TEST_WITH(kinds_are_counted_apart, set_up, tear_down)
 }
 
 /* Fewer edits come first, whichever they are. */
-TEST_WITH(single_edits_come_before_joined_ones, set_up, tear_down)
+TEST_OF(single_edits_come_before_joined_ones, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {23, 56, 2, 4, 1}, {31, 96, 2, 4, 3}};
     st_pairs pairs = pairs_in(own, st_arena_printf(own->arena, HEAD "%s%s%s",
                                                    row_of(own, "a", &shapes[0], 512, 2.5),
@@ -224,9 +219,8 @@ TEST_WITH(single_edits_come_before_joined_ones, set_up, tear_down)
 }
 
 /* 4 replicas have a rest of 65 ms: a step of 50 ms has no time for layers. */
-TEST_WITH(a_step_shorter_than_its_rest_is_left_out, set_up, tear_down)
+TEST_OF(a_step_shorter_than_its_rest_is_left_out, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape base = {23, 96, 2, 4, 1};
     const shape longer = {31, 96, 2, 4, 1};
     st_pairs pairs =
@@ -241,9 +235,8 @@ TEST_WITH(a_step_shorter_than_its_rest_is_left_out, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(sheets_without_layers_are_refused, set_up, tear_down)
+TEST_OF(sheets_without_layers_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_measured_request request = toy_request(own);
     const st_measured_table table = {.file = below(own, "table.csv")};
     st_measured *sets = NULL;
@@ -261,9 +254,8 @@ TEST_WITH(sheets_without_layers_are_refused, set_up, tear_down)
 }
 
 /* Every form has every kind; CSV has its columns. */
-TEST_WITH(results_are_written, set_up, tear_down)
+TEST_OF(results_are_written, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const shape shapes[] = {{23, 96, 2, 4, 1}, {31, 96, 2, 4, 1}};
     st_pairs pairs = pairs_in(own, st_arena_printf(own->arena, HEAD "%s%s",
                                                    row_of(own, "a", &shapes[0], 512, 2.5),

@@ -47,9 +47,8 @@ static void make_paths(fixture *own, const char *const *folders, size_t count)
     assert_int_equal(st_paths_create(folders, count, &own->paths, own->errors), ST_OK);
 }
 
-TEST_WITH(earlier_roots_win, set_up, tear_down)
+TEST_OF(earlier_roots_win, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "a/configs/models/m.yaml", "from a");
     write_text(own, "b/configs/models/m.yaml", "from b");
     write_text(own, "b/configs/models/n.yaml", "n from b");
@@ -71,9 +70,8 @@ TEST_WITH(earlier_roots_win, set_up, tear_down)
     assert_string_equal(said(own), "");
 }
 
-TEST_WITH(home_stands_in_for_the_configuration_folder, set_up, tear_down)
+TEST_OF(home_stands_in_for_the_configuration_folder, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, ".config/steptime/formulas/mine.yaml", "from home");
     unsetenv("XDG_CONFIG_HOME");
     setenv("HOME", own->folder, 1);
@@ -89,9 +87,8 @@ TEST_WITH(home_stands_in_for_the_configuration_folder, set_up, tear_down)
                      ST_ERR_NAME);
 }
 
-TEST_WITH(folders_that_do_not_exist_are_errors, set_up, tear_down)
+TEST_OF(folders_that_do_not_exist_are_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_paths *paths = NULL;
     write_text(own, "file", "no folder");
     const char *folders[] = {below(own, "missing"), own->folder, below(own, "file"), ""};
@@ -102,9 +99,8 @@ TEST_WITH(folders_that_do_not_exist_are_errors, set_up, tear_down)
                                    "--path: error: the folder '' does not exist\n");
 }
 
-TEST_WITH(folders_of_the_environment_are_only_warned_about, set_up, tear_down)
+TEST_OF(folders_of_the_environment_are_only_warned_about, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     setenv("STEPTIME_PATH", st_arena_printf(own->arena, "%s/missing:%s", own->folder, own->folder),
            1);
     write_text(own, "formulas/s.yaml", "sheet");
@@ -114,9 +110,8 @@ TEST_WITH(folders_of_the_environment_are_only_warned_about, set_up, tear_down)
     assert_reads(own, ST_FOLDER_SHEETS, "s", "sheet");
 }
 
-TEST_WITH(the_working_folder_is_no_root, set_up, tear_down)
+TEST_OF(the_working_folder_is_no_root, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "elsewhere/configs/jobs/local.yaml", "of the working folder");
     setenv("STEPTIME_PATH", "", 1);
     make_paths(own, NULL, 0);
@@ -130,9 +125,8 @@ TEST_WITH(the_working_folder_is_no_root, set_up, tear_down)
     free(before);
 }
 
-TEST_WITH(every_folder_has_its_place, set_up, tear_down)
+TEST_OF(every_folder_has_its_place, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "formulas/x.yaml", "sheet");
     write_text(own, "configs/jobs/x.yaml", "job");
     write_text(own, "configs/models/x.yaml", "model");
@@ -149,9 +143,8 @@ TEST_WITH(every_folder_has_its_place, set_up, tear_down)
 
 /* ---- the library's own files ---- */
 
-TEST_WITH(the_library_is_the_last_root, set_up, tear_down)
+TEST_OF(the_library_is_the_last_root, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     assert_true(st_embedded_count > 5);
     make_paths(own, NULL, 0);
@@ -168,9 +161,8 @@ TEST_WITH(the_library_is_the_last_root, set_up, tear_down)
     assert_true(length > 1000);
 }
 
-TEST_WITH(embedded_files_are_those_of_the_source, set_up, tear_down)
+TEST_OF(embedded_files_are_those_of_the_source, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < st_embedded_count; i++) {
         const st_embedded_file *file = &st_embedded_files[i];
         st_source source;
@@ -228,9 +220,8 @@ static size_t assert_same_tree(const st_yaml_node *left, const st_yaml_node *rig
     return nodes;
 }
 
-TEST_WITH(embedded_trees_are_those_of_the_texts, set_up, tear_down)
+TEST_OF(embedded_trees_are_those_of_the_texts, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t trees = 0;
     size_t nodes = 0;
     for (size_t i = 0; i < st_embedded_count; i++) {
@@ -252,9 +243,8 @@ TEST_WITH(embedded_trees_are_those_of_the_texts, set_up, tear_down)
     assert_true(trees > 100 && nodes > 5000);
 }
 
-TEST_WITH(paths_inside_the_library_do_not_leave_it, set_up, tear_down)
+TEST_OF(paths_inside_the_library_do_not_leave_it, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     const st_place in_job = {"job gpt-3b-32x3090", 4, 3};
     assert_int_equal(
@@ -270,9 +260,8 @@ TEST_WITH(paths_inside_the_library_do_not_leave_it, set_up, tear_down)
 
 /* ---- paths ---- */
 
-TEST_WITH(paths_are_looked_for_nowhere_else, set_up, tear_down)
+TEST_OF(paths_are_looked_for_nowhere_else, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/jobs/known.yaml", "known");
     write_text(own, "deep/known.yaml", "deep");
     write_text(own, "deep/bare", "without ending");
@@ -289,9 +278,8 @@ TEST_WITH(paths_are_looked_for_nowhere_else, set_up, tear_down)
                    "error: the job file 'unknown.yaml' does not exist\n");
 }
 
-TEST_WITH(paths_in_a_file_are_relative_to_it, set_up, tear_down)
+TEST_OF(paths_in_a_file_are_relative_to_it, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     write_text(own, "jobs/model.yaml", "beside");
     write_text(own, "model.yaml", "above");
@@ -308,9 +296,8 @@ TEST_WITH(paths_in_a_file_are_relative_to_it, set_up, tear_down)
     assert_string_equal(source.text, "above");
 }
 
-TEST_WITH(paths_of_assignments_are_relative_to_the_working_folder, set_up, tear_down)
+TEST_OF(paths_of_assignments_are_relative_to_the_working_folder, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_place in_set = {"--set model=/x/./a.yaml", 0, 0};
     const st_place in_stdin = {"<stdin>", 4, 1};
     const st_place in_bare = {"job.yaml", 4, 1};
@@ -326,9 +313,8 @@ TEST_WITH(paths_of_assignments_are_relative_to_the_working_folder, set_up, tear_
 
 /* ---- names that do not exist ---- */
 
-TEST_WITH(unknown_names_get_the_nearest_one, set_up, tear_down)
+TEST_OF(unknown_names_get_the_nearest_one, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/gpus/a100-sxm.yaml", "x");
     write_text(own, "configs/gpus/h200.yaml", "x");
     const st_place place = {"c.yaml", 4, 6};
@@ -339,9 +325,8 @@ TEST_WITH(unknown_names_get_the_nearest_one, set_up, tear_down)
     assert_refused(own, ST_FOLDER_GPUS, "", ST_ERR_NAME, "error: the name of the GPU is empty\n");
 }
 
-TEST_WITH(names_far_from_all_get_a_list, set_up, tear_down)
+TEST_OF(names_far_from_all_get_a_list, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     for (int i = 0; i < 3; i++)
         write_text(own, st_arena_printf(own->arena, "validation/aa%d/cases.yaml", i), "x");
     st_source source;
@@ -353,9 +338,8 @@ TEST_WITH(names_far_from_all_get_a_list, set_up, tear_down)
     assert_non_null(strstr(text, "aa0, aa1, aa2"));
 }
 
-TEST_WITH(local_files_are_pointed_at, set_up, tear_down)
+TEST_OF(local_files_are_pointed_at, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     char *before = getcwd(NULL, 0);
     assert_non_null(before);
     write_text(own, "mine.yaml", "x");
@@ -376,9 +360,8 @@ TEST_WITH(local_files_are_pointed_at, set_up, tear_down)
     free(before);
 }
 
-TEST_WITH(names_do_not_lead_out_of_a_root, set_up, tear_down)
+TEST_OF(names_do_not_lead_out_of_a_root, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     write_text(own, "cases.yaml", "outside");
     static const char *const names[] = {"..", "."};
@@ -389,9 +372,8 @@ TEST_WITH(names_do_not_lead_out_of_a_root, set_up, tear_down)
     }
 }
 
-TEST_WITH(names_with_controls_are_refused, set_up, tear_down)
+TEST_OF(names_with_controls_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_refused(own, ST_FOLDER_MODELS, "a\033[2Jb", ST_ERR_NAME,
                    "error: the name of the model has a control character: 'a\\x1B[2Jb'\n");
     st_source source;
@@ -399,9 +381,8 @@ TEST_WITH(names_with_controls_are_refused, set_up, tear_down)
                      ST_ERR_IO);
 }
 
-TEST_WITH(long_names_are_refused, set_up, tear_down)
+TEST_OF(long_names_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     char name[ST_PATH_MAX_BYTES + 2];
     memset(name, 'n', sizeof name);
@@ -414,9 +395,8 @@ TEST_WITH(long_names_are_refused, set_up, tear_down)
 
 /* ---- what is no small regular file ---- */
 
-TEST_WITH(folders_are_refused, set_up, tear_down)
+TEST_OF(folders_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/jobs/odd.yaml/inner", "x");
     assert_refused(own, ST_FOLDER_JOBS, "odd", ST_ERR_IO,
                    "error: cannot read '@/configs/jobs/odd.yaml': found a folder, expected a YAML "
@@ -425,9 +405,8 @@ TEST_WITH(folders_are_refused, set_up, tear_down)
                    "error: cannot read '/tmp/': found a folder, expected a YAML file\n");
 }
 
-TEST_WITH(large_files_are_refused_unread, set_up, tear_down)
+TEST_OF(large_files_are_refused_unread, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "large.yaml", "");
     assert_int_equal(truncate(below(own, "large.yaml"), 104857600), 0);
     assert_refused(own, ST_FOLDER_JOBS, below(own, "large.yaml"), ST_ERR_LIMIT,
@@ -444,9 +423,8 @@ TEST_WITH(large_files_are_refused_unread, set_up, tear_down)
         ST_ERR_LIMIT);
 }
 
-TEST_WITH(endless_devices_are_refused, set_up, tear_down)
+TEST_OF(endless_devices_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     assert_refused(own, ST_FOLDER_JOBS, "/dev/zero", ST_ERR_LIMIT,
                    "error: '/dev/zero' is too large: found more than 2097152 bytes, expected at "
@@ -474,9 +452,8 @@ static st_status read_standard_input(fixture *own, st_folder folder, const char 
     return status;
 }
 
-TEST_WITH(jobs_come_from_standard_input_too, set_up, tear_down)
+TEST_OF(jobs_come_from_standard_input_too, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source = {0};
     assert_int_equal(read_standard_input(own, ST_FOLDER_JOBS, "-", "name: piped", &source), ST_OK);
     assert_string_equal(source.text, "name: piped");
@@ -491,9 +468,8 @@ TEST_WITH(jobs_come_from_standard_input_too, set_up, tear_down)
     assert_int_equal(read_from(own, ST_FOLDER_JOBS, "-", in_file, &source), ST_ERR_NAME);
 }
 
-TEST_WITH(closed_standard_input_is_an_error, set_up, tear_down)
+TEST_OF(closed_standard_input_is_an_error, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source = {0};
     int saved = fcntl(STDIN_FILENO, F_DUPFD, 100);
     assert_true(saved >= 0);
@@ -505,9 +481,8 @@ TEST_WITH(closed_standard_input_is_an_error, set_up, tear_down)
     assert_string_equal(said(own), "error: cannot read '<stdin>': bad file descriptor\n");
 }
 
-TEST_WITH(bytes_are_kept_as_they_are, set_up, tear_down)
+TEST_OF(bytes_are_kept_as_they_are, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char bytes[] = "a\0b\xFF\n";
     st_source source;
     write_bytes(own, "odd.yaml", bytes, 5);
@@ -519,9 +494,8 @@ TEST_WITH(bytes_are_kept_as_they_are, set_up, tear_down)
     assert_reads(own, ST_FOLDER_JOBS, below(own, "empty.yaml"), "");
 }
 
-TEST_WITH(broken_links_and_loops_are_errors, set_up, tear_down)
+TEST_OF(broken_links_and_loops_are_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "configs/models/real.yaml", "x");
     assert_int_equal(symlink("loop.yaml", below(own, "configs/models/loop.yaml")), 0);
     assert_int_equal(symlink("nowhere.yaml", below(own, "configs/models/broken.yaml")), 0);
@@ -542,9 +516,8 @@ static const st_path_entry *find_entry(const st_path_entry *entries, size_t coun
     return NULL;
 }
 
-TEST_WITH(lists_are_sorted_and_name_the_winning_root, set_up, tear_down)
+TEST_OF(lists_are_sorted_and_name_the_winning_root, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_path_entry *entries = NULL;
     size_t count = 0;
     write_text(own, "a/formulas/zeta.yaml", "x");
@@ -572,9 +545,8 @@ TEST_WITH(lists_are_sorted_and_name_the_winning_root, set_up, tear_down)
     assert_null(find_entry(entries, count, "references"));
 }
 
-TEST_WITH(every_listed_name_can_be_read, set_up, tear_down)
+TEST_OF(every_listed_name_can_be_read, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     make_paths(own, NULL, 0);
     for (int folder = 0; folder < ST_FOLDERS; folder++) {
         const st_path_entry *entries = NULL;
@@ -592,9 +564,8 @@ TEST_WITH(every_listed_name_can_be_read, set_up, tear_down)
     }
 }
 
-TEST_WITH(validation_sources_are_folders_with_cases, set_up, tear_down)
+TEST_OF(validation_sources_are_folders_with_cases, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_path_entry *entries = NULL;
     size_t count = 0;
     write_text(own, "validation/full/cases.yaml", "x");
@@ -637,9 +608,8 @@ TEST_WITH(names_that_nobody_types_are_not_listed, set_up, tear_down)
             fail_msg("%s", cases[i].name);
 }
 
-TEST_WITH(folders_with_too_many_files_are_refused, set_up, tear_down)
+TEST_OF(folders_with_too_many_files_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_path_entry *entries = NULL;
     size_t count = 0;
     write_text(own, "configs/gpus/g.yaml", "x");
@@ -656,9 +626,8 @@ TEST_WITH(folders_with_too_many_files_are_refused, set_up, tear_down)
     assert_reads(own, ST_FOLDER_GPUS, "g77", "x"); /* reading does not need the list */
 }
 
-TEST_WITH(sheets_are_read_over_the_search_path, set_up, tear_down)
+TEST_OF(sheets_are_read_over_the_search_path, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     write_text(own, "formulas/s.yaml", "of s");
     write_text(own, "formulas/t.yaml", "of t");
@@ -672,9 +641,8 @@ TEST_WITH(sheets_are_read_over_the_search_path, set_up, tear_down)
     assert_string_equal(source.text, "of t");
 }
 
-TEST_WITH(paths_work_without_a_list_of_errors, set_up, tear_down)
+TEST_OF(paths_work_without_a_list_of_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_source source;
     st_paths *paths = NULL;
     const char *missing = below(own, "missing");

@@ -42,17 +42,15 @@ static void assert_letters(fixture *own, const char *text, const char *expected)
     assert_string_equal(letters, expected);
 }
 
-TEST_WITH(repeats_are_spelled_out, start, stop)
+TEST_OF(repeats_are_spelled_out, fixture *own, start, stop)
 {
-    fixture *own = *state;
     assert_letters(own, "ddde", "ddde");
     assert_letters(own, "d*3e*5", "dddeeeee");
     assert_letters(own, " (ggh d)*2 x", "gghdgghdx");
 }
 
-TEST_WITH(stars_repeat_before_digits_only, start, stop)
+TEST_OF(stars_repeat_before_digits_only, fixture *own, start, stop)
 {
-    fixture *own = *state;
     assert_letters(own, "ME*-", "ME*-");
     assert_letters(own, "M**3-", "M***-");
     assert_letters(own, "M*3*-", "MMM*-");
@@ -61,9 +59,8 @@ TEST_WITH(stars_repeat_before_digits_only, start, stop)
     assert_letters(own, "(xy)d", "xyd");
 }
 
-TEST_WITH(kinds_are_counted, start, stop)
+TEST_OF(kinds_are_counted, fixture *own, start, stop)
 {
-    fixture *own = *state;
     st_pattern pattern = read_pattern(own, "d*3(yyye)*5xgh", 26);
     assert_false(pattern.hybrid);
     st_layer_counts counts = st_pattern_counts(&pattern, 0, 26);
@@ -177,9 +174,8 @@ static void assert_stage(const st_layout *layout, size_t index, st_layout_stage 
     assert_int_equal(stage->loss, expected.loss);
 }
 
-TEST_WITH(layouts_are_read_as_megatron_does, start, stop)
+TEST_OF(layouts_are_read_as_megatron_does, fixture *own, start, stop)
 {
-    fixture *own = *state;
     st_layout layout = read_layout(own, "Et*4|(t*4|)*14tmL", 4, 61, 1);
     assert_int_equal(layout.count, 16);
     assert_int_equal(layout.virtual_stages, 4);

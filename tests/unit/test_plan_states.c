@@ -8,9 +8,8 @@
 
 #include <math.h>
 
-TEST_WITH(rows_are_known_one_by_one, set_up, tear_down)
+TEST_OF(rows_are_known_one_by_one, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_plan_states states;
     assert_true(st_plan_states_make(&states, 7, true, own->arena));
     for (uint64_t row = 0; row < 7; row++) {
@@ -100,9 +99,8 @@ typedef struct batch_said {
 } batch_said;
 
 /* Chunks of three trials: the first and the third are of process 0, the second of process 1. */
-TEST_WITH(trials_come_from_who_computed_them, set_up, tear_down)
+TEST_OF(trials_come_from_who_computed_them, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static batch_said said_by;
     other_side side = {.says = &said_by, .rank = 0};
     const st_processes processes = {.rank = 0, .count = 2, .gather = gather, .context = &side};
@@ -172,9 +170,8 @@ TEST_WITH(states_come_from_who_scanned_them, set_up, tear_down)
 }
 
 /* What both have found is there once each, and counts add up. */
-TEST_WITH(scans_add_up, set_up, tear_down)
+TEST_OF(scans_add_up, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     other_side side = {.rank = 0}; /* which says the same */
     const st_processes processes = {.rank = 0, .count = 2, .gather = gather, .context = &side};
     st_guided_run *run = make_run(own, &processes, 16);

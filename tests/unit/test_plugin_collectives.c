@@ -101,9 +101,8 @@ TEST_WITH(groups_have_the_rate_of_their_links, set_up_built, tear_down)
 }
 
 /* Where nobody says how many GPUs a node has, keys of the job are left, as many times as fast. */
-TEST_WITH(keys_of_the_job_are_read, set_up_built, tear_down)
+TEST_OF(keys_of_the_job_are_read, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     st_trace_collective_model model =
         open_lines(own, load_job(own, "cluster:\n  gpu:\n    link_bandwidth: {value: 385 GB/s, "
                                       "source: data sheet}\n"));
@@ -111,9 +110,8 @@ TEST_WITH(keys_of_the_job_are_read, set_up_built, tear_down)
                 36e-6 + 2.385e6 * 3 / 4.0 / (385e9 * 2.5 * 0.78));
 }
 
-TEST_WITH(what_a_plugin_cannot_tell_is_refused, set_up_built, tear_down)
+TEST_OF(what_a_plugin_cannot_tell_is_refused, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     double seconds = 2.385;
     st_trace_collective_model model = open_lines(own, load_job(own, ""));
     assert_int_equal(model.time(model.context, &(st_trace_transfer){"all_reduce", 2.385e6, 4, 1, 1},

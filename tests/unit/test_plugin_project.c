@@ -171,9 +171,8 @@ static const char *filled(shelf *own, const given *f, const char *text)
     return st_plugin_function_file(text, &start, "my-model", own->arena);
 }
 
-TEST_WITH(words_of_templates_are_filled_in, make_shelf, drop_shelf)
+TEST_OF(words_of_templates_are_filled_in, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = accept(
         own, SHEET_INPUTS "functions:\n"
                           "  g: {open: true, args: {size: B, own: 1, m: mode, C: GB/s, t: us}, "
@@ -224,9 +223,8 @@ TEST_WITH(words_of_templates_are_filled_in, make_shelf, drop_shelf)
 }
 
 /* Six pointers and eight numbers a line. */
-TEST_WITH(long_lists_are_broken_into_lines, make_shelf, drop_shelf)
+TEST_OF(long_lists_are_broken_into_lines, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet =
         accept(own, "sheet: t\nfunctions:\n  g: {open: true, is: c + e + i,\n"
                     "      args: {a: 1, b: 1, c: 1, d: 1, e: 1, g: 1, h: 1, i: 1, j: 1}}\n");
@@ -240,9 +238,8 @@ TEST_WITH(long_lists_are_broken_into_lines, make_shelf, drop_shelf)
 }
 
 /* 92 characters a line, at a blank where there is one. */
-TEST_WITH(long_formulas_are_broken_into_lines, make_shelf, drop_shelf)
+TEST_OF(long_formulas_are_broken_into_lines, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     char text[512];
     char word[101] = "a";
     const char *ten = "a*1.2345 +"; /* and a blank: 11 characters */
@@ -267,9 +264,8 @@ TEST_WITH(long_formulas_are_broken_into_lines, make_shelf, drop_shelf)
     assert_string_equal(strchr(line, '\n'), "\n *     a+a+a+a\n");
 }
 
-TEST_WITH(open_functions_are_found_by_name, make_shelf, drop_shelf)
+TEST_OF(open_functions_are_found_by_name, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const given f = function_of(own, "a");
     const st_sheet_function *found = NULL;
     st_errors_clear(own->errors); /* inputs that nothing reads */
@@ -353,9 +349,8 @@ TEST_WITH(a_project_is_written_from_the_template, make_folder, drop_folder)
     assert_null(held(own, made, "plugins/template/template.c"));
 }
 
-TEST_WITH(a_project_may_begin_with_a_function, make_folder, drop_folder)
+TEST_OF(a_project_may_begin_with_a_function, shelf *own, make_folder, drop_folder)
 {
-    shelf *own = *state;
     const given f = function_of(own, "if(ranks > 1, a*b, 0)");
     const st_plugin_start start = {f.sheet, f.function};
     const char *made = st_arena_printf(own->arena, "%s/made", folder);

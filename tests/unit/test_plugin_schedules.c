@@ -64,9 +64,8 @@ static const char *text_of(fixture *own, const st_schedule_order *order, uint32_
     return text;
 }
 
-TEST_WITH(breadth_first_goes_chunk_by_chunk, set_up_built, tear_down)
+TEST_OF(breadth_first_goes_chunk_by_chunk, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     st_chunk_times times[4];
     st_schedule_order order;
     fill_times(times, 4, 2385, 2911, 1234);
@@ -79,9 +78,8 @@ TEST_WITH(breadth_first_goes_chunk_by_chunk, set_up_built, tear_down)
 }
 
 /* Lamy-Poirier 2023: the ramp of p stages with v chunks is (p - 1)/v of a micro-batch's work. */
-TEST_WITH(breadth_first_has_the_ramp_of_interleaving, set_up_built, tear_down)
+TEST_OF(breadth_first_has_the_ramp_of_interleaving, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     st_chunk_times times[12];
     fill_times(times, 12, 2000, 2500, 1500);
     st_schedule_plan plan = {.shape = {.kind = ST_SCHEDULE_INTERLEAVED,
@@ -101,9 +99,8 @@ TEST_WITH(breadth_first_has_the_ramp_of_interleaving, set_up_built, tear_down)
     st_graph_destroy(graph);
 }
 
-TEST_WITH(zero_bubble_h2_is_that_of_the_paper, set_up_built, tear_down)
+TEST_OF(zero_bubble_h2_is_that_of_the_paper, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     st_chunk_times times[3];
     st_schedule_order order;
     fill_times(times, 3, 2385, 2911, 1234);
@@ -116,9 +113,8 @@ TEST_WITH(zero_bubble_h2_is_that_of_the_paper, set_up_built, tear_down)
                         "F1a b1a F2a b2a F3a b3a F4a b4a F5a b5a w1a F6a b6a w2a w3a w4a w5a w6a");
 }
 
-TEST_WITH(shapes_that_a_plugin_does_not_know_are_refused, set_up_built, tear_down)
+TEST_OF(shapes_that_a_plugin_does_not_know_are_refused, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     st_chunk_times times[6];
     st_schedule_order order;
     fill_times(times, 6, 2385, 2911, 1234);
@@ -183,9 +179,8 @@ static double bubble_rate(fixture *own, const struct profile *profile)
     return rate;
 }
 
-TEST_WITH(published_bubble_rates_are_reproduced, set_up_built, tear_down)
+TEST_OF(published_bubble_rates_are_reproduced, fixture *own, set_up_built, tear_down)
 {
-    fixture *own = *state;
     const char *data = getenv("STEPTIME_DATA");
     const char *path = st_arena_printf(own->arena, "%s/step_times/aux_zero_bubble_rates.csv",
                                        data != NULL ? data : "../shared/data");

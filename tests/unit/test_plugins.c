@@ -46,9 +46,8 @@ static st_plugin_instance *open_with(fixture *own, const st_plugin_given *given,
     return instance;
 }
 
-TEST_WITH(a_block_is_evaluated, set_up_plugins, tear_down)
+TEST_OF(a_block_is_evaluated, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     const st_plugin_given given[] = {{.name = "latency", .number = 2.385e-6},
                                      {.name = "efficiency", .text = "75 %"}};
     st_plugin_instance *instance = open_with(own, given, COUNT(given));
@@ -65,9 +64,8 @@ TEST_WITH(a_block_is_evaluated, set_up_plugins, tear_down)
     st_plugin_close(instance);
 }
 
-TEST_WITH(explanations_have_terms_or_reasons, set_up_plugins, tear_down)
+TEST_OF(explanations_have_terms_or_reasons, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_plugin_instance *instance = open_with(own, NULL, 0);
     const double size = 1.25e6;
     const double ranks = 7;
@@ -87,9 +85,8 @@ TEST_WITH(explanations_have_terms_or_reasons, set_up_plugins, tear_down)
     st_plugin_close(instance);
 }
 
-TEST_WITH(faulty_settings_are_told_at_once, set_up_plugins, tear_down)
+TEST_OF(faulty_settings_are_told_at_once, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     const st_place place = {.file = "job.yaml", .line = 3, .column = 5};
     const st_plugin_given given[] = {
         {.name = "latancy", .text = "3 us", .name_place = place, .place = place},
@@ -178,9 +175,8 @@ TEST_WITH(who_may_write_a_plugin_is_warned_of, set_up_plugins, tear_down)
     }
 }
 
-TEST_WITH(unknown_plugins_are_told_with_the_nearest, set_up_plugins, tear_down)
+TEST_OF(unknown_plugins_are_told_with_the_nearest, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     const st_plugin_module *module = NULL;
     assert_int_equal(
         st_plugin_load(own->paths, "tamplate", (st_place){0}, own->arena, &module, own->errors),
@@ -224,9 +220,8 @@ static st_status run(fixture *own, const char *set, st_estimate *estimate)
     return status == ST_OK ? st_estimate_run(estimate, own->arena, own->errors) : status;
 }
 
-TEST_WITH(a_job_is_refined, set_up_plugins, tear_down)
+TEST_OF(a_job_is_refined, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_job(own, "refine:\n  - plugin: template\n    options: {latency: 2.385 us}\n");
     if (run(own, NULL, &estimate) != ST_OK)
@@ -240,9 +235,8 @@ TEST_WITH(a_job_is_refined, set_up_plugins, tear_down)
                 1e-15);
 }
 
-TEST_WITH(refusals_fall_back_only_where_the_job_allows_it, set_up_plugins, tear_down)
+TEST_OF(refusals_fall_back_only_where_the_job_allows_it, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_job(own, "refine: [template]\n");
     assert_int_equal(run(own, "constants.ranks=0.5", &estimate), ST_ERR_PROVIDER);
@@ -255,9 +249,8 @@ TEST_WITH(refusals_fall_back_only_where_the_job_allows_it, set_up_plugins, tear_
                                "'template' fails: needs a rank");
 }
 
-TEST_WITH(faults_of_refine_have_places, set_up_plugins, tear_down)
+TEST_OF(faults_of_refine_have_places, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     static const struct {
         const char *refine, *message;
@@ -283,9 +276,8 @@ TEST_WITH(faults_of_refine_have_places, set_up_plugins, tear_down)
 }
 
 /* What the plugin needs and the sheet does not give is told where the job names the plugin. */
-TEST_WITH(sheets_that_do_not_fit_are_refused, set_up_plugins, tear_down)
+TEST_OF(sheets_that_do_not_fit_are_refused, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     static const struct {
         const char *functions, *message;
@@ -316,9 +308,8 @@ TEST_WITH(sheets_that_do_not_fit_are_refused, set_up_plugins, tear_down)
 }
 
 /* Arguments may be cells and inputs of the sheet; a cell counts before the job. */
-TEST_WITH(cells_stand_for_arguments, set_up_plugins, tear_down)
+TEST_OF(cells_stand_for_arguments, fixture *own, set_up_plugins, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     write_job(own, "refine: [template]\n");
     write_text(own, "formulas/ring.yaml",

@@ -34,9 +34,8 @@ static const st_program *compile_power(shelf *own, const char *exponent)
                                         exponent));
 }
 
-TEST_WITH(exponents_from_anywhere_give_one_value, make_shelf, drop_shelf)
+TEST_OF(exponents_from_anywhere_give_one_value, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     for (size_t i = 0; i < COUNT(exponents); i++) {
         const st_program *program = compile_power(own, exponents[i].text);
         double power = exponents[i].number;
@@ -55,9 +54,8 @@ TEST_WITH(exponents_from_anywhere_give_one_value, make_shelf, drop_shelf)
 }
 
 /* The exponent is a scalar of the block, then a column in which all values stand. */
-TEST_WITH(blocks_raise_like_rows, make_shelf, drop_shelf)
+TEST_OF(blocks_raise_like_rows, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     for (size_t i = 0; i < COUNT(exponents); i++) {
         const st_program *program = compile_power(own, exponents[i].text);
         for (size_t stride = 0; stride < 2; stride++) {
@@ -152,9 +150,8 @@ static void check_failures(shelf *own, const st_program *program, table *t)
     st_workspace_destroy(alone);
 }
 
-TEST_WITH(failures_are_the_first_checks_that_fail, make_shelf, drop_shelf)
+TEST_OF(failures_are_the_first_checks_that_fail, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, checked);
     for (size_t varying = 0; varying < 8; varying++) {
         const size_t strides[] = {varying & 1, varying >> 1 & 1, varying >> 2};

@@ -110,9 +110,8 @@ static size_t count_of(profile_case *with, st_profile_filter filter)
 
 /* ---- what goes in comes out ---- */
 
-TEST_WITH(entries_come_back, begin, end)
+TEST_OF(entries_come_back, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     const st_profile *entries = NULL;
     size_t count = 0;
     open_for(with, ST_PROFILES_WRITE);
@@ -139,9 +138,8 @@ TEST_WITH(entries_come_back, begin, end)
     assert_memory_equal(entries[0].payload, "{\"latency\"", 10);
 }
 
-TEST_WITH(keys_are_unique, begin, end)
+TEST_OF(keys_are_unique, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
     st_profile two[] = {entry_of("far", "all_gather", 16, 2), entry_of("far", "all_reduce", 16, 2)};
     put(with, two[1]);
@@ -154,9 +152,8 @@ TEST_WITH(keys_are_unique, begin, end)
     assert_int_equal(count_of(with, (st_profile_filter){0}), 2);
 }
 
-TEST_WITH(bytes_come_back, begin, end)
+TEST_OF(bytes_come_back, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     static const unsigned char bytes[] = {0, 1, 2, 255, 0, 254, 7};
     const st_profile *entries = NULL;
     size_t count = 0;
@@ -183,9 +180,8 @@ TEST_WITH(bytes_come_back, begin, end)
     }
 }
 
-TEST_WITH(profiles_are_removed, begin, end)
+TEST_OF(profiles_are_removed, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     size_t removed = 0;
     open_for(with, ST_PROFILES_WRITE);
     put(with, entry_of("far", "all_reduce", 64, 8));
@@ -199,9 +195,8 @@ TEST_WITH(profiles_are_removed, begin, end)
     assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
 }
 
-TEST_WITH(bad_entries_are_refused, begin, end)
+TEST_OF(bad_entries_are_refused, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     char *large = calloc(1, ST_PROFILE_MAX_BYTES + 1);
     char longer[600];
     memset(longer, 'x', sizeof longer - 1);
@@ -227,9 +222,8 @@ TEST_WITH(bad_entries_are_refused, begin, end)
 }
 
 /* As large as a model that some ten thousand kernels taught. */
-TEST_WITH(large_models_are_kept, begin, end)
+TEST_OF(large_models_are_kept, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     enum { LARGE = 9 * 1024 * 1024 };
     char *text = calloc(1, LARGE + 1);
     assert_non_null(text);
@@ -272,9 +266,8 @@ static const st_profile *settings(profile_case *with, st_profile_filter filter)
     return found.entry;
 }
 
-TEST_WITH(the_nearest_entry_is_taken, begin, end)
+TEST_OF(the_nearest_entry_is_taken, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
     open_for(with, ST_PROFILES_WRITE);
     put(with, entry_of("far", "all_reduce", 16, 2));
@@ -302,9 +295,8 @@ TEST_WITH(the_nearest_entry_is_taken, begin, end)
 }
 
 /* One for each group; what holds for any comes behind what fits, before the next. */
-TEST_WITH(groups_have_an_entry_each, begin, end)
+TEST_OF(groups_have_an_entry_each, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
     st_profile_found *found = NULL;
     size_t count = 0;
@@ -347,9 +339,8 @@ TEST_WITH(groups_have_an_entry_each, begin, end)
                      ST_ERR_NAME);
 }
 
-TEST_WITH(options_survive_quotes, begin, end)
+TEST_OF(options_survive_quotes, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     static const st_profile_option some[] = {{"table", "a \"b\" \\ c: {d}"}, {"n", "2.385"}};
     const st_profile_option *options = NULL;
     size_t count = 0;
@@ -375,9 +366,8 @@ TEST_WITH(options_survive_quotes, begin, end)
 
 /* ---- exports ---- */
 
-TEST_WITH(exports_come_back, begin, end)
+TEST_OF(exports_come_back, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     st_profile entries[] = {entry_of("far", "all_reduce", 64, 8), entry_of("far", "", 0, 0)};
     const st_profile *found = NULL;
     st_buffer text = {0};
@@ -399,9 +389,8 @@ TEST_WITH(exports_come_back, begin, end)
     st_buffer_free(&again);
 }
 
-TEST_WITH(bad_exports_change_nothing, begin, end)
+TEST_OF(bad_exports_change_nothing, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     static const struct {
         const char *text;
         const char *words;
@@ -482,9 +471,8 @@ static void patch(const char *file, long offset, unsigned value)
 
 enum { USER_VERSION_AT = 60, APPLICATION_ID_AT = 68 }; /* of the header: sqlite.org/fileformat */
 
-TEST_WITH(files_that_are_something_else, begin, end)
+TEST_OF(files_that_are_something_else, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     expect_unopened(with, ST_PROFILES_READ, "no such profile database");
     write_file(with->file, "x"); /* which is none to SQLite */
     expect_unopened(with, ST_PROFILES_READ, "not a profile database");
@@ -502,9 +490,8 @@ TEST_WITH(files_that_are_something_else, begin, end)
 }
 
 /* As a first import leaves it that was cut off before its end. */
-TEST_WITH(an_empty_file_has_no_profiles, begin, end)
+TEST_OF(an_empty_file_has_no_profiles, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     const st_profile *entries = NULL;
     size_t count = 23;
     write_file(with->file, "");
@@ -517,9 +504,8 @@ TEST_WITH(an_empty_file_has_no_profiles, begin, end)
     put(with, entry_of("far", "all_reduce", 64, 8));
 }
 
-TEST_WITH(newer_and_foreign_databases, begin, end)
+TEST_OF(newer_and_foreign_databases, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
     put(with, entry_of("far", "all_reduce", 64, 8));
     st_profiles_close(with->profiles);
@@ -534,9 +520,8 @@ TEST_WITH(newer_and_foreign_databases, begin, end)
     expect_unopened(with, ST_PROFILES_WRITE, "another program made this file");
 }
 
-TEST_WITH(damaged_databases, begin, end)
+TEST_OF(damaged_databases, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
     put(with, entry_of("far", "all_reduce", 64, 8));
     st_profiles_close(with->profiles);
@@ -545,9 +530,8 @@ TEST_WITH(damaged_databases, begin, end)
     expect_unopened(with, ST_PROFILES_READ, "the database is damaged");
 }
 
-TEST_WITH(read_only_databases, begin, end)
+TEST_OF(read_only_databases, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     open_for(with, ST_PROFILES_WRITE);
     put(with, entry_of("far", "all_reduce", 64, 8));
     assert_int_equal(chmod(with->file, 0444), 0);
@@ -579,9 +563,8 @@ static int write_many(const char *file, int writer)
     return 0;
 }
 
-TEST_WITH(writers_wait_for_each_other, begin, end)
+TEST_OF(writers_wait_for_each_other, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     pid_t children[WRITERS];
     for (int i = 0; i < WRITERS; i++) {
         children[i] = fork();
@@ -612,9 +595,8 @@ static void hold_lock(const char *file, int ready, int done)
     _exit(0);
 }
 
-TEST_WITH(a_locked_database_is_told, begin, end)
+TEST_OF(a_locked_database_is_told, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     int ready[2];
     int done[2];
     int code = -1;
@@ -641,9 +623,8 @@ TEST_WITH(a_locked_database_is_told, begin, end)
     }
 }
 
-TEST_WITH(the_users_database, begin, end)
+TEST_OF(the_users_database, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     setenv("XDG_DATA_HOME", with->folder, 1);
     const char *file = st_profiles_path(with->arena);
     assert_contains(file, with->folder);
@@ -697,9 +678,8 @@ static void check_machine(profile_case *with, const st_profile_machine *machine,
     st_paths_destroy(paths);
 }
 
-TEST_WITH(other_machines_are_told, begin, end)
+TEST_OF(other_machines_are_told, profile_case *with, begin, end)
 {
-    profile_case *with = *state;
     const st_profile_machine same = {"the job", "A100 SXM 80 GB", 22203, 300e9, 50e9};
     const st_profile_machine unknown = {"the job", NULL, (double)NAN, (double)NAN, (double)NAN};
     const st_profile_machine other = {"the job", "H100 SXM 80 GB", 2708, 450e9, 400e9};

@@ -230,9 +230,8 @@ TEST_WITH(rounding_goes_away_from_zero, make_shelf, drop_shelf)
                       "round");
 }
 
-TEST_WITH(enumerations_are_numbers_inside, make_shelf, drop_shelf)
+TEST_OF(enumerations_are_numbers_inside, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(
         own, "sheet: t\nenums:\n  gear: [none, half, full]\n  door: [full, none]\n"
              "inputs:\n  g: {from: a.g, unit: gear}\n  d: {from: a.d, unit: door}\n"
@@ -256,9 +255,8 @@ TEST_WITH(enumerations_are_numbers_inside, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(literals_and_inputs_are_in_base_units, make_shelf, drop_shelf)
+TEST_OF(literals_and_inputs_are_in_base_units, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(
         own, "sheet: t\ninputs:\n  V: {from: a.v, unit: MiB}\n  C: {from: a.c, unit: Gbit/s}\n"
              "cells:\n  T: {unit: ms, is: 'V/C + 2.5[us]'}\n"
@@ -269,9 +267,8 @@ TEST_WITH(literals_and_inputs_are_in_base_units, make_shelf, drop_shelf)
     assert_double(outputs[1], 2.385e6 / (2.385e6 + 3000), "share");
 }
 
-TEST_WITH(functions_are_put_in_place, make_shelf, drop_shelf)
+TEST_OF(functions_are_put_in_place, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, NUMBERS "functions:\n"
                              "  swap: {args: {x: 1, y: 1}, is: x - 2*y}\n"
@@ -384,9 +381,8 @@ TEST_WITH(cells_that_nobody_asks_for_are_dropped, make_shelf, drop_shelf)
     assert_int_equal(st_program_output_count(program), 1);
 }
 
-TEST_WITH(registers_are_used_again, make_shelf, drop_shelf)
+TEST_OF(registers_are_used_again, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, NUMBERS "cells:\n  a0: {is: x}\n");
     for (int i = 1; i < 3000; i++)
@@ -485,9 +481,8 @@ TEST_WITH(blocks_of_any_size_give_the_bits_of_rows, make_shelf, drop_shelf)
         check_rows(own, program, sizes[i], (unsigned)(i * 29 + 63) % 64);
 }
 
-TEST_WITH(any_inputs_may_vary, make_shelf, drop_shelf)
+TEST_OF(any_inputs_may_vary, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, everything);
     for (unsigned mask = 0; mask < 64; mask++)
         check_rows(own, program, 67, mask);
@@ -506,9 +501,8 @@ TEST_WITH(strides_may_be_larger_than_one, make_shelf, drop_shelf)
 }
 
 /* Many live values make blocks small: the row count of a block must not matter. */
-TEST_WITH(small_blocks_give_the_same, make_shelf, drop_shelf)
+TEST_OF(small_blocks_give_the_same, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, NUMBERS "cells:\n");
     for (int i = 0; i < 400; i++)
@@ -525,9 +519,8 @@ TEST_WITH(small_blocks_give_the_same, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TEST_WITH(workspaces_may_be_used_again, make_shelf, drop_shelf)
+TEST_OF(workspaces_may_be_used_again, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program = compile(own, everything);
     size_t outputs = st_program_output_count(program);
     st_workspace *workspace = st_workspace_create(program);
@@ -551,9 +544,8 @@ TEST_WITH(workspaces_may_be_used_again, make_shelf, drop_shelf)
     st_workspace_destroy(NULL);
 }
 
-TEST_WITH(sheets_without_inputs_run, make_shelf, drop_shelf)
+TEST_OF(sheets_without_inputs_run, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_program *program =
         compile(own, "sheet: t\ncells:\n  a: {is: 2.5}\n  b: {is: 1/(a - 2.5)}\n");
     assert_double(run_row(own, program, NULL)[0], 2.5, "a");
@@ -710,9 +702,8 @@ TEST_WITH(exponential_functions_are_bounded, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(long_chains_of_cells_compile_and_run, make_shelf, drop_shelf)
+TEST_OF(long_chains_of_cells_compile_and_run, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, NUMBERS "cells:\n");
     for (int i = 19990; i-- > 1;)

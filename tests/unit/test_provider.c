@@ -117,9 +117,8 @@ static double run_ring(shelf *own, const st_program *program, double V, double n
 
 /* --- what a provider replaces ---------------------------------------------------------------- */
 
-TEST_WITH(functions_are_replaced, make_shelf, drop_shelf)
+TEST_OF(functions_are_replaced, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_provider *provider = provider_of(own, "ring", &self);
     double formula = 1.25e6 / 3e9;
@@ -133,9 +132,8 @@ TEST_WITH(functions_are_replaced, make_shelf, drop_shelf)
     assert_int_equal(self.rows, 2);
 }
 
-TEST_WITH(cells_are_replaced, make_shelf, drop_shelf)
+TEST_OF(cells_are_replaced, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(0.5);
     const st_provider *provider = provider_of(own, "T", &self);
     const st_program *program = compile_ring(own, "closed", provider, NULL);
@@ -174,9 +172,8 @@ TEST_WITH(bare_functions_need_a_provider, make_shelf, drop_shelf)
     assert_non_null(program);
 }
 
-TEST_WITH(equal_calls_are_made_once, make_shelf, drop_shelf)
+TEST_OF(equal_calls_are_made_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_provider *providers[] = {provider_of(own, "f", &self), NULL};
     const st_program *program =
@@ -193,9 +190,8 @@ TEST_WITH(equal_calls_are_made_once, make_shelf, drop_shelf)
     assert_int_equal(self.calls, 3); /* V + V and 2*V are different operations */
 }
 
-TEST_WITH(many_calls_compile_at_once, make_shelf, drop_shelf)
+TEST_OF(many_calls_compile_at_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_provider *providers[] = {provider_of(own, "f", &self), NULL};
     st_buffer text = {0};
@@ -212,9 +208,8 @@ TEST_WITH(many_calls_compile_at_once, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TEST_WITH(providers_may_need_no_arguments, make_shelf, drop_shelf)
+TEST_OF(providers_may_need_no_arguments, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_provider provider = {
         .name = "T", .source = "bench", .unit = unit_of("s"), .evaluate = give_seven};
     const st_program *program = compile_ring(own, "closed", &provider, NULL);
@@ -225,9 +220,8 @@ TEST_WITH(providers_may_need_no_arguments, make_shelf, drop_shelf)
 }
 
 /* The list of providers may be gone when a program is explained. */
-TEST_WITH(the_list_of_providers_is_kept, make_shelf, drop_shelf)
+TEST_OF(the_list_of_providers_is_kept, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_provider *list[1] = {provider_of(own, "ring", &self)};
     const char *outputs[] = {"T"};
@@ -293,9 +287,8 @@ TEST_WITH(providers_that_do_not_fit_are_refused, make_shelf, drop_shelf)
     assert_int_equal(self.calls, 0);
 }
 
-TEST_WITH(arguments_and_units_must_fit, make_shelf, drop_shelf)
+TEST_OF(arguments_and_units_must_fit, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     st_unit swapped[] = {unit_of("1"), unit_of("B")};
     st_provider function = *provider_of(own, "ring", &self);
@@ -326,9 +319,8 @@ TEST_WITH(arguments_and_units_must_fit, make_shelf, drop_shelf)
     assert_contains(refused_provider(own, &cell, NULL), "reads more than 64 values");
 }
 
-TEST_WITH(providers_that_read_what_they_give_are_refused, make_shelf, drop_shelf)
+TEST_OF(providers_that_read_what_they_give_are_refused, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     st_unit units[] = {unit_of("us"), unit_of("1")};
     static const char *const itself[] = {"T", "n"};
@@ -377,9 +369,8 @@ static void check_odd_rows(shelf *own, const answer *kind, size_t first_input_st
     }
 }
 
-TEST_WITH(a_row_never_pays_for_its_neighbours, make_shelf, drop_shelf)
+TEST_OF(a_row_never_pays_for_its_neighbours, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     for (size_t stride = 0; stride < 2; stride++) {
         answer fails = plain_answer(2.5);
         fails.fails_above = 20;
@@ -400,9 +391,8 @@ TEST_WITH(a_row_never_pays_for_its_neighbours, make_shelf, drop_shelf)
     assert_true(isnan(run_ring(own, program, 20.5, 7, true)));
 }
 
-TEST_WITH(blocks_ask_few_times, make_shelf, drop_shelf)
+TEST_OF(blocks_ask_few_times, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_program *program = compile_ring(own, "T", provider_of(own, "ring", &self), NULL);
     static const size_t strides[] = {1, 0, 0};
@@ -421,9 +411,8 @@ TEST_WITH(blocks_ask_few_times, make_shelf, drop_shelf)
     st_workspace_destroy(workspace);
 }
 
-TEST_WITH(listings_name_providers, make_shelf, drop_shelf)
+TEST_OF(listings_name_providers, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     answer self = plain_answer(2.5);
     const st_program *program = compile_ring(own, "T", provider_of(own, "ring", &self), NULL);
     st_buffer text = {0};

@@ -279,9 +279,8 @@ static const st_provider_account *account_of(bound *own, double ranks)
     return &account;
 }
 
-TEST_WITH(explanations_name_the_entry, bind_it, release_it)
+TEST_OF(explanations_name_the_entry, bound *own, bind_it, release_it)
 {
-    bound *own = *state;
     const st_provider_account *account = account_of(own, 64);
     assert_int_equal(account->count, 2);
     assert_string_equal(account->terms[0].name, "wire");

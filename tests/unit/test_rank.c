@@ -89,9 +89,8 @@ static void expect_front(const fixture *self, const st_results *results)
     }
 }
 
-TEST_WITH(a_front_is_what_no_plan_beats, set_up, tear_down)
+TEST_OF(a_front_is_what_no_plan_beats, fixture *self, set_up, tear_down)
 {
-    fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_results results;
         make(self, &results);
@@ -102,9 +101,8 @@ TEST_WITH(a_front_is_what_no_plan_beats, set_up, tear_down)
     }
 }
 
-TEST_WITH(fronts_join_to_the_front_of_all, set_up, tear_down)
+TEST_OF(fronts_join_to_the_front_of_all, fixture *self, set_up, tear_down)
 {
-    fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_results both[2];
         draw(self);
@@ -119,9 +117,8 @@ TEST_WITH(fronts_join_to_the_front_of_all, set_up, tear_down)
 }
 
 /* Each of the cases of two plans, in both orders. */
-TEST_WITH(two_plans_keep_who_is_not_beaten, set_up, tear_down)
+TEST_OF(two_plans_keep_who_is_not_beaten, fixture *self, set_up, tear_down)
 {
-    fixture *self = *state;
     static const struct {
         double first[2], second[2];
         size_t kept;
@@ -143,9 +140,8 @@ TEST_WITH(two_plans_keep_who_is_not_beaten, set_up, tear_down)
     }
 }
 
-TEST_WITH(a_ranking_has_the_least_goals_in_order, set_up, tear_down)
+TEST_OF(a_ranking_has_the_least_goals_in_order, fixture *self, set_up, tear_down)
 {
-    fixture *self = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_results results;
         make(self, &results);
@@ -170,9 +166,8 @@ TEST_WITH(a_ranking_has_the_least_goals_in_order, set_up, tear_down)
     }
 }
 
-TEST_WITH(the_nearest_fails_least_and_needs_least, set_up, tear_down)
+TEST_OF(the_nearest_fails_least_and_needs_least, fixture *self, set_up, tear_down)
 {
-    fixture *self = *state;
     st_results results;
     make(self, &results);
     assert_false(results.has_nearest);

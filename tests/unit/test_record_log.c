@@ -112,9 +112,8 @@ TEST_WITH(test_round_trip, make_fixture, drop_fixture)
     assert_true(whole);
 }
 
-TEST_WITH(test_cut_anywhere, make_fixture, drop_fixture)
+TEST_OF(test_cut_anywhere, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     bool whole = true;
     const long strings = (long)(sizeof(st_log_header) + 4 * sizeof(st_log_record));
     write_log(own, 5, true);
@@ -125,9 +124,8 @@ TEST_WITH(test_cut_anywhere, make_fixture, drop_fixture)
     }
 }
 
-TEST_WITH(test_not_closed, make_fixture, drop_fixture)
+TEST_OF(test_not_closed, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     bool whole = true;
     st_log_writer *writer = st_log_create(own->path, &header);
     assert_non_null(writer);
@@ -201,9 +199,8 @@ TEST_WITH(test_string_begins_twice, make_fixture, drop_fixture)
     assert_non_null(strstr(refused(*state), "before the previous one is complete"));
 }
 
-TEST_WITH(test_list, make_fixture, drop_fixture)
+TEST_OF(test_list, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     const char *const *paths = NULL;
     size_t count = 0;
     assert_int_equal(st_log_list(own->folder, own->arena, &paths, &count, own->errors),

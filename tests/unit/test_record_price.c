@@ -57,9 +57,8 @@ static st_imported *import(world *own, const st_import_request *asked)
 static const st_import_request plain = {.prices = {.cluster = "dgx-a100", .refine = NULL},
                                         .gap_ns = 5000};
 
-TEST_WITH(counts_are_exact, make_world, drop_world)
+TEST_OF(counts_are_exact, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 0, 1, 0);
     const st_imported *imported = import(own, &(st_import_request){.gap_ns = 5000});
     const st_imported_worker *counts = &imported->workers[0];
@@ -123,9 +122,8 @@ TEST_WITH(tasks_alone_have_shapes, make_world, drop_world)
 }
 
 /* One all-reduce of one step: a row for it, and none for what did not run. */
-TEST_WITH(rows_are_of_what_ran, make_world, drop_world)
+TEST_OF(rows_are_of_what_ran, world *own, make_world, drop_world)
 {
-    world *own = *state;
     st_result result;
     st_buffer json = {0};
     log_maker log = begin_log(own->folder, 0, 1);
@@ -148,9 +146,8 @@ TEST_WITH(rows_are_of_what_ran, make_world, drop_world)
 }
 
 /* 48 MiB at the sheet's share of an A100's bandwidth. */
-TEST_WITH(kernels_have_the_sheets_times, make_world, drop_world)
+TEST_OF(kernels_have_the_sheets_times, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 0, 1, 0);
     const st_imported *imported = import(own, &(st_import_request){.gap_ns = 5000});
     const st_run *run = imported->run;
@@ -198,9 +195,8 @@ TEST_WITH(measured_tasks_have_one_call, make_world, drop_world)
     assert_int_equal(imported->run->lost_tasks, 0);
 }
 
-TEST_WITH(measured_times_are_held_against_an_hour, make_world, drop_world)
+TEST_OF(measured_times_are_held_against_an_hour, world *own, make_world, drop_world)
 {
-    world *own = *state;
     st_imported *imported = NULL;
     const st_import_request request = {.folder = own->folder, .prices = {.gpu = "a100-sxm-80gb"}};
     log_maker log = begin_log(own->folder, 0, 1);
@@ -212,9 +208,8 @@ TEST_WITH(measured_times_are_held_against_an_hour, make_world, drop_world)
     assert_non_null(strstr(said(own->errors), "measured time in the log is out of range"));
 }
 
-TEST_WITH(streams_wait_for_events, make_world, drop_world)
+TEST_OF(streams_wait_for_events, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 0, 1, 0);
     const st_imported *imported = import(own, &plain);
     const st_walk_worker *walked = &imported->walk->workers[0];
@@ -230,9 +225,8 @@ TEST_WITH(streams_wait_for_events, make_world, drop_world)
 }
 
 /* The step of a rank that comes later delays the other's collective. */
-TEST_WITH(ranks_meet, make_world, drop_world)
+TEST_OF(ranks_meet, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 0, 2, 0);
     log_maker late = begin_log(own->folder, 1, 2);
     put_comm(&late, 0xABCDEF12, 1, 2);
@@ -257,9 +251,8 @@ TEST_WITH(ranks_meet, make_world, drop_world)
 }
 
 /* Ranks with the same hash are read once, with the same result. */
-TEST_WITH(equal_ranks_are_read_once, make_world, drop_world)
+TEST_OF(equal_ranks_are_read_once, world *own, make_world, drop_world)
 {
-    world *own = *state;
     for (int rank = 0; rank < 6; rank++)
         write_rank(own->folder, rank, 6, 0x2385);
     st_import_request each = plain;
@@ -274,9 +267,8 @@ TEST_WITH(equal_ranks_are_read_once, make_world, drop_world)
 }
 
 /* One rank represents all 64; the reduction goes over 64. */
-TEST_WITH(a_rank_stands_for_a_world, make_world, drop_world)
+TEST_OF(a_rank_stands_for_a_world, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 17, 64, 0);
     const st_imported *imported = import(own, &plain);
     assert_int_equal(imported->run->world, 64);
@@ -289,9 +281,8 @@ TEST_WITH(a_rank_stands_for_a_world, make_world, drop_world)
 }
 
 /* A pipeline of two stages, each by one rank of four: sends meet receives. */
-TEST_WITH(stages_send_and_receive, make_world, drop_world)
+TEST_OF(stages_send_and_receive, world *own, make_world, drop_world)
 {
-    world *own = *state;
     for (int stage = 0; stage < 2; stage++) {
         log_maker maker = begin_log(own->folder, 4 * stage, 8);
         put_comm(&maker, 0x77 + (uint64_t)stage, stage, 2);
@@ -316,9 +307,8 @@ TEST_WITH(stages_send_and_receive, make_world, drop_world)
 }
 
 /* Some never come: the others go on, with a warning. */
-TEST_WITH(missing_ranks_are_told, make_world, drop_world)
+TEST_OF(missing_ranks_are_told, world *own, make_world, drop_world)
 {
-    world *own = *state;
     write_rank(own->folder, 0, 2, 0);
     log_maker short_one = begin_log(own->folder, 1, 2);
     put_comm(&short_one, 0xABCDEF12, 1, 2);
@@ -449,9 +439,8 @@ TEST_WITH(gap_and_costs_are_taken, make_world, drop_world)
 }
 
 /* What is written reads back: every task with its times, stream, correlation and collective. */
-TEST_WITH(traces_read_back, make_world, drop_world)
+TEST_OF(traces_read_back, world *own, make_world, drop_world)
 {
-    world *own = *state;
     st_buffer text = {0};
     st_trace *trace = NULL;
     write_rank(own->folder, 0, 2, 0);
@@ -537,9 +526,8 @@ TEST_WITH(devices_are_names, make_world, drop_world)
     }
 }
 
-TEST_WITH(faults_are_told, make_world, drop_world)
+TEST_OF(faults_are_told, world *own, make_world, drop_world)
 {
-    world *own = *state;
     st_imported *imported = NULL;
     st_import_request request = {.folder = own->folder};
     assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),

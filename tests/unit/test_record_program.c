@@ -146,9 +146,8 @@ TEST_WITH(programs_need_their_rights, set_up, tear_down)
 }
 
 /* The first of PATH that may be run. */
-TEST_WITH(names_are_looked_for_as_a_shell_does, set_up, tear_down)
+TEST_OF(names_are_looked_for_as_a_shell_does, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *path = NULL;
     const char *before = st_arena_printf(own->arena, "%s", getenv("PATH"));
     write_text(own, "a/tool", "#!/bin/sh\n");
@@ -190,9 +189,8 @@ static void assert_cost(const st_call_cost *cost, const char *name, int64_t time
     assert_int_equal(cost->time_ns, time_ns);
 }
 
-TEST_WITH(costs_stand_in_tables, set_up, tear_down)
+TEST_OF(costs_stand_in_tables, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_call_cost *costs = costs_of(own,
                                          "call,time_us\ncublas*,7.2496\ncudaFree,10000000\n"
                                          "cuda*,0\n",
@@ -223,9 +221,8 @@ static const st_call_cost *cost_named(const st_call_cost *costs, size_t count, c
 }
 
 /* Medians of calls; those of libraries cost a launch, and those that wait say nothing. */
-TEST_WITH(costs_are_learnt_from_recordings, set_up, tear_down)
+TEST_OF(costs_are_learnt_from_recordings, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_call_cost *costs = costs_of(
         own,
         " \n{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "9")

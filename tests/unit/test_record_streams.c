@@ -212,9 +212,8 @@ static const st_walk_lane *lane_at(const st_walk_worker *walked, size_t task)
 
 /* Nodes of the first stream go where the graph is launched, those of others to streams of its own.
  */
-TEST_WITH(graphs_put_their_nodes_into_streams, make_world, drop_world)
+TEST_OF(graphs_put_their_nodes_into_streams, world *own, make_world, drop_world)
 {
-    world *own = *state;
     log_maker *log = &own->log;
     *log = begin_log(own->folder, 0, 1);
     put_graph(log, ST_LOG_CAPTURE_BEGIN, &(st_log_graph){.capture = 17, .stream = 1}, 0);
@@ -247,9 +246,8 @@ TEST_WITH(graphs_put_their_nodes_into_streams, make_world, drop_world)
 }
 
 /* A graph that was captured in a stream of which another graph is made. */
-TEST_WITH(graphs_launch_graphs, make_world, drop_world)
+TEST_OF(graphs_launch_graphs, world *own, make_world, drop_world)
 {
-    world *own = *state;
     log_maker *log = &own->log;
     *log = begin_log(own->folder, 0, 1);
     put_graph(log, ST_LOG_CAPTURE_BEGIN, &(st_log_graph){.capture = 17, .stream = 1}, 0);
@@ -271,9 +269,8 @@ TEST_WITH(graphs_launch_graphs, make_world, drop_world)
 }
 
 /* The default stream and those that block wait for each other, others go their own way. */
-TEST_WITH(the_default_stream_waits, make_world, drop_world)
+TEST_OF(the_default_stream_waits, world *own, make_world, drop_world)
 {
-    world *own = *state;
     log_maker *log = &own->log;
     *log = begin_log(own->folder, 0, 1);
     put_stream(log, ST_LOG_STREAM_CREATE, 2); /* non-blocking */
@@ -296,9 +293,8 @@ TEST_WITH(the_default_stream_waits, make_world, drop_world)
     assert_true(tasks[5].start_ns < tasks[2].end_ns);
 }
 
-TEST_WITH(failed_calls_put_nothing_into_streams, make_world, drop_world)
+TEST_OF(failed_calls_put_nothing_into_streams, world *own, make_world, drop_world)
 {
-    world *own = *state;
     log_maker *log = &own->log;
     *log = begin_log(own->folder, 0, 1);
     put_kernel(log, 1, NAME_KERNEL, KIB_SMALL);

@@ -24,9 +24,8 @@ static void assert_option(const st_refinement *entry, size_t index, const char *
     assert_string_equal(entry->options[index].text, text);
 }
 
-TEST_WITH(options_are_read, set_up, tear_down)
+TEST_OF(options_are_read, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = " mine : alpha = 2.385 us ,share=1e+5,profile=site a,fallback=formula,x=";
     size_t count = 0;
     const st_refinement *list = read_all(own, &text, 1, &count);
@@ -41,9 +40,8 @@ TEST_WITH(options_are_read, set_up, tear_down)
     assert_true(strncmp(list[0].options[0].place.file, "--refine  mine", 14) == 0);
 }
 
-TEST_WITH(plugins_come_in_order, set_up, tear_down)
+TEST_OF(plugins_come_in_order, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *const texts[] = {"first:a=1+second", "./third.so:b=x+y-not=2", "4th:c=-1e+3"};
     size_t count = 0;
     const st_refinement *list = read_all(own, texts, 2, &count);
@@ -68,9 +66,8 @@ TEST_WITH(plugins_come_in_order, set_up, tear_down)
 }
 
 /* Who asks quietly gets as many plugins. */
-TEST_WITH(a_text_is_read_without_a_list_of_errors, set_up, tear_down)
+TEST_OF(a_text_is_read_without_a_list_of_errors, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = "first:a=1+second+third:b=2";
     const st_refinement *list = NULL;
     size_t count = 0;
@@ -84,9 +81,8 @@ TEST_WITH(a_text_is_read_without_a_list_of_errors, set_up, tear_down)
                          ST_OK);
 }
 
-TEST_WITH(backslashes_protect, set_up, tear_down)
+TEST_OF(backslashes_protect, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = "mine:table=a\\,b\\+c\\|d\\\\e\\f,sum=x\\=y,of=a:b";
     size_t count = 0;
     const st_refinement *list = read_all(own, &text, 1, &count);
@@ -103,18 +99,16 @@ TEST_WITH(backslashes_protect, set_up, tear_down)
     assert_option(&list[0], 0, "ends", "a\\");
 }
 
-TEST_WITH(none_is_nothing, set_up, tear_down)
+TEST_OF(none_is_nothing, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = "none";
     size_t count = 7;
     (void)read_all(own, &text, 1, &count);
     assert_int_equal(count, 0);
 }
 
-TEST_WITH(short_names_yield_to_plugins, set_up, tear_down)
+TEST_OF(short_names_yield_to_plugins, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *const texts[] = {"constant", "xgboost:model=m"};
     size_t count = 0;
     const st_refinement *list = read_all(own, texts, 2, &count);
@@ -158,9 +152,8 @@ TEST_WITH(faults_are_told, set_up, tear_down)
     }
 }
 
-TEST_WITH(there_are_limits, set_up, tear_down)
+TEST_OF(there_are_limits, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer text = {0};
     const st_refinement *list = NULL;
     size_t count = 0;
@@ -192,9 +185,8 @@ TEST_WITH(there_are_limits, set_up, tear_down)
     st_buffer_free(&text);
 }
 
-TEST_WITH(columns_are_split, set_up, tear_down)
+TEST_OF(columns_are_split, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *const *columns = NULL;
     size_t count = 0;
     assert_int_equal(st_refine_columns(" none | mine:table=a\\|b+other|constant ", own->arena,
@@ -219,9 +211,8 @@ TEST_WITH(columns_are_split, set_up, tear_down)
 }
 
 /* What st_refine_parse reads, st_refine_text says. */
-TEST_WITH(words_are_said_again, set_up, tear_down)
+TEST_OF(words_are_said_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const texts[][2] = {
         {"mine", "mine"},
         {" mine : alpha = 2.385 us , x=1e+5", "mine:alpha=2.385 us,x=1e+5"},

@@ -2,9 +2,8 @@
 /* Replay of task graphs: breakdown, categories, critical path, overflow, changed durations. */
 #include "graph_support.h"
 
-TEST_WITH(durations_may_change_between_replays, make_graph, drop_graph)
+TEST_OF(durations_may_change_between_replays, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
     st_task_id a = task_on(self, on, 2385);
     st_task_id b = task_on(self, on, 100);
@@ -15,9 +14,8 @@ TEST_WITH(durations_may_change_between_replays, make_graph, drop_graph)
     assert_time(b, 17, 17, 117);
 }
 
-TEST_WITH(time_that_overflows_is_refused, make_graph, drop_graph)
+TEST_OF(time_that_overflows_is_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = resource(self, 5, ST_RESOURCE_COMPUTE);
     (void)task_on(self, on, INT64_MAX - 2);
     st_task_id late = task_on(self, on, 3);
@@ -32,9 +30,8 @@ TEST_WITH(time_that_overflows_is_refused, make_graph, drop_graph)
     assert_int_equal(st_replay_end_ns(self->replay), INT64_MAX);
 }
 
-TEST_WITH(an_empty_graph_takes_no_time, make_graph, drop_graph)
+TEST_OF(an_empty_graph_takes_no_time, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     const st_path_step *steps = NULL;
     size_t count = 3;
     replay(self);
@@ -49,9 +46,8 @@ TEST_WITH(an_empty_graph_takes_no_time, make_graph, drop_graph)
  *          host           [0 ------------------------- 400)
  * Rank 2:  communication  waits [0 - 200) runs [200 - 230), with rank 8 that arrives at 200
  */
-TEST_WITH(ranks_are_broken_down, make_graph, drop_graph)
+TEST_OF(ranks_are_broken_down, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t compute = resource(self, 4, ST_RESOURCE_COMPUTE);
     uint32_t communication = resource(self, 4, ST_RESOURCE_COMMUNICATION);
     (void)task_on(self, compute, 100);
@@ -80,9 +76,8 @@ TEST_WITH(ranks_are_broken_down, make_graph, drop_graph)
     assert_int_equal(times[2].exposed_communication_ns, 230);
 }
 
-TEST_WITH(categories_are_added_up, make_graph, drop_graph)
+TEST_OF(categories_are_added_up, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint16_t gemm = 0;
     int64_t sums[2];
     uint64_t counts[2];
@@ -106,9 +101,8 @@ TEST_WITH(categories_are_added_up, make_graph, drop_graph)
     assert_string_equal(said(self->errors), "error: rank 2 has no resources\n");
 }
 
-TEST_WITH(sums_that_overflow_are_refused, make_graph, drop_graph)
+TEST_OF(sums_that_overflow_are_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     int64_t sums[1];
     for (uint32_t rank = 0; rank < 2; rank++) {
         (void)task_on(self, resource(self, rank, ST_RESOURCE_COMPUTE), INT64_MAX - 1);
@@ -118,9 +112,8 @@ TEST_WITH(sums_that_overflow_are_refused, make_graph, drop_graph)
                      ST_ERR_LIMIT);
 }
 
-TEST_WITH(the_critical_path_explains_the_end, make_graph, drop_graph)
+TEST_OF(the_critical_path_explains_the_end, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t first = resource(self, 0, ST_RESOURCE_COMPUTE);
     uint32_t second = resource(self, 1, ST_RESOURCE_COMPUTE);
     st_task_id a = task_on(self, first, 500);
@@ -175,9 +168,8 @@ static void replay_slowed(graph_fixture *self, double rate, st_status expected)
 /* Communication of 1000 ns hides concurrently with computation of 5000 ns at 4/5 of its speed: it
  * costs 200.
  */
-TEST_WITH(a_slowed_task_does_all_of_its_work, make_graph, drop_graph)
+TEST_OF(a_slowed_task_does_all_of_its_work, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
     uint32_t communication = resource(self, 0, ST_RESOURCE_COMMUNICATION);
     uint32_t host = resource(self, 0, ST_RESOURCE_HOST);
@@ -203,9 +195,8 @@ TEST_WITH(a_slowed_task_does_all_of_its_work, make_graph, drop_graph)
 }
 
 /* Two messages one after the other, each slows what is left. */
-TEST_WITH(rates_change_with_the_set, make_graph, drop_graph)
+TEST_OF(rates_change_with_the_set, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
     uint32_t communication = resource(self, 0, ST_RESOURCE_COMMUNICATION);
     st_task_id work = task_on(self, compute, 2000);
@@ -216,9 +207,8 @@ TEST_WITH(rates_change_with_the_set, make_graph, drop_graph)
     assert_int_equal(st_replay_task(self->replay, work).end_ns, 2000 + 150 + 300);
 }
 
-TEST_WITH(impossible_rates_are_refused, make_graph, drop_graph)
+TEST_OF(impossible_rates_are_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 2000);
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMMUNICATION), 300);
     replay_slowed(self, 1.385, ST_ERR_PROVIDER);
@@ -226,9 +216,8 @@ TEST_WITH(impossible_rates_are_refused, make_graph, drop_graph)
                                             "rate: found 1.385, expected from 1e-6 to 1\n");
 }
 
-TEST_WITH(slowed_time_that_overflows_is_refused, make_graph, drop_graph)
+TEST_OF(slowed_time_that_overflows_is_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), INT64_MAX / 2);
     (void)task_on(self, resource(self, 0, ST_RESOURCE_COMMUNICATION), INT64_MAX / 2);
     replay_slowed(self, 0.0625, ST_ERR_LIMIT);

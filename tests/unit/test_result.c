@@ -37,9 +37,8 @@ static void assert_form(const st_result *result, st_form form, const char *expec
 
 #define HEAD "{\n  \"schema_version\": 1,\n  \"steptime\": \"" STEPTIME_VERSION "\""
 
-TEST_WITH(values_keep_their_kind, begin, end)
+TEST_OF(values_keep_their_kind, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_unit rate = st_unit_one();
     assert_int_equal(st_unit_parse("GB/s", 4, (st_place){0}, &rate, NULL), ST_OK);
     st_put_text(own->root, "text", "a \"b\"");
@@ -70,9 +69,8 @@ TEST_WITH(values_keep_their_kind, begin, end)
     assert_form(&own->result, ST_FORM_CSV, "");
 }
 
-TEST_WITH(maps_and_lists_stand_on_one_line_or_several, begin, end)
+TEST_OF(maps_and_lists_stand_on_one_line_or_several, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_node *list = st_put_list(own->root, "list");
     st_put_number(st_put_map(list, NULL), "a", 2.385);
     st_node *line = st_put_line_map(list, NULL);
@@ -111,9 +109,8 @@ static const st_table_column columns[] = {
     {.title = "note", .elastic = true},
 };
 
-TEST_WITH(one_list_fills_tables_json_and_csv, begin, end)
+TEST_OF(one_list_fills_tables_json_and_csv, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_node *rows = st_put_rows(own->root, "rows", fill_row, measured, 3);
     st_say_fact(own->root, "job", 5, "gpt-3b");
     st_say_fact(own->root, "none", 5, "");
@@ -136,9 +133,8 @@ TEST_WITH(one_list_fills_tables_json_and_csv, begin, end)
                 "row 0,0.1385,\"long note, with a comma\",0.1385\nrow 1,,,0.1385\n");
 }
 
-TEST_WITH(csv_looks_for_a_column_in_the_maps_around_a_row, begin, end)
+TEST_OF(csv_looks_for_a_column_in_the_maps_around_a_row, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_node *sources = st_put_list(own->root, "sources");
     for (int i = 0; i < 2; i++) {
         st_node *source = st_put_map(sources, NULL);
@@ -182,9 +178,8 @@ TEST_WITH(fields_of_maps_in_a_row_are_named_by_their_path, begin, end)
     assert_form(&own->result, ST_FORM_CSV, "name,mean\nfirst,0.1385\nsecond,\n");
 }
 
-TEST_WITH(long_lists_are_filled_when_they_are_rendered, begin, end)
+TEST_OF(long_lists_are_filled_when_they_are_rendered, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_node *rows = st_put_rows(own->root, "rows", fill_counted, NULL, 2385);
     size_t count = 0;
     st_row_walk walk = st_rows_begin(rows);
@@ -199,9 +194,8 @@ TEST_WITH(long_lists_are_filled_when_they_are_rendered, begin, end)
     assert_false(walk.failed);
 }
 
-TEST_WITH(a_map_is_a_line_of_its_own, begin, end)
+TEST_OF(a_map_is_a_line_of_its_own, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_buffer buffer = {0};
     st_node *map = st_put_map(own->root, "map");
     st_put_number(map, "a", 2.385);
@@ -210,9 +204,8 @@ TEST_WITH(a_map_is_a_line_of_its_own, begin, end)
     assert_text(&buffer, "{\"a\": 2.385, \"b\": {}}\n");
 }
 
-TEST_WITH(a_failed_tree_is_reported, begin, end)
+TEST_OF(a_failed_tree_is_reported, held_tree *own, begin, end)
 {
-    held_tree *own = *state;
     st_buffer buffer = {0};
     own->result.failed = true;
     st_result_write(&own->result, ST_FORM_JSON, &plain, &buffer);

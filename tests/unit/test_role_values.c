@@ -41,9 +41,8 @@ TEST_WITH(checks_have_no_part_in_it, set_up, tear_down)
     assert_true(values[1] > 1e6);
 }
 
-TEST_WITH(a_sheet_without_the_role_is_told, set_up, tear_down)
+TEST_OF(a_sheet_without_the_role_is_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double values[2];
     st_request request = {.job = "gpt-3b-32x3090"};
     assert_int_equal(st_estimate_roles(own->paths, &request,

@@ -39,9 +39,8 @@ TEST_WITH(a_name_alone_fills_the_first_part, make_shelf, drop_shelf)
 }
 
 /* An input that nothing but a role reads is of use. */
-TEST_WITH(an_input_in_a_role_is_used, make_shelf, drop_shelf)
+TEST_OF(an_input_in_a_role_is_used, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = accept(
         own, "sheet: t\ninputs:\n  n: {from: a.n}\ncells:\n  a: {is: 2.5}\nroles:\n  tp: n\n");
     size_t count = 0;
@@ -92,9 +91,8 @@ TEST_WITH(faulty_roles_are_told_with_their_places, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(a_role_is_filled_once, make_shelf, drop_shelf)
+TEST_OF(a_role_is_filled_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base", with(own, "  step: T\n"));
     put(own, "left", "sheet: left\ninclude: base\nroles:\n  step: {cell: T_e, override: true}\n");
     put(own, "right", "sheet: right\ninclude: base\nroles:\n  step: {cell: T_e, override: true}\n");
@@ -138,9 +136,8 @@ TEST_WITH(what_misses_a_role_says_which, make_shelf, drop_shelf)
 }
 
 /* docs/sheet-language.md lists the roles as the table has them. */
-TEST_WITH(the_page_lists_every_role, make_shelf, drop_shelf)
+TEST_OF(the_page_lists_every_role, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     FILE *file = fopen("docs/sheet-language.md", "rb");
     assert_non_null(file);
     static char page[1 << 17];

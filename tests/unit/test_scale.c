@@ -139,9 +139,8 @@ static st_type unit_type(const char *text)
 }
 
 /* 0.125 of 1.375 s exposed; 16 $ for two million tokens. */
-TEST_WITH(rows_have_what_the_sheet_has, set_up, tear_down)
+TEST_OF(rows_have_what_the_sheet_has, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_type seconds = unit_type("s");
     const st_type share = unit_type("%");
     const st_type bytes = unit_type("GiB");

@@ -296,9 +296,8 @@ TEST_WITH(what_the_stack_cannot_run_is_no_plan, set_up, tear_down)
 }
 
 /* A found plan is a job, with the goal of its own rank. */
-TEST_WITH(a_plan_is_a_file_of_its_own, set_up, tear_down)
+TEST_OF(a_plan_is_a_file_of_its_own, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer file = {0};
     const st_search_request request = bread_request(NULL, 0, 4);
     const st_search_view *view = view_of(own, &request);
@@ -314,9 +313,8 @@ TEST_WITH(a_plan_is_a_file_of_its_own, set_up, tear_down)
 /* ---- maps ---- */
 
 /* Four columns and three rows: of tp 8 there is no plan. Hot is 1 by 1 alone, by 4.5 GiB. */
-TEST_WITH(maps_have_the_best_plan_of_every_pair, set_up, tear_down)
+TEST_OF(maps_have_the_best_plan_of_every_pair, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const keys[2] = {"tp", "parallel.pp"};
     static const struct {
         double seconds; /* 0: none */
@@ -349,9 +347,8 @@ TEST_WITH(maps_have_the_best_plan_of_every_pair, set_up, tear_down)
         }
 }
 
-TEST_WITH(maps_are_over_two_keys_of_plans, set_up, tear_down)
+TEST_OF(maps_are_over_two_keys_of_plans, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cases[][3] = {
         {"tp", "qq",
          "'qq' is not a key that the search varies: expected two keys of plans, such as tp,pp"},

@@ -51,9 +51,8 @@ static const char *mark(fixture *own, double gib, double seconds, double size, c
                            numbers[0], numbers[1], size, size, color);
 }
 
-TEST_WITH(plans_stand_where_their_values_are, set_up, tear_down)
+TEST_OF(plans_stand_where_their_values_are, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *text = drawn(own, NULL);
     static const double front[][2] = {{7, 0.33425},  {6.5, 0.3535},  {5, 0.354625}, {4, 0.36425},
                                       {3.5, 0.3835}, {2.5, 0.39425}, {2, 0.4135}};
@@ -103,9 +102,8 @@ TEST_WITH(the_limit_is_in_sight, set_up, tear_down)
     assert_lacks(text, "too large");
 }
 
-TEST_WITH(without_plans_there_is_no_picture, set_up, tear_down)
+TEST_OF(without_plans_there_is_no_picture, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"parallel.tp=8"}; /* too wide, each of them */
     st_search_request request = bread_request(sets, 1, 2);
     st_buffer svg = {0};

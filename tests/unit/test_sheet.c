@@ -152,9 +152,8 @@ TEST_WITH(things_are_found_by_name, make_shelf, drop_shelf)
     assert_null(st_sheet_nearest(sheet, "bandwidth"));
 }
 
-TEST_WITH(values_are_shown_by_type, make_shelf, drop_shelf)
+TEST_OF(values_are_shown_by_type, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = accept(own, pump);
     const st_type *gear = &st_sheet_find_input(sheet, "g")->type;
     const st_type *truth = &st_sheet_find_input(sheet, "on")->type;
@@ -173,9 +172,8 @@ TEST_WITH(values_are_shown_by_type, make_shelf, drop_shelf)
     assert_string_equal(st_type_format(time, 0.0125, ST_STYLE_UNIT, text, sizeof text), "12.5 ms");
 }
 
-TEST_WITH(a_sheet_may_be_nearly_empty, make_shelf, drop_shelf)
+TEST_OF(a_sheet_may_be_nearly_empty, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = accept(own, "sheet: nothing\n");
     size_t count = 1;
     (void)st_sheet_cells(sheet, &count);
@@ -397,9 +395,8 @@ TEST_WITH(names_are_words_of_their_own, make_shelf, drop_shelf)
     assert_refused(*state, cases, COUNT(cases));
 }
 
-TEST_WITH(names_are_at_most_100_characters, make_shelf, drop_shelf)
+TEST_OF(names_are_at_most_100_characters, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     char name[1 << 20];
     memset(name, 'n', sizeof name);
     (void)accept(
@@ -453,9 +450,8 @@ TEST_WITH(names_stand_once, make_shelf, drop_shelf)
 
 /* --- includes and overrides ------------------------------------------------------------------ */
 
-TEST_WITH(included_parts_come_first, make_shelf, drop_shelf)
+TEST_OF(included_parts_come_first, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base",
         "sheet: base\ntitle: Base\nenums:\n  gear: [none, half]\n"
         "inputs:\n  n: {from: a.n}\nfunctions:\n  f: {args: {x: 1}, is: x*2.5}\n"
@@ -481,9 +477,8 @@ TEST_WITH(included_parts_come_first, make_shelf, drop_shelf)
     assert_string_equal(sections[0].cells[1], "b");
 }
 
-TEST_WITH(a_sheet_counts_once_in_a_diamond, make_shelf, drop_shelf)
+TEST_OF(a_sheet_counts_once_in_a_diamond, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "root", "sheet: root\ncells:\n  a: {is: 2.5}\n");
     put(own, "left", "sheet: left\ninclude: root\ncells:\n  b: {is: a*3}\n");
     put(own, "right", "sheet: right\ninclude: [root]\ncells:\n  c: {is: a*5}\n");
@@ -494,9 +489,8 @@ TEST_WITH(a_sheet_counts_once_in_a_diamond, make_shelf, drop_shelf)
     assert_int_equal(count, 4);
 }
 
-TEST_WITH(circles_of_sheets_are_shown, make_shelf, drop_shelf)
+TEST_OF(circles_of_sheets_are_shown, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "one", "sheet: one\ninclude: [two]\n");
     put(own, "two", "sheet: two\ninclude: [three, one]\n");
     put(own, "three", "sheet: three\ncells:\n  a: {is: 2.5}\n");
@@ -506,9 +500,8 @@ TEST_WITH(circles_of_sheets_are_shown, make_shelf, drop_shelf)
                         "two:2:18: error: sheets include each other: one -> two -> one\n");
 }
 
-TEST_WITH(includes_are_at_most_32_deep, make_shelf, drop_shelf)
+TEST_OF(includes_are_at_most_32_deep, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     for (int i = 0; i < 40; i++) {
         put(own, st_arena_printf(own->arena, "s%d", i),
             st_arena_printf(own->arena, "sheet: s%d\n%s", i,
@@ -521,9 +514,8 @@ TEST_WITH(includes_are_at_most_32_deep, make_shelf, drop_shelf)
 }
 
 /* Names of a file that cannot be read are not reported one by one. */
-TEST_WITH(missing_and_broken_includes_are_told_alone, make_shelf, drop_shelf)
+TEST_OF(missing_and_broken_includes_are_told_alone, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "broken", "sheet: broken\ncells: [\n");
     assert_string_equal(refuse(own, ST_ERR_IO,
                                "sheet: t\ninclude: [gone]\ncells:\n  a: {is: b + c}\n"
@@ -540,9 +532,8 @@ TEST_WITH(missing_and_broken_includes_are_told_alone, make_shelf, drop_shelf)
     assert_string_equal(said(own), "error: no such sheet\n");
 }
 
-TEST_WITH(faults_name_the_included_file, make_shelf, drop_shelf)
+TEST_OF(faults_name_the_included_file, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base", "sheet: base\ncells:\n  a: {unit: us, is: b*2}\n");
     assert_string_equal(refuse(own, ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  c: {is: a}\n"),
                         "base:3:21: error: unknown name 'b'\n"
@@ -550,9 +541,8 @@ TEST_WITH(faults_name_the_included_file, make_shelf, drop_shelf)
                         "pure number\n");
 }
 
-TEST_WITH(overrides_replace_in_place, make_shelf, drop_shelf)
+TEST_OF(overrides_replace_in_place, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base",
         "sheet: base\ninputs:\n  n: {from: a.n}\n  V: {from: a.v, unit: MB}\n"
         "functions:\n  f: {args: {x: 1}, is: x*2.5}\n"
@@ -579,9 +569,8 @@ TEST_WITH(overrides_replace_in_place, make_shelf, drop_shelf)
     assert_string_equal(functions[0].formula, "x*3.5");
 }
 
-TEST_WITH(overrides_are_said_and_fit, make_shelf, drop_shelf)
+TEST_OF(overrides_are_said_and_fit, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base",
         "sheet: base\nenums:\n  gear: [none]\nfunctions:\n  f: {args: {x: 1}, is: x}\n"
         "cells:\n  a: {unit: us, is: '2.5[us]'}\n  b: {unit: us, is: a}\n");
@@ -613,9 +602,8 @@ TEST_WITH(overrides_are_said_and_fit, make_shelf, drop_shelf)
 }
 
 /* Which of two overrides counts must not depend on the order in which a third sheet lists them. */
-TEST_WITH(overrides_that_contradict_each_other_are_told, make_shelf, drop_shelf)
+TEST_OF(overrides_that_contradict_each_other_are_told, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base",
         "sheet: base\nfunctions:\n  f: {args: {x: 1}, is: x}\ncells:\n  a: {is: f(2.5)}\n");
     put(own, "left",
@@ -678,9 +666,8 @@ TEST_WITH(templates_are_read_with_care, make_shelf, drop_shelf)
 
 /* --- no sheet at all ------------------------------------------------------------------------- */
 
-TEST_WITH(texts_that_are_no_sheets_are_refused, make_shelf, drop_shelf)
+TEST_OF(texts_that_are_no_sheets_are_refused, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const struct {
         const char *text;
         size_t length;
@@ -706,9 +693,8 @@ TEST_WITH(texts_that_are_no_sheets_are_refused, make_shelf, drop_shelf)
     }
 }
 
-TEST_WITH(sheets_load_without_a_list_of_errors, make_shelf, drop_shelf)
+TEST_OF(sheets_load_without_a_list_of_errors, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet = NULL;
     st_sheet_reader reader = {.read = read_shelf, .context = own};
     put(own, "main", pump);

@@ -28,9 +28,8 @@ static char *many(shelf *own, const char *before, const char *format, int count,
     return copy;
 }
 
-TEST_WITH(counts_are_bounded, make_shelf, drop_shelf)
+TEST_OF(counts_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const struct {
         const char *before;
         const char *each;
@@ -69,9 +68,8 @@ TEST_WITH(counts_are_bounded, make_shelf, drop_shelf)
 }
 
 /* Included sheets count together: the limits of one file are not the limits of a sheet. */
-TEST_WITH(counts_of_all_files_are_bounded, make_shelf, drop_shelf)
+TEST_OF(counts_of_all_files_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "base", many(own, "sheet: base\ncells:\n", "  a#: {is: 2.5}\n", 15000, ""));
     assert_string_equal(
         refuse(own, ST_ERR_LIMIT,
@@ -79,9 +77,8 @@ TEST_WITH(counts_of_all_files_are_bounded, make_shelf, drop_shelf)
         "main:5004:3: error: the sheet has too many inputs and cells: expected at most 20000\n");
 }
 
-TEST_WITH(functions_that_call_functions_are_bounded, make_shelf, drop_shelf)
+TEST_OF(functions_that_call_functions_are_bounded, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer body = {0};
     for (int i = 0; i < 900; i++)
         st_buffer_text(&body, "+1");
@@ -101,9 +98,8 @@ TEST_WITH(functions_that_call_functions_are_bounded, make_shelf, drop_shelf)
 /* --- sheets that are made to take long ------------------------------------------------------- */
 
 /* Each of these took minutes when work was quadratic; they are done at once. */
-TEST_WITH(entangled_sheets_are_refused_at_once, make_shelf, drop_shelf)
+TEST_OF(entangled_sheets_are_refused_at_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ncells:\n");
     for (int i = 0; i < 20000; i++) {
@@ -127,9 +123,8 @@ TEST_WITH(entangled_sheets_are_refused_at_once, make_shelf, drop_shelf)
         "unknown cell or input 'abd0' in the report");
 }
 
-TEST_WITH(long_formulas_of_numbers_are_read_at_once, make_shelf, drop_shelf)
+TEST_OF(long_formulas_of_numbers_are_read_at_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ncells:\n");
     for (int i = 0; i < 25; i++) {
@@ -142,9 +137,8 @@ TEST_WITH(long_formulas_of_numbers_are_read_at_once, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TEST_WITH(many_enumerations_are_searched_at_once, make_shelf, drop_shelf)
+TEST_OF(many_enumerations_are_searched_at_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\nenums:\n");
     for (int i = 0; i < 900; i++) {
@@ -164,9 +158,8 @@ TEST_WITH(many_enumerations_are_searched_at_once, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TEST_WITH(long_chains_of_cells_are_fine, make_shelf, drop_shelf)
+TEST_OF(long_chains_of_cells_are_fine, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\ncells:\n");
     for (int i = 20000; i-- > 1;)

@@ -126,9 +126,8 @@ static const char step_text[] =
     "micro1.chunk2.layer1\t-1\t3\tNONE\t0\t6\tNONE\t0\t0\tNONE\t0\t0\n"
     "micro2.chunk1.layer1\t-1\t2\tALLTOALL_EP\t71\t0\tALLTOALL_EP\t71\t0\tNONE\t0\t0\n";
 
-TEST_WITH(passes_become_rows_of_layers, setup, teardown)
+TEST_OF(passes_become_rows_of_layers, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(make(self, step, COUNT(step)), ST_OK);
     assert_string_equal(said(self->errors), "");
     assert_written(self, step_text);
@@ -223,9 +222,8 @@ static st_status read_text(fixture *self, const char *text)
     return st_simai_read(&source, self->arena, &self->simai, self->errors);
 }
 
-TEST_WITH(files_come_back_as_they_were_written, setup, teardown)
+TEST_OF(files_come_back_as_they_were_written, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(read_text(self, step_text), ST_OK);
     assert_int_equal(self->simai.count, 10);
     assert_int_equal(self->simai.rows[3].work[ST_SIMAI_WEIGHTS].group, ST_GROUP_DP);
@@ -240,9 +238,8 @@ TEST_WITH(files_come_back_as_they_were_written, setup, teardown)
 #define SMALL "a -1 17 NONE 0 18 ALLREDUCE 385 19 ALLGATHER_EP 71 23\n"
 
 /* AICB's own: checkpoints with rows, quotients, blank lines, carriage returns, no colon. */
-TEST_WITH(forms_of_others_are_read, setup, teardown)
+TEST_OF(forms_of_others_are_read, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(
         read_text(self, "\n  \r\n" SIZES "all_gpus: 24 checkpoints: 2 5 1 checkpoint_initiates: 1 "
                         "9 pp_comm 6291.0\r\n\n 1 \r\n\n"
@@ -330,9 +327,8 @@ static void assert_form(const st_result *result, st_form form, const char *expec
     st_buffer_free(&buffer);
 }
 
-TEST_WITH(reports_add_up_columns_and_messages, setup, teardown)
+TEST_OF(reports_add_up_columns_and_messages, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_result result;
     assert_int_equal(read_text(self, step_text), ST_OK);
     st_simai_report(&self->simai, self->arena, &result);

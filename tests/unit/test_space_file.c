@@ -93,9 +93,8 @@ TEST_WITH(faults_of_form_stand_where_they_are, set_up, tear_down)
     }
 }
 
-TEST_WITH(too_many_parts_are_refused, set_up, tear_down)
+TEST_OF(too_many_parts_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer text = {0};
     st_space_file space;
     st_buffer_text(&text, "space: x\nvary:\n");

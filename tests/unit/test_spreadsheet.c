@@ -178,9 +178,8 @@ TEST_WITH(names_become_legal, make_shelf, drop_shelf)
         assert_string_equal(st_cell_names_add(&names, cases[i][0]), cases[i][1]);
 }
 
-TEST_WITH(formulas_use_the_legal_names, make_shelf, drop_shelf)
+TEST_OF(formulas_use_the_legal_names, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const char *text = "sheet: t\ninputs:\n  B: {from: constants.B}\n  r: {from: constants.r}\n"
                        "cells:\n  b: {is: B*r}\n  T1: {is: b + B}\n  check_1: {is: T1*b}\n"
                        "checks: [{that: T1 > b, else: no}]\n";
@@ -209,9 +208,8 @@ TEST_WITH(values_that_differ_in_case_are_compared_exactly, make_shelf, drop_shel
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-TEST_WITH(long_arguments_that_are_used_twice_become_parts, make_shelf, drop_shelf)
+TEST_OF(long_arguments_that_are_used_twice_become_parts, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const char *text = SHEET_INPUTS "functions:\n  square: {args: {x: 1}, is: x*x}\n"
                                     "cells:\n  S: {is: square(n*1.25 + n*2.5 + 0.75*n*n*n*n) + "
                                     "square(n*1.25 + n*2.5 + 0.75*n*n*n*n)}\n"
@@ -228,9 +226,8 @@ TEST_WITH(long_arguments_that_are_used_twice_become_parts, make_shelf, drop_shel
     assert_string_equal(live.cells[1].formula, "U_part1*U_part1");
 }
 
-TEST_WITH(parts_tell_the_function_that_they_come_from, make_shelf, drop_shelf)
+TEST_OF(parts_tell_the_function_that_they_come_from, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const char *text =
         SHEET_INPUTS "functions:\n  square: {args: {x: 1}, is: x*x}\n"
                      "  shifted: {args: {x: 1}, is: square(x*1.25 + x*2.5 + 0.75*x*x*x*x)}\n"
@@ -264,9 +261,8 @@ static void assert_all_bounded(const st_live_sheet *live, size_t cell_count)
         assert_bounded(&live->parts[i]);
 }
 
-TEST_WITH(long_formulas_are_split, make_shelf, drop_shelf)
+TEST_OF(long_formulas_are_split, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, SHEET_INPUTS "cells:\n  T:\n    is: n");
     for (int i = 1; i < 990; i++)
@@ -278,9 +274,8 @@ TEST_WITH(long_formulas_are_split, make_shelf, drop_shelf)
     assert_all_bounded(&live, 1);
 }
 
-TEST_WITH(calls_of_many_names_stay_in_bounds, make_shelf, drop_shelf)
+TEST_OF(calls_of_many_names_stay_in_bounds, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, SHEET_INPUTS "cells:\n");
     for (int i = 0; i < 64; i++)
@@ -299,9 +294,8 @@ TEST_WITH(calls_of_many_names_stay_in_bounds, make_shelf, drop_shelf)
     assert_all_bounded(&live, 65);
 }
 
-TEST_WITH(deep_formulas_are_split, make_shelf, drop_shelf)
+TEST_OF(deep_formulas_are_split, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, SHEET_INPUTS "cells:\n  T:\n    is: ");
     for (int i = 0; i < 150; i++)
@@ -317,9 +311,8 @@ TEST_WITH(deep_formulas_are_split, make_shelf, drop_shelf)
 }
 
 /* Every function calls the one before it twice: 2^16 calls, but few different values. */
-TEST_WITH(equal_calls_are_translated_once, make_shelf, drop_shelf)
+TEST_OF(equal_calls_are_translated_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, SHEET_INPUTS "functions:\n  f0: {args: {x: 1}, is: x + 0.385}\n");
     for (int i = 1; i <= 16; i++)
@@ -334,9 +327,8 @@ TEST_WITH(equal_calls_are_translated_once, make_shelf, drop_shelf)
 }
 
 /* Every function calls the one before it twice, and no two calls are equal. */
-TEST_WITH(endless_formulas_are_refused, make_shelf, drop_shelf)
+TEST_OF(endless_formulas_are_refused, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_live_sheet live;
     st_buffer text = {0};
     st_buffer_text(&text, SHEET_INPUTS "functions:\n  f0: {args: {x: 1}, is: x + 0.385}\n");
@@ -371,9 +363,8 @@ static st_status give_sum(void *self, size_t rows, const double *const *argument
                  "  T: {is: '2*busy(start + 1, n) + given'}\n"                                     \
                  "  U: {is: 'busy(n, 2)'}\n"
 
-TEST_WITH(values_of_providers_keep_their_arguments, make_shelf, drop_shelf)
+TEST_OF(values_of_providers_keep_their_arguments, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *const names[] = {"start", "n"};
     st_unit units[2] = {st_unit_one(), st_unit_one()};
     const st_provider function = {.name = "busy",
@@ -407,9 +398,8 @@ TEST_WITH(values_of_providers_keep_their_arguments, make_shelf, drop_shelf)
     assert_double(live.parts[1].value, 26.5, "busy(n, 2)");
 }
 
-TEST_WITH(cells_that_nothing_computes_have_no_formula, make_shelf, drop_shelf)
+TEST_OF(cells_that_nothing_computes_have_no_formula, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     static const char *const outputs[] = {"start", NULL};
     st_live_sheet live = translate(own, compile_for(own, PROVIDED, outputs, NULL));
     assert_string_equal(live.cells[0].formula, "n*2.25");
@@ -420,9 +410,8 @@ TEST_WITH(cells_that_nothing_computes_have_no_formula, make_shelf, drop_shelf)
     assert_null(live.cells[3].formula);
 }
 
-TEST_WITH(shared_values_of_providers_have_one_cell, make_shelf, drop_shelf)
+TEST_OF(shared_values_of_providers_have_one_cell, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_unit units[2] = {st_unit_one(), st_unit_one()};
     const st_provider function = {.name = "busy",
                                   .source = "a test",

@@ -19,9 +19,8 @@ static void write_stacks(fixture *own)
     write_text(own, "formulas/bare.yaml", "sheet: bare\n");
 }
 
-TEST_WITH(a_stack_fills_in_what_nobody_gives, set_up, tear_down)
+TEST_OF(a_stack_fills_in_what_nobody_gives, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_stacks(own);
     const st_job *job = load(own, "stack: one\nsheet: high\ncluster: {gpu: kin}\n"
                                   "parallel: {zero: 3}\nconstants: {nu: 0.5}\n");
@@ -46,9 +45,8 @@ TEST_WITH(a_stack_fills_in_what_nobody_gives, set_up, tear_down)
     assert_false(stack->is_default);
 }
 
-TEST_WITH(what_a_job_says_of_its_gpu_goes_before_the_stack, set_up, tear_down)
+TEST_OF(what_a_job_says_of_its_gpu_goes_before_the_stack, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const sets[] = {"stack=two", "overlap.gradients=0.125"};
     write_stacks(own);
     const st_job *job = load(own, "stack: one\ncluster: {gpu: {base: g, gemm_efficiency: 0.25}}\n");
@@ -63,9 +61,8 @@ TEST_WITH(what_a_job_says_of_its_gpu_goes_before_the_stack, set_up, tear_down)
     assert_string_equal(st_job_section_name(job, "stack"), "inline");
 }
 
-TEST_WITH(a_job_without_a_stack_takes_that_of_its_sheet, set_up, tear_down)
+TEST_OF(a_job_without_a_stack_takes_that_of_its_sheet, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_stacks(own);
     const st_job *job = load(own, "sheet: high\n");
     assert_number(job, "overlap.gradients", ST_ORIGIN_STACK, 0.375);
@@ -79,9 +76,8 @@ TEST_WITH(a_job_without_a_stack_takes_that_of_its_sheet, set_up, tear_down)
     assert_string_equal(st_job_stack(job)->name, "two");
 }
 
-TEST_WITH(faulty_stacks_are_refused, set_up, tear_down)
+TEST_OF(faulty_stacks_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_stacks(own);
     assert_faults(own, "stack: ones\n", ST_ERR_NAME,
                   "@/job.yaml:1:8: error: cannot find stack 'ones' on the search path; did you "

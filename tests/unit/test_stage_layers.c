@@ -400,9 +400,8 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
     }
 }
 
-TEST_WITH(stages_add_up_to_the_model, set_up, tear_down)
+TEST_OF(stages_add_up_to_the_model, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_sheet *sheet = sheet_of(own);
     const char *given = getenv("STEPTIME_SEED");
     uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);

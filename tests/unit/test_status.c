@@ -21,9 +21,8 @@ TEST(every_status_has_its_own_text)
     assert_string_equal(st_status_text((st_status)77), "unknown status");
 }
 
-TEST_WITH(a_new_list_is_empty, make_errors, drop_errors)
+TEST_OF(a_new_list_is_empty, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     assert_int_equal(st_errors_size(errors), 0);
     assert_int_equal(st_errors_count(errors, ST_SEVERITY_ERROR), 0);
     assert_int_equal(st_errors_count(errors, ST_SEVERITY_WARNING), 0);
@@ -33,9 +32,8 @@ TEST_WITH(a_new_list_is_empty, make_errors, drop_errors)
     assert_string_equal(said(errors), "");
 }
 
-TEST_WITH(entries_own_their_texts, make_errors, drop_errors)
+TEST_OF(entries_own_their_texts, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     char file[] = "job.yaml";
     char message[] = "unknown key 'hiden'";
     char suggestion[] = "hidden";
@@ -57,9 +55,8 @@ TEST_WITH(entries_own_their_texts, make_errors, drop_errors)
     assert_string_equal(kept->suggestion, "hidden");
 }
 
-TEST_WITH(parts_of_a_format_fill_an_entry, make_errors, drop_errors)
+TEST_OF(parts_of_a_format_fill_an_entry, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     st_place place = {"job.yaml", 12, 5};
     assert_int_equal(st_fail(errors, ST_ERR_LIMIT, place, "%d files", 7), ST_ERR_LIMIT);
     assert_int_equal(st_fail(errors, ST_ERR_VALUE, place,
@@ -82,9 +79,8 @@ TEST_WITH(parts_of_a_format_fill_an_entry, make_errors, drop_errors)
     assert_int_equal(st_fail(NULL, ST_ERR_NAME, place, "%s", "nowhere"), ST_ERR_NAME);
 }
 
-TEST_WITH(marks_in_what_a_user_wrote_cut_nothing, make_errors, drop_errors)
+TEST_OF(marks_in_what_a_user_wrote_cut_nothing, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     const char *hostile = "a" ST_FOUND "b" ST_HINT ST_EXPECTED;
     (void)st_fail(errors, ST_ERR_NAME, (st_place){0}, "no '%s'" ST_FOUND "'%s'" ST_HINT "%s",
                   hostile, hostile, "");
@@ -96,9 +92,8 @@ TEST_WITH(marks_in_what_a_user_wrote_cut_nothing, make_errors, drop_errors)
     assert_null(st_errors_at(errors, 0)->suggestion);
 }
 
-TEST_WITH(a_warning_reported_fails_nothing, make_errors, drop_errors)
+TEST_OF(a_warning_reported_fails_nothing, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     st_place place = {.file = "a.csv"};
     assert_int_equal(
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, place, "left out" ST_HINT "%s", "x y"),
@@ -123,9 +118,8 @@ TEST_WITH(a_full_list_formats_and_looks_for_nothing, make_errors, drop_errors)
     assert_string_equal(st_errors_at(errors, ST_ERRORS_KEPT - 1)->message, "value 49");
 }
 
-TEST_WITH(the_first_error_gives_the_status, make_errors, drop_errors)
+TEST_OF(the_first_error_gives_the_status, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     st_errors_add(
         errors,
         &(st_error){.status = ST_ERR_UNIT, .severity = ST_SEVERITY_WARNING, .message = "unused"});
@@ -156,9 +150,8 @@ static void add_numbered(st_errors *errors, int number, st_severity severity)
                   &(st_error){.status = ST_ERR_VALUE, .severity = severity, .message = text});
 }
 
-TEST_WITH(the_list_keeps_fifty_and_counts_the_rest, make_errors, drop_errors)
+TEST_OF(the_list_keeps_fifty_and_counts_the_rest, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     for (int i = 0; i < 49; i++)
         add_numbered(errors, i, ST_SEVERITY_ERROR);
     assert_false(st_errors_full(errors));
@@ -177,9 +170,8 @@ TEST_WITH(the_list_keeps_fifty_and_counts_the_rest, make_errors, drop_errors)
     assert_string_equal(st_errors_text(errors, "more"), "more");
 }
 
-TEST_WITH(warnings_give_way_to_errors, make_errors, drop_errors)
+TEST_OF(warnings_give_way_to_errors, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     for (int i = 0; i < 60; i++)
         add_numbered(errors, i, ST_SEVERITY_WARNING);
     assert_false(st_errors_full(errors));
@@ -196,9 +188,8 @@ TEST_WITH(warnings_give_way_to_errors, make_errors, drop_errors)
     assert_contains(text, "12 more warnings not shown\n");
 }
 
-TEST_WITH(long_texts_are_stored_without_their_middle, make_errors, drop_errors)
+TEST_OF(long_texts_are_stored_without_their_middle, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     char text[5000];
     memset(text, 'a', sizeof text);
     memcpy(text + sizeof text - 4, "end", 4);
@@ -211,9 +202,8 @@ TEST_WITH(long_texts_are_stored_without_their_middle, make_errors, drop_errors)
     assert_int_equal(strlen(st_errors_text(errors, "<%s>", text)), sizeof text + 1);
 }
 
-TEST_WITH(a_shortened_text_cuts_no_character, make_errors, drop_errors)
+TEST_OF(a_shortened_text_cuts_no_character, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     char text[6004];
     for (size_t i = 0; i < 6000; i += 3)
         (void)snprintf(text + i, 4, "\xE2\x82\xAC"); /* the euro sign */
@@ -462,9 +452,8 @@ TEST(the_smaller_difference_counts)
     assert_null(st_nearest(long_name + 1, &candidate, 1));
 }
 
-TEST_WITH(a_fault_met_twice_is_one_line, make_errors, drop_errors)
+TEST_OF(a_fault_met_twice_is_one_line, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     st_error fault = {.status = ST_ERR_UNIT,
                       .place = {.file = "--over", .line = 3, .column = 7},
                       .message = "unknown unit",
@@ -485,9 +474,8 @@ static bool move_to_line_7(const void *context, st_errors *errors, st_error *err
     return true;
 }
 
-TEST_WITH(scopes_edit_errors_from_the_inside_out, make_errors, drop_errors)
+TEST_OF(scopes_edit_errors_from_the_inside_out, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     st_error_scope outer = {.edit = move_to_line_7, .context = "space.yaml"};
     st_error_scope inner = {.edit = st_error_name, .context = "overlap.tp"};
     st_error_scope quiet = {.edit = st_error_is_severe};

@@ -124,9 +124,8 @@ TEST_WITH(a_report_has_times_where_there_is_a_network, set_up, tear_down)
 }
 
 /* Those of 2 to 16 that fill whole nodes. */
-TEST_WITH(groups_are_chosen_that_the_table_and_the_nodes_hold, set_up, tear_down)
+TEST_OF(groups_are_chosen_that_the_table_and_the_nodes_hold, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_result result;
     static const st_steps_request request = {.steps = "ring", .topology = "rack"};
     if (follow(own, &request, &result) != ST_OK)

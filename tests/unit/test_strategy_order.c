@@ -99,9 +99,8 @@ TEST_WITH(orders_that_can_run_are_taken, setup, teardown)
     assert_true(self->plan.order->slots[1][2].with_weights);
 }
 
-TEST_WITH(strategies_without_orders_leave_the_schedule, setup, teardown)
+TEST_OF(strategies_without_orders_leave_the_schedule, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(order(self, 1, 2, "", ""), ST_OK);
     assert_null(self->plan.order);
     assert_true(self->plan.closed_same_schedule);

@@ -40,9 +40,8 @@ static st_status read_text(strategy_case *self, const char *text)
     return st_strategy_read(root, self->arena, &self->strategy, self->errors);
 }
 
-TEST_WITH(ranges_and_splits_are_read, make_case, drop_case)
+TEST_OF(ranges_and_splits_are_read, strategy_case *self, make_case, drop_case)
 {
-    strategy_case *self = *state;
     assert_int_equal(read_text(self, "strategy: front-light\n"
                                      "schedule: interleaved\n"
                                      "stages:\n"
@@ -157,9 +156,8 @@ TEST_WITH(what_is_wrong_has_its_place, make_case, drop_case)
 }
 
 /* The last schedule that a strategy may name, and the first that it may not, stand side by side. */
-TEST_WITH(schedules_by_name_are_those_without_folds, make_case, drop_case)
+TEST_OF(schedules_by_name_are_those_without_folds, strategy_case *self, make_case, drop_case)
 {
-    strategy_case *self = *state;
     for (int i = 0; i < ST_SCHEDULES; i++) {
         const char *name = st_schedule_name((st_schedule_kind)i);
         char text[256];

@@ -15,9 +15,8 @@
     "  wrong: {unit: other, is: high_too, doc: d}\n"                                               \
     "  M: {per: part, unit: s, is: {low: '1.5[s]', mid: '2.5[s]', high: '3.5[s]'}, doc: d}\n"
 
-TEST_WITH(parts_and_bars_are_read, make_shelf, drop_shelf)
+TEST_OF(parts_and_bars_are_read, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_sheet *sheet =
         accept(own, "sheet: t\n" CELLS "summary:\n  answer: {a step: T, each: V}\n  bars:\n"
                     "    - {bar: A, of: T, limit: U, member: which,\n"
@@ -61,9 +60,8 @@ TEST_WITH(sheets_without_one_have_nothing, make_shelf, drop_shelf)
 }
 
 /* A bar of the same title takes the place of the included one, others stand behind. */
-TEST_WITH(including_sheets_change_bars_by_title, make_shelf, drop_shelf)
+TEST_OF(including_sheets_change_bars_by_title, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     put(own, "below",
         "sheet: below\n" CELLS "summary:\n  answer: {a step: T}\n  bars:\n"
         "    - {bar: A, of: T, limit: U, parts: {one: T}}\n    - {bar: B, of: V, parts: {all: "
@@ -96,9 +94,8 @@ static const char *large(shelf *own, int bars, int parts)
     return text;
 }
 
-TEST_WITH(a_summary_has_room_for_so_much, make_shelf, drop_shelf)
+TEST_OF(a_summary_has_room_for_so_much, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     const st_summary *summary = st_sheet_summary(accept(own, large(own, 8, 32)));
     assert_int_equal(summary->bar_count, 8);
     assert_int_equal(summary->bars[7].count, 32);

@@ -124,9 +124,8 @@ TEST_WITH(parts_up_to_a_limit_are_stacked, set_up, tear_down)
     assert_contains(text, "<path d=\"M690 244L690 302\" class=\"ink\"/>");
 }
 
-TEST_WITH(a_sheet_without_bars_has_no_picture, set_up, tear_down)
+TEST_OF(a_sheet_without_bars_has_no_picture, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate;
     st_buffer svg = {0};
     write_pump(own);

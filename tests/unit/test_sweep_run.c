@@ -215,9 +215,8 @@ TEST_WITH(rows_may_be_marked_instead, set_up, tear_down)
 
 /* ---- counts ---- */
 
-TEST_WITH(reasons_are_counted, set_up, tear_down)
+TEST_OF(reasons_are_counted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const overs[] = {"parallel.dp=1,2,3,4,7,8", "constants.glaze=plain,thick",
                                         "cluster.gpu.memory=8GiB,20GiB"};
     const st_space *space = space_of(own, overs, 3, false);
@@ -244,9 +243,8 @@ TEST_WITH(reasons_are_counted, set_up, tear_down)
 static const char *const many[] = {"constants.glaze=plain,thick", "parallel.dp=4..1503"};
 
 /* 3000 rows are three blocks, whose bytes do not depend on who computes them. */
-TEST_WITH(threads_do_not_change_the_rows, set_up, tear_down)
+TEST_OF(threads_do_not_change_the_rows, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_space *space = space_of(own, many, 2, true);
     char *texts[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
@@ -271,9 +269,8 @@ TEST_WITH(threads_do_not_change_the_rows, set_up, tear_down)
     free(texts[1]);
 }
 
-TEST_WITH(a_sweep_ends_where_somebody_wants_it_to, set_up, tear_down)
+TEST_OF(a_sweep_ends_where_somebody_wants_it_to, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_space *space = space_of(own, many, 2, true);
     watcher self = {.interrupt_at = 1024};
     st_sweep_result result;
@@ -296,9 +293,8 @@ TEST_WITH(a_sweep_ends_where_somebody_wants_it_to, set_up, tear_down)
 
 /* ---- pictures ---- */
 
-TEST_WITH(a_picture_names_its_cell, set_up, tear_down)
+TEST_OF(a_picture_names_its_cell, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     assert_string_equal(st_plot_cell("x=parallel.dp,y=T", own->arena), "T");
     assert_string_equal(st_plot_cell("y=T,x=parallel.dp", own->arena), "T");
     assert_string_equal(st_plot_cell("x=a,z=M,y=b", own->arena), "M");
@@ -308,9 +304,8 @@ TEST_WITH(a_picture_names_its_cell, set_up, tear_down)
     assert_null(st_plot_cell("y:T", own->arena));
 }
 
-TEST_WITH(pictures_that_cannot_be_drawn_are_refused, set_up, tear_down)
+TEST_OF(pictures_that_cannot_be_drawn_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *text;
         const char *words;
@@ -337,9 +332,8 @@ TEST_WITH(pictures_that_cannot_be_drawn_are_refused, set_up, tear_down)
     }
 }
 
-TEST_WITH(a_picture_has_room_for_so_much, set_up, tear_down)
+TEST_OF(a_picture_has_room_for_so_much, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const struct {
         const char *overs[2];
         const char *text;
@@ -483,9 +477,8 @@ TEST_WITH(the_least_of_several_is_drawn, set_up, tear_down)
 
 /* ---- maps of what fits ---- */
 
-TEST_WITH(maps_say_what_fits_and_what_it_lacks, set_up, tear_down)
+TEST_OF(maps_say_what_fits_and_what_it_lacks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_space *space = space_of(own, usual, 2, false);
     st_sweep_map map;
     watcher self = {.map = &map};
@@ -528,9 +521,8 @@ TEST_WITH(maps_say_what_fits_and_what_it_lacks, set_up, tear_down)
     }
 }
 
-TEST_WITH(keys_of_maps_are_two_axes, set_up, tear_down)
+TEST_OF(keys_of_maps_are_two_axes, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_space *space = space_of(own, usual, 2, false);
     st_sweep_map map;
     static const char *const cases[][3] = {

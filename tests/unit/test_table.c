@@ -70,9 +70,8 @@ static void row(st_table *table, const char *a, const char *b, const char *c, co
     st_table_row(table, fields);
 }
 
-TEST_WITH(columns_are_as_wide_as_their_widest_field, set_up, tear_down)
+TEST_OF(columns_are_as_wide_as_their_widest_field, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     st_table *table = table_of(own->arena);
     st_table_title(table, "Time, a title that is wider than any row");
@@ -88,9 +87,8 @@ TEST_WITH(columns_are_as_wide_as_their_widest_field, set_up, tear_down)
                          "  é           1     two blanks here\n");
 }
 
-TEST_WITH(columns_without_a_field_take_no_room, set_up, tear_down)
+TEST_OF(columns_without_a_field_take_no_room, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     st_table *table = table_of(own->arena);
     row(table, "a", "", "", "b");
@@ -104,9 +102,8 @@ TEST_WITH(columns_without_a_field_take_no_room, set_up, tear_down)
     assert_text(&buffer, "\n");
 }
 
-TEST_WITH(an_elastic_column_gives_way_on_a_terminal, set_up, tear_down)
+TEST_OF(an_elastic_column_gives_way_on_a_terminal, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     const st_paint narrow = {false, 40};
     const st_paint tiny = {false, 10};
@@ -125,9 +122,8 @@ TEST_WITH(an_elastic_column_gives_way_on_a_terminal, set_up, tear_down)
                          "  C      2 GB/s  short\n");
 }
 
-TEST_WITH(a_very_long_field_moves_its_own_row_only, set_up, tear_down)
+TEST_OF(a_very_long_field_moves_its_own_row_only, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     static const st_table_column two[] = {{.elastic = true}, {0}};
     st_buffer buffer = {0};
     st_buffer expected = {0};
@@ -146,9 +142,8 @@ TEST_WITH(a_very_long_field_moves_its_own_row_only, set_up, tear_down)
     st_buffer_free(&expected);
 }
 
-TEST_WITH(long_words_are_cut_where_the_column_ends, set_up, tear_down)
+TEST_OF(long_words_are_cut_where_the_column_ends, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     const st_paint narrow = {false, 24};
     st_table *table = table_of(own->arena);
@@ -158,9 +153,8 @@ TEST_WITH(long_words_are_cut_where_the_column_ends, set_up, tear_down)
                          "   vwxyzäöü0123456789\n");
 }
 
-TEST_WITH(fields_have_their_own_ink, set_up, tear_down)
+TEST_OF(fields_have_their_own_ink, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     const st_paint color = {true, 0};
     st_table *table = table_of(own->arena);
@@ -175,9 +169,8 @@ TEST_WITH(fields_have_their_own_ink, set_up, tear_down)
                          "\033[36mTee\033[0m  2 s  y\n");
 }
 
-TEST_WITH(two_tables_share_the_width_of_their_columns, set_up, tear_down)
+TEST_OF(two_tables_share_the_width_of_their_columns, const fixture *own, set_up, tear_down)
 {
-    const fixture *own = *state;
     st_buffer buffer = {0};
     st_table *first = table_of(own->arena);
     st_table *second = table_of(own->arena);

@@ -146,9 +146,8 @@ TEST_WITH(wrong_words_of_a_source_are_refused, set_up, tear_down)
 #undef LAB
 }
 
-TEST_WITH(unread_columns_are_told_once, set_up, tear_down)
+TEST_OF(unread_columns_are_told_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_measured_request request = lab_request(own, SOURCE);
     (void)good_rows(own, &request,
                     "id,layers,cuda_graph,kinds,again,remark,remarks,fans,mood,target_iter_s\n"
@@ -162,9 +161,8 @@ TEST_WITH(unread_columns_are_told_once, set_up, tear_down)
     assert_null(strstr(strstr(first, "mood"), "nothing reads"));
 }
 
-TEST_WITH(a_source_may_read_as_another, set_up, tear_down)
+TEST_OF(a_source_may_read_as_another, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "validation/first/table.yaml",
                "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\n"
                "columns: {graphs: cuda_graph}\nwords: {graphs: {whole: full, off: none}}\n"
@@ -191,9 +189,8 @@ TEST_WITH(a_source_may_read_as_another, set_up, tear_down)
     near_to(measured->rows[3].estimate, 125, 1e-14); /* its own assumption comes last */
 }
 
-TEST_WITH(bases_of_bases_are_refused, set_up, tear_down)
+TEST_OF(bases_of_bases_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "validation/first/table.yaml",
                "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\nbase: nowhere\n");
     refuse_source(own, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: nowhere\n",
@@ -207,9 +204,8 @@ TEST_WITH(bases_of_bases_are_refused, set_up, tear_down)
 
 /* ---- what was judged ---- */
 
-TEST_WITH(memory_is_judged_within_a_limit, set_up, tear_down)
+TEST_OF(memory_is_judged_within_a_limit, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_text(own, "tight.yaml",
                "sheet: tight\ntitle: t\ninputs:\n  a: {from: model.layers, doc: layers}\n"
                "cells:\n  step_time: {unit: s, is: 'a*1[s]', doc: time}\n"
@@ -234,9 +230,8 @@ TEST_WITH(memory_is_judged_within_a_limit, set_up, tear_down)
     }
 }
 
-TEST_WITH(rows_that_nobody_measured_are_estimated, set_up, tear_down)
+TEST_OF(rows_that_nobody_measured_are_estimated, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_accuracy accuracy;
     const st_measured_request request = lab_request(own, SOURCE);
     const st_measured *measured = good_rows(

@@ -2,9 +2,8 @@
 /* Task graphs: building, composing by keys and rules, what is refused, deadlocks. */
 #include "graph_support.h"
 
-TEST_WITH(tasks_of_a_resource_follow_each_other, make_graph, drop_graph)
+TEST_OF(tasks_of_a_resource_follow_each_other, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t compute = resource(self, 7, ST_RESOURCE_COMPUTE);
     uint32_t other = resource(self, 9, ST_RESOURCE_COMPUTE);
     uint32_t host = resource(self, 9, ST_RESOURCE_HOST);
@@ -53,9 +52,8 @@ TEST_WITH(an_edge_may_lead_to_a_task_that_was_added_before, make_graph, drop_gra
     assert_time(kernel, 17, 17, 718);
 }
 
-TEST_WITH(a_instance_starts_when_its_last_member_arrives, make_graph, drop_graph)
+TEST_OF(a_instance_starts_when_its_last_member_arrives, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t instance = 0;
     st_task_id member[3];
     assert_int_equal(st_graph_instance(self->graph, 3, &instance, self->errors), ST_OK);
@@ -78,9 +76,8 @@ TEST_WITH(a_instance_starts_when_its_last_member_arrives, make_graph, drop_graph
     assert_int_equal(members[2], member[2]);
 }
 
-TEST_WITH(the_kth_tasks_with_a_key_meet, make_graph, drop_graph)
+TEST_OF(the_kth_tasks_with_a_key_meet, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     st_task_id task[2][3];
     for (uint32_t rank = 0; rank < 2; rank++) {
         uint32_t on = resource(self, rank, ST_RESOURCE_COMMUNICATION);
@@ -103,9 +100,8 @@ TEST_WITH(the_kth_tasks_with_a_key_meet, make_graph, drop_graph)
     }
 }
 
-TEST_WITH(a_instance_with_too_few_members_names_who_came, make_graph, drop_graph)
+TEST_OF(a_instance_with_too_few_members_names_who_came, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = resource(self, 4, ST_RESOURCE_COMMUNICATION);
     uint32_t also = resource(self, 6, ST_RESOURCE_COMMUNICATION);
     for (int i = 0; i < 2; i++) {
@@ -122,9 +118,8 @@ TEST_WITH(a_instance_with_too_few_members_names_who_came, make_graph, drop_graph
     assert_null(st_replay_create(self->graph));
 }
 
-TEST_WITH(partners_must_agree_on_their_number, make_graph, drop_graph)
+TEST_OF(partners_must_agree_on_their_number, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t on = resource(self, i, ST_RESOURCE_COMMUNICATION);
         (void)add(self, &(st_task_spec){.resource = on, .key = 77, .key_ranks = 2 + i});
@@ -136,9 +131,8 @@ TEST_WITH(partners_must_agree_on_their_number, make_graph, drop_graph)
         "its partners: found 3, expected 2\n");
 }
 
-TEST_WITH(a_instance_nobody_comes_to_is_refused, make_graph, drop_graph)
+TEST_OF(a_instance_nobody_comes_to_is_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t instance = 0;
     assert_int_equal(st_graph_instance(self->graph, 2, &instance, self->errors), ST_OK);
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_VALUE);
@@ -146,9 +140,8 @@ TEST_WITH(a_instance_nobody_comes_to_is_refused, make_graph, drop_graph)
                         "error: instance 1 has no tasks: found 0, expected 2\n");
 }
 
-TEST_WITH(a_deadlock_is_reported_as_its_cycle, make_graph, drop_graph)
+TEST_OF(a_deadlock_is_reported_as_its_cycle, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t a = resource(self, 0, ST_RESOURCE_COMPUTE);
     uint32_t b = resource(self, 1, ST_RESOURCE_COMPUTE);
     (void)task_on(self, a, 5);
@@ -171,9 +164,8 @@ TEST_WITH(a_deadlock_is_reported_as_its_cycle, make_graph, drop_graph)
     assert_int_equal(cycle[2], send);
 }
 
-TEST_WITH(instances_in_different_orders_are_a_deadlock, make_graph, drop_graph)
+TEST_OF(instances_in_different_orders_are_a_deadlock, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         uint32_t on = resource(self, rank, ST_RESOURCE_COMMUNICATION);
         for (uint32_t k = 0; k < 2; k++) {
@@ -187,9 +179,8 @@ TEST_WITH(instances_in_different_orders_are_a_deadlock, make_graph, drop_graph)
     assert_non_null(cycle);
 }
 
-TEST_WITH(a_task_that_waits_for_itself_is_a_cycle_of_one, make_graph, drop_graph)
+TEST_OF(a_task_that_waits_for_itself_is_a_cycle_of_one, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     st_task_id task = task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 3);
     edge(self, task, task);
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_CYCLE);
@@ -198,9 +189,8 @@ TEST_WITH(a_task_that_waits_for_itself_is_a_cycle_of_one, make_graph, drop_graph
     assert_int_equal(count, 1);
 }
 
-TEST_WITH(a_long_cycle_is_shortened_in_the_message, make_graph, drop_graph)
+TEST_OF(a_long_cycle_is_shortened_in_the_message, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
     for (int i = 0; i < 50; i++) {
         (void)task_on(self, on, 3);
@@ -211,9 +201,8 @@ TEST_WITH(a_long_cycle_is_shortened_in_the_message, make_graph, drop_graph)
         strstr(said(self->errors), "waits for 42 more tasks; the last of them waits for"));
 }
 
-TEST_WITH(what_does_not_exist_is_refused, make_graph, drop_graph)
+TEST_OF(what_does_not_exist_is_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
     const st_task_spec wrong[] = {
         {.resource = on + 1},
@@ -256,9 +245,8 @@ TEST_WITH(what_does_not_exist_is_refused, make_graph, drop_graph)
                                             "communication, expected computation\n");
 }
 
-TEST_WITH(a_sealed_graph_takes_nothing_more, make_graph, drop_graph)
+TEST_OF(a_sealed_graph_takes_nothing_more, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t number = 0;
     uint32_t on = resource(self, 0, ST_RESOURCE_COMPUTE);
     st_task_id task = task_on(self, on, 3);
@@ -273,9 +261,8 @@ TEST_WITH(a_sealed_graph_takes_nothing_more, make_graph, drop_graph)
     assert_int_equal(st_graph_seal(self->graph, NULL), ST_ERR_USAGE);
 }
 
-TEST_WITH(limits_are_kept, make_graph, drop_graph)
+TEST_OF(limits_are_kept, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint32_t on = 0;
     uint32_t number = 0;
     st_graph_destroy(self->graph);
@@ -298,9 +285,8 @@ TEST_WITH(limits_are_kept, make_graph, drop_graph)
     assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_ERR_LIMIT);
 }
 
-TEST_WITH(too_many_categories_are_refused, make_graph, drop_graph)
+TEST_OF(too_many_categories_are_refused, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint16_t category = 0;
     char text[32];
     for (int i = 1; i < 1000; i++) {
@@ -314,9 +300,8 @@ TEST_WITH(too_many_categories_are_refused, make_graph, drop_graph)
     assert_int_equal(st_graph_category_count(self->graph), 1000);
 }
 
-TEST_WITH(a_graph_can_be_looked_at, make_graph, drop_graph)
+TEST_OF(a_graph_can_be_looked_at, graph_fixture *self, make_graph, drop_graph)
 {
-    graph_fixture *self = *state;
     uint16_t category = 0;
     assert_int_equal(st_graph_category(self->graph, "tp", ST_WORK_COMMUNICATION, &category, NULL),
                      ST_OK);

@@ -181,9 +181,8 @@ static void expect_keys(fixture *self, int64_t count)
 
 /* ---- keys ---- */
 
-TEST_WITH(keys_have_values, setup, teardown)
+TEST_OF(keys_have_values, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     expect_kept(self, "none", "");
     ask(self, 0, SET, "a", "2385");
     expect_nothing(self, 0);
@@ -217,9 +216,8 @@ static void add_up(fixture *self, const char *name, int64_t number, int64_t sum)
 }
 
 /* Numbers are texts; one that is longer than any number counts as 0. */
-TEST_WITH(numbers_are_added, setup, teardown)
+TEST_OF(numbers_are_added, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     add_up(self, "n", 38, 38);
     add_up(self, "n", 4, 42);
     add_up(self, "n", -50, -8);
@@ -255,9 +253,8 @@ TEST_WITH(values_are_compared_before_they_are_set, setup, teardown)
     expect_keys(self, 1);
 }
 
-TEST_WITH(several_keys_go_in_one_command, setup, teardown)
+TEST_OF(several_keys_go_in_one_command, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     begin(self, MULTI_SET);
     add_number(self, 2);
     add_text(self, "a");
@@ -276,9 +273,8 @@ TEST_WITH(several_keys_go_in_one_command, setup, teardown)
     expect_byte(self, 1, 1);
 }
 
-TEST_WITH(values_wait_in_queues, setup, teardown)
+TEST_OF(values_wait_in_queues, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     ask(self, 0, QUEUED, "q", NULL);
     expect_number(self, 0, 0);
     ask(self, 0, POP, "q", NULL);
@@ -300,9 +296,8 @@ TEST_WITH(values_wait_in_queues, setup, teardown)
 
 /* ---- waits ---- */
 
-TEST_WITH(clients_wait_for_keys, setup, teardown)
+TEST_OF(clients_wait_for_keys, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     ask_names(self, 0, WAIT, "a", "b");
     assert_int_equal(st_store_waiting(self->store), 1);
     ask(self, 1, SET, "b", "2385");
@@ -334,9 +329,8 @@ static void come_to_barrier(fixture *self, int client, int64_t world)
     pass_all(self, client);
 }
 
-TEST_WITH(barriers_open_when_all_have_come, setup, teardown)
+TEST_OF(barriers_open_when_all_have_come, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     for (int round = 0; round < 2; round++) {
         come_to_barrier(self, 0, CLIENTS);
         come_to_barrier(self, 1, CLIENTS);
@@ -351,9 +345,8 @@ TEST_WITH(barriers_open_when_all_have_come, setup, teardown)
 }
 
 /* What nobody sets gets 128 letters that follow from the name. */
-TEST_WITH(keys_are_stood_in_for, setup, teardown)
+TEST_OF(keys_are_stood_in_for, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     char value[2][128];
     ask(self, 2, SET, "there", "38");
     ask_names(self, 0, WAIT, "there", "id/0");
@@ -451,9 +444,8 @@ TEST_WITH(too_much_is_cut_off, setup, teardown)
     }
 }
 
-TEST_WITH(ports_are_taken_once, setup, teardown)
+TEST_OF(ports_are_taken_once, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_store *second = NULL;
     assert_int_equal(st_store_open(st_store_port(self->store), &second, self->errors), ST_ERR_IO);
     assert_contains(said(self->errors), "cannot listen on port");

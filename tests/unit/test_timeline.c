@@ -87,9 +87,8 @@ static void assert_close(double value, double expected)
 /* --- plans -------------------------------------------------------------------------------------
  */
 
-TEST_WITH(stages_last_as_the_sheet_says, setup, teardown)
+TEST_OF(stages_last_as_the_sheet_says, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", NULL, 0), ST_OK);
     assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
     assert_close(stage_seconds(self, 3), cell(self, "t_stage[middle]"));
@@ -153,9 +152,8 @@ TEST_WITH(stages_that_do_not_divide_the_layers_keep_their_number, setup, teardow
     assert_close(sum, cell(self, "t_model"));
 }
 
-TEST_WITH(first_and_last_stage_may_have_smaller_chunks, setup, teardown)
+TEST_OF(first_and_last_stage_may_have_smaller_chunks, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     assert_int_equal(plan_job(self, "llama3-405b-16384xh100", NULL, 0), ST_OK);
     const st_schedule_shape *shape = &self->plan.schedule.shape;
     assert_int_equal(shape->chunks, 8);
@@ -265,9 +263,8 @@ TEST_WITH(events_of_a_track_do_not_overlap, setup, teardown)
     st_buffer_free(&trace);
 }
 
-TEST_WITH(a_trace_without_events_is_still_json, setup, teardown)
+TEST_OF(a_trace_without_events_is_still_json, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_buffer trace = {0};
     st_graph *graph = st_graph_create(NULL);
     uint32_t on = 0;
@@ -287,9 +284,8 @@ TEST_WITH(a_trace_without_events_is_still_json, setup, teardown)
     st_graph_destroy(graph);
 }
 
-TEST_WITH(a_picture_has_a_box_a_task, setup, teardown)
+TEST_OF(a_picture_has_a_box_a_task, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_buffer picture = {0};
     size_t boxes = 0;
     assert_int_equal(plan_job(self, "gpt-3b-32x3090", NULL, 0), ST_OK);

@@ -189,9 +189,8 @@ TEST_WITH(timelines_are_told_to_programs, setup, teardown)
 }
 
 /* Differences up to 1e-9 of the step are rounding. */
-TEST_WITH(agreement_is_within_a_billionth_of_the_step, setup, teardown)
+TEST_OF(agreement_is_within_a_billionth_of_the_step, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     self->timeline.plan.term_s[ST_TERM_TIED] = 0.7 - 2.4e-9;
     self->timeline.term[ST_TERM_TIED] = INT64_C(700000000000);
     st_timeline_terms_report(&self->timeline, self->own->arena, &self->result);
@@ -234,9 +233,8 @@ TEST_WITH(heads_tell_what_differs, setup, teardown)
     assert_contains(written(self, ST_FORM_TEXT), "ranks      2\ntasks");
 }
 
-TEST_WITH(text_has_the_first_ranks_of_many, setup, teardown)
+TEST_OF(text_has_the_first_ranks_of_many, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     for (size_t i = 0; i < COUNT(self->rows); i++)
         self->rows[i].rank = 3000 + (uint32_t)i;
     self->timeline.row_count = 64;
@@ -288,9 +286,8 @@ TEST_WITH(pictures_have_a_box_for_each_task, setup, teardown)
 }
 
 /* A figure of 7 pixels has room in a box of 9. */
-TEST_WITH(numbers_stand_where_they_have_room, setup, teardown)
+TEST_OF(numbers_stand_where_they_have_room, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     self->timeline.end *= 80;
     assert_contains(drawn(self), "width=\"9.09\"");
     assert_contains(drawn(self), "class=\"middle inside\">1</text>");
@@ -450,9 +447,8 @@ TEST_WITH(memory_is_drawn_in_layers, setup, teardown)
     st_buffer_free(&svg);
 }
 
-TEST_WITH(too_many_panels_are_refused, setup, teardown)
+TEST_OF(too_many_panels_are_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_memory_row rows[65] = {{.points = points, .count = 3, .peak = {.allocated_bytes = GIB}}};
     const st_timeline_memory memory = {.timeline = &self->timeline, .rows = rows};
     st_buffer svg = {0};
@@ -467,9 +463,8 @@ TEST_WITH(too_many_panels_are_refused, setup, teardown)
     assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
 }
 
-TEST_WITH(memory_of_many_ranks_is_cut_in_text, setup, teardown)
+TEST_OF(memory_of_many_ranks_is_cut_in_text, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_memory_row rows[67] = {{0}};
     st_timeline_memory memory = {.timeline = &self->timeline, .rows = rows};
     rows[0].closed_bytes = GIB;
@@ -526,9 +521,8 @@ TEST_WITH(variance_is_told_beside_the_even_step, setup, teardown)
     assert_contains(text, "          99 %        3.75 s          +87.50 %\n");
 }
 
-TEST_WITH(even_ranks_have_one_step, setup, teardown)
+TEST_OF(even_ranks_have_one_step, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_variance variance = {.timeline = &self->timeline,
                             .distribution = "normal",
                             .ranks = 6,

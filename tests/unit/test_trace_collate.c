@@ -272,9 +272,8 @@ static void add_square(fixture *own, size_t meetings)
     }
 }
 
-TEST_WITH(streams_that_end_together_are_groups, setup, teardown)
+TEST_OF(streams_that_end_together_are_groups, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     add_square(own, 5);
     collate(own);
     assert_int_equal(own->made.inferred_groups, 4);
@@ -283,9 +282,8 @@ TEST_WITH(streams_that_end_together_are_groups, setup, teardown)
 }
 
 /* Three meetings tell nothing: all are taken for collectives of all ranks. */
-TEST_WITH(few_meetings_tell_no_groups, setup, teardown)
+TEST_OF(few_meetings_tell_no_groups, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     add_square(own, 3);
     collate(own);
     assert_int_equal(own->made.inferred_groups, 0);
@@ -298,9 +296,8 @@ TEST_WITH(few_meetings_tell_no_groups, setup, teardown)
 }
 
 /* One group of all ranks is no group to be told. */
-TEST_WITH(all_ranks_are_no_group, setup, teardown)
+TEST_OF(all_ranks_are_no_group, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     for (size_t rank = 0; rank < 3; rank++)
         add_rank(own, unnamed, COUNT(unnamed), 10 * (double)rank);
     collate(own);

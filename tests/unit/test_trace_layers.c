@@ -141,9 +141,8 @@ static void expect_pass(const st_trace_layers *found, st_layer_pass pass, const 
     near_us(runs->elapsed_s, (elapsed_of(first, layers) + elapsed_of(second, layers)) / 2);
 }
 
-TEST_WITH(layers_are_means_over_ranks, set_up, tear_down)
+TEST_OF(layers_are_means_over_ranks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
     const char *paths[] = {write_recording(own, "r0.json", &ranks[0]),
                            write_recording(own, "r1.json", &ranks[1])};
@@ -163,9 +162,8 @@ TEST_WITH(layers_are_means_over_ranks, set_up, tear_down)
 }
 
 /* A pass with far less work than the other, a tenth, is none. */
-TEST_WITH(a_pass_of_little_work_is_none, set_up, tear_down)
+TEST_OF(a_pass_of_little_work_is_none, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_layers found;
     recording one = rank_of(0);
     one.ranks = 1;
@@ -194,9 +192,8 @@ static void expect_refusal(fixture *own, st_status status, const char *words)
         fail_msg("'%s' is not in '%s'", words, text);
 }
 
-TEST_WITH(ranks_that_differ_are_refused, set_up, tear_down)
+TEST_OF(ranks_that_differ_are_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
     const char *paths[] = {write_recording(own, "r0.json", &ranks[0]), NULL};
     st_trace_layers found;
@@ -235,9 +232,8 @@ static void write_job(fixture *own, const char *name, const char *recompute)
 }
 
 /* Full recomputation runs the forward pass once more, in the backward one. */
-TEST_WITH(times_become_those_of_the_job, set_up, tear_down)
+TEST_OF(times_become_those_of_the_job, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     recording ranks[] = {rank_of(0), rank_of(1)};
     const char *paths[] = {write_recording(own, "r0.json", &ranks[0]),
                            write_recording(own, "r1.json", &ranks[1])};
@@ -321,9 +317,8 @@ TEST_WITH(times_of_experts_have_their_shape, set_up, tear_down)
     near_us(taken(sets, ST_TIMES_OF_BACKWARD_MOE)->times[0], 7500);
 }
 
-TEST_WITH(a_trace_of_another_gpu_is_refused, set_up, tear_down)
+TEST_OF(a_trace_of_another_gpu_is_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     recording one = rank_of(0);
     st_time_sets *sets = st_arena_alloc(own->arena, 1, sizeof *sets);
     st_trace_layers found;

@@ -443,9 +443,8 @@ static const char two_processes[] = KERNEL("110385", "131000", "7", "31", PID)
               "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES "
               "(160000,160571,3,20,31," PID ",3,0), (260000,260571,3,21,31,(4002<<24),3,0);";
 
-TEST_WITH(each_process_is_a_rank, setup, teardown)
+TEST_OF(each_process_is_a_rank, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     size_t count = 0;
     run(own, two_processes);
     assert_int_equal(st_nsys_count(own->path, &count, own->errors), ST_OK);
@@ -467,9 +466,8 @@ TEST_WITH(each_process_is_a_rank, setup, teardown)
 }
 
 /* Through the reader that takes any format: both ranks, numbered as they come. */
-TEST_WITH(a_set_has_all_processes, setup, teardown)
+TEST_OF(a_set_has_all_processes, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const char *paths[] = {own->path};
     st_trace_set *set = NULL;
     run(own, two_processes);
@@ -493,9 +491,8 @@ static void add_processes(fixture *own, int count)
     sqlite3_free(sql);
 }
 
-TEST_WITH(at_most_256_processes_are_taken, setup, teardown)
+TEST_OF(at_most_256_processes_are_taken, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     size_t count = 0;
     add_processes(own, 256);
     assert_int_equal(st_nsys_count(own->path, &count, own->errors), ST_OK);
@@ -511,9 +508,8 @@ TEST_WITH(at_most_256_processes_are_taken, setup, teardown)
 /* ---- what recordings lack ---- */
 
 /* Nothing but kernels, without a process, with short names: all are of one rank. */
-TEST_WITH(tables_but_that_of_kernels_may_lack, setup, teardown)
+TEST_OF(tables_but_that_of_kernels_may_lack, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     size_t count = 0;
     run(own, "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
              "DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"
@@ -533,9 +529,8 @@ TEST_WITH(tables_but_that_of_kernels_may_lack, setup, teardown)
 }
 
 /* Of older exports: kinds of memory, numbers of texts, multiprocessors. */
-TEST_WITH(columns_may_lack, setup, teardown)
+TEST_OF(columns_may_lack, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     run(own, ONE_KERNEL "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN srcKind;"
                         "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN dstKind;"
                         "ALTER TABLE NVTX_EVENTS DROP COLUMN textId;"

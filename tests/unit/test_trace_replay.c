@@ -43,9 +43,8 @@ static void count_edges(st_trace_rank *rank, uint64_t exact)
         rank->edges[i] = (st_trace_edges){exact + 10 * (uint64_t)i, 5 * (uint64_t)i, (uint64_t)i};
 }
 
-TEST_WITH(dependencies_of_all_ranks_are_summed, set_up, tear_down)
+TEST_OF(dependencies_of_all_ranks_are_summed, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer csv = {0};
     st_trace_rank ranks[2] = {{.trace = &traces[0]}, {.trace = &traces[1]}};
     count_edges(&ranks[0], 3);
@@ -79,9 +78,8 @@ TEST_WITH(dependencies_of_all_ranks_are_summed, set_up, tear_down)
 }
 
 /* What a rank has nothing of is not said. */
-TEST_WITH(what_is_found_of_ranks_is_said, set_up, tear_down)
+TEST_OF(what_is_found_of_ranks_is_said, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_rank ranks[2] = {{.trace = &traces[0],
                                .launch_lag_ns = 2387,
                                .queue_gap_ns = 571,
@@ -119,9 +117,8 @@ TEST_WITH(what_is_found_of_ranks_is_said, set_up, tear_down)
 }
 
 /* One of each is enough, be it inferred. */
-TEST_WITH(one_of_each_is_said, set_up, tear_down)
+TEST_OF(one_of_each_is_said, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_rank ranks[2] = {{.trace = &traces[0],
                                .waiting = {.count = 1, .own_ns = 1},
                                .blocked = 1,
@@ -164,9 +161,8 @@ static void show_path(fixture *own, size_t top)
     show_view(own, &(st_path_view){path_rows, COUNT(path_rows), 110000}, top);
 }
 
-TEST_WITH(tasks_that_add_most_are_shown_in_order, set_up, tear_down)
+TEST_OF(tasks_that_add_most_are_shown_in_order, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     show_path(own, 2);
     SAYS(own, "critical path of 0.110 ms, 5 tasks",
          "0.000 ms 0.040 ms 36.4 % 3 31 host cudaLaunchKernel",
@@ -179,9 +175,8 @@ TEST_WITH(tasks_that_add_most_are_shown_in_order, set_up, tear_down)
 }
 
 /* The first of two that add the same is shown; it does not take the place of one that adds more. */
-TEST_WITH(ties_leave_room_for_what_adds_more, set_up, tear_down)
+TEST_OF(ties_leave_room_for_what_adds_more, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     show_path(own, 4);
     SAYS(own, "cudaLaunchKernel", "0.040 ms 0.010 ms 9.1 % 3 7 delay delay launch", "sgemm",
          "last sync", "1 others add 0.010 ms");
@@ -200,9 +195,8 @@ TEST_WITH(short_paths_are_shown_whole, set_up, tear_down)
 }
 
 /* A mark on the path adds nothing, and is a task of it all the same. */
-TEST_WITH(tasks_that_add_nothing_are_shown, set_up, tear_down)
+TEST_OF(tasks_that_add_nothing_are_shown, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_path_row rows[] = {path_rows[0], path_rows[2], path_rows[4]};
     rows[1].adds_ns = 0;
     const st_path_view view = {rows, COUNT(rows), 60000};
@@ -373,9 +367,8 @@ TEST_WITH(ranks_wait_for_the_last, set_up, tear_down)
 }
 
 /* What a replay says, made by hand: shares of their own windows, signs of changes. */
-TEST_WITH(replays_are_told, set_up, tear_down)
+TEST_OF(replays_are_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer csv = {0};
     st_trace_step steps[] = {{.name = "ProfilerStep#7", .duration_ns = 23850000}};
     int64_t step_ns[] = {19080000};

@@ -30,9 +30,8 @@ static st_trace_diff make_diff(void)
                            .total_ns = {50.5e6, 59.0775e6}};
 }
 
-TEST_WITH(changes_are_told_and_the_others_summed_up, set_up, tear_down)
+TEST_OF(changes_are_told_and_the_others_summed_up, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_diff diff = make_diff();
     st_view_diff_result(&diff, 2, false, own->arena, &own->result);
     write_forms(own);
@@ -48,9 +47,8 @@ TEST_WITH(changes_are_told_and_the_others_summed_up, set_up, tear_down)
     assert_silent(own, "no difference");
 }
 
-TEST_WITH(what_is_new_has_no_percentage, set_up, tear_down)
+TEST_OF(what_is_new_has_no_percentage, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_diff diff = make_diff();
     diff.by_module = false;
     diff.by_step = true;
@@ -62,9 +60,8 @@ TEST_WITH(what_is_new_has_no_percentage, set_up, tear_down)
     assert_silent(own, "Modules");
 }
 
-TEST_WITH(no_difference_is_told, set_up, tear_down)
+TEST_OF(no_difference_is_told, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_diff diff = make_diff();
     diff.rows = &changes[3];
     diff.count = 1;
@@ -75,9 +72,8 @@ TEST_WITH(no_difference_is_told, set_up, tear_down)
 }
 
 /* The greatest change is 300 wide; what shrinks lies left of the middle, at 770. */
-TEST_WITH(bars_of_changes_have_their_lengths, set_up, tear_down)
+TEST_OF(bars_of_changes_have_their_lengths, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_diff diff = make_diff();
     st_view_diff_svg(&diff, 2, &own->svg);
     const char *svg = st_buffer_read(&own->svg);
@@ -127,9 +123,8 @@ static st_tree_node parts[] = {
 };
 static uint32_t depth_first[] = {0, 1, 2, 3};
 
-TEST_WITH(parts_and_what_is_left_add_up, set_up, tear_down)
+TEST_OF(parts_and_what_is_left_add_up, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
     st_view_tree_result(&tree, &(st_tree_limits){0, 0}, own->arena, &own->result);
     write_forms(own);
@@ -143,9 +138,8 @@ TEST_WITH(parts_and_what_is_left_add_up, set_up, tear_down)
 }
 
 /* A part of exactly the least share is shown. */
-TEST_WITH(small_and_deep_parts_are_counted, set_up, tear_down)
+TEST_OF(small_and_deep_parts_are_counted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
     st_view_tree_result(&tree, &(st_tree_limits){1, 0.025}, own->arena, &own->result);
     write_forms(own);
@@ -155,9 +149,8 @@ TEST_WITH(small_and_deep_parts_are_counted, set_up, tear_down)
 
 /* 1,200 are 40 ms: 1 ms is 30 wide; a part begins where its whole does, or its elder sibling ends.
  */
-TEST_WITH(parts_lie_under_their_whole, set_up, tear_down)
+TEST_OF(parts_lie_under_their_whole, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
     st_view_tree_svg(&tree, &own->svg);
     const char *svg = st_buffer_read(&own->svg);
@@ -188,9 +181,8 @@ static st_memory_device make_device(const st_trace *trace, st_memory_sample *sam
                               .block_count = 2};
 }
 
-TEST_WITH(categories_add_up_to_the_peak, set_up, tear_down)
+TEST_OF(categories_add_up_to_the_peak, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_trace trace = {.file = "r3.json", .rank = 3};
     st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
                                   {5000000, {2097152, 0, 0, 0, 0}}};
@@ -213,9 +205,8 @@ TEST_WITH(categories_add_up_to_the_peak, set_up, tear_down)
 }
 
 /* The peak is 260 high, 5 ms are 1,100 wide; the categories lie on top of each other. */
-TEST_WITH(areas_of_memory_have_their_heights, set_up, tear_down)
+TEST_OF(areas_of_memory_have_their_heights, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_trace trace = {.file = "r3.json", .rank = 3};
     st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
                                   {5000000, {2097152, 0, 0, 0, 0}}};
@@ -233,9 +224,8 @@ TEST_WITH(areas_of_memory_have_their_heights, set_up, tear_down)
 
 /* Three samples of 5 ms: the second half is 550 wide. A device of one sample has no width, and one
  * whose rank is unknown is the first. */
-TEST_WITH(areas_begin_with_their_first_sample, set_up, tear_down)
+TEST_OF(areas_begin_with_their_first_sample, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_trace trace = {.file = "r.json", .rank = -1};
     st_memory_sample samples[] = {{2000000, {2097152, 0, 0, 0, 0}},
                                   {4500000, {2097152, 0, 2097152, 0, 0}},
@@ -285,9 +275,8 @@ TEST_WITH(blocks_are_shown_as_asked, set_up, tear_down)
 
 /* ---- what helps most ---- */
 
-TEST_WITH(gains_are_told_against_the_step, set_up, tear_down)
+TEST_OF(gains_are_told_against_the_step, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_gain gains[] = {{"gemm", "speed.gemm=2", 16000000, 30000000, 10000000},
                              {"host", "speed.host=2", 0, 39000000, 1000000}};
     st_trace_ranking_result(&(st_trace_ranking){2.385, 40000000, gains, 2}, own->arena,
@@ -311,9 +300,8 @@ static st_trace_graph make_graph(st_trace_rank *rank, st_trace_set *set)
     return (st_trace_graph){.set = set, .ranks = rank};
 }
 
-TEST_WITH(a_change_is_told_for_ranks_and_steps, set_up, tear_down)
+TEST_OF(a_change_is_told_for_ranks_and_steps, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_rank rank;
     st_trace_set set;
     st_trace_graph graph = make_graph(&rank, &set);
@@ -349,9 +337,8 @@ TEST_WITH(a_change_is_told_for_ranks_and_steps, set_up, tear_down)
 }
 
 /* Where a schedule is laid out anew, ranks have no times after it; its bubble is idle. */
-TEST_WITH(a_new_schedule_has_a_bubble_and_no_ranks, set_up, tear_down)
+TEST_OF(a_new_schedule_has_a_bubble_and_no_ranks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_trace_rank rank;
     st_trace_set set;
     st_trace_graph graph = make_graph(&rank, &set);
@@ -423,9 +410,8 @@ static st_trace_summary make_summary(const st_trace *trace)
 }
 
 /* Shares are of the window of 20 ms; a period of least and one of most use are told. */
-TEST_WITH(a_summary_tells_what_a_rank_did, set_up, tear_down)
+TEST_OF(a_summary_tells_what_a_rank_did, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char *names[] = {"NVIDIA H100", "ms", "kernel", "cpu_op"};
     st_trace trace = {.file = "r3.json",
                       .names = names,
@@ -513,9 +499,8 @@ TEST_WITH(a_summary_tells_what_is_unknown, set_up, tear_down)
 
 /* ---- idle time and queues ---- */
 
-TEST_WITH(idle_time_is_told_by_its_causes, set_up, tear_down)
+TEST_OF(idle_time_is_told_by_its_causes, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_buffer csv = {0};
     const st_trace trace = {.file = "r3.json", .rank = 3};
     st_idle streams[] = {{7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}},
@@ -555,9 +540,8 @@ TEST_WITH(idle_time_is_told_by_its_causes, set_up, tear_down)
 /* ---- names ---- */
 
 /* 38 characters from the beginning and 24 from the end, unless it is no longer than both. */
-TEST_WITH(long_names_keep_their_ends, set_up, tear_down)
+TEST_OF(long_names_keep_their_ends, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const char digits[] = "a123456789b123456789c123456789d123456789e123456789f123456789g12";
     st_node *root = st_result_begin(&own->result, own->arena);
     st_put_short(root, "fits", digits + 1, false);

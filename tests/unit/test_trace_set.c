@@ -138,9 +138,8 @@ TEST_WITH(recordings_of_a_folder_are_found, setup, teardown)
     }
 }
 
-TEST_WITH(packed_recordings_are_found, setup, teardown)
+TEST_OF(packed_recordings_are_found, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_buffer text = {0};
     st_buffer_append(&text, newer_trace, strlen(newer_trace));
     assert_int_equal(st_gzip(&text, own->errors), ST_OK);
@@ -152,9 +151,8 @@ TEST_WITH(packed_recordings_are_found, setup, teardown)
     assert_int_equal(own->set->ranks[0]->event_count, 3);
 }
 
-TEST_WITH(folders_without_recordings_are_refused, setup, teardown)
+TEST_OF(folders_without_recordings_are_refused, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const char *named[] = {path_of(own, "settings.json")};
     (void)write_bytes(own, "notes.txt", "x", 1);
     assert_int_equal(read_folder(own, false), ST_ERR_IO);
@@ -174,9 +172,8 @@ TEST_WITH(folders_without_recordings_are_refused, setup, teardown)
 /* ---- ranks ---- */
 
 /* Files that do not say their rank have those of their order; one alone stays unknown. */
-TEST_WITH(silent_files_are_numbered, setup, teardown)
+TEST_OF(silent_files_are_numbered, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const char *paths[] = {write_rank(own, "z.json", (made_rank){-1, -1, 5000}),
                            write_rank(own, "a.json", (made_rank){-1, -1, 5000})};
     assert_int_equal(read_paths(own, paths, 2, false), ST_OK);
@@ -413,9 +410,8 @@ TEST_WITH(collectives_of_one_place_are_the_same, setup, teardown)
 }
 
 /* A rank is of another job where more of its collectives differ than agree. */
-TEST_WITH(most_collectives_decide, setup, teardown)
+TEST_OF(most_collectives_decide, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     made_trace made[3];
     for (size_t i = 0; i < 3; i++) {
         static const char *const files[] = {"r0.json", "r1.json", "r2.json"};
@@ -437,9 +433,8 @@ TEST_WITH(most_collectives_decide, setup, teardown)
 }
 
 /* Several of a rank at one place were put together: only the first is compared. */
-TEST_WITH(collectives_that_were_put_together_count_once, setup, teardown)
+TEST_OF(collectives_that_were_put_together_count_once, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     made_trace made[2];
     begin_trace(&made[0], "r0.json", 0, NULL);
     begin_trace(&made[1], "r3.json", 3, NULL);
@@ -536,9 +531,8 @@ TEST_WITH(text_is_unpacked_where_it_is_packed, setup, teardown)
     st_buffer_free(&twice);
 }
 
-TEST_WITH(damaged_gzip_is_refused, setup, teardown)
+TEST_OF(damaged_gzip_is_refused, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_bytes *source = NULL;
     st_buffer text = {0};
     static const char bytes[] = "\x1F\x8B\x09 this is no gzip, which begins as it does";
@@ -592,9 +586,8 @@ static void expect_io_error(fixture *own, const char *path, const char *words)
 }
 
 /* A pipe is read as a file is, byte by byte where it must be. */
-TEST_WITH(files_and_pipes_are_read, setup, teardown)
+TEST_OF(files_and_pipes_are_read, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_bytes *source = NULL;
     st_buffer text = {0};
     const char *path = write_bytes(own, "r0.json", "{\"traceEvents\": []}", 19);

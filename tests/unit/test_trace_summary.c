@@ -72,9 +72,8 @@ static const char mixed_trace[] = "{\"traceEvents\":[" STEP("7", "100", "60")
                                                     SYNC("Stream Sync", "143", "43", "-1")
                                                         SYNC("Stream Sync", "144", "47", "-1") END;
 
-TEST_WITH(tasks_are_counted_by_class_and_name, setup, teardown)
+TEST_OF(tasks_are_counted_by_class_and_name, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
     assert_int_equal(made->gpu_tasks, 6);
@@ -91,9 +90,8 @@ TEST_WITH(tasks_are_counted_by_class_and_name, setup, teardown)
     assert_int_equal(made->described_collectives, 0);
 }
 
-TEST_WITH(calls_and_records_are_counted, setup, teardown)
+TEST_OF(calls_and_records_are_counted, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
     assert_int_equal(made->records, 2);
@@ -112,9 +110,8 @@ TEST_WITH(calls_and_records_are_counted, setup, teardown)
 
 /* Of stream 7 two begin before the first has ended, the second of which after the one before it; on
  * stream 20 each begins where the one before it ends. */
-TEST_WITH(overlaps_on_streams_are_counted, setup, teardown)
+TEST_OF(overlaps_on_streams_are_counted, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     summarize(own, mixed_trace);
     assert_int_equal(own->made.streams, 3);
     assert_int_equal(own->made.overlaps, 2);
@@ -122,9 +119,8 @@ TEST_WITH(overlaps_on_streams_are_counted, setup, teardown)
 
 /* The window begins with the first call, at 102 us, and ends with the last question, at 161. The
  * GPU works from 110 to 139 us and from 150 to 160. */
-TEST_WITH(steps_are_clipped_and_periods_have_shares, setup, teardown)
+TEST_OF(steps_are_clipped_and_periods_have_shares, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     summarize(own, mixed_trace);
     const st_trace_summary *made = &own->made;
     assert_int_equal(made->window_start_ns, 102000);
@@ -143,9 +139,8 @@ TEST_WITH(steps_are_clipped_and_periods_have_shares, setup, teardown)
 }
 
 /* 2.385 ms: two whole periods and a part. */
-TEST_WITH(the_last_period_may_be_short, setup, teardown)
+TEST_OF(the_last_period_may_be_short, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     summarize(own, "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "5", "31")
                        TASK("sgemm", "7", "600", "750", "31")
                            CALL("cudaDeviceSynchronize", "110", "2375", "44") END);
@@ -308,9 +303,8 @@ TEST_WITH(equal_names_have_one_number, setup, teardown)
 }
 
 /* Tracks that differ in one thing alone are apart: the process, the number, what they are. */
-TEST_WITH(tracks_are_told_apart, setup, teardown)
+TEST_OF(tracks_are_told_apart, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     own->trace = trace_of(
         "{\"traceEvents\":[" CALL("cudaLaunchKernel", "102", "5", "31") TASK(
             "sgemm", "2", "110", "20",

@@ -392,9 +392,8 @@ TEST_WITH(test_refused, make_errors, drop_errors)
 }
 
 /* The recorded step has 6 layers and 4 micro-batches on one rank. */
-TEST_WITH(test_job, make_errors, drop_errors)
+TEST_OF(test_job, st_errors *errors, make_errors, drop_errors)
 {
-    st_errors *errors = *state;
     static const st_trace_job right = {"run.yaml", 1, 24, 2, 4};
     static const st_trace_job wrong = {"run.yaml", 1, 48, 2, 12};
     static const st_trace_job one_stage = {"run.yaml", 1, 6, 2, 8};

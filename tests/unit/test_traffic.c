@@ -32,9 +32,8 @@ static double crossing(fixture *own, int gpus_per_node, st_group group)
 
 /* One node keeps all bytes; nodes of one GPU let all of them out, a ring's neighbours being
  * elsewhere. */
-TEST_WITH(bytes_cross_where_nodes_differ, set_up, tear_down)
+TEST_OF(bytes_cross_where_nodes_differ, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_DP, ST_GROUP_PP};
     for (size_t i = 0; i < COUNT(groups); i++) {
         assert_true(crossing(own, 32, groups[i]) == 0);
@@ -47,9 +46,8 @@ TEST_WITH(bytes_cross_where_nodes_differ, set_up, tear_down)
  * two of its 4 edges, on nodes of 4 nowhere. A ring over data-parallel ranks, 4 apart, crosses
  * everywhere up to nodes of 4, at two of 4 edges on nodes of 8.
  */
-TEST_WITH(rings_cross_at_the_edges_of_nodes, set_up, tear_down)
+TEST_OF(rings_cross_at_the_edges_of_nodes, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     double tp = crossing(own, 1, ST_GROUP_TP);
     double dp = crossing(own, 1, ST_GROUP_DP);
     double pp = crossing(own, 1, ST_GROUP_PP);
@@ -62,9 +60,8 @@ TEST_WITH(rings_cross_at_the_edges_of_nodes, set_up, tear_down)
 }
 
 /* Table 3 of Li et al. 2024, and the buckets of VGG-16 in its Figure 1a, the largest of 392 MiB. */
-TEST_WITH(messages_are_those_that_were_counted, set_up, tear_down)
+TEST_OF(messages_are_those_that_were_counted, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate gpt = estimate_of(own, "gpt-3b-32x3090", "");
     st_messages messages;
     assert_int_equal(st_messages_make(&gpt, own->arena, &messages, own->errors), ST_OK);

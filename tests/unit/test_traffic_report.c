@@ -248,9 +248,8 @@ TEST_WITH(tokens_have_their_busiest_rank, set_up, tear_down)
 /* ---- messages ---- */
 
 /* 125 MiB are between 64 and 128; two kinds of messages share a class. */
-TEST_WITH(messages_are_shown_by_size, set_up, tear_down)
+TEST_OF(messages_are_shown_by_size, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const st_message_size sizes[] = {
         {"tp", 680, 131072000}, {"dp", 3, 1.5}, {"dp", 4, 1048576}, {"pp", 13, 2097151}};
     const st_messages messages = {sizes, COUNT(sizes)};

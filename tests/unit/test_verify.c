@@ -171,9 +171,8 @@ TEST_WITH(operands_are_shown_with_their_units_once, make_shelf, drop_shelf)
         "C*x), V/C)\n");
 }
 
-TEST_WITH(long_formulas_are_shortened, make_shelf, drop_shelf)
+TEST_OF(long_formulas_are_shortened, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, INPUTS "cells:\n");
     for (int i = 0; i < 40; i++)
@@ -215,9 +214,8 @@ TEST_WITH(inputs_without_a_value_are_named, make_shelf, drop_shelf)
                         "main:6:3: error: input 'y' has no value\n");
 }
 
-TEST_WITH(long_chains_are_searched_at_once, make_shelf, drop_shelf)
+TEST_OF(long_chains_are_searched_at_once, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_buffer text = {0};
     st_buffer_text(&text, INPUTS "cells:\n  a0: {is: 1/x}\n");
     for (int i = 1; i < 19900; i++)
@@ -292,9 +290,8 @@ TEST_WITH(failing_checks_come_before_values, make_shelf, drop_shelf)
                         "main:15:12: error: x 0 gives not finite\n");
 }
 
-TEST_WITH(checks_may_be_left_out, make_shelf, drop_shelf)
+TEST_OF(checks_may_be_left_out, shelf *own, make_shelf, drop_shelf)
 {
-    shelf *own = *state;
     st_program_options options = {.without_checks = true};
     const st_sheet *sheet =
         accept(own, INPUTS "cells:\n  a: {is: x}\nchecks:\n  - {that: x > 1, else: no}\n");

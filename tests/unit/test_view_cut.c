@@ -111,9 +111,8 @@ TEST_WITH(what_a_step_begins_with_is_its_own, setup, teardown)
 }
 
 /* From the first begin to the last end, whatever lies between. */
-TEST_WITH(several_steps_are_one_window, setup, teardown)
+TEST_OF(several_steps_are_one_window, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     assert_int_equal(cut(own, three_steps, "4..6"), ST_OK);
     assert_int_equal(own->ranks[0]->cut_start_ns, 150000);
     assert_int_equal(own->ranks[0]->cut_end_ns, 250000);
@@ -122,9 +121,8 @@ TEST_WITH(several_steps_are_one_window, setup, teardown)
 }
 
 /* Of a step that two threads mark, the first begin and the last end. */
-TEST_WITH(steps_of_several_threads_are_one, setup, teardown)
+TEST_OF(steps_of_several_threads_are_one, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     assert_int_equal(cut(own,
                          "{\"traceEvents\":[" STEP(
                              "3", "100", "50") "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"

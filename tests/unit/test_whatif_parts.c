@@ -180,9 +180,8 @@ TEST_WITH(some_keys_describe_the_recorded_job, setup, teardown)
     }
 }
 
-TEST_WITH(patterns_end_at_the_last_equals_sign, setup, teardown)
+TEST_OF(patterns_end_at_the_last_equals_sign, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_whatif_values values;
     assert_int_equal(parse(own, NULL, "speed.kernel:gemm<n=7>*=2.385", &values), ST_OK);
     assert_int_equal(values.kernel_count, 1);
@@ -194,9 +193,8 @@ TEST_WITH(patterns_end_at_the_last_equals_sign, setup, teardown)
     assert_contains(said(own->errors), "invalid value of speed.kernel");
 }
 
-TEST_WITH(at_most_64_patterns_are_taken, setup, teardown)
+TEST_OF(at_most_64_patterns_are_taken, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const char *removed[65];
     st_whatif_values values;
     for (size_t i = 0; i < 65; i++)
@@ -290,9 +288,8 @@ TEST_WITH(messages_are_as_the_profiler_names_them, setup, teardown)
     }
 }
 
-TEST_WITH(messages_may_be_unknown, setup, teardown)
+TEST_OF(messages_may_be_unknown, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_trace_transfer transfer;
     st_trace_collective *made = add_collective(own, "[0, 1]", 2);
     const st_trace_collective whole = *made;
@@ -382,9 +379,8 @@ TEST_WITH(groups_of_one_size_are_of_one_kind, setup, teardown)
     }
 }
 
-TEST_WITH(equal_lists_are_of_one_kind, setup, teardown)
+TEST_OF(equal_lists_are_of_one_kind, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     own->w.values.have[ST_WHATIF_TP] = 2;
     st_trace_collective *first = add_collective(own, "[0, 1]", 2);
     st_trace_collective *second = add_collective(own, "[0, 1]", 2);
@@ -413,9 +409,8 @@ static double ratio_of(const void *context, size_t rank, size_t event, st_trace_
     return class_ == ST_TRACE_NORM ? NOT_A_NUMBER : 0.385;
 }
 
-TEST_WITH(kernels_that_compute_move, setup, teardown)
+TEST_OF(kernels_that_compute_move, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const char *notes[] = {"clocks as measured"};
     const st_trace_kernel_ratios ratios = {.context = own,
                                            .to = "h100-sxm",
@@ -450,9 +445,8 @@ TEST_WITH(kernels_that_compute_move, setup, teardown)
           "1 kernels of class norm, 2.385 ms, last as recorded");
 }
 
-TEST_WITH(kernels_without_ratios_are_refused, setup, teardown)
+TEST_OF(kernels_without_ratios_are_refused, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     const st_trace_kernel_ratios ratios = {
         .context = own, .to = "h100-sxm", .by = "what was measured on", .ratio = ratio_of};
     st_whatif_note_moved(&own->w);
@@ -467,9 +461,8 @@ TEST_WITH(kernels_without_ratios_are_refused, setup, teardown)
 
 /* ---- what the recording has ---- */
 
-TEST_WITH(classes_that_no_kernel_has_are_told, setup, teardown)
+TEST_OF(classes_that_no_kernel_has_are_told, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     (void)add_kernel(own, "gemm", ST_TRACE_GEMM);
     add_kernel(own, "cudaLaunchKernel", ST_TRACE_NORM)->kind = ST_TRACE_CALL;
     own->w.values.set[ST_WHATIF_SPEED + ST_TRACE_GEMM] = 2.385;
@@ -595,9 +588,8 @@ TEST_WITH(layers_are_dealt_out_to_stages, setup, teardown)
 
 /* ---- notes ---- */
 
-TEST_WITH(equal_notes_stand_once, setup, teardown)
+TEST_OF(equal_notes_stand_once, fixture *own, setup, teardown)
 {
-    fixture *own = *state;
     st_whatif_note(&own->w, "%d layers", 23);
     st_whatif_note(&own->w, "%d layers", 85);
     st_whatif_note(&own->w, "%d layers", 23);

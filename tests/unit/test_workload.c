@@ -74,9 +74,8 @@ TEST_WITH(groups_are_where_the_placement_says, set_up, tear_down)
     assert_int_equal(st_workload_peer(&workload, 21, 3), 93);
 }
 
-TEST_WITH(experts_that_are_not_cut_meet_as_all_gradients_do, set_up, tear_down)
+TEST_OF(experts_that_are_not_cut_meet_as_all_gradients_do, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_workload even =
         placed(&(st_placement_plan){.size = {2, 3, 1, 4, 1}, .gpus_per_node = 8}, own->errors);
     assert_group(own, &even, ST_GROUP_EXPERT_DP, 9, "1 3 5 7 9 11 13 15 17 19 21 23");
@@ -185,9 +184,8 @@ TEST_WITH(nodes_come_back_as_they_were_written, set_up, tear_down)
     assert_string_equal(made.nodes[4].group, "38");
 }
 
-TEST_WITH(transfers_name_the_ranks_at_both_ends, set_up, tear_down)
+TEST_OF(transfers_name_the_ranks_at_both_ends, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_workload workload = two_by_six(own->errors);
     st_execution sends;
     st_execution receives;
@@ -247,9 +245,8 @@ TEST_WITH(folders_hold_the_asked_ranks_and_their_groups, set_up, tear_down)
                                      "  \"62\": [1, 7]\n}\n");
 }
 
-TEST_WITH(folders_that_cannot_be_written_leave_nothing, set_up, tear_down)
+TEST_OF(folders_that_cannot_be_written_leave_nothing, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     char longest[3834]; /* what is added while it is written makes 3839 and 3840 bytes of it */
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';

@@ -94,9 +94,8 @@ static void write_station(fixture *own, const char *set, const char *name)
         fail_msg("%s", said(own));
 }
 
-TEST_WITH(an_estimate_has_live_formulas, set_up, tear_down)
+TEST_OF(an_estimate_has_live_formulas, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
     const char *cells = part_of(own, "a.xlsx", "xl/worksheets/sheet1.xml");
     assert_contains(cells, "<f>V/rate/n</f>");
@@ -115,9 +114,8 @@ TEST_WITH(an_estimate_has_live_formulas, set_up, tear_down)
     assert_contains(checks, "<conditionalFormatting sqref=\"B2:B3\">");
 }
 
-TEST_WITH(inputs_are_values_with_their_rules, set_up, tear_down)
+TEST_OF(inputs_are_values_with_their_rules, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
     const char *inputs = part_of(own, "a.xlsx", "xl/worksheets/sheet2.xml");
     assert_contains(inputs, "<v>571.3</v>"); /* MB */
@@ -134,9 +132,8 @@ TEST_WITH(inputs_are_values_with_their_rules, set_up, tear_down)
     assert_contains(strings, "<t>flow_time(size, rate)</t>");
 }
 
-TEST_WITH(the_same_estimate_gives_the_same_bytes, set_up, tear_down)
+TEST_OF(the_same_estimate_gives_the_same_bytes, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_station(own, NULL, "a.xlsx");
     write_station(own, NULL, "b.xlsx");
     size_t lengths[2];
@@ -149,9 +146,8 @@ TEST_WITH(the_same_estimate_gives_the_same_bytes, set_up, tear_down)
     assert_contains(part_of(own, "a.xlsx", "docProps/core.xml"), ">1980-01-01T00:00:00Z<");
 }
 
-TEST_WITH(the_date_can_be_given, set_up, tear_down)
+TEST_OF(the_date_can_be_given, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cases[][2] = {
         {"1700000000", ">2023-11-14T22:13:20Z<"},
         {"", ">1980-01-01T00:00:00Z<"},
@@ -164,9 +160,8 @@ TEST_WITH(the_date_can_be_given, set_up, tear_down)
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
 
-TEST_WITH(a_date_that_is_none_is_refused, set_up, tear_down)
+TEST_OF(a_date_that_is_none_is_refused, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cases[] = {"soon", "-5", "17e8", "99999999999999999999"};
     st_estimate estimate = {0};
     write_pump(own);
@@ -182,9 +177,8 @@ TEST_WITH(a_date_that_is_none_is_refused, set_up, tear_down)
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
 
-TEST_WITH(a_sheet_alone_is_to_be_filled_in, set_up, tear_down)
+TEST_OF(a_sheet_alone_is_to_be_filled_in, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     const st_sheet *sheet = NULL;
     st_buffer bytes = {0};
     write_pump(own);
@@ -203,9 +197,8 @@ TEST_WITH(a_sheet_alone_is_to_be_filled_in, set_up, tear_down)
     assert_lacks(strings, "not finite");
 }
 
-TEST_WITH(checks_that_warn_fail_nothing, set_up, tear_down)
+TEST_OF(checks_that_warn_fail_nothing, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     write_station(own, "cluster.nic_bandwidth=1 MB/s", "a.xlsx");
     assert_contains(part_of(own, "a.xlsx", "xl/worksheets/sheet3.xml"), "<v>warns</v>");
     assert_contains(part_of(own, "a.xlsx", "xl/worksheets/sheet1.xml"),
@@ -248,9 +241,8 @@ static st_xlsx_table *begin_table(fixture *own, const kinds *made, const char *n
     return table;
 }
 
-TEST_WITH(tables_have_units_and_a_chart, set_up, tear_down)
+TEST_OF(tables_have_units_and_a_chart, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     kinds made;
     make_kinds(own, &made);
     st_xlsx_table *table = begin_table(own, &made, "t.xlsx");
@@ -279,9 +271,8 @@ TEST_WITH(tables_have_units_and_a_chart, set_up, tear_down)
     assert_contains(drawn, "<a:t> =T [ms]</a:t>");
 }
 
-TEST_WITH(tables_without_rows_are_workbooks, set_up, tear_down)
+TEST_OF(tables_without_rows_are_workbooks, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     kinds made;
     make_kinds(own, &made);
     assert_int_equal(st_xlsx_table_end(begin_table(own, &made, "t.xlsx"), NULL, own->errors),
@@ -289,9 +280,8 @@ TEST_WITH(tables_without_rows_are_workbooks, set_up, tear_down)
     assert_contains(part_of(own, "t.xlsx", "xl/worksheets/sheet1.xml"), "<is><t>gpus</t></is>");
 }
 
-TEST_WITH(tables_that_are_given_up_leave_nothing, set_up, tear_down)
+TEST_OF(tables_that_are_given_up_leave_nothing, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     kinds made;
     make_kinds(own, &made);
     make_folder(own, "scratch");
@@ -306,9 +296,8 @@ TEST_WITH(tables_that_are_given_up_leave_nothing, set_up, tear_down)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-TEST_WITH(tables_keep_to_the_size_of_spreadsheets, set_up, tear_down)
+TEST_OF(tables_keep_to_the_size_of_spreadsheets, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     kinds made;
     make_kinds(own, &made);
     st_xlsx_layout wide = {made.columns, ST_XLSX_MAX_COLUMNS + 1};
@@ -330,9 +319,8 @@ TEST_WITH(tables_keep_to_the_size_of_spreadsheets, set_up, tear_down)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-TEST_WITH(targets_that_cannot_be_written_are_named, set_up, tear_down)
+TEST_OF(targets_that_cannot_be_written_are_named, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     kinds made;
     make_kinds(own, &made);
     make_folder(own, "taken");
@@ -358,9 +346,8 @@ TEST_WITH(targets_that_cannot_be_written_are_named, set_up, tear_down)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-TEST_WITH(damaged_workbooks_are_not_whole, set_up, tear_down)
+TEST_OF(damaged_workbooks_are_not_whole, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     size_t length = 0;
     write_station(own, NULL, "a.xlsx");
     unsigned char *data = read_file(own, "a.xlsx", &length);
@@ -499,9 +486,8 @@ static void write_sweep(fixture *own, const char *const *cells, bool checks_warn
     st_space_worker_destroy(worker);
 }
 
-TEST_WITH(sweeps_have_a_row_for_what_is_kept, set_up, tear_down)
+TEST_OF(sweeps_have_a_row_for_what_is_kept, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cells[] = {"T", "shape"};
     write_sweep(own, cells, false, true);
     const char *rows = part_of(own, "s.xlsx", "xl/worksheets/sheet1.xml");
@@ -521,9 +507,8 @@ TEST_WITH(sweeps_have_a_row_for_what_is_kept, set_up, tear_down)
 }
 
 /* Without checks all are kept, and marked. A word is not drawn; what is not kept is not written. */
-TEST_WITH(sweeps_may_mark_rows, set_up, tear_down)
+TEST_OF(sweeps_may_mark_rows, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     static const char *const cells[] = {"shape", "T"};
     write_sweep(own, cells, true, false);
     assert_int_equal(access(below(own, "s.xlsx"), F_OK), -1);

@@ -134,9 +134,8 @@ static const char *name_of(const fixture *self, size_t event)
     return self->store->trace.names[self->store->trace.events[event].name];
 }
 
-TEST_WITH(devices_are_ranks, setup, teardown)
+TEST_OF(devices_are_ranks, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     make_space(self);
     for (size_t part = 0; part < 2; part++) {
         assert_int_equal(read_part(self, self->space.length, part, false), ST_OK);
@@ -156,9 +155,8 @@ TEST_WITH(devices_are_ranks, setup, teardown)
     }
 }
 
-TEST_WITH(operations_of_a_tpu_are_tasks, setup, teardown)
+TEST_OF(operations_of_a_tpu_are_tasks, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     add_name(self, 4, 6, "%convolution.5");
     add_event(self, &(made_event){"XLA Ops", 2, 6, 1238, 2385, 0, 0});
     add_event(self, &(made_event){"Steps", 1, 6, 1238, 9385, 0, 0});
@@ -171,9 +169,8 @@ TEST_WITH(operations_of_a_tpu_are_tasks, setup, teardown)
 }
 
 /* A file that ends too soon is told, or ends between two planes. */
-TEST_WITH(cut_files_are_refused, setup, teardown)
+TEST_OF(cut_files_are_refused, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     make_space(self);
     size_t read = 0;
     for (size_t length = 0; length < self->space.length; length++)
@@ -189,25 +186,22 @@ static void assert_refused(fixture *self, st_status status, const char *expected
     assert_non_null(strstr(st_errors_at(self->errors, 0)->message, expected));
 }
 
-TEST_WITH(metadata_that_is_missing_is_told, setup, teardown)
+TEST_OF(metadata_that_is_missing_is_told, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     add_event(self, &(made_event){"Stream #7", 7, 2385, 10, 20, 0, 0});
     end_plane(self, "/device:GPU:0");
     assert_refused(self, ST_ERR_NAME, "metadata 2385, which plane '/device:GPU:0'");
 }
 
-TEST_WITH(wrong_wire_types_are_told, setup, teardown)
+TEST_OF(wrong_wire_types_are_told, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_proto_number(&self->plane, 3, 2385);
     end_plane(self, "/device:GPU:0");
     assert_refused(self, ST_ERR_SYNTAX, "field 3 of a plane has wire type 0");
 }
 
-TEST_WITH(impossible_times_are_left_out_when_asked, setup, teardown)
+TEST_OF(impossible_times_are_left_out_when_asked, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     add_name(self, 4, 71, "gemm");
     add_event(self, &(made_event){"Stream #7", 7, 71, 10, UINT64_MAX / 1000 - 2385, 0, 0});
     end_plane(self, "/device:GPU:0");
@@ -216,9 +210,8 @@ TEST_WITH(impossible_times_are_left_out_when_asked, setup, teardown)
     assert_int_equal(self->store->trace.left_out, 1);
 }
 
-TEST_WITH(a_file_without_planes_is_none, setup, teardown)
+TEST_OF(a_file_without_planes_is_none, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     st_proto_text(&self->space, 4, "localhost");
     assert_refused(self, ST_ERR_NAME, "the profile has no planes");
 }
@@ -466,9 +459,8 @@ TEST_WITH(profiles_are_read_from_files, setup, teardown)
 }
 
 /* A host alone is one part. */
-TEST_WITH(a_profile_without_devices_is_one, setup, teardown)
+TEST_OF(a_profile_without_devices_is_one, fixture *self, setup, teardown)
 {
-    fixture *self = *state;
     size_t count = 0;
     add_name(self, 4, 9, "train");
     end_plane(self, "/host:CPU");

@@ -117,9 +117,8 @@ TEST_WITH(nothing_is_found_where_nothing_is, make_fixture, drop_fixture)
     assert_null(st_yaml_get(NULL, "a"));
 }
 
-TEST_WITH(the_text_may_go_once_it_is_parsed, make_fixture, drop_fixture)
+TEST_OF(the_text_may_go_once_it_is_parsed, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     char text[] = "a: &x 'it''s'\nb: *x\n";
     char file[] = "g.yaml";
     assert_int_equal(st_yaml_parse(file, text, strlen(text), own->arena, &own->root, own->errors),
@@ -271,9 +270,8 @@ static const struct {
      "UTF-8\n"},
 };
 
-TEST_WITH(faults_have_clear_messages, make_fixture, drop_fixture)
+TEST_OF(faults_have_clear_messages, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {
         st_status status = parse(own, faults[i].text);
         assert_string_equal(said(own->errors), faults[i].lines);
@@ -282,9 +280,8 @@ TEST_WITH(faults_have_clear_messages, make_fixture, drop_fixture)
     }
 }
 
-TEST_WITH(the_status_is_that_of_the_first_fault, make_fixture, drop_fixture)
+TEST_OF(the_status_is_that_of_the_first_fault, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse(own, "a: 1\na: 2\nb: *c\n"), ST_ERR_NAME);
     st_errors_clear(own->errors);
     assert_int_equal(parse(own, "a: !t &a [*a]\n"), ST_ERR_SYNTAX);
@@ -292,9 +289,8 @@ TEST_WITH(the_status_is_that_of_the_first_fault, make_fixture, drop_fixture)
     assert_int_equal(parse(own, "a: &a [*a]\n"), ST_ERR_CYCLE);
 }
 
-TEST_WITH(bytes_that_are_no_text_are_refused, make_fixture, drop_fixture)
+TEST_OF(bytes_that_are_no_text_are_refused, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     static const struct {
         const char *bytes;
         size_t length;
@@ -339,9 +335,8 @@ static const char *said_about(fixture *own, const char *head, const char *part, 
     return said(own->errors);
 }
 
-TEST_WITH(nesting_is_bounded, make_fixture, drop_fixture)
+TEST_OF(nesting_is_bounded, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     const char *too_deep = "lists and maps are nested too deep: expected at most 32 levels\n";
     assert_string_equal(
         said_about(own, "[[[[[[[[[[[[[[[[", "[", 16, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"), "");
@@ -357,9 +352,8 @@ TEST_WITH(nesting_is_bounded, make_fixture, drop_fixture)
                     too_deep);
 }
 
-TEST_WITH(the_number_of_values_is_bounded, make_fixture, drop_fixture)
+TEST_OF(the_number_of_values_is_bounded, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(said_about(own, "", "- a\n", ST_YAML_MAX_NODES - 1, ""), "");
     assert_int_equal(own->root->count, ST_YAML_MAX_NODES - 1);
     assert_string_equal(said_about(own, "", "- a\n", ST_YAML_MAX_NODES, ""),
@@ -367,9 +361,8 @@ TEST_WITH(the_number_of_values_is_bounded, make_fixture, drop_fixture)
                         "200000\n");
 }
 
-TEST_WITH(aliases_are_counted_as_if_written_out, make_fixture, drop_fixture)
+TEST_OF(aliases_are_counted_as_if_written_out, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     /* 1001 values under the anchor, taken 199 times, and the rest */
     char *list = repeated("- &a [", "x,", 1000, "]\n");
     assert_string_equal(said_about(own, list, "- *a\n", 198, ""), "");
@@ -388,9 +381,8 @@ TEST_WITH(aliases_are_counted_as_if_written_out, make_fixture, drop_fixture)
                     "aliases expand to too many values");
 }
 
-TEST_WITH(the_number_of_anchors_is_bounded, make_fixture, drop_fixture)
+TEST_OF(the_number_of_anchors_is_bounded, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_string_equal(said_about(own, "", "- &a x\n", ST_YAML_MAX_ANCHORS, ""), "");
     assert_string_equal(said_about(own, "", "- &a x\n", ST_YAML_MAX_ANCHORS + 1, ""),
                         "f:257:3: error: the file has too many anchors: expected at most 256\n");
@@ -398,9 +390,8 @@ TEST_WITH(the_number_of_anchors_is_bounded, make_fixture, drop_fixture)
                     "too many anchors");
 }
 
-TEST_WITH(the_size_is_bounded, make_fixture, drop_fixture)
+TEST_OF(the_size_is_bounded, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     size_t room = ST_YAML_MAX_BYTES - strlen("a: \n");
     assert_string_equal(said_about(own, "a: ", "b", room, "\n"), "");
     assert_string_equal(said_about(own, "a: ", "b", room + 1, "\n"),
@@ -408,9 +399,8 @@ TEST_WITH(the_size_is_bounded, make_fixture, drop_fixture)
                         "2097152 bytes (2 MiB)\n");
 }
 
-TEST_WITH(many_faults_are_counted, make_fixture, drop_fixture)
+TEST_OF(many_faults_are_counted, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     char *text = repeated("", "k: 1\n", 70, "");
     assert_int_equal(parse(own, text), ST_ERR_NAME);
     free(text);
@@ -469,9 +459,8 @@ static const char *const hostile_parts[] = {
     "!!str a: b\n",
 };
 
-TEST_WITH(hostile_files_cost_little_time, make_fixture, drop_fixture)
+TEST_OF(hostile_files_cost_little_time, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     for (size_t i = 0; i < COUNT(hostile_parts); i++) {
         size_t count = ST_YAML_MAX_BYTES / strlen(hostile_parts[i]);
         char *text = repeated("", hostile_parts[i], count, "");
@@ -488,9 +477,8 @@ TEST_WITH(hostile_files_cost_little_time, make_fixture, drop_fixture)
     }
 }
 
-TEST_WITH(nodes_are_described, make_fixture, drop_fixture)
+TEST_OF(nodes_are_described, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     const st_yaml_node *root =
         parsed(own, "a: 3.5\nb: '3.5'\nc: [1]\nd: {e: 1}\nf:\ng: ''\n"
                     "h: 0123456789012345678901234567890123456789012345678901234567890123456789\n");
@@ -564,9 +552,8 @@ TEST_WITH(bytes_of_a_scalar_are_found_in_the_file, make_fixture, drop_fixture)
     }
 }
 
-TEST_WITH(a_mismatch_gives_the_place_of_the_scalar, make_fixture, drop_fixture)
+TEST_OF(a_mismatch_gives_the_place_of_the_scalar, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     st_yaml_node node = *st_yaml_get(parsed(own, "k: a + b\n"), "k");
     node.text = "a - b";
     assert_place(st_yaml_place_at(&node, 2), 1, 6);
@@ -583,9 +570,8 @@ TEST_WITH(a_mismatch_gives_the_place_of_the_scalar, make_fixture, drop_fixture)
 }
 
 /* The first of them counts, so that a reader can go on. */
-TEST_WITH(a_tree_with_keys_that_appear_twice_is_there, make_fixture, drop_fixture)
+TEST_OF(a_tree_with_keys_that_appear_twice_is_there, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     assert_int_equal(parse(own, "a: 1\nb: {c: 2, d: 3, c: 4, e: 5, c: 6}\na: 7\nf: 8\n"),
                      ST_ERR_NAME);
     assert_non_null(own->root);
@@ -603,9 +589,8 @@ TEST_WITH(a_tree_with_keys_that_appear_twice_is_there, make_fixture, drop_fixtur
     st_errors_clear(own->errors);
 }
 
-TEST_WITH(nothing_stands_behind_the_end, make_fixture, drop_fixture)
+TEST_OF(nothing_stands_behind_the_end, fixture *own, make_fixture, drop_fixture)
 {
-    fixture *own = *state;
     const st_yaml_node *root = parsed(own, "a: 1\nbc:");
     assert_int_equal(st_yaml_get(root, "bc")->place.line, 2);
     assert_int_equal(st_yaml_get(root, "bc")->place.column, 4);
