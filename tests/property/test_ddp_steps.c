@@ -631,7 +631,7 @@ static void expect_step(const bench *b, const double *job)
     expect_late(b, job, &plan, compute, bucket);
 }
 
-static void steps_are_those_of_the_equations(void **state)
+TEST(steps_are_those_of_the_equations)
 {
     bench b;
     double job[KEYS];
@@ -647,7 +647,7 @@ static void steps_are_those_of_the_equations(void **state)
 
 /* docs/ddp.md: buckets of PyTorch; gradients in fp32; weight, gradient and momentum of SGD moved.
  */
-static void defaults_are_those_of_the_page(void **state)
+TEST(defaults_are_those_of_the_page)
 {
     static const struct {
         size_t key;
@@ -675,9 +675,4 @@ static void defaults_are_those_of_the_page(void **state)
     close_bench(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_those_of_the_equations),
-                                       cmocka_unit_test(defaults_are_those_of_the_page)};
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(ddp_steps, property_setup, NULL)

@@ -241,12 +241,12 @@ static void for_each(void **state, void (*check)(shelf *own, property_random *ra
     }
 }
 
-static void formulas_have_the_dimension_that_they_were_built_for(void **state)
+TEST(formulas_have_the_dimension_that_they_were_built_for)
 {
     for_each(state, check_dimension);
 }
 
-static void one_wrong_operand_is_found_where_it_stands(void **state)
+TEST(one_wrong_operand_is_found_where_it_stands)
 {
     for_each(state, check_wrong_operand);
 }
@@ -275,17 +275,9 @@ static void check_value(shelf *own, property_random *random)
     st_buffer_free(&text);
 }
 
-static void quantities_add_up_whatever_their_units(void **state)
+TEST(quantities_add_up_whatever_their_units)
 {
     for_each(state, check_value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_have_the_dimension_that_they_were_built_for),
-        cmocka_unit_test(one_wrong_operand_is_found_where_it_stands),
-        cmocka_unit_test(quantities_add_up_whatever_their_units),
-    };
-    return cmocka_run_group_tests_name("dimensions", tests, property_setup, NULL);
-}
+TESTS_WITH(dimensions, property_setup, NULL)

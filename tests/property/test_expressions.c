@@ -205,7 +205,7 @@ static void run_rows(shelf *own, property_random *random)
     }
 }
 
-static void programs_give_what_the_trees_give(void **state)
+TEST(programs_give_what_the_trees_give)
 {
     with_shelf(state, run_rows);
 }
@@ -218,7 +218,7 @@ static void run_blocks(shelf *own, property_random *random)
     assert_block_equals_rows(own, w.program, &t);
 }
 
-static void blocks_give_the_bits_of_rows(void **state)
+TEST(blocks_give_the_bits_of_rows)
 {
     with_shelf(state, run_blocks);
 }
@@ -357,7 +357,7 @@ static void run_products(shelf *own, property_random *random)
     st_workspace_destroy(workspace);
 }
 
-static void products_give_the_bits_of_rows(void **state)
+TEST(products_give_the_bits_of_rows)
 {
     with_shelf(state, run_products);
 }
@@ -394,7 +394,7 @@ static void explain_rows(shelf *own, property_random *random)
     }
 }
 
-static void explanations_and_faults_agree_with_the_program(void **state)
+TEST(explanations_and_faults_agree_with_the_program)
 {
     with_shelf(state, explain_rows);
 }
@@ -518,7 +518,7 @@ static void bound_rows(shelf *own, property_random *random)
     given.self = NULL;
 }
 
-static void no_provider_leads_out_of_a_range(void **state)
+TEST(no_provider_leads_out_of_a_range)
 {
     with_shelf(state, bound_rows);
 }
@@ -608,7 +608,7 @@ static void read_back(shelf *own, property_random *random)
     st_buffer_free(&expected);
 }
 
-static void formulas_are_read_as_they_were_meant(void **state)
+TEST(formulas_are_read_as_they_were_meant)
 {
     for (int i = 0; i < 8; i++)
         with_shelf(state, read_back);
@@ -636,24 +636,10 @@ static void mangle(shelf *own, property_random *random)
     st_buffer_free(&text);
 }
 
-static void mangled_formulas_are_read_or_refused(void **state)
+TEST(mangled_formulas_are_read_or_refused)
 {
     for (int i = 0; i < 8; i++)
         with_shelf(state, mangle);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_give_what_the_trees_give),
-        cmocka_unit_test(blocks_give_the_bits_of_rows),
-        cmocka_unit_test(products_give_the_bits_of_rows),
-#ifdef STEPTIME_HAVE_GUIDED
-        cmocka_unit_test(no_provider_leads_out_of_a_range),
-#endif
-        cmocka_unit_test(explanations_and_faults_agree_with_the_program),
-        cmocka_unit_test(formulas_are_read_as_they_were_meant),
-        cmocka_unit_test(mangled_formulas_are_read_or_refused),
-    };
-    return cmocka_run_group_tests_name("expressions", tests, property_setup, NULL);
-}
+TESTS_WITH(expressions, property_setup, NULL)

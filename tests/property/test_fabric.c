@@ -102,7 +102,7 @@ static void expect_price(bench *own, const char *text, uint32_t ranks, double ro
 }
 
 /* Patarasuk and Yuan 2009: 2 (n-1)/n of the message over a link, in 2 (n-1) rounds. */
-static void a_ring_costs_its_closed_form(void **state)
+TEST(a_ring_costs_its_closed_form)
 {
     bench own = open_bench(*state);
     for (int i = 0; i < CASES; i++) {
@@ -116,7 +116,7 @@ static void a_ring_costs_its_closed_form(void **state)
 }
 
 /* The library's own ring is that of the text, on any place of ranks in a tree. */
-static void patterns_cost_what_their_tables_do(void **state)
+TEST(patterns_cost_what_their_tables_do)
 {
     bench own = open_bench(*state);
     for (int i = 0; i < CASES; i++) {
@@ -153,7 +153,7 @@ static void patterns_cost_what_their_tables_do(void **state)
 }
 
 /* A ring without one of its steps, or with one more, never passes. */
-static void a_table_without_a_step_is_refused(void **state)
+TEST(a_table_without_a_step_is_refused)
 {
     bench own = open_bench(*state);
     for (int i = 0; i < CASES; i++) {
@@ -184,7 +184,7 @@ static void a_table_without_a_step_is_refused(void **state)
 }
 
 /* Shipped tables hold for what they say, on every division into nodes. */
-static void shipped_tables_hold(void **state)
+TEST(shipped_tables_hold)
 {
     static const char *const files[] = {"configs/steps/ring.steps",
                                         "configs/steps/recursive-doubling.steps",
@@ -208,11 +208,4 @@ static void shipped_tables_hold(void **state)
     close_bench(&own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_ring_costs_its_closed_form),
-                                       cmocka_unit_test(patterns_cost_what_their_tables_do),
-                                       cmocka_unit_test(a_table_without_a_step_is_refused),
-                                       cmocka_unit_test(shipped_tables_hold)};
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(fabric, property_setup, NULL)

@@ -292,9 +292,8 @@ static void compare(shelf *own, property_random *random, const st_program *famil
     }
 }
 
-static void families_are_what_is_written_out_by_hand(void **state)
+TEST_OF(families_are_what_is_written_out_by_hand, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int i = 0; i < SHEETS; i++) {
         void *shelf_state = NULL;
         assert_int_equal(make_shelf(&shelf_state), 0);
@@ -327,10 +326,4 @@ static void families_are_what_is_written_out_by_hand(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(families_are_what_is_written_out_by_hand),
-    };
-    return cmocka_run_group_tests_name("families", tests, property_setup, NULL);
-}
+TESTS_WITH(families, property_setup, NULL)

@@ -313,9 +313,8 @@ static void compare_methods(const world *w, tally *all)
     count(&every, &least, &fewer, &some, all);
 }
 
-static void test_nothing_better_is_left_out(void **state)
+TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     static const char *const gpus[] = {"8", "16", "8,16"};
     tally all = {0};
     for (size_t i = 0; i < SHEETS; i++) {
@@ -339,11 +338,4 @@ static void test_nothing_better_is_left_out(void **state)
     assert_true(all.cut > 0 && all.ruled_out > 0 && all.found > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_better_is_left_out),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(guided, property_setup, NULL)

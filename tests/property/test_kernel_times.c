@@ -274,13 +274,13 @@ static void check_profiles(property_random *random)
     free(m);
 }
 
-static void test_profiles(void **state)
+TEST(test_profiles)
 {
     check_profiles(*state);
 }
 
 /* Among these GPUs is one whose layers move next to no bytes: descents end at a bound there. */
-static void test_a_slope_that_hardly_counts(void **state)
+TEST(test_a_slope_that_hardly_counts)
 {
     const uint64_t seed = 1795391632584061;
     property_random random = {.seed = seed, .state = seed};
@@ -288,11 +288,4 @@ static void test_a_slope_that_hardly_counts(void **state)
     check_profiles(&random);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_a_slope_that_hardly_counts),
-    };
-    return cmocka_run_group_tests_name("kernel_times", tests, property_setup, NULL);
-}
+TESTS_WITH(kernel_times, property_setup, NULL)

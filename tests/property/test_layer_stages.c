@@ -83,7 +83,7 @@ static double best_cut(const st_layer_pipeline *pipeline, size_t first, size_t s
     return best;
 }
 
-static void stages_are_as_equal_as_can_be(void **state)
+TEST(stages_are_as_equal_as_can_be)
 {
     for (int i = 0; i < LISTS; i++) {
         list own;
@@ -176,7 +176,7 @@ static double pass_end(const st_layer_pipeline *pipeline, const st_layer_stage *
            length;
 }
 
-static void passes_wait_for_what_they_need(void **state)
+TEST(passes_wait_for_what_they_need)
 {
     for (int i = 0; i < LISTS; i++) {
         list own;
@@ -197,7 +197,7 @@ static void passes_wait_for_what_they_need(void **state)
     }
 }
 
-static void shards_hide_what_passes_have_room_for(void **state)
+TEST(shards_hide_what_passes_have_room_for)
 {
     for (int i = 0; i < LISTS; i++) {
         list own;
@@ -228,10 +228,4 @@ static void shards_hide_what_passes_have_room_for(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stages_are_as_equal_as_can_be),
-                                       cmocka_unit_test(passes_wait_for_what_they_need),
-                                       cmocka_unit_test(shards_hide_what_passes_have_room_for)};
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(layer_stages, property_setup, NULL)

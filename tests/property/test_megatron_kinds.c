@@ -172,7 +172,7 @@ static void expect_exchanges(const bench *b)
     }
 }
 
-static void layers_of_every_kind_add_up(void **state)
+TEST(layers_of_every_kind_add_up)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -191,7 +191,7 @@ static void layers_of_every_kind_add_up(void **state)
     close_bench(&b);
 }
 
-static void one_rank_holds_all_parameters(void **state)
+TEST(one_rank_holds_all_parameters)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -210,7 +210,7 @@ static void one_rank_holds_all_parameters(void **state)
 }
 
 /* A kind that a model cannot have takes no time and no layers. */
-static void impossible_kinds_are_nothing(void **state)
+TEST(impossible_kinds_are_nothing)
 {
     static const char *const cells[] = {"L_kind", "t_gemm", "t_layer", "t_gpu", "n_layers", "A"};
     bench b;
@@ -228,12 +228,4 @@ static void impossible_kinds_are_nothing(void **state)
     close_bench(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_every_kind_add_up),
-        cmocka_unit_test(one_rank_holds_all_parameters),
-        cmocka_unit_test(impossible_kinds_are_nothing),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(megatron_kinds, property_setup, NULL)

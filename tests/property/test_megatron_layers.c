@@ -67,7 +67,7 @@ static void expect_all_times(bench *b, const layers_reference *r)
             expect_times(b, kind, &r->layers[kind]);
 }
 
-static void times_of_every_kind_are_those_of_its_matrices(void **state)
+TEST(times_of_every_kind_are_those_of_its_matrices)
 {
     over_plans(state, expect_all_times);
 }
@@ -82,7 +82,7 @@ static void expect_activations(bench *b, const layers_reference *r)
     }
 }
 
-static void activations_of_every_kind_are_its_tensors(void **state)
+TEST(activations_of_every_kind_are_its_tensors)
 {
     over_plans(state, expect_activations);
 }
@@ -136,7 +136,7 @@ static void provide_shapes(bench *b)
     compile_kinds_with(b, providers, 2);
 }
 
-static void providers_are_told_shapes(void **state)
+TEST(providers_are_told_shapes)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -277,7 +277,7 @@ static void expect_all_layers(bench *b, const layers_reference *r)
             expect_layer(b, r, kind);
 }
 
-static void layers_are_their_passes_messages_and_launches(void **state)
+TEST(layers_are_their_passes_messages_and_launches)
 {
     over_plans(state, expect_all_layers);
 }
@@ -382,7 +382,7 @@ static void expect_means_of_both(bench *b, const layers_reference *r)
     expect_means(b, r);
 }
 
-static void mean_layers_are_means_of_their_kinds(void **state)
+TEST(mean_layers_are_means_of_their_kinds)
 {
     over_plans(state, expect_means_of_both);
 }
@@ -550,20 +550,9 @@ static void expect_stages(bench *b, const layers_reference *r)
     expect_work(b, r);
 }
 
-static void stages_hold_their_layers(void **state)
+TEST(stages_hold_their_layers)
 {
     over_plans(state, expect_stages);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_of_every_kind_are_those_of_its_matrices),
-        cmocka_unit_test(activations_of_every_kind_are_its_tensors),
-        cmocka_unit_test(providers_are_told_shapes),
-        cmocka_unit_test(layers_are_their_passes_messages_and_launches),
-        cmocka_unit_test(mean_layers_are_means_of_their_kinds),
-        cmocka_unit_test(stages_hold_their_layers),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(megatron_layers, property_setup, NULL)

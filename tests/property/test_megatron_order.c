@@ -74,7 +74,7 @@ static void expect_no_more(const bench *b, const pair *kind, double less, double
              b->random->seed);
 }
 
-static void more_bandwidth_is_never_slower(void **state)
+TEST(more_bandwidth_is_never_slower)
 {
     static const pair kinds[] = {{"a faster network", faster_network},
                                  {"faster links", faster_links},
@@ -106,7 +106,7 @@ static void more_bandwidth_is_never_slower(void **state)
     close_bench(&b);
 }
 
-static void a_larger_plan_never_needs_less_memory(void **state)
+TEST(a_larger_plan_never_needs_less_memory)
 {
     static const pair kinds[] = {{"more layers", more_layers},
                                  {"larger micro-batches", larger_micro_batches},
@@ -131,7 +131,7 @@ static void a_larger_plan_never_needs_less_memory(void **state)
     close_bench(&b);
 }
 
-static void zero_3_costs_no_more_than_what_it_gathers(void **state)
+TEST(zero_3_costs_no_more_than_what_it_gathers)
 {
     static const pair kind = {"ZeRO-3 less what it gathers", NULL};
     bench b;
@@ -170,7 +170,7 @@ static void expect_sum(const bench *b)
     expect(b, "step_time", sum);
 }
 
-static void parts_of_time_are_never_below_0(void **state)
+TEST(parts_of_time_are_never_below_0)
 {
     static const char *const parts[] = {
         "time_gemm", "time_memory", "time_launch", "time_tp",        "time_cp",   "time_ep",
@@ -196,13 +196,4 @@ static void parts_of_time_are_never_below_0(void **state)
     close_bench(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_bandwidth_is_never_slower),
-        cmocka_unit_test(a_larger_plan_never_needs_less_memory),
-        cmocka_unit_test(zero_3_costs_no_more_than_what_it_gathers),
-        cmocka_unit_test(parts_of_time_are_never_below_0),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(megatron_order, property_setup, NULL)

@@ -78,7 +78,7 @@ static void compile_bench(bench *b, bool provided)
     compile_with(b, pointers, provided ? OPEN : 0);
 }
 
-static void every_key_of_a_plan_is_read(void **state)
+TEST(every_key_of_a_plan_is_read)
 {
     bench b;
     size_t count = 0;
@@ -97,7 +97,7 @@ static void every_key_of_a_plan_is_read(void **state)
 
 /* A GPU has no rate, a node no links and a model no table that nobody gave; factors leave all as it
  * is. */
-static void what_is_left_out_is_neutral(void **state)
+TEST(what_is_left_out_is_neutral)
 {
     static const struct {
         const char *key;
@@ -428,7 +428,7 @@ static void compare_plans(property_random *random, bool provided)
 }
 
 /* Experts spread over no more ranks than the largest power of two that divides them. */
-static void experts_are_spread_over_powers_of_two(void **state)
+TEST(experts_are_spread_over_powers_of_two)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -443,7 +443,7 @@ static void experts_are_spread_over_powers_of_two(void **state)
 }
 
 /* What a job leaves unused of its nodes does not count, down to one GPU of each. */
-static void used_gpus_are_the_gpus_of_a_node(void **state)
+TEST(used_gpus_are_the_gpus_of_a_node)
 {
     static const char *const cells[] = {"step_time", "memory", "bw_nic", "tp_per_node"};
     bench b;
@@ -465,7 +465,7 @@ static void used_gpus_are_the_gpus_of_a_node(void **state)
 }
 
 /* To the last byte. */
-static void a_plan_that_needs_all_memory_fits(void **state)
+TEST(a_plan_that_needs_all_memory_fits)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -484,26 +484,14 @@ static void a_plan_that_needs_all_memory_fits(void **state)
     close_bench(&b);
 }
 
-static void plans_are_those_of_the_sources(void **state)
+TEST(plans_are_those_of_the_sources)
 {
     compare_plans(*state, false);
 }
 
-static void plans_with_other_collectives_are_those_of_the_sources(void **state)
+TEST(plans_with_other_collectives_are_those_of_the_sources)
 {
     compare_plans(*state, true);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_of_a_plan_is_read),
-        cmocka_unit_test(what_is_left_out_is_neutral),
-        cmocka_unit_test(experts_are_spread_over_powers_of_two),
-        cmocka_unit_test(used_gpus_are_the_gpus_of_a_node),
-        cmocka_unit_test(a_plan_that_needs_all_memory_fits),
-        cmocka_unit_test(plans_are_those_of_the_sources),
-        cmocka_unit_test(plans_with_other_collectives_are_those_of_the_sources),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(megatron_plans, property_setup, NULL)

@@ -306,7 +306,7 @@ static bool draw_schedule(bench *b, const plan *x)
     return drawn == 0 || (drawn >= 4 && x->schedule == GPIPE);
 }
 
-static void reliability_is_that_of_the_sources(void **state)
+TEST(reliability_is_that_of_the_sources)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -331,10 +331,4 @@ static void reliability_is_that_of_the_sources(void **state)
     close_bench(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reliability_is_that_of_the_sources),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(megatron_reliability, property_setup, NULL)

@@ -54,13 +54,13 @@ static double table_double(property_random *random)
     return random_below(random, 5) == 0 ? -value : value;
 }
 
-static void any_numbers_are_written_in_full(void **state)
+TEST(any_numbers_are_written_in_full)
 {
     for (size_t i = 0; i < FEW; i++)
         check(any_double(*state));
 }
 
-static void numbers_of_tables_are_written_in_full(void **state)
+TEST(numbers_of_tables_are_written_in_full)
 {
     size_t fast = 0;
     for (size_t i = 0; i < NUMBERS; i++) {
@@ -72,9 +72,8 @@ static void numbers_of_tables_are_written_in_full(void **state)
     assert_true(fast > NUMBERS / 2);
 }
 
-static void short_decimals_stay_short(void **state)
+TEST_OF(short_decimals_stay_short, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < NUMBERS; i++) {
         char text[64];
         double digits = (double)(random_bits(random) >> random_between(random, 14, 60));
@@ -83,9 +82,8 @@ static void short_decimals_stay_short(void **state)
     }
 }
 
-static void neighbours_of_powers_are_no_exception(void **state)
+TEST(neighbours_of_powers_are_no_exception)
 {
-    (void)state;
     for (int exponent = -320; exponent <= 308; exponent++) {
         char text[16];
         (void)snprintf(text, sizeof text, "1e%d", exponent);
@@ -104,9 +102,8 @@ static void neighbours_of_powers_are_no_exception(void **state)
 }
 
 /* Halfway between two decimals printf takes the even digit. */
-static void halves_go_to_even_digits(void **state)
+TEST_OF(halves_go_to_even_digits, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < FEW; i++) {
         double whole = (double)(random_bits(random) >> random_between(random, 11, 20));
         check(whole / 2);
@@ -121,7 +118,7 @@ static void halves_go_to_even_digits(void **state)
     check(2.385);
 }
 
-static void short_room_cuts_the_text(void **state)
+TEST(short_room_cuts_the_text)
 {
     char text[8] = "unknown";
     (void)state;
@@ -131,15 +128,4 @@ static void short_room_cuts_the_text(void **state)
     assert_string_equal(text, "-4");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_numbers_are_written_in_full),
-        cmocka_unit_test(numbers_of_tables_are_written_in_full),
-        cmocka_unit_test(short_decimals_stay_short),
-        cmocka_unit_test(neighbours_of_powers_are_no_exception),
-        cmocka_unit_test(halves_go_to_even_digits),
-        cmocka_unit_test(short_room_cuts_the_text),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(numbers, property_setup, NULL)

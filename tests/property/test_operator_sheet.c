@@ -187,7 +187,7 @@ static double experts_time(const bench *b, const rates *r, size_t precision)
            corner(experts_work(b) / rate, weights / bandwidth);
 }
 
-static void operators_take_what_their_sources_say(void **state)
+TEST(operators_take_what_their_sources_say)
 {
     bench b;
     open_bench(&b, "operators", *state);
@@ -242,7 +242,7 @@ static void expect_copies(const bench *b)
     expect(b, "no_time", 0);
 }
 
-static void kernels_take_what_their_sources_say(void **state)
+TEST(kernels_take_what_their_sources_say)
 {
     bench b;
     open_bench(&b, "kernels", *state);
@@ -401,7 +401,7 @@ static double draw_size(property_random *random, const st_sheet_input *input)
                : (double)random_between(random, 1, 40);
 }
 
-static void layers_have_what_their_sources_say(void **state)
+TEST(layers_have_what_their_sources_say)
 {
     bench b;
     size_t count = 0;
@@ -514,7 +514,7 @@ static void draw_layer(bench *b)
         b->inputs[other] = (double)random_below(b->random, 2);
 }
 
-static void layers_have_the_sizes_of_their_kind(void **state)
+TEST(layers_have_the_sizes_of_their_kind)
 {
     bench b;
     double checks[MOST_CHECKS];
@@ -572,7 +572,7 @@ static double left_out(const char *key)
 }
 
 /* Sizes that a row does not give are none, and neither is a rate that no GPU's file has. */
-static void what_is_left_out_is_nothing(void **state)
+TEST(what_is_left_out_is_nothing)
 {
     static const char *const sheets[] = {"operators", "kernels", "layer-kinds"};
     for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++) {
@@ -595,14 +595,4 @@ static void what_is_left_out_is_nothing(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_take_what_their_sources_say),
-        cmocka_unit_test(kernels_take_what_their_sources_say),
-        cmocka_unit_test(layers_have_what_their_sources_say),
-        cmocka_unit_test(layers_have_the_sizes_of_their_kind),
-        cmocka_unit_test(what_is_left_out_is_nothing),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(operator_sheet, property_setup, NULL)

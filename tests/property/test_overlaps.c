@@ -109,9 +109,8 @@ static double work_of(const st_graph *graph, const st_replay *replay, st_task_id
     return work;
 }
 
-static void work_is_conserved(void **state)
+TEST_OF(work_is_conserved, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     size_t replayed = 0;
     for (int round = 0; round < GRAPHS; round++) {
         st_graph *graph = random_graph(random);
@@ -215,7 +214,7 @@ static void all_agrees(const random_job *job)
     assert_agrees(job, (double)timeline->step / ST_TICKS_PER_S, timeline->plan.closed_s);
 }
 
-static void buckets_are_the_fixed_point_of_the_sheet(void **state)
+TEST(buckets_are_the_fixed_point_of_the_sheet)
 {
     static const char *const jobs[] = {"bert-large-128xa100", "gpt2-128xa100", "resnet152-128xa100",
                                        "resnet50-32x3090",    "vgg16-32x3090", "vgg19-128xa100"};
@@ -250,9 +249,8 @@ static void random_split(property_random *random, random_job *job)
     set(job, st_arena_printf(job->arena, "batch.sequence=%d", 1 << random_between(random, 8, 13)));
 }
 
-static void split_weights_that_hide_nothing_agree(void **state)
+TEST_OF(split_weights_that_hide_nothing_agree, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < JOBS; round++) {
         random_job job = {.arena = st_arena_create()};
         random_split(random, &job);
@@ -314,9 +312,8 @@ static int64_t expected_step(const st_schedule_plan *plan)
     return later(at.messages_ns, at.computation_ns) + plan->ends.optimizer;
 }
 
-static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
+TEST_OF(weights_are_gathered_as_far_ahead_as_asked_for, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     size_t exposed = 0;
     size_t hidden = 0;
     size_t beyond = 0;
@@ -356,9 +353,8 @@ static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
 
 /* A rank pays for the time in which its messages run concurrently with computation, and for no
  * more. */
-static void the_price_is_that_of_the_hidden_time(void **state)
+TEST_OF(the_price_is_that_of_the_hidden_time, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < JOBS; round++) {
         random_job job = {.arena = st_arena_create()};
         int stages = 1 << random_between(random, 0, 2);
@@ -383,14 +379,4 @@ static void the_price_is_that_of_the_hidden_time(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_conserved),
-        cmocka_unit_test(buckets_are_the_fixed_point_of_the_sheet),
-        cmocka_unit_test(split_weights_that_hide_nothing_agree),
-        cmocka_unit_test(weights_are_gathered_as_far_ahead_as_asked_for),
-        cmocka_unit_test(the_price_is_that_of_the_hidden_time),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(overlaps, property_setup, NULL)

@@ -216,7 +216,7 @@ static bool is_good(const pipeline *own)
     return fabs(own->error) <= (own->unlike ? 1e-6 : own->uneven ? 0.03 : 0.01);
 }
 
-static void closed_forms_are_within_a_percent_of_replays(void **state)
+TEST(closed_forms_are_within_a_percent_of_replays)
 {
     enum { SORTS = 3 };
     const char *given = getenv("STEPTIME_PIPELINES");
@@ -248,10 +248,4 @@ static void closed_forms_are_within_a_percent_of_replays(void **state)
     assert_true(good);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_forms_are_within_a_percent_of_replays),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(pipelines, property_setup, NULL)

@@ -50,9 +50,8 @@ static int count_digits(const char *text)
     return digits;
 }
 
-static void every_number_reads_back_from_its_shortest_text(void **state)
+TEST_OF(every_number_reads_back_from_its_shortest_text, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         double value = round % 2 == 0 ? random_double(random) : random_magnitude(random, 20);
         char text[ST_QUANTITY_TEXT];
@@ -71,9 +70,8 @@ static void every_number_reads_back_from_its_shortest_text(void **state)
     }
 }
 
-static void every_quantity_reads_back_from_its_exact_text(void **state)
+TEST_OF(every_quantity_reads_back_from_its_exact_text, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_unit unit = random_unit(random);
         double value = round % 8 == 0 ? random_double(random) : random_magnitude(random, 25);
@@ -86,9 +84,8 @@ static void every_quantity_reads_back_from_its_exact_text(void **state)
     }
 }
 
-static void what_was_written_briefly_prints_briefly(void **state)
+TEST_OF(what_was_written_briefly_prints_briefly, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_unit unit = random_unit(random);
         char written[ST_QUANTITY_TEXT];
@@ -116,9 +113,8 @@ static void assert_close(double value, const st_unit *unit, st_style style, doub
         fail_msg("%.17g in %s printed as %s", value, unit->text, text);
 }
 
-static void printed_texts_are_close_to_the_value(void **state)
+TEST_OF(printed_texts_are_close_to_the_value, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         st_unit unit = random_unit(random);
         double value = random_magnitude(random, 25);
@@ -127,7 +123,7 @@ static void printed_texts_are_close_to_the_value(void **state)
     }
 }
 
-static void scaled_numbers_are_easy_to_read(void **state)
+TEST(scaled_numbers_are_easy_to_read)
 {
     static const struct {
         const char *unit;
@@ -220,9 +216,8 @@ static void write_product(property_random *random, written_unit *unit, int sign,
     }
 }
 
-static void a_unit_means_what_its_parts_mean(void **state)
+TEST_OF(a_unit_means_what_its_parts_mean, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     int read = 0;
     for (int round = 0; round < ROUNDS; round++) {
         written_unit written = {.text = ""};
@@ -266,9 +261,8 @@ static void mangle(property_random *random, char *text)
     }
 }
 
-static void mangled_quantities_are_read_or_refused(void **state)
+TEST_OF(mangled_quantities_are_read_or_refused, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     st_errors *errors = st_errors_create();
     assert_non_null(errors);
     for (int round = 0; round < ROUNDS; round++) {
@@ -288,7 +282,7 @@ static void mangled_quantities_are_read_or_refused(void **state)
     st_errors_destroy(errors);
 }
 
-static void a_slip_of_the_pen_is_found_again(void **state)
+TEST(a_slip_of_the_pen_is_found_again)
 {
     static const char *const names[] = {"hidden",      "layers",         "attention_heads",
                                         "vocabulary",  "gradient_bytes", "gpus_per_node",
@@ -319,17 +313,4 @@ static void a_slip_of_the_pen_is_found_again(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number_reads_back_from_its_shortest_text),
-        cmocka_unit_test(every_quantity_reads_back_from_its_exact_text),
-        cmocka_unit_test(what_was_written_briefly_prints_briefly),
-        cmocka_unit_test(printed_texts_are_close_to_the_value),
-        cmocka_unit_test(scaled_numbers_are_easy_to_read),
-        cmocka_unit_test(a_unit_means_what_its_parts_mean),
-        cmocka_unit_test(mangled_quantities_are_read_or_refused),
-        cmocka_unit_test(a_slip_of_the_pen_is_found_again),
-    };
-    return cmocka_run_group_tests_name("quantities", tests, property_setup, NULL);
-}
+TESTS_WITH(quantities, property_setup, NULL)

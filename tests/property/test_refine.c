@@ -156,9 +156,8 @@ static size_t check_space(property_random *random, fixture *own, const drawn *fr
     return refused;
 }
 
-static void test_rows_are_refined_single_estimates(void **state)
+TEST_OF(test_rows_are_refined_single_estimates, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < SPACES; i++) {
         fixture *own = NULL;
         assert_int_equal(set_up_plugins(&own), 0);
@@ -169,9 +168,8 @@ static void test_rows_are_refined_single_estimates(void **state)
 }
 
 /* NVLS alone, on machines that have none: rows are refused, and it is the plugin that they name. */
-static void test_refusals_are_told(void **state)
+TEST_OF(test_refusals_are_told, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     fixture *own = NULL;
     const drawn from = {
         .refine = "nccl-whitebox:algorithm=nvls",
@@ -182,12 +180,4 @@ static void test_refusals_are_told(void **state)
     (void)tear_down((void **)&own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_refined_single_estimates),
-        cmocka_unit_test(test_refusals_are_told),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(refine, property_setup, NULL)

@@ -93,9 +93,8 @@ static void relax(const random_graph *made, int64_t *ready, int64_t *start)
     }
 }
 
-static void a_replay_is_the_fixed_point_of_its_rules(void **state)
+TEST_OF(a_replay_is_the_fixed_point_of_its_rules, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         random_graph made;
         int64_t ready[MOST_TASKS];
@@ -115,9 +114,8 @@ static void a_replay_is_the_fixed_point_of_its_rules(void **state)
     }
 }
 
-static void breakdowns_add_up_and_paths_reach_the_end(void **state)
+TEST_OF(breakdowns_add_up_and_paths_reach_the_end, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         random_graph made;
         st_rank_time times[8];
@@ -154,9 +152,8 @@ static double full_speed(void *self, const st_graph *graph, st_task_id task,
     return 1;
 }
 
-static void at_full_speed_both_replays_are_the_same(void **state)
+TEST_OF(at_full_speed_both_replays_are_the_same, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         random_graph made;
         make_random(random, &made);
@@ -181,9 +178,8 @@ static void at_full_speed_both_replays_are_the_same(void **state)
  */
 
 /* Ranks of a stage do the same at the same time: one of each stage stands for all. */
-static void every_rank_has_the_times_of_its_stage(void **state)
+TEST_OF(every_rank_has_the_times_of_its_stage, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS / 10; round++) {
         st_chunk_times times[16];
         st_schedule_order order;
@@ -263,9 +259,8 @@ static planned run_uniform(const uniform *alike, st_schedule_kind kind, uint32_t
     return result;
 }
 
-static void uniform_stages_take_what_closed_forms_say(void **state)
+TEST_OF(uniform_stages_take_what_closed_forms_say, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         random_uniform(random, &plan);
@@ -283,9 +278,8 @@ static void uniform_stages_take_what_closed_forms_say(void **state)
 }
 
 /* A last stage that is slowest in every pass: the others are passed through once. */
-static void a_slow_last_stage_is_never_idle_in_between(void **state)
+TEST_OF(a_slow_last_stage_is_never_idle_in_between, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         random_uniform(random, &plan);
@@ -304,9 +298,8 @@ static void a_slow_last_stage_is_never_idle_in_between(void **state)
 }
 
 /* Qi et al. 2024, table 2, and DeepSeek-AI 2024, table 2, where the three passes are alike. */
-static void bubbles_of_equal_passes_are_those_of_the_papers(void **state)
+TEST_OF(bubbles_of_equal_passes_are_those_of_the_papers, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         random_uniform(random, &plan);
@@ -326,9 +319,8 @@ static void bubbles_of_equal_passes_are_those_of_the_papers(void **state)
 
 /* Qi et al. 2024b, table 1: no bubble, half and two thirds of that of 1F1B, where there are enough
  * micro-batches and the three passes are alike. */
-static void folded_schedules_idle_as_their_paper_says(void **state)
+TEST_OF(folded_schedules_idle_as_their_paper_says, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         random_uniform(random, &plan);
@@ -361,9 +353,8 @@ static uint32_t most_held(const st_schedule_order *order, uint32_t stage)
 
 /* Two chunks of as many micro-batches as table 1 of Qi et al. 2024b has; stages and one more of
  * DualPipe (DeepSeek-AI 2024, table 2); those of a sheet's in_flight. */
-static void stages_hold_what_their_papers_say(void **state)
+TEST_OF(stages_hold_what_their_papers_say, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         st_arena *arena = st_arena_create();
@@ -399,9 +390,8 @@ static void stages_hold_what_their_papers_say(void **state)
     }
 }
 
-static void no_schedule_waits_on_itself(void **state)
+TEST_OF(no_schedule_waits_on_itself, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         uniform plan;
         random_uniform(random, &plan);
@@ -413,19 +403,4 @@ static void no_schedule_waits_on_itself(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_replay_is_the_fixed_point_of_its_rules),
-        cmocka_unit_test(breakdowns_add_up_and_paths_reach_the_end),
-        cmocka_unit_test(at_full_speed_both_replays_are_the_same),
-        cmocka_unit_test(every_rank_has_the_times_of_its_stage),
-        cmocka_unit_test(uniform_stages_take_what_closed_forms_say),
-        cmocka_unit_test(a_slow_last_stage_is_never_idle_in_between),
-        cmocka_unit_test(bubbles_of_equal_passes_are_those_of_the_papers),
-        cmocka_unit_test(folded_schedules_idle_as_their_paper_says),
-        cmocka_unit_test(stages_hold_what_their_papers_say),
-        cmocka_unit_test(no_schedule_waits_on_itself),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(schedules, property_setup, NULL)

@@ -106,9 +106,8 @@ static double search_all(fixture *own, const question *asked, int threads, uint6
     return result.found.ranking_count > 0 ? result.found.ranking[0].goal : HUGE_VAL;
 }
 
-static void test_nothing_better_is_left_out(void **state)
+TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < SEARCHES; i++) {
         fixture *own = NULL;
         uint64_t row = 0;
@@ -127,11 +126,4 @@ static void test_nothing_better_is_left_out(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_better_is_left_out),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(search, property_setup, NULL)

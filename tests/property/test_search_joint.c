@@ -102,9 +102,8 @@ static answer ask(fixture *own, const question *asked, int value, st_method meth
     return run(own, &request);
 }
 
-static void test_a_joint_search_finds_what_single_ones_find(void **state)
+TEST_OF(test_a_joint_search_finds_what_single_ones_find, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < SEARCHES; i++) {
         fixture *own = NULL;
         set_up((void **)&own);
@@ -183,9 +182,8 @@ static answer ask_group(fixture *own, const group *asked, int place, st_method m
     return run(own, &request);
 }
 
-static void test_zipped_sizes_advance_together(void **state)
+TEST(test_zipped_sizes_advance_together)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         fixture *own = NULL;
         answer sum = {.best = HUGE_VAL};
@@ -223,7 +221,7 @@ static double estimate(fixture *own, const char *job)
     return time;
 }
 
-static void test_the_plan_of_every_job_is_looked_at(void **state)
+TEST(test_the_plan_of_every_job_is_looked_at)
 {
     static const char *const jobs[] = {
         "bloom-176b-384xa100",  "deepseek-v3-2048xh800",  "gpt3-175b-1024xa100",
@@ -246,13 +244,4 @@ static void test_the_plan_of_every_job_is_looked_at(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_joint_search_finds_what_single_ones_find),
-        cmocka_unit_test(test_zipped_sizes_advance_together),
-        cmocka_unit_test(test_the_plan_of_every_job_is_looked_at),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(search_joint, property_setup, NULL)

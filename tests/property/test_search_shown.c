@@ -95,9 +95,8 @@ static void expect_efficiency(const st_scale *scale)
     }
 }
 
-static void rows_of_a_study_are_estimates(void **state)
+TEST_OF(rows_of_a_study_are_estimates, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     static const char *const gpus[] = {"8..64*2", "16..32*2", "8,24,48"};
     for (size_t i = 0; i < SEARCHES; i++) {
         fixture *own = NULL;
@@ -213,9 +212,8 @@ static void expect_merged(const shown *all, const shown *merged, double share)
     assert_true(share <= 0 || others > 0);
 }
 
-static void plans_that_tie_are_listed_once(void **state)
+TEST_OF(plans_that_tie_are_listed_once, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     static const double shares[] = {0, 0.002, 0.03};
     for (size_t i = 0; i < SEARCHES; i++) {
         fixture *own = NULL;
@@ -236,7 +234,7 @@ static void plans_that_tie_are_listed_once(void **state)
 }
 
 /* The job file of a ranked plan is a job with that plan's results. */
-static void a_written_plan_has_the_results_that_were_shown(void **state)
+TEST(a_written_plan_has_the_results_that_were_shown)
 {
     fixture *own = NULL;
     (void)state;
@@ -263,12 +261,4 @@ static void a_written_plan_has_the_results_that_were_shown(void **state)
     (void)tear_down((void **)&own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_a_study_are_estimates),
-        cmocka_unit_test(plans_that_tie_are_listed_once),
-        cmocka_unit_test(a_written_plan_has_the_results_that_were_shown),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(search_shown, property_setup, NULL)

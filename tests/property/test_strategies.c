@@ -181,7 +181,7 @@ static void lay_out(random_case *self, const st_strategy *strategy, const st_str
     st_timeline_free(&timeline);
 }
 
-static void own_plan_is_the_same_step(void **state)
+TEST(own_plan_is_the_same_step)
 {
     for (int round = 0; round < ROUNDS; round++) {
         random_case self = begin_case();
@@ -240,7 +240,7 @@ static int write_unlike(property_random *random, random_case *self, st_buffer *t
     return device;
 }
 
-static void every_rank_is_as_its_stage(void **state)
+TEST(every_rank_is_as_its_stage)
 {
     for (int round = 0; round < ROUNDS; round++) {
         random_case self = begin_case();
@@ -280,9 +280,4 @@ static void every_rank_is_as_its_stage(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_plan_is_the_same_step),
-                                       cmocka_unit_test(every_rank_is_as_its_stage)};
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(strategies, property_setup, NULL)

@@ -115,9 +115,8 @@ static void check_space(property_random *random, fixture *own, const st_space_re
     st_space_worker_destroy(worker);
 }
 
-static void test_rows_are_single_estimates(void **state)
+TEST_OF(test_rows_are_single_estimates, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < SPACES; i++) {
         fixture *own = NULL;
         set_up((void **)&own);
@@ -138,7 +137,7 @@ static void test_rows_are_single_estimates(void **state)
 }
 
 /* A program leaves out what its model cannot have, and here an axis gives the model experts. */
-static void test_models_change_along_an_axis(void **state)
+TEST(test_models_change_along_an_axis)
 {
     static const char *const axes[] = {"model.experts=0,8", "parallel.ep=1"};
     const st_space_request request = {.job = "mixtral-8x7b-64xh100",
@@ -155,9 +154,8 @@ static void test_models_change_along_an_axis(void **state)
 }
 
 /* A sample has as many rows as asked for, in the order of the space and none twice. */
-static void test_samples_are_in_order(void **state)
+TEST_OF(test_samples_are_in_order, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (size_t i = 0; i < 200; i++) {
         st_space space = {.total = 1 + random_below(random, 100000),
                           .request = {.seed = random_bits(random)}};
@@ -172,13 +170,4 @@ static void test_samples_are_in_order(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_single_estimates),
-        cmocka_unit_test(test_models_change_along_an_axis),
-        cmocka_unit_test(test_samples_are_in_order),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(sweep, property_setup, NULL)

@@ -113,7 +113,7 @@ static double largest_allowed(const st_timeline *timeline, bool is_below)
     return is_late && is_below ? 0.05 : 0.02;
 }
 
-static void peak_is_the_closed_form(void **state)
+TEST(peak_is_the_closed_form)
 {
     double largest = 0;
     int beyond = 0;
@@ -147,8 +147,4 @@ static void peak_is_the_closed_form(void **state)
     assert_true(beyond <= ROUNDS / 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peak_is_the_closed_form)};
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(timeline_memory, property_setup, NULL)

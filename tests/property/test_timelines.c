@@ -67,7 +67,7 @@ static void run(random_job *job, const char *name, st_timeline *timeline)
     st_errors_destroy(errors);
 }
 
-static void closed_form_and_replay_agree(void **state)
+TEST(closed_form_and_replay_agree)
 {
     for (int round = 0; round < ROUNDS; round++) {
         random_job job = {.arena = st_arena_create()};
@@ -92,9 +92,8 @@ static void closed_form_and_replay_agree(void **state)
 }
 
 /* The stages of li2024 are alike: its equations are the schedule. */
-static void li2024_agrees(void **state)
+TEST_OF(li2024_agrees, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         random_job job = {.arena = st_arena_create()};
         st_timeline timeline;
@@ -117,7 +116,7 @@ static void li2024_agrees(void **state)
 }
 
 /* Lists with buckets, in shards or in stages, of one micro-batch or several. */
-static void layer_lists_agree(void **state)
+TEST(layer_lists_agree)
 {
     static const char *const lists[] = {"vgg16", "resnet50", "bert-base", "vit-b16", "unet"};
     property_random *random = *state;
@@ -152,12 +151,4 @@ static void layer_lists_agree(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_lists_agree),
-        cmocka_unit_test(closed_form_and_replay_agree),
-        cmocka_unit_test(li2024_agrees),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(timelines, property_setup, NULL)

@@ -133,9 +133,8 @@ static void compare(const st_trace_graph *graph, const st_replay *replay, bool s
     }
 }
 
-static void replays_are_recordings(void **state)
+TEST_OF(replays_are_recordings, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int i = 0; i < MACHINES; i++) {
         st_errors *errors = st_errors_create();
         st_arena *arena = st_arena_create();
@@ -163,10 +162,4 @@ static void replays_are_recordings(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_are_recordings),
-    };
-    return cmocka_run_group_tests_name("traces", tests, property_setup, NULL);
-}
+TESTS_WITH(traces, property_setup, NULL)

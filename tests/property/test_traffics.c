@@ -434,7 +434,7 @@ static void check_plan(fixture *own, plan *x)
     st_errors_clear(own->errors);
 }
 
-static void traffic_is_what_a_count_by_hand_says(void **state)
+TEST(traffic_is_what_a_count_by_hand_says)
 {
     const char *given = getenv("STEPTIME_PLANS");
     long plans = given != NULL ? strtol(given, NULL, 10) : PLANS;
@@ -500,9 +500,8 @@ static size_t total_of(fixture *own, const char *sets, int chunks, double totals
 }
 
 /* However a layout cuts a model, its layers, ends and depths of prediction send the same. */
-static void traffic_of_modern_models_is_that_of_any_layout(void **state)
+TEST_OF(traffic_of_modern_models_is_that_of_any_layout, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int i = 0; i < MODERN_PLANS; i++) {
         void *files = NULL;
         double whole[ST_GROUPS] = {0};
@@ -520,11 +519,4 @@ static void traffic_of_modern_models_is_that_of_any_layout(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traffic_is_what_a_count_by_hand_says),
-        cmocka_unit_test(traffic_of_modern_models_is_that_of_any_layout),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(traffics, property_setup, NULL)

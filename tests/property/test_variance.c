@@ -66,7 +66,7 @@ static void run(random_job *job, const st_variance_wish *wish, st_variance *vari
     st_errors_destroy(errors);
 }
 
-static void mean_is_expected(void **state)
+TEST(mean_is_expected)
 {
     double largest = 0;
     for (int round = 0; round < PLANS; round++) {
@@ -115,9 +115,8 @@ static double slow_step(property_random random, int replica)
     return step_s;
 }
 
-static void slowest_pipeline_counts(void **state)
+TEST_OF(slowest_pipeline_counts, property_random *random, NULL, NULL)
 {
-    property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
         double longest = 0;
         double all = slow_step(*random, -1);
@@ -129,7 +128,7 @@ static void slowest_pipeline_counts(void **state)
     }
 }
 
-static void seeds_draw_the_same(void **state)
+TEST(seeds_draw_the_same)
 {
     double mean_s[3];
     (void)state;
@@ -147,12 +146,4 @@ static void seeds_draw_the_same(void **state)
     assert_false(same_bits(mean_s[0], mean_s[2]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mean_is_expected),
-        cmocka_unit_test(slowest_pipeline_counts),
-        cmocka_unit_test(seeds_draw_the_same),
-    };
-    return cmocka_run_group_tests(tests, property_setup, NULL);
-}
+TESTS_WITH(variance, property_setup, NULL)

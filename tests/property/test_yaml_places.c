@@ -246,7 +246,7 @@ static void compare(const pen *out, const scalar *value, const st_yaml_node *nod
     }
 }
 
-static void every_character_is_found_where_it_was_written(void **state)
+TEST(every_character_is_found_where_it_was_written)
 {
     static pen out;
     static scalar value;
@@ -291,7 +291,7 @@ static void check_places(const st_yaml_node *node, int lines, int depth)
 }
 
 /* A valid file with some bytes changed: every place lies inside the file. */
-static void mangled_files_are_read_or_refused(void **state)
+TEST(mangled_files_are_read_or_refused)
 {
     static const char *const start = "a: &x [1, 'it''s', \"q\\x41\\u00e9\"]\nb: *x\nc: |\n  d\n\n"
                                      "  e\nf: >-\n  g\n  h\ni:\n  - j: k l\n      m\n  - {n: o}\n";
@@ -328,11 +328,4 @@ static void mangled_files_are_read_or_refused(void **state)
     st_errors_destroy(errors);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_character_is_found_where_it_was_written),
-        cmocka_unit_test(mangled_files_are_read_or_refused),
-    };
-    return cmocka_run_group_tests_name("yaml places", tests, property_setup, NULL);
-}
+TESTS_WITH(yaml_places, property_setup, NULL)

@@ -75,8 +75,8 @@ int run_file_tests(const char *group, const test_entry *tests, test_fixture *set
     static int test_group_##group_name(void);                                                      \
     __attribute__((constructor)) static void add_##group_name(void)                                \
     {                                                                                              \
-        static test_group group = {#group_name, test_group_##group_name, NULL};                    \
-        add_test_group(&group);                                                                    \
+        static test_group own_group = {#group_name, test_group_##group_name, NULL};                \
+        add_test_group(&own_group);                                                                \
     }                                                                                              \
     static int test_group_##group_name(void)
 

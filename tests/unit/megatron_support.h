@@ -9,9 +9,8 @@
 
 #include <math.h>
 
-#define COUNT(table)     (sizeof(table) / sizeof(table)[0])
-#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define GIB              1073741824.0
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+#define GIB          1073741824.0
 
 enum { MAX_SETS = 48 };
 

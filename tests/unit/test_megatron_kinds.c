@@ -37,9 +37,8 @@ static double product(double m, double n, double k)
 /* ---- kinds ---- */
 
 /* GPT-OSS 20B: every other layer sees a window; 64 heads of 64. */
-static void windows_see_their_keys_and_tiles(void **state)
+TEST_OF(windows_see_their_keys_and_tiles, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_with(own, "gpt-oss-20b",
                       "model.window=97 batch.sequence=3328 batch.micro=3 batch.global=72 "
@@ -68,9 +67,8 @@ static void windows_see_their_keys_and_tiles(void **state)
 }
 
 /* Nemotron 3 Nano: 64 heads of 64, state 128, 8 groups. */
-static void hybrids_have_layers_of_one_block(void **state)
+TEST_OF(hybrids_have_layers_of_one_block, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_with(
         own, "nemotron-3-nano-30b-a3b",
         "batch.sequence=2304 batch.micro=2 batch.global=48 constants.scan_traffic=41 "
@@ -98,9 +96,8 @@ static void hybrids_have_layers_of_one_block(void **state)
 }
 
 /* Qwen3-Next: 16 key heads and 32 value heads of 128; attention of 16 heads of 256 with gates. */
-static void delta_nets_and_gates(void **state)
+TEST_OF(delta_nets_and_gates, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_with(own, "qwen3-next-80b-a3b",
                       "batch.sequence=2304 batch.micro=2 batch.global=48 "
@@ -118,7 +115,7 @@ static void delta_nets_and_gates(void **state)
 }
 
 /* Two ranks have half of the heads each, of Mamba-2 and of delta nets alike. */
-static void tensor_parallelism_splits_every_mixer(void **state)
+TEST_WITH(tensor_parallelism_splits_every_mixer, set_up, tear_down)
 {
     static const char plan[] = "parallel.tp=2 parallel.dp=4 batch.sequence=2304 batch.micro=2 "
                                "batch.global=48 constants.delta_traffic=37 "
@@ -147,9 +144,8 @@ static void tensor_parallelism_splits_every_mixer(void **state)
 }
 
 /* DeepSeek-V4 Flash: 8 groups of 8 heads of 512 come back through a rank of 1024 each. */
-static void heads_come_back_in_groups(void **state)
+TEST_OF(heads_come_back_in_groups, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_with(own, "deepseek-v4-flash",
                                          "batch.sequence=2304 parallel.ep=8 batch.global=72");
     const double heads = 64 * 512;
@@ -163,7 +159,7 @@ static void heads_come_back_in_groups(void **state)
 }
 
 /* DeepSeek-V3 on 4 stages: the last one predicts. */
-static void prediction_lies_on_the_last_stage(void **state)
+TEST_WITH(prediction_lies_on_the_last_stage, set_up, tear_down)
 {
     static const char plan[] = "batch.sequence=2048 batch.global=64 parallel.pp=4 parallel.dp=16 "
                                "parallel.ep=16 parallel.zero=1 cluster.nodes=8 ";
@@ -200,7 +196,7 @@ typedef struct recipe_case {
     double width, cast, rate;
 } recipe_case;
 
-static void recipes_have_their_widths_and_rates(void **state)
+TEST_WITH(recipes_have_their_widths_and_rates, set_up, tear_down)
 {
     static const recipe_case recipes[] = {
         {"bf16", 2, 0, 0.53 * 913e12},
@@ -239,7 +235,7 @@ static void recipes_have_their_widths_and_rates(void **state)
 /* ---- experts ---- */
 
 /* 16 ranks on two nodes, 8 experts of a token. */
-static void dispatchers_send_what_they_say(void **state)
+TEST_WITH(dispatchers_send_what_they_say, set_up, tear_down)
 {
     static const char plan[] =
         "batch.sequence=1536 batch.global=64 parallel.dp=32 parallel.ep=16 parallel.zero=1 "
@@ -288,7 +284,7 @@ static void dispatchers_send_what_they_say(void **state)
 
 /* DeepEP's kernels join eight ranks, HybridEP's a whole rack; both keep multiprocessors for
  * themselves. */
-static void dispatchers_reach_and_take_multiprocessors(void **state)
+TEST_WITH(dispatchers_reach_and_take_multiprocessors, set_up, tear_down)
 {
     static const char plan[] =
         "batch.sequence=1536 batch.global=64 parallel.dp=64 parallel.ep=32 cluster.nodes=1 "
@@ -318,7 +314,7 @@ static void dispatchers_reach_and_take_multiprocessors(void **state)
 }
 
 /* Biases of experts are added expert by expert, but by a graph of the whole step. */
-static void biases_of_experts_move_rows(void **state)
+TEST_WITH(biases_of_experts_move_rows, set_up, tear_down)
 {
     static const char plan[] =
         "batch.sequence=1536 batch.micro=3 batch.global=72 constants.expert_bias_traffic=17~B "
@@ -337,9 +333,8 @@ static void biases_of_experts_move_rows(void **state)
 }
 
 /* Squared ReLU: one matrix in, one value kept of it and its square, as GELU has them. */
-static void plain_activations_have_one_input(void **state)
+TEST_OF(plain_activations_have_one_input, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_with(own, "nemotron4-15b", "batch.micro=3 batch.global=72 batch.sequence=1536");
     double n = 3 * 1536;
@@ -354,7 +349,7 @@ static void plain_activations_have_one_input(void **state)
 /* ---- what kernels reach alone ---- */
 
 /* Products without an efficiency of their own take that of the recipe's table, with its corner. */
-static void products_reach_what_they_reach_alone(void **state)
+TEST_WITH(products_reach_what_they_reach_alone, set_up, tear_down)
 {
     static const struct {
         const char *name;
@@ -414,7 +409,7 @@ static void products_reach_what_they_reach_alone(void **state)
 
 /* Attention without a rate over that of products has its own, by width of heads, length, and rows:
  * four heads of queries to one of keys, or eight. */
-static void attention_reaches_what_it_reaches_alone(void **state)
+TEST_WITH(attention_reaches_what_it_reaches_alone, set_up, tear_down)
 {
     static const char gpu[] =
         "constants.flash_efficiency=0 constants.flash_scale=0.73 constants.flash_sinks=0.41 "
@@ -434,7 +429,7 @@ static void attention_reaches_what_it_reaches_alone(void **state)
 }
 
 /* DeepSeek-V3 with the indexer of V3.2: 64 heads of 128, 2,048 keys of 512 + 64 numbers. */
-static void indexers_score_all_keys_in_fp8(void **state)
+TEST_WITH(indexers_score_all_keys_in_fp8, set_up, tear_down)
 {
     static const char plan[] =
         "batch.sequence=65536 batch.global=64 constants.index_efficiency=0.37 "
@@ -458,9 +453,8 @@ static void indexers_score_all_keys_in_fp8(void **state)
 }
 
 /* Layers that are not computed again launch no kernels again. */
-static void launches_come_with_the_layers_computed_again(void **state)
+TEST_OF(launches_come_with_the_layers_computed_again, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_with(own, "llama3-8b",
                                          "recompute=full recomputed.layers=11 "
                                          "constants.layer_launch=2.7~ms");
@@ -468,7 +462,7 @@ static void launches_come_with_the_layers_computed_again(void **state)
 }
 
 /* Attention in FP8 is as fast as FP8, whatever the linear layers are computed in. */
-static void attention_in_fp8_has_the_rate_of_fp8(void **state)
+TEST_WITH(attention_in_fp8_has_the_rate_of_fp8, set_up, tear_down)
 {
     static const char *const recipes[] = {"bf16", "fp8_current", "nvfp4"};
     fixture *own = *state;
@@ -486,7 +480,7 @@ static void attention_in_fp8_has_the_rate_of_fp8(void **state)
 
 /* ---- launches ---- */
 
-static void graphs_take_launches_away(void **state)
+TEST_WITH(graphs_take_launches_away, set_up, tear_down)
 {
     static const char *const names[] = {"none", "layer", "scoped", "full"};
     static const double dense[] = {1, 0.23, 0.23, 0};
@@ -516,9 +510,8 @@ static void graphs_take_launches_away(void **state)
 
 /* ---- tasks, shards, stages ---- */
 
-static void adapters_leave_weights_alone(void **state)
+TEST_OF(adapters_leave_weights_alone, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate full = estimate_with(own, "llama3-8b", "batch.sequence=2304");
     st_estimate lora =
         estimate_with(own, "llama3-8b", "batch.sequence=2304 train.task=lora train.lora_rank=24");
@@ -535,9 +528,8 @@ static void adapters_leave_weights_alone(void **state)
     expect(&lora, "g_trained", 0.04);
 }
 
-static void packed_samples_see_themselves(void **state)
+TEST_OF(packed_samples_see_themselves, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate =
         estimate_with(own, "llama3-8b", "batch.sequence=4608 train.task=sft train.sample=517");
     expect(&estimate, "s_seen", 517);
@@ -546,9 +538,8 @@ static void packed_samples_see_themselves(void **state)
 }
 
 /* 32 data-parallel ranks, weights split among 8: four replicas. */
-static void replicas_sum_their_gradients_once(void **state)
+TEST_OF(replicas_sum_their_gradients_once, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_with(
         own, "llama3-8b",
         "batch.sequence=1536 batch.global=96 parallel.dp=32 parallel.shard=8 parallel.zero=3 "
@@ -562,9 +553,8 @@ static void replicas_sum_their_gradients_once(void **state)
 }
 
 /* 126 layers, embedding and loss count as one each: 128 on 16 stages. */
-static void ends_count_as_layers(void **state)
+TEST_OF(ends_count_as_layers, fixture *own, set_up, tear_down)
 {
-    fixture *own = *state;
     st_estimate estimate = estimate_with(
         own, "llama3-405b",
         "batch.global=32 parallel.tp=8 parallel.pp=16 parallel.dp=1 parallel.zero=0 "
@@ -575,7 +565,7 @@ static void ends_count_as_layers(void **state)
     assert_string_equal(said(own), "");
 }
 
-static void modules_are_computed_again(void **state)
+TEST_WITH(modules_are_computed_again, set_up, tear_down)
 {
     static const char plan[] = "batch.sequence=1536 parallel.ep=8 recompute=selective recomputed.";
     fixture *own = *state;
@@ -674,7 +664,7 @@ static size_t expect_table(fixture *own, const char *path)
     return rows;
 }
 
-static void published_work_of_a_token_is_met(void **state)
+TEST_WITH(published_work_of_a_token_is_met, set_up, tear_down)
 {
     static const char *const tables[] = {"modern_nemo.csv", "modern_other.csv"};
     fixture *own = *state;
@@ -689,32 +679,4 @@ static void published_work_of_a_token_is_met(void **state)
     }
 }
 
-TEST_GROUP(megatron_kinds)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FILES(windows_see_their_keys_and_tiles),
-        WITH_FILES(hybrids_have_layers_of_one_block),
-        WITH_FILES(delta_nets_and_gates),
-        WITH_FILES(tensor_parallelism_splits_every_mixer),
-        WITH_FILES(heads_come_back_in_groups),
-        WITH_FILES(prediction_lies_on_the_last_stage),
-        WITH_FILES(recipes_have_their_widths_and_rates),
-        WITH_FILES(dispatchers_send_what_they_say),
-        WITH_FILES(dispatchers_reach_and_take_multiprocessors),
-        WITH_FILES(biases_of_experts_move_rows),
-        WITH_FILES(plain_activations_have_one_input),
-        WITH_FILES(products_reach_what_they_reach_alone),
-        WITH_FILES(attention_reaches_what_it_reaches_alone),
-        WITH_FILES(indexers_score_all_keys_in_fp8),
-        WITH_FILES(launches_come_with_the_layers_computed_again),
-        WITH_FILES(attention_in_fp8_has_the_rate_of_fp8),
-        WITH_FILES(graphs_take_launches_away),
-        WITH_FILES(adapters_leave_weights_alone),
-        WITH_FILES(packed_samples_see_themselves),
-        WITH_FILES(replicas_sum_their_gradients_once),
-        WITH_FILES(ends_count_as_layers),
-        WITH_FILES(modules_are_computed_again),
-        WITH_FILES(published_work_of_a_token_is_met),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(megatron_kinds)

@@ -28,7 +28,7 @@ static st_status read_heading(fixture *own, const heading *said, st_nccl_rates *
     return st_nccl_rates_read(&table, rates, own->errors);
 }
 
-static void spellings(void **state)
+TEST_WITH(spellings, set_up, tear_down)
 {
     static const heading known[] = {
         {"8x400 Gb/s", "H100", 16, 2, 400, 0, 0},
@@ -81,7 +81,7 @@ static void spellings(void **state)
 }
 
 /* The transport of the network; words that only look like one are none. */
-static void protocols(void **state)
+TEST_WITH(protocols, set_up, tear_down)
 {
     static const struct {
         const char *fabric;
@@ -112,7 +112,7 @@ static void protocols(void **state)
 }
 
 /* What NVLink's sheets call its rate is both ways; only a heading that says which is taken. */
-static void links_have_a_direction(void **state)
+TEST_WITH(links_have_a_direction, set_up, tear_down)
 {
     static const heading known[] = {
         {"NVLink 900 GB/s", "H100", 8, 1, 0, 0, 0},
@@ -127,7 +127,7 @@ static void links_have_a_direction(void **state)
     }
 }
 
-static void contradictions(void **state)
+TEST_WITH(contradictions, set_up, tear_down)
 {
     static const struct {
         heading said;
@@ -154,13 +154,4 @@ static void contradictions(void **state)
     }
 }
 
-TEST_GROUP(nccl_rates)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(spellings, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(protocols, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(links_have_a_direction, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(contradictions, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_rates)

@@ -12,9 +12,8 @@ static void assert_near(double value, double expected, double most)
 
 /* ---- medians ---- */
 
-static void medians(void **state)
+TEST(medians)
 {
-    (void)state;
     double odd[] = {7.3, -2.385, 4.1};
     double even[] = {7.3, 0.5, 4.1, -9.75};
     double one[] = {2.385};
@@ -28,9 +27,8 @@ static void medians(void **state)
 
 /* ---- summaries ---- */
 
-static void a_summary_of_errors(void **state)
+TEST(a_summary_of_errors)
 {
-    (void)state;
     double errors[] = {0.03, -0.07, 0.12, -0.31, 0.05};
     st_error_summary summary = st_summarize_errors(errors, COUNT(errors));
     assert_int_equal(summary.count, 5);
@@ -44,9 +42,8 @@ static void a_summary_of_errors(void **state)
     assert_near(summary.within_20, 4.0 / 5, 1e-15);
 }
 
-static void a_summary_of_nothing(void **state)
+TEST(a_summary_of_nothing)
 {
-    (void)state;
     st_error_summary summary = st_summarize_errors(NULL, 0);
     assert_int_equal(summary.count, 0);
     assert_true(isnan(summary.mean_absolute));
@@ -59,9 +56,8 @@ static void a_summary_of_nothing(void **state)
 
 /* ---- site factors ---- */
 
-static void a_site_factor_removes_a_common_error(void **state)
+TEST(a_site_factor_removes_a_common_error)
 {
-    (void)state;
     /* estimates of 1/1.37 of what was measured */
     double errors[] = {1 / 1.37 - 1, 1 / 1.37 - 1, 1 / 1.37 - 1};
     double scratch[3];
@@ -73,9 +69,8 @@ static void a_site_factor_removes_a_common_error(void **state)
         assert_near(corrected[i], 0, 1e-14);
 }
 
-static void a_site_factor_is_a_median(void **state)
+TEST(a_site_factor_is_a_median)
 {
-    (void)state;
     /* measured over estimated: 1.25, 0.8, 2 */
     static const double errors[] = {0.8 - 1, 1.25 - 1, 0.5 - 1};
     double scratch[3];
@@ -102,9 +97,8 @@ static double left_out_in_a_loop(const double *errors, size_t count, size_t row)
     return corrected;
 }
 
-static void leaving_out_one_row(void **state)
+TEST(leaving_out_one_row)
 {
-    (void)state;
     uint64_t seed = 2385;
     for (size_t count = 2; count <= 40; count++) {
         double errors[64];
@@ -117,9 +111,8 @@ static void leaving_out_one_row(void **state)
     }
 }
 
-static void leaving_out_the_only_row(void **state)
+TEST(leaving_out_the_only_row)
 {
-    (void)state;
     double error = 0.17;
     double corrected = 0;
     assert_int_equal(st_leave_one_out_of_site(&error, 1, &corrected), ST_OK);
@@ -127,16 +120,4 @@ static void leaving_out_the_only_row(void **state)
     assert_int_equal(st_leave_one_out_of_site(&error, 0, &corrected), ST_OK);
 }
 
-TEST_GROUP(stats)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medians),
-        cmocka_unit_test(a_summary_of_errors),
-        cmocka_unit_test(a_summary_of_nothing),
-        cmocka_unit_test(a_site_factor_removes_a_common_error),
-        cmocka_unit_test(a_site_factor_is_a_median),
-        cmocka_unit_test(leaving_out_one_row),
-        cmocka_unit_test(leaving_out_the_only_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(stats)

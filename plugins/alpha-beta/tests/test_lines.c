@@ -78,9 +78,8 @@ static void *open_lines(test_host *host)
     return instance;
 }
 
-static void the_least_line_counts(void **state)
+TEST(the_least_line_counts)
 {
-    (void)state;
     static const double none = (double)NAN;
     test_host host;
     void *instance = open_lines(&host);
@@ -113,9 +112,8 @@ static void the_least_line_counts(void **state)
     assert_int_equal(host.held, 0);
 }
 
-static void rates_of_the_machine(void **state)
+TEST(rates_of_the_machine)
 {
-    (void)state;
     static const double none = (double)NAN;
     test_host host;
     void *instance = open_lines(&host);
@@ -138,9 +136,8 @@ static void add_part(void *context, const st_plugin_term *term)
         ((test_host *)context)->sum += term->value;
 }
 
-static void parts_and_refusals(void **state)
+TEST(parts_and_refusals)
 {
-    (void)state;
     static const double bad[][ST_LINES_COLUMNS] = {
         {-1, 8, 8, 240e9, 8, 1, 1},  {1e19, 8, 8, 240e9, 8, 1, 1}, {1e6, 7.5, 7.5, 240e9, 8, 1, 1},
         {1e6, 0, 8, 240e9, 8, 1, 1}, {1e6, 12, 8, 240e9, 8, 1, 1}, {1e6, 8, 8, 0, 8, 0, 0},
@@ -173,12 +170,4 @@ static void parts_and_refusals(void **state)
     assert_string_equal(host.error, "out of memory");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_line_counts),
-        cmocka_unit_test(rates_of_the_machine),
-        cmocka_unit_test(parts_and_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(lines)

@@ -59,9 +59,8 @@ static st_times_shape shape_of(double tokens, double hidden, double tensor, doub
     return shape;
 }
 
-static void measured_shapes_are_told_as_measured(void **state)
+TEST(measured_shapes_are_told_as_measured)
 {
-    (void)state;
     st_times times;
     st_times_answer answer;
     read_well(&times, layers_text);
@@ -75,9 +74,8 @@ static void measured_shapes_are_told_as_measured(void **state)
     st_times_free(&times);
 }
 
-static void tokens_lie_between_two_that_are_near(void **state)
+TEST(tokens_lie_between_two_that_are_near)
 {
-    (void)state;
     st_times times;
     st_times_answer answer;
     read_well(&times, layers_text);
@@ -92,9 +90,8 @@ static void tokens_lie_between_two_that_are_near(void **state)
     st_times_free(&times);
 }
 
-static void what_lies_outside_names_the_feature(void **state)
+TEST(what_lies_outside_names_the_feature)
 {
-    (void)state;
     st_times times;
     st_times_answer answer;
     read_well(&times, layers_text);
@@ -110,7 +107,7 @@ static void what_lies_outside_names_the_feature(void **state)
     st_times_free(&times);
 }
 
-static void faults_of_a_text(void **state)
+TEST(faults_of_a_text)
 {
     static const struct {
         const char *was;
@@ -163,9 +160,8 @@ static void faults_of_a_text(void **state)
     }
 }
 
-static void every_cut_is_refused(void **state)
+TEST(every_cut_is_refused)
 {
-    (void)state;
     for (size_t length = 0; length < sizeof layers_text - 1; length++) {
         char reason[200] = "";
         st_times times;
@@ -196,9 +192,8 @@ static const char trees_text[] = "steptime-kernel-times 1\n"
                                  "= -0.25\n"
                                  "end\n";
 
-static void trees_are_walked(void **state)
+TEST(trees_are_walked)
 {
-    (void)state;
     st_times times;
     read_well(&times, trees_text);
     st_times_shape shape = shape_of(200, 4096, 1, UNKNOWN); /* log 200 = 5.298 */
@@ -220,7 +215,7 @@ static void trees_are_walked(void **state)
     st_times_free(&times);
 }
 
-static void trees_cannot_lead_astray(void **state)
+TEST(trees_cannot_lead_astray)
 {
     static const char *const trees[] = {
         "0 5.5 0 1\n= 1\n",       /* back to itself */
@@ -364,9 +359,8 @@ static void layer_row(double *row, double tokens, double tensor)
     row[ST_CELL_COMMON + 2] = 4;
 }
 
-static void the_plugin_answers_for_its_cell_only(void **state)
+TEST(the_plugin_answers_for_its_cell_only)
 {
-    (void)state;
     test_host own;
     double row[32];
     start(&own, layers_text, 0, 0);
@@ -395,9 +389,8 @@ static void the_plugin_answers_for_its_cell_only(void **state)
     close_with(&own, instance);
 }
 
-static void shapes_may_be_refused(void **state)
+TEST(shapes_may_be_refused)
 {
-    (void)state;
     test_host own;
     double row[32];
     start(&own, layers_text, 1, 0);
@@ -421,9 +414,8 @@ static void shapes_may_be_refused(void **state)
     close_with(&own, instance);
 }
 
-static void another_gpu_is_refused_unless_it_is_allowed(void **state)
+TEST(another_gpu_is_refused_unless_it_is_allowed)
 {
-    (void)state;
     test_host own;
     double row[32];
     start(&own, layers_text, 0, 0);
@@ -450,9 +442,8 @@ static const char pieces_text[] = "steptime-kernel-times 1\n"
                                   "4096 5120 20480 40 40 2 1 1.1e-3 4.3e-4 1.7e-3 1.6e-3 3.1e-5\n"
                                   "end\n";
 
-static void pieces_of_a_forward_pass_answer_for_both_passes(void **state)
+TEST(pieces_of_a_forward_pass_answer_for_both_passes)
 {
-    (void)state;
     test_host own;
     double row[32];
     start(&own, pieces_text, 0, 0);
@@ -475,9 +466,8 @@ static void pieces_of_a_forward_pass_answer_for_both_passes(void **state)
     close_with(&own, instance);
 }
 
-static void without_times_all_is_the_formula(void **state)
+TEST(without_times_all_is_the_formula)
 {
-    (void)state;
     test_host own;
     double row[32];
     start(&own, "", 0, 0);
@@ -498,7 +488,7 @@ static void without_times_all_is_the_formula(void **state)
     close_with(&own, instance);
 }
 
-static void what_cannot_be_opened_says_why(void **state)
+TEST(what_cannot_be_opened_says_why)
 {
     static const struct {
         const char *times;
@@ -528,22 +518,4 @@ static void what_cannot_be_opened_says_why(void **state)
     assert_int_equal(own.held, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_shapes_are_told_as_measured),
-        cmocka_unit_test(tokens_lie_between_two_that_are_near),
-        cmocka_unit_test(what_lies_outside_names_the_feature),
-        cmocka_unit_test(faults_of_a_text),
-        cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(trees_are_walked),
-        cmocka_unit_test(trees_cannot_lead_astray),
-        cmocka_unit_test(the_plugin_answers_for_its_cell_only),
-        cmocka_unit_test(shapes_may_be_refused),
-        cmocka_unit_test(another_gpu_is_refused_unless_it_is_allowed),
-        cmocka_unit_test(pieces_of_a_forward_pass_answer_for_both_passes),
-        cmocka_unit_test(without_times_all_is_the_formula),
-        cmocka_unit_test(what_cannot_be_opened_says_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(kernel_times)

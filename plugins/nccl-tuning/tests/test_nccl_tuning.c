@@ -14,9 +14,8 @@ static double time_us(void *instance, size_t provider, double bytes)
     return 1e6 * value;
 }
 
-static void lines_of_eight_a100(void **state)
+TEST(lines_of_eight_a100)
 {
-    (void)state;
     test_host host;
     /* The host gives only the options that the descriptor names. */
     const st_plugin *plugin = st_plugin_describe();
@@ -42,9 +41,8 @@ static void lines_of_eight_a100(void **state)
     assert_int_equal(host.held, 0);
 }
 
-static void the_descriptor_promises_no_growth(void **state)
+TEST(the_descriptor_promises_no_growth)
 {
-    (void)state;
     const st_plugin *plugin = st_plugin_describe();
     assert_string_equal(plugin->id, "nccl-tuning");
     assert_int_equal(plugin->provider_count, 5);
@@ -54,11 +52,4 @@ static void the_descriptor_promises_no_growth(void **state)
         assert_int_equal(plugin->options[i]->flags, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_eight_a100),
-        cmocka_unit_test(the_descriptor_promises_no_growth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_tuning)

@@ -17,9 +17,8 @@ static const char *parse(const char *text, st_nccl_curve *curves, size_t *count,
     return reason;
 }
 
-static void curves_of_a_text(void **state)
+TEST(curves_of_a_text)
 {
-    (void)state;
     st_nccl_curve curves[3];
     size_t count = 0;
     size_t at = 0;
@@ -38,9 +37,8 @@ static void curves_of_a_text(void **state)
     assert_near(curves[1].logs[ST_NCCL_OCTAVES - 1], log(0.953), 1e-12);
 }
 
-static void sizes_that_are_no_powers_of_two(void **state)
+TEST(sizes_that_are_no_powers_of_two)
 {
-    (void)state;
     st_nccl_curve curve;
     size_t count = 0;
     size_t at = 0;
@@ -51,9 +49,8 @@ static void sizes_that_are_no_powers_of_two(void **state)
     assert_true(curve.logs[13] > log(0.81) && curve.logs[13] < log(1.06));
 }
 
-static void what_is_no_correction(void **state)
+TEST(what_is_no_correction)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *reason;
@@ -120,9 +117,8 @@ static double factor_at(double ranks, const char *text, double bytes)
     return st_nccl_time_us(&plan, bytes) / st_nccl_time_us(&plain, bytes);
 }
 
-static void the_measured_group(void **state)
+TEST(the_measured_group)
 {
-    (void)state;
     assert_near(factor_at(16, NODE, 1024), 0.937, 1e-9);
     assert_near(factor_at(16, NODE, 65536), 1.218, 1e-9);
     assert_near(factor_at(16, NODE, 67108864), 0.982, 1e-9);
@@ -131,9 +127,8 @@ static void the_measured_group(void **state)
     assert_near(factor_at(16, "16/2 1024=1", 3e5), 1, 1e-9);
 }
 
-static void between_powers_of_two(void **state)
+TEST(between_powers_of_two)
 {
-    (void)state;
     /* A straight line over the logarithm of the size, from 65536 to 67108864. */
     static const double sizes[] = {1 << 20, 1.4e6, 1.96e6, 1 << 21};
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -143,9 +138,8 @@ static void between_powers_of_two(void **state)
     }
 }
 
-static void other_groups(void **state)
+TEST(other_groups)
 {
-    (void)state;
     /* 32 ranks on 4 machines: two octaves from 16 on 2, two from 64 on 8. */
     double share = sinh(2.0 / 4.0) / sinh(4.0 / 4.0);
     double between = factor_at(32, NODE "; " NODES, 268435456);
@@ -163,9 +157,8 @@ static void other_groups(void **state)
 }
 
 /* NCCL may go over to a faster protocol late; the time then follows what was measured. */
-static void times_that_fall(void **state)
+TEST(times_that_fall)
 {
-    (void)state;
     static const char cliff[] = "16/2 1024=1.2 262144=0.71 524288=4.13 1048576=0.52 2097152=2.7 "
                                 "4194304=0.66 1073741824=1.3";
     static const double sizes[] = {262144, 524288, 1048576, 2097152, 4194304};
@@ -187,9 +180,8 @@ static void times_that_fall(void **state)
     }
 }
 
-static void parts_sum(void **state)
+TEST(parts_sum)
 {
-    (void)state;
     st_nccl_plan plan;
     st_nccl_plan plain;
     make_plan(16, NODE, &plan);
@@ -249,9 +241,8 @@ static heard explain(void *instance, double *value)
     return h;
 }
 
-static void explanations(void **state)
+TEST(explanations)
 {
-    (void)state;
     test_host host;
     void *instance = NULL;
     double value = 0;
@@ -269,9 +260,8 @@ static void explanations(void **state)
     assert_int_equal(host.held, 0);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     test_host host;
     void *instance = NULL;
     assert_int_equal(open_with(&host, "16/2 2048=1.1 1024=1.2", &instance), ST_PLUGIN_FAILED);
@@ -287,9 +277,8 @@ static void refused(void **state)
 }
 
 /* The distance of a group from the measured ones is reported. */
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         st_nccl_group group;
         const char *verdict;
@@ -320,9 +309,8 @@ static void verdicts(void **state)
 }
 
 /* Of the factors a measured group takes all, others a share that fades with ranks on a machine. */
-static void calibrations_fade(void **state)
+TEST(calibrations_fade)
 {
-    (void)state;
     st_nccl_curve curves[2];
     st_nccl_correction correction = {.curves = curves};
     size_t at = 0;
@@ -344,21 +332,4 @@ static void calibrations_fade(void **state)
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 1.0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves_of_a_text),
-        cmocka_unit_test(sizes_that_are_no_powers_of_two),
-        cmocka_unit_test(what_is_no_correction),
-        cmocka_unit_test(the_measured_group),
-        cmocka_unit_test(between_powers_of_two),
-        cmocka_unit_test(other_groups),
-        cmocka_unit_test(times_that_fall),
-        cmocka_unit_test(parts_sum),
-        cmocka_unit_test(explanations),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(calibrations_fade),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_correction)

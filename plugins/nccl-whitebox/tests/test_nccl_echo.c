@@ -5,9 +5,8 @@
 static const st_echo_symbols symbols = {
     .alpha_us = 23.85, .beta_us = 5.7, .gamma_us = 11.3, .delta_us_per_byte = 6.1e-6, .eta = 7.0};
 
-static void equations(void **state)
+TEST(equations)
 {
-    (void)state;
     st_nccl_group group = {.ranks = 32, .per_node = 8, .nodes = 4};
     double bytes = 4.7e6;
     st_nccl_answer answer = st_echo_ring(&group, ST_NCCL_ALL_GATHER, bytes, &symbols);
@@ -29,9 +28,8 @@ static void equations(void **state)
     assert_true(isnan(st_echo_ring(&group, ST_NCCL_BROADCAST, bytes, &symbols).total_us));
 }
 
-static void inside_a_machine(void **state)
+TEST(inside_a_machine)
 {
-    (void)state;
     st_nccl_group group = {.ranks = 8, .per_node = 8, .nodes = 1};
     st_nccl_answer answer = st_echo_ring(&group, ST_NCCL_ALL_GATHER, 1e6, &symbols);
     assert_near(answer.total_us, 23.85 + 5.7 * 7 * 7, 1e-9);
@@ -43,9 +41,8 @@ static const char *parse(const char *text, st_echo_table *table, size_t *line)
     return st_echo_parse(text, strlen(text), table, line);
 }
 
-static void a_table(void **state)
+TEST(a_table)
 {
-    (void)state;
     st_echo_table table;
     size_t line = 0;
     const char *text = "# measured\n\n32,8\r\n1000,100,5,10,20,4\n2000,200,7,30,60,9.5\r\n"
@@ -68,9 +65,8 @@ static void a_table(void **state)
     assert_near(whole.inter_us, sqrt(60.0 * 80.0), 1e-9);
 }
 
-static void broken_tables(void **state)
+TEST(broken_tables)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t line;
@@ -111,9 +107,8 @@ static void broken_tables(void **state)
 }
 
 /* Every beginning of a good table, and every byte of it changed: no crash, and a reason or rows. */
-static void cut_and_changed_tables(void **state)
+TEST(cut_and_changed_tables)
 {
-    (void)state;
     static const char good[] = "# t\n32,8\n1000,100,5,10,20,4\n2000,200,7,30,60,9.5\n";
     static const char bytes[] = "\n,#.-9x\xff";
     st_echo_table table;
@@ -131,14 +126,4 @@ static void cut_and_changed_tables(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equations),
-        cmocka_unit_test(inside_a_machine),
-        cmocka_unit_test(a_table),
-        cmocka_unit_test(broken_tables),
-        cmocka_unit_test(cut_and_changed_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_echo)

@@ -79,18 +79,16 @@ static double check_table(const measured *m, double low, double high)
     return error;
 }
 
-static void a_clean_machine(void **state)
+TEST(a_clean_machine)
 {
-    (void)state;
     static const measured snellius = {
         "snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.065};
     check_table(&snellius, 1048576.0, 1e18);
 }
 
 /* Echo prints 28 % for NCCL-Predictor on 4 to 256 MiB. */
-static void the_range_of_echo(void **state)
+TEST(the_range_of_echo)
 {
-    (void)state;
     static const measured tables[] = {
         {"snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.05},
         {"superbench_a100_1n8g_allreduce.csv", 1, 8, 8, 300e9, 200e9, 8.0, 0.11},
@@ -114,11 +112,4 @@ static void the_range_of_echo(void **state)
     assert_true(mean < 0.14);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clean_machine),
-        cmocka_unit_test(the_range_of_echo),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_measured)

@@ -5,9 +5,8 @@
 
 /* ---- what the search finds ---- */
 
-static void channels_of_common_machines(void **state)
+TEST(channels_of_common_machines)
 {
-    (void)state;
     static const struct {
         const st_nccl_machine *machine;
         double nodes, per_node, channels, rate, total;
@@ -57,9 +56,8 @@ static void check_lines(const st_nccl_machine *machine, double nodes, double per
     expect_line(&plan, ST_NCCL_TREE, ST_NCCL_LL, expected[3][0], expected[3][1]);
 }
 
-static void lines_of_one_machine(void **state)
+TEST(lines_of_one_machine)
 {
-    (void)state;
     static const double of_a100[4][2] = {{56.0, 137.1}, {40.6, 126.2}, {31.5, 85.9}, {15.2, 29.1}};
     static const double of_a800[4][2] = {{56.0, 91.4}, {40.6, 84.1}, {31.5, 57.2}, {15.2, 19.4}};
     static const double of_h100[4][2] = {{56.0, 205.7}, {40.6, 189.3}, {31.5, 128.8}, {15.2, 43.6}};
@@ -72,9 +70,8 @@ static void lines_of_one_machine(void **state)
     check_lines(&v100, 1, 8, ST_NCCL_INTEL, of_v100);
 }
 
-static void lines_of_several_machines(void **state)
+TEST(lines_of_several_machines)
 {
-    (void)state;
     static const double two[4][2] = {{220.4, 102.4}, {82.0, 85.3}, {48.5, 80.0}, {25.2, 11.2}};
     static const double four[4][2] = {{444.4, 99.1}, {154.0, 82.6}, {65.5, 66.8}, {35.2, 9.5}};
     static const double many[4][2] = {{1788, 96.8}, {586, 80.6}, {99.5, 66.8}, {55.2, 9.5}};
@@ -88,9 +85,8 @@ static void lines_of_several_machines(void **state)
     check_lines(&h100, 2, 8, ST_NCCL_INTEL, of_h100);
 }
 
-static void lines_of_the_switch(void **state)
+TEST(lines_of_the_switch)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
     st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
     expect_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE, 25.0, 266.7);
@@ -114,9 +110,8 @@ static void lines_of_the_switch(void **state)
  * measured rack (CoreWeave, GB200, NCCL 2.26.2) comes to 839 GB/s of a bus, the switch's line to
  * 918.
  */
-static void lines_of_a_rack(void **state)
+TEST(lines_of_a_rack)
 {
-    (void)state;
     static const st_nccl_machine rack = {
         ST_NCCL_BLACKWELL, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 72.0, 721.8, 3456.0, false};
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
@@ -128,9 +123,8 @@ static void lines_of_a_rack(void **state)
     expect_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE, 25.0, 465.26);  /* 917.6 * 72 / 142 */
 }
 
-static void lines_that_a_machine_lacks(void **state)
+TEST(lines_that_a_machine_lacks)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
     st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, ST_NCCL_INFINIBAND, 8.0, 12.0, 12.0, false};
     st_nccl_plan plan = nominal_plan(&pci, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
@@ -157,9 +151,8 @@ static void lines_that_a_machine_lacks(void **state)
 
 /* ---- time ---- */
 
-static void a_tree_loses_in_the_middle(void **state)
+TEST(a_tree_loses_in_the_middle)
 {
-    (void)state;
     assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 4096, false), 0.4, 0);
     assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 4096 * 1.99, false), 0.4, 0);
     assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 16384 * 1.5, true), 0.55, 1e-12);
@@ -168,9 +161,8 @@ static void a_tree_loses_in_the_middle(void **state)
     assert_near(st_nccl_tree_share(ST_NCCL_SIMPLE, 1e12, false), 1.0, 0);
 }
 
-static void time_is_the_best_line(void **state)
+TEST(time_is_the_best_line)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
     st_nccl_plan plan = nominal_plan(&h100_4, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
     /* ring, Simple: 28.8 us + bytes at 240 GB/s */
@@ -193,7 +185,7 @@ static void time_is_the_best_line(void **state)
 }
 
 /* Parts sum to the time; what sums nothing has no reduction, a reduce-scatter no other bytes. */
-static void parts_sum_to_the_time(void **state)
+TEST(parts_sum_to_the_time)
 {
     static const struct {
         int collective;
@@ -242,9 +234,8 @@ static st_nccl_factors plain_factors(void)
                              .sharpness = 32.0};
 }
 
-static void time_grows_with_the_bytes(void **state)
+TEST(time_grows_with_the_bytes)
 {
-    (void)state;
     static const st_nccl_machine *const machines[] = {&a100, &h800, &h100, &v100};
     st_nccl_factors factors = {
         .inside = {{1.3, 0.7, 1.9}, {0.6, 2.1, 1.4}, {0.8, 1.3, 0.9}, 0.9, 1.1},
@@ -279,9 +270,8 @@ static void time_grows_with_the_bytes(void **state)
 }
 
 /* What kernels of a ring across machines take on top of NCCL's prediction. */
-static void rings_across_machines(void **state)
+TEST(rings_across_machines)
 {
-    (void)state;
     static const struct {
         const st_nccl_machine *machine;
         double per_node;
@@ -311,9 +301,8 @@ static void rings_across_machines(void **state)
 }
 
 /* Which of two lines NCCL predicts to be faster decides, whatever the factors say. */
-static void rings_inside_a_machine_are_chosen_by_prediction(void **state)
+TEST(rings_inside_a_machine_are_chosen_by_prediction)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
     const int protocols[] = {ST_NCCL_LL, ST_NCCL_LL128, ST_NCCL_SIMPLE};
     /* 8 A100: LL up to 2.73 MB, LL128 up to 15.4 MB, from section 1.4 of the cost model */
@@ -362,7 +351,7 @@ static double carried_us(int carrier, double bytes)
 }
 
 /* What carries messages between machines costs latency; TCP costs rate, too. */
-static void carriers_take_longer(void **state)
+TEST(carriers_take_longer)
 {
     static const int slower[] = {ST_NCCL_EFA, ST_NCCL_TCPXO, ST_NCCL_TCPX, ST_NCCL_TCP};
     (void)state;
@@ -377,9 +366,8 @@ static void carriers_take_longer(void **state)
 }
 
 /* An all-reduce's bytes go around twice and fill the ring once. */
-static void small_groups_lose_rate(void **state)
+TEST(small_groups_lose_rate)
 {
-    (void)state;
     static const double losses[ST_NCCL_COLLECTIVES] = {
         [ST_NCCL_ALL_REDUCE] = 1, [ST_NCCL_ALL_GATHER] = 2, [ST_NCCL_REDUCE_SCATTER] = 2,
         [ST_NCCL_BROADCAST] = 1,  [ST_NCCL_ALL_TO_ALL] = 2, [ST_NCCL_SEND_RECV] = 1,
@@ -403,9 +391,8 @@ static void small_groups_lose_rate(void **state)
     assert_near(pair.lines[0].rate_gbs, 0.1 * before, 1e-9);
 }
 
-static void factors_scale_their_parts(void **state)
+TEST(factors_scale_their_parts)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
     st_nccl_plan plan = nominal_plan(&a100, 2, 8, ST_NCCL_ALL_REDUCE, &choices);
     st_nccl_line tree = *find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128);
@@ -422,9 +409,8 @@ static void factors_scale_their_parts(void **state)
 
 /* ---- transfers ---- */
 
-static void transfers(void **state)
+TEST(transfers)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
     st_nccl_plan plan = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_TO_ALL, &choices);
     assert_near(find_line(&plan, ST_NCCL_P2P, ST_NCCL_SIMPLE)->rate_gbs, 240.0 * 8 / 7, 1e-9);
@@ -454,9 +440,8 @@ static void transfers(void **state)
 
 /* ---- chunks ---- */
 
-static void chunks_of_echo(void **state)
+TEST(chunks_of_echo)
 {
-    (void)state;
     static const double chunk_kb[] = {18, 36, 72, 72, 72, 144, 288};
     static const double sent[] = {17280, 34560, 71040, 71040, 71040, 144000, 288000};
     static const double rounds[] = {16, 16, 15, 30, 60, 59, 59};
@@ -472,9 +457,8 @@ static void chunks_of_echo(void **state)
     }
 }
 
-static void chunks_of_rings(void **state)
+TEST(chunks_of_rings)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
     st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
     st_nccl_cut cut = st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 402653184.0);
@@ -491,9 +475,8 @@ static void chunks_of_rings(void **state)
     assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_LL128, 1e8).sent_bytes, 576000.0, 0);
 }
 
-static void chunks_of_the_switch_and_of_transfers(void **state)
+TEST(chunks_of_the_switch_and_of_transfers)
 {
-    (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
     st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
     /* 16 channels of 8 heads: 128 chunks at a time */
@@ -512,28 +495,4 @@ static void chunks_of_the_switch_and_of_transfers(void **state)
     assert_near(st_nccl_cut_of(&lone, ST_NCCL_PAT, 2, 1e5).chunk_bytes, 65536, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(channels_of_common_machines),
-        cmocka_unit_test(lines_of_one_machine),
-        cmocka_unit_test(lines_of_several_machines),
-        cmocka_unit_test(lines_of_the_switch),
-        cmocka_unit_test(lines_of_a_rack),
-        cmocka_unit_test(lines_that_a_machine_lacks),
-        cmocka_unit_test(a_tree_loses_in_the_middle),
-        cmocka_unit_test(time_is_the_best_line),
-        cmocka_unit_test(parts_sum_to_the_time),
-        cmocka_unit_test(time_grows_with_the_bytes),
-        cmocka_unit_test(rings_across_machines),
-        cmocka_unit_test(rings_inside_a_machine_are_chosen_by_prediction),
-        cmocka_unit_test(small_groups_lose_rate),
-        cmocka_unit_test(carriers_take_longer),
-        cmocka_unit_test(factors_scale_their_parts),
-        cmocka_unit_test(transfers),
-        cmocka_unit_test(chunks_of_echo),
-        cmocka_unit_test(chunks_of_rings),
-        cmocka_unit_test(chunks_of_the_switch_and_of_transfers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_model)

@@ -52,9 +52,8 @@ static double value_of(void *instance, const char *name, const block *b)
 
 /* ---- descriptor ---- */
 
-static void descriptor(void **state)
+TEST(descriptor)
 {
-    (void)state;
     const st_plugin *plugin = st_plugin_describe();
     assert_int_equal(plugin->struct_size, sizeof(st_plugin));
     assert_int_equal(plugin->abi, ST_PLUGIN_ABI);
@@ -78,9 +77,8 @@ static void descriptor(void **state)
 
 /* ---- values ---- */
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     test_host host;
     start_host(&host);
     set_option(&host, "sharpness", "1000");
@@ -130,9 +128,8 @@ static void values(void **state)
     assert_int_equal(host.held, 0);
 }
 
-static void rates_that_the_job_lacks(void **state)
+TEST(rates_that_the_job_lacks)
 {
-    (void)state;
     test_host host;
     start_host(&host);
     set_option(&host, "small_group", "0");
@@ -160,9 +157,8 @@ static void rates_that_the_job_lacks(void **state)
     st_plugin_describe()->close(instance);
 }
 
-static void neighbours(void **state)
+TEST(neighbours)
 {
-    (void)state;
     test_host host;
     start_host(&host);
     void *instance = open_with(&host);
@@ -181,9 +177,8 @@ static void neighbours(void **state)
 }
 
 /* A block of mixed groups gives what each row gives alone, to the bit. */
-static void blocks_are_rows(void **state)
+TEST(blocks_are_rows)
 {
-    (void)state;
     enum { MANY = 300 };
     static double cells[ST_NCCL_COLUMNS][MANY];
     const double *columns[ST_NCCL_COLUMNS];
@@ -242,9 +237,8 @@ static int explain(void *instance, const char *name, const block *b, heard *h)
     return provider(name)->explain(instance, b->columns, &sink);
 }
 
-static void explanations(void **state)
+TEST(explanations)
 {
-    (void)state;
     test_host host;
     start_host(&host);
     void *instance = open_with(&host);
@@ -264,9 +258,8 @@ static void explanations(void **state)
 }
 
 /* Over PCIe a group of more than two is reported as uncertain, unless the rate is given. */
-static void boards_are_told(void **state)
+TEST(boards_are_told)
 {
-    (void)state;
     test_host host;
     block b;
     heard h;
@@ -293,9 +286,8 @@ static void boards_are_told(void **state)
     st_plugin_describe()->close(instance);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const struct {
         size_t column;
         double value;
@@ -352,9 +344,8 @@ static void refusals(void **state)
 
 /* ---- Echo ---- */
 
-static void echo_in_both_readings(void **state)
+TEST(echo_in_both_readings)
 {
-    (void)state;
     static const double row[ST_NCCL_COLUMNS] = {4194304, 32, 8, (double)NAN, 8, 200e9, 400e9, 9.0};
     test_host host;
     start_host(&host);
@@ -382,9 +373,8 @@ static void echo_in_both_readings(void **state)
     st_plugin_describe()->close(instance);
 }
 
-static void what_open_refuses(void **state)
+TEST(what_open_refuses)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"absent.csv", "absent.csv: cannot be read"},
         {"./absent/of-my-own.csv", "./absent/of-my-own.csv: cannot be read"},
@@ -407,19 +397,4 @@ static void what_open_refuses(void **state)
     assert_string_equal(host.error, "out of memory");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptor),
-        cmocka_unit_test(values),
-        cmocka_unit_test(rates_that_the_job_lacks),
-        cmocka_unit_test(neighbours),
-        cmocka_unit_test(blocks_are_rows),
-        cmocka_unit_test(explanations),
-        cmocka_unit_test(boards_are_told),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(echo_in_both_readings),
-        cmocka_unit_test(what_open_refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nccl_provider)

@@ -84,9 +84,8 @@ static const double causal = 2.0 * 3 * 31 * 128 * 2053 * 2053;
         3, 2053, 31, 7, 128, width, work, 500e12, 117, 13e6, 2.385e12                              \
     }
 
-static void attention_is_corrected_where_it_is_whole(void **state)
+TEST(attention_is_corrected_where_it_is_whole)
 {
-    (void)state;
     char text[240];
     const double formula = causal * (1 + 117.0 / 2053) / 500e12;
     (void)snprintf(
@@ -115,9 +114,8 @@ static void attention_is_corrected_where_it_is_whole(void **state)
 
 /* A table's times contain what each attention takes besides, and so does the formula at its rows.
  */
-static void attention_has_a_time_besides(void **state)
+TEST(attention_has_a_time_besides)
 {
-    (void)state;
     char text[240];
     const double constant = 67.3e-6;
     const double formula = constant + causal * (1 + 117.0 / 2053) / 500e12;
@@ -132,9 +130,8 @@ static void attention_has_a_time_besides(void **state)
 }
 
 /* Of products in 8 bits into 16, where memory is slower: without a table the formula as it is. */
-static void products_have_results_of_their_own_width(void **state)
+TEST(products_have_results_of_their_own_width)
 {
-    (void)state;
     operator_times own = {.host = &host, .reach = 1, .widths = {2, 2, 2}};
     const double product[COLUMNS] = {1031, 2053, 17, 1e30, 2.385e12, 1, 3.7e-6, 2};
     const double bytes = 17.0 * (1031 + 2053) + 2.0 * 1031 * 2053;
@@ -149,9 +146,8 @@ static const double work = 6.0 * COPIES * 3079 * 1543;
         COPIES, 13, 3079, 1543, matrices, 2, work, 500e12, 117, 13e6, 2.385e12, moving             \
     }
 
-static void experts_are_corrected_with_what_lies_around(void **state)
+TEST(experts_are_corrected_with_what_lies_around)
 {
-    (void)state;
     char text[240];
     const double moving = 317e-6;
     const double formula = work / 500e12;
@@ -179,9 +175,8 @@ static void experts_are_corrected_with_what_lies_around(void **state)
 }
 
 /* Norms and element-wise kernels of equal bytes are distinguished by what is summed over rows. */
-static void moved_bytes_are_corrected_by_their_kind(void **state)
+TEST(moved_bytes_are_corrected_by_their_kind)
 {
-    (void)state;
     char text[240];
     const double formula = 38.5e6 / 2.385e12;
     (void)snprintf(text, sizeof text,
@@ -203,9 +198,8 @@ static void moved_bytes_are_corrected_by_their_kind(void **state)
     st_shapes_free(&own.shapes[ST_MOVED]);
 }
 
-static void without_a_table_the_formula_stays(void **state)
+TEST(without_a_table_the_formula_stays)
 {
-    (void)state;
     operator_times own = {.host = &host, .reach = 1, .widths = {2, 2, 2}};
     const double product[COLUMNS] = {1031, 2053, 4099, 500e12, 2.385e12, 2};
     const double attention[COLUMNS] = ATTENTION_ROW(2, causal);
@@ -219,15 +213,4 @@ static void without_a_table_the_formula_stays(void **state)
     assert_near(1 + value_of(&own, ST_EXPERTS, none), 1, 1e-12);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_is_corrected_where_it_is_whole),
-        cmocka_unit_test(attention_has_a_time_besides),
-        cmocka_unit_test(moved_bytes_are_corrected_by_their_kind),
-        cmocka_unit_test(products_have_results_of_their_own_width),
-        cmocka_unit_test(experts_are_corrected_with_what_lies_around),
-        cmocka_unit_test(without_a_table_the_formula_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(operator_answers)

@@ -24,9 +24,8 @@ static void assert_near(double value, double wanted, double tolerance)
 
 /* ---- formulas ---- */
 
-static void the_formula_is_the_slower_of_two(void **state)
+TEST(the_formula_is_the_slower_of_two)
 {
-    (void)state;
     const double large[] = {8192, 7168, 16384};
     const double thin[] = {1031, 7168, 7};
     const double bytes = 2 * (1031.0 * 7 + 7168 * 7 + 1031.0 * 7168);
@@ -40,9 +39,8 @@ static void the_formula_is_the_slower_of_two(void **state)
 }
 
 /* As products alone are fitted: where both take as long, a fourth root of two more than each. */
-static void a_product_with_a_constant_has_a_smooth_corner(void **state)
+TEST(a_product_with_a_constant_has_a_smooth_corner)
 {
-    (void)state;
     const double sizes[] = {1021, 2039, 4093};
     const double bytes = 2 * (1021.0 * 4093 + 4093.0 * 2039 + 1021.0 * 2039);
     st_rates even = rates;
@@ -54,9 +52,8 @@ static void a_product_with_a_constant_has_a_smooth_corner(void **state)
     assert_near(st_shapes_formula(ST_PRODUCT, sizes, &even), 7.3e-6 + bytes / 2.385e12, 1e-12);
 }
 
-static void short_sequences_run_at_a_part_of_the_rate(void **state)
+TEST(short_sequences_run_at_a_part_of_the_rate)
 {
-    (void)state;
     const double sizes[] = {3, 2053, 31, 7, 128};
     const double thin[] = {3, 5, 31, 7, 128};
     double work = 2.0 * 3 * 2053 * 2053 * 31 * 128;
@@ -69,9 +66,8 @@ static void short_sequences_run_at_a_part_of_the_rate(void **state)
                 2.0 * 2 * 3 * 5 * (31 + 7) * 128 / 2.385e12, 1e-12);
 }
 
-static void experts_are_products_with_what_lies_around(void **state)
+TEST(experts_are_products_with_what_lies_around)
 {
-    (void)state;
     const double sizes[] = {4099, 7, 13, 3079, 1543};
     double copies = 4099.0 * 7;
     double around = 7.3e-13 * copies * (8.0 * 3079 + 3.0 * 1543);
@@ -99,9 +95,8 @@ static const char *table_of(char *text, size_t size, double factor)
     return text;
 }
 
-static void near_shapes_correct_the_formula(void **state)
+TEST(near_shapes_correct_the_formula)
 {
-    (void)state;
     char text[4096];
     char reason[ST_TABLE_REASON] = "";
     st_shapes shapes;
@@ -132,9 +127,8 @@ static void near_shapes_correct_the_formula(void **state)
     st_shapes_free(&shapes);
 }
 
-static void a_measured_shape_counts_among_its_neighbours(void **state)
+TEST(a_measured_shape_counts_among_its_neighbours)
 {
-    (void)state;
     char reason[ST_TABLE_REASON] = "";
     char text[256];
     st_shapes shapes;
@@ -152,9 +146,8 @@ static void a_measured_shape_counts_among_its_neighbours(void **state)
     st_shapes_free(&shapes);
 }
 
-static void attention_is_answered_inside_of_its_table(void **state)
+TEST(attention_is_answered_inside_of_its_table)
 {
-    (void)state;
     static const char text[] =
         "gpu,dtype,kv_dtype,batch,seq,heads,kv_heads,head_dim,window,past,us\n"
         "h100_sxm,bf16,bf16,2,2048,32,8,128,0,0,733.1\n"
@@ -199,9 +192,8 @@ static void attention_is_answered_inside_of_its_table(void **state)
     st_shapes_free(&shapes);
 }
 
-static void whole_gated_experts_with_even_tokens_count(void **state)
+TEST(whole_gated_experts_with_even_tokens_count)
 {
-    (void)state;
     static const char text[] = "gpu,source,tokens,topk,experts,hidden,inter,tp,ep,distribution,us\n"
                                "h100_sxm,cutlass,2048,8,128,2048,768,1,1,balanced,733.1\n"
                                "h100_sxm,cutlass,8192,2,8,4096,14336,1,1,balanced,9733.1\n"
@@ -233,9 +225,8 @@ static void whole_gated_experts_with_even_tokens_count(void **state)
 
 /* ---- tables ---- */
 
-static void rows_are_chosen_by_words(void **state)
+TEST(rows_are_chosen_by_words)
 {
-    (void)state;
     static const char text[] = "gpu,dtype,source,m,n,k,us\n"
                                "h100_sxm,bf16,cublas 12,1031,2053,4099,33.7\n"
                                "h100_sxm,fp8,cublas 12,1031,2053,4099,19.3\n"
@@ -270,9 +261,8 @@ static void rows_are_chosen_by_words(void **state)
         "the table has rows of both bf16 and fp8; select one with the option attention_dtype");
 }
 
-static void wrong_tables_are_refused(void **state)
+TEST(wrong_tables_are_refused)
 {
-    (void)state;
     static const struct {
         st_operator of;
         const char *text;
@@ -307,19 +297,4 @@ static void wrong_tables_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_formula_is_the_slower_of_two),
-        cmocka_unit_test(a_product_with_a_constant_has_a_smooth_corner),
-        cmocka_unit_test(short_sequences_run_at_a_part_of_the_rate),
-        cmocka_unit_test(experts_are_products_with_what_lies_around),
-        cmocka_unit_test(near_shapes_correct_the_formula),
-        cmocka_unit_test(a_measured_shape_counts_among_its_neighbours),
-        cmocka_unit_test(attention_is_answered_inside_of_its_table),
-        cmocka_unit_test(whole_gated_experts_with_even_tokens_count),
-        cmocka_unit_test(rows_are_chosen_by_words),
-        cmocka_unit_test(wrong_tables_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(operator_times)

@@ -109,9 +109,8 @@ static errors_seen try_half(st_shapes *shapes, double rate, double bandwidth,
 /* ---- made-up tables ---- */
 
 /* Tiles of 128 by 128 in waves over 132 multiprocessors: a staircase that no roofline has. */
-static void trees_learn_waves(void **state)
+TEST(trees_learn_waves)
 {
-    (void)state;
     enum { ROW = 64, ROWS = 1200 };
     char reason[ST_TABLE_REASON] = "";
     char *text = calloc(ROWS + 1, ROW);
@@ -137,9 +136,8 @@ static void trees_learn_waves(void **state)
 }
 
 /* Short rows leave threads idle, norms read their rows twice: what bytes alone do not tell. */
-static void trees_learn_rows(void **state)
+TEST(trees_learn_rows)
 {
-    (void)state;
     enum { ROW = 64, ROWS = 900 };
     char reason[ST_TABLE_REASON] = "";
     char *text = calloc(ROWS + 1, ROW);
@@ -177,9 +175,8 @@ static void trees_learn_rows(void **state)
     free(text);
 }
 
-static void few_shapes_are_refused(void **state)
+TEST(few_shapes_are_refused)
 {
-    (void)state;
     char reason[ST_TABLE_REASON] = "";
     st_shapes shapes;
     st_shape_trees *trees = NULL;
@@ -243,9 +240,8 @@ static void try_halves(const char *file, st_operator of, const measured_half *ha
     free(text);
 }
 
-static void trees_are_nearer_for_products(void **state)
+TEST(trees_are_nearer_for_products)
 {
-    (void)state;
     static const measured_half halves[] = {{{"a100_sxm", "", ""}, 312e12, 2039e9, 108, 0.032},
                                            {{"h100_sxm", "", ""}, 989.4e12, 3350e9, 132, 0.024},
                                            {{"b200_sxm", "", ""}, 2250e12, 8000e9, 148, 0.027}};
@@ -254,9 +250,8 @@ static void trees_are_nearer_for_products(void **state)
 
 /* Products of a recorded step, which no table has: Megatron on 8 A100, tp 8, forward, in fp16;
  * medians over layers and ranks. */
-static void trees_meet_a_recorded_step(void **state)
+TEST(trees_meet_a_recorded_step)
 {
-    (void)state;
     static const struct {
         double sizes[3];
         double time_us;
@@ -287,9 +282,8 @@ static void trees_meet_a_recorded_step(void **state)
     free(text);
 }
 
-static void trees_are_nearer_for_attention(void **state)
+TEST(trees_are_nearer_for_attention)
 {
-    (void)state;
     static const measured_half halves[] = {
         {{"a100_sxm", "bfloat16", "vllm 0.14.0 vllm_flash_attn"}, 312e12, 2039e9, 108, 0.026},
         {{"h100_sxm", "bfloat16", "trtllm 1.3.0rc20 torch_flow"}, 989.4e12, 3350e9, 132, 0.033},
@@ -299,17 +293,4 @@ static void trees_are_nearer_for_attention(void **state)
 
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#ifdef STEPTIME_HAVE_XGBOOST
-        cmocka_unit_test(trees_learn_waves),
-        cmocka_unit_test(trees_learn_rows),
-        cmocka_unit_test(few_shapes_are_refused),
-        cmocka_unit_test(trees_are_nearer_for_products),
-        cmocka_unit_test(trees_meet_a_recorded_step),
-        cmocka_unit_test(trees_are_nearer_for_attention),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(operator_trees)
