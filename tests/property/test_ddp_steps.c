@@ -675,4 +675,4 @@ TEST(defaults_are_those_of_the_page)
     close_bench(&b);
 }
 
-TESTS_WITH(ddp_steps, property_setup, NULL)
+TESTS_WITH(ddp_steps, property_setup, NULL);

@@ -280,4 +280,4 @@ TEST(quantities_add_up_whatever_their_units)
     for_each(state, check_value);
 }
 
-TESTS_WITH(dimensions, property_setup, NULL)
+TESTS_WITH(dimensions, property_setup, NULL);

@@ -642,4 +642,4 @@ TEST(mangled_formulas_are_read_or_refused)
         with_shelf(state, mangle);
 }
 
-TESTS_WITH(expressions, property_setup, NULL)
+TESTS_WITH(expressions, property_setup, NULL);

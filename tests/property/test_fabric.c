@@ -208,4 +208,4 @@ TEST(shipped_tables_hold)
     close_bench(&own);
 }
 
-TESTS_WITH(fabric, property_setup, NULL)
+TESTS_WITH(fabric, property_setup, NULL);

@@ -326,4 +326,4 @@ TEST_OF(families_are_what_is_written_out_by_hand, property_random *random, NULL,
     }
 }
 
-TESTS_WITH(families, property_setup, NULL)
+TESTS_WITH(families, property_setup, NULL);

@@ -338,4 +338,4 @@ TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
     assert_true(all.cut > 0 && all.ruled_out > 0 && all.found > 0);
 }
 
-TESTS_WITH(guided, property_setup, NULL)
+TESTS_WITH(guided, property_setup, NULL);

@@ -288,4 +288,4 @@ TEST(test_a_slope_that_hardly_counts)
     check_profiles(&random);
 }
 
-TESTS_WITH(kernel_times, property_setup, NULL)
+TESTS_WITH(kernel_times, property_setup, NULL);

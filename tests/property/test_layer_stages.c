@@ -228,4 +228,4 @@ TEST(shards_hide_what_passes_have_room_for)
     }
 }
 
-TESTS_WITH(layer_stages, property_setup, NULL)
+TESTS_WITH(layer_stages, property_setup, NULL);

@@ -228,4 +228,4 @@ TEST(impossible_kinds_are_nothing)
     close_bench(&b);
 }
 
-TESTS_WITH(megatron_kinds, property_setup, NULL)
+TESTS_WITH(megatron_kinds, property_setup, NULL);

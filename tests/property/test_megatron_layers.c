@@ -555,4 +555,4 @@ TEST(stages_hold_their_layers)
     over_plans(state, expect_stages);
 }
 
-TESTS_WITH(megatron_layers, property_setup, NULL)
+TESTS_WITH(megatron_layers, property_setup, NULL);

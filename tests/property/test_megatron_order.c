@@ -196,4 +196,4 @@ TEST(parts_of_time_are_never_below_0)
     close_bench(&b);
 }
 
-TESTS_WITH(megatron_order, property_setup, NULL)
+TESTS_WITH(megatron_order, property_setup, NULL);

@@ -494,4 +494,4 @@ TEST(plans_with_other_collectives_are_those_of_the_sources)
     compare_plans(*state, true);
 }
 
-TESTS_WITH(megatron_plans, property_setup, NULL)
+TESTS_WITH(megatron_plans, property_setup, NULL);

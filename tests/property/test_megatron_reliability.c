@@ -331,4 +331,4 @@ TEST(reliability_is_that_of_the_sources)
     close_bench(&b);
 }
 
-TESTS_WITH(megatron_reliability, property_setup, NULL)
+TESTS_WITH(megatron_reliability, property_setup, NULL);

@@ -128,4 +128,4 @@ TEST(short_room_cuts_the_text)
     assert_string_equal(text, "-4");
 }
 
-TESTS_WITH(numbers, property_setup, NULL)
+TESTS_WITH(numbers, property_setup, NULL);

@@ -595,4 +595,4 @@ TEST(what_is_left_out_is_nothing)
     }
 }
 
-TESTS_WITH(operator_sheet, property_setup, NULL)
+TESTS_WITH(operator_sheet, property_setup, NULL);

@@ -379,4 +379,4 @@ TEST_OF(the_price_is_that_of_the_hidden_time, property_random *random, NULL, NUL
     }
 }
 
-TESTS_WITH(overlaps, property_setup, NULL)
+TESTS_WITH(overlaps, property_setup, NULL);

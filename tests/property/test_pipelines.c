@@ -248,4 +248,4 @@ TEST(closed_forms_are_within_a_percent_of_replays)
     assert_true(good);
 }
 
-TESTS_WITH(pipelines, property_setup, NULL)
+TESTS_WITH(pipelines, property_setup, NULL);

@@ -313,4 +313,4 @@ TEST(a_slip_of_the_pen_is_found_again)
     }
 }
 
-TESTS_WITH(quantities, property_setup, NULL)
+TESTS_WITH(quantities, property_setup, NULL);

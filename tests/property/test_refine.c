@@ -180,4 +180,4 @@ TEST_OF(test_refusals_are_told, property_random *random, NULL, NULL)
     (void)tear_down((void **)&own);
 }
 
-TESTS_WITH(refine, property_setup, NULL)
+TESTS_WITH(refine, property_setup, NULL);

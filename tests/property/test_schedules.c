@@ -403,4 +403,4 @@ TEST_OF(no_schedule_waits_on_itself, property_random *random, NULL, NULL)
     }
 }
 
-TESTS_WITH(schedules, property_setup, NULL)
+TESTS_WITH(schedules, property_setup, NULL);

@@ -126,4 +126,4 @@ TEST_OF(test_nothing_better_is_left_out, property_random *random, NULL, NULL)
     }
 }
 
-TESTS_WITH(search, property_setup, NULL)
+TESTS_WITH(search, property_setup, NULL);

@@ -244,4 +244,4 @@ TEST(test_the_plan_of_every_job_is_looked_at)
     }
 }
 
-TESTS_WITH(search_joint, property_setup, NULL)
+TESTS_WITH(search_joint, property_setup, NULL);

@@ -261,4 +261,4 @@ TEST(a_written_plan_has_the_results_that_were_shown)
     (void)tear_down((void **)&own);
 }
 
-TESTS_WITH(search_shown, property_setup, NULL)
+TESTS_WITH(search_shown, property_setup, NULL);

@@ -280,4 +280,4 @@ TEST(every_rank_is_as_its_stage)
     }
 }
 
-TESTS_WITH(strategies, property_setup, NULL)
+TESTS_WITH(strategies, property_setup, NULL);

@@ -170,4 +170,4 @@ TEST_OF(test_samples_are_in_order, property_random *random, NULL, NULL)
     }
 }
 
-TESTS_WITH(sweep, property_setup, NULL)
+TESTS_WITH(sweep, property_setup, NULL);

@@ -147,4 +147,4 @@ TEST(peak_is_the_closed_form)
     assert_true(beyond <= ROUNDS / 20);
 }
 
-TESTS_WITH(timeline_memory, property_setup, NULL)
+TESTS_WITH(timeline_memory, property_setup, NULL);

@@ -151,4 +151,4 @@ TEST(layer_lists_agree)
     }
 }
 
-TESTS_WITH(timelines, property_setup, NULL)
+TESTS_WITH(timelines, property_setup, NULL);

@@ -162,4 +162,4 @@ TEST_OF(replays_are_recordings, property_random *random, NULL, NULL)
     }
 }
 
-TESTS_WITH(traces, property_setup, NULL)
+TESTS_WITH(traces, property_setup, NULL);

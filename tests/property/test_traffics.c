@@ -519,4 +519,4 @@ TEST_OF(traffic_of_modern_models_is_that_of_any_layout, property_random *random,
     }
 }
 
-TESTS_WITH(traffics, property_setup, NULL)
+TESTS_WITH(traffics, property_setup, NULL);

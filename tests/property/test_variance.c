@@ -146,4 +146,4 @@ TEST(seeds_draw_the_same)
     assert_false(same_bits(mean_s[0], mean_s[2]));
 }
 
-TESTS_WITH(variance, property_setup, NULL)
+TESTS_WITH(variance, property_setup, NULL);

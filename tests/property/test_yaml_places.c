@@ -328,4 +328,4 @@ TEST(mangled_files_are_read_or_refused)
     st_errors_destroy(errors);
 }
 
-TESTS_WITH(yaml_places, property_setup, NULL)
+TESTS_WITH(yaml_places, property_setup, NULL);

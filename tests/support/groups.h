@@ -80,11 +80,13 @@ int run_file_tests(const char *group, const test_entry *tests, test_fixture *set
     }                                                                                              \
     static int test_group_##group_name(void)
 
+/* The assertion takes the semicolon, which tools that do not know the macro expect. */
 #define TESTS_WITH(group, setup, teardown)                                                         \
     TEST_GROUP(group)                                                                              \
     {                                                                                              \
         return run_file_tests(#group, file_tests, setup, teardown);                                \
-    }
+    }                                                                                              \
+    _Static_assert(sizeof #group > 1, "a group has a name")
 
 #define TESTS(group) TESTS_WITH(group, NULL, NULL)
 

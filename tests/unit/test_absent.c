@@ -157,4 +157,4 @@ TEST_WITH(terms_of_what_is_absent_are_zero, make_shelf, drop_shelf)
     }
 }
 
-TESTS(absent)
+TESTS(absent);

@@ -355,4 +355,4 @@ TEST(shares_are_percent)
         assert_string_equal(st_percent_text(cases[i].share, text), cases[i].text);
 }
 
-TESTS(accuracy)
+TESTS(accuracy);

@@ -417,4 +417,4 @@ TEST(what_was_deferred_earlier_is_there_until_its_turn)
     assert_string_equal(kept.text, "xy");
 }
 
-TESTS(arena)
+TESTS(arena);

@@ -130,4 +130,4 @@ TEST(random_layouts_are_whole)
     st_arena_destroy(arena);
 }
 
-TESTS(balanced_layout)
+TESTS(balanced_layout);

@@ -120,4 +120,4 @@ TEST(rows_end_where_their_texts_do)
     }
 }
 
-TESTS(bars)
+TESTS(bars);

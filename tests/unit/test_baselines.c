@@ -214,4 +214,4 @@ TEST(words_and_unknown_features_are_one_deviation_apart)
     }
 }
 
-TESTS(baselines)
+TESTS(baselines);

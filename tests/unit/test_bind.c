@@ -364,4 +364,4 @@ TEST_OF(slips_in_constants_are_faults, fixture *own, set_up, tear_down)
     assert_non_null(strstr(said(own), "did you mean 'constants.alpha'?"));
 }
 
-TESTS(bind)
+TESTS(bind);

@@ -387,4 +387,4 @@ TEST_OF(a_found_plan_is_a_map_for_programs, fixture *own, set_up, tear_down)
                     6);
 }
 
-TESTS(brief)
+TESTS(brief);

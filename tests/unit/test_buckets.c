@@ -376,4 +376,4 @@ TEST_OF(an_unknown_list_is_named, fixture *self, setup, teardown)
     assert_string_equal(st_errors_at(self->errors, 0)->suggestion, "resnet50");
 }
 
-TESTS(buckets)
+TESTS(buckets);

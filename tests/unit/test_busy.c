@@ -111,4 +111,4 @@ TEST(changes_are_told_with_their_sign)
     assert_change(2387, 2385, "+0.08 %");
 }
 
-TESTS(busy)
+TESTS(busy);

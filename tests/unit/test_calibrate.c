@@ -365,4 +365,4 @@ TEST_WITH(written_constants_give_the_same_estimates, set_up, tear_down)
     assert_true(again->rows[ROWS - 1].fitted);
 }
 
-TESTS(calibrate)
+TESTS(calibrate);

@@ -402,4 +402,4 @@ TEST_WITH(ids_stand_as_many_on_a_line_as_it_holds, set_up, tear_down)
     }
 }
 
-TESTS(calibration_report)
+TESTS(calibration_report);

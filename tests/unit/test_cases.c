@@ -348,4 +348,4 @@ TEST_OF(misses_with_a_reason_are_told_apart, fixture *own, set_up, tear_down)
     st_buffer_free(&text);
 }
 
-TESTS(cases)
+TESTS(cases);

@@ -211,4 +211,4 @@ TEST_OF(only_open_cells_are_provided, fixture *own, set_up, tear_down)
     assert_non_null(strstr(said(own), "has no placement roles"));
 }
 
-TESTS(cells)
+TESTS(cells);

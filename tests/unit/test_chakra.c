@@ -231,4 +231,4 @@ TEST_OF(faulty_files_are_refused, fixture *self, setup, teardown)
     assert_refused(self, read_rank(self, 0, false), ST_ERR_SYNTAX, "a.et: error: byte");
 }
 
-TESTS(chakra)
+TESTS(chakra);

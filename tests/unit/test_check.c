@@ -528,4 +528,4 @@ TEST_OF(quoted_operands_are_shortened, shelf *own, make_shelf, drop_shelf)
                    "sides\n");
 }
 
-TESTS(check)
+TESTS(check);

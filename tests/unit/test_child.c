@@ -167,4 +167,4 @@ TEST(the_clock_counts_milliseconds)
     assert_true(second - first < 60000);
 }
 
-TESTS(child)
+TESTS(child);

@@ -136,4 +136,4 @@ TEST_OF(points_are_plans, fixture *own, set_up, tear_down)
     assert_int_equal(st_lattice_row(&lattice, ends), 0);
 }
 
-TESTS(cmaes)
+TESTS(cmaes);

@@ -208,4 +208,4 @@ TEST_OF(closed_forms_stand_beside_values, fixture *own, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TESTS(columns)
+TESTS(columns);

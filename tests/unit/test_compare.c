@@ -124,4 +124,4 @@ TEST_OF(words_that_are_the_same_are_no_row, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(compare)
+TESTS(compare);

@@ -122,4 +122,4 @@ TEST_OF(so_many_conditions_are_taken, shelf *own, make_shelf, drop_shelf)
     assert_contains(said(own), "too many conditions: expected at most 100");
 }
 
-TESTS(conditions)
+TESTS(conditions);

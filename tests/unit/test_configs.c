@@ -403,4 +403,4 @@ TEST_OF(published_runs_are_met, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(configs)
+TESTS(configs);

@@ -300,4 +300,4 @@ TEST_OF(without_a_list_of_errors, fixture *own, make_fixture, drop_fixture)
                      ST_ERR_NAME);
 }
 
-TESTS(csv)
+TESTS(csv);

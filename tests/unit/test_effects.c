@@ -233,4 +233,4 @@ TEST(effects_have_an_order)
     }
 }
 
-TESTS(effects)
+TESTS(effects);

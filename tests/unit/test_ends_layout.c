@@ -55,4 +55,4 @@ TEST_OF(other_layouts_stay_layouts, fixture *own, set_up, tear_down)
     assert_false(st_ends_of_layout(text, &layout, own->arena, &ends));
 }
 
-TESTS(ends_layout)
+TESTS(ends_layout);

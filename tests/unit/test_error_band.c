@@ -110,4 +110,4 @@ TEST_WITH(kinds_are_those_of_the_job, set_up, tear_down)
     assert_string_equal(st_error_kind_of(estimate.job).model, "dense");
 }
 
-TESTS(error_band)
+TESTS(error_band);

@@ -229,4 +229,4 @@ TEST_WITH(memory_and_operators_are_no_steps, set_up, tear_down)
     assert_int_equal(rows.count, 0);
 }
 
-TESTS(error_rows)
+TESTS(error_rows);

@@ -397,4 +397,4 @@ TEST_OF(groups_have_every_cell_once, fixture *own, set_up, tear_down)
     st_buffer_free(&buffer);
 }
 
-TESTS(estimate)
+TESTS(estimate);

@@ -259,4 +259,4 @@ TEST_OF(test_a_result_of_another_size_is_filled_as_far_as_known, fixture *own, s
     st_estimate_destroy(estimate);
 }
 
-TESTS(estimate_handle)
+TESTS(estimate_handle);

@@ -664,4 +664,4 @@ TEST_WITH(replays_are_told_by_rank_and_kind, set_up, tear_down)
     st_execution_replay_free(&replay);
 }
 
-TESTS(execution)
+TESTS(execution);

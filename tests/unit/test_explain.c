@@ -373,4 +373,4 @@ TEST_OF(long_chains_are_cut, shelf *own, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TESTS(explain)
+TESTS(explain);

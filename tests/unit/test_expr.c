@@ -517,4 +517,4 @@ TEST_OF(parsing_works_without_a_list_of_errors, shelf *own, make_shelf, drop_she
     assert_non_null(formula.expr);
 }
 
-TESTS(expr)
+TESTS(expr);

@@ -279,4 +279,4 @@ TEST_OF(so_many_groups_are_priced, fixture *own, set_up, tear_down)
     assert_true(us[513] == us[510]);
 }
 
-TESTS(fabric_functions)
+TESTS(fabric_functions);

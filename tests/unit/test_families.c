@@ -364,4 +364,4 @@ TEST_WITH(members_at_fault_are_members_all_the_same, make_shelf, drop_shelf)
     assert_contains(found, "unknown value 'medium' of 'stage' in 'M[medium]'");
 }
 
-TESTS(families)
+TESTS(families);

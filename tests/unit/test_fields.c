@@ -179,4 +179,4 @@ TEST_WITH(logs_hold_tables, set_up, tear_down)
                "f.log:8:1: error: row has too few fields: found 2 fields, expected 4 or more"));
 }
 
-TESTS(fields)
+TESTS(fields);

@@ -132,4 +132,4 @@ TEST(test_long_words)
     }
 }
 
-TESTS(filter)
+TESTS(filter);

@@ -164,4 +164,4 @@ TEST_OF(the_picture_has_a_box_for_each_plan, map_case *self, make_map, drop_map)
     st_buffer_free(&svg);
 }
 
-TESTS(fit_map)
+TESTS(fit_map);

@@ -280,4 +280,4 @@ TEST_OF(the_mfu_of_others, fixture *own, set_up, tear_down)
     near_to(st_naive_mfu(&calibration, ST_NAIVE_NEAREST, 3, mfu, without, scratch), 0.43, 1e-14);
 }
 
-TESTS(fit_spec)
+TESTS(fit_spec);

@@ -590,4 +590,4 @@ TEST_WITH(what_is_no_toml_is_refused, set_up, tear_down)
     }
 }
 
-TESTS(frameworks)
+TESTS(frameworks);

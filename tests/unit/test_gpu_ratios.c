@@ -274,4 +274,4 @@ TEST_OF(faulty_ratios_are_refused, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(gpu_ratios)
+TESTS(gpu_ratios);

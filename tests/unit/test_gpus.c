@@ -131,4 +131,4 @@ TEST_OF(files_are_listed_once, fixture *own, set_up, tear_down)
     assert_ptr_equal(listed.entries, first);
 }
 
-TESTS(gpus)
+TESTS(gpus);

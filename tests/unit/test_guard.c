@@ -419,4 +419,4 @@ TEST(ends_and_accusations_are_told)
     }
 }
 
-TESTS(guard)
+TESTS(guard);

@@ -114,4 +114,4 @@ TEST_WITH(a_promise_is_as_good_as_its_bound, set_up, tear_down)
     }
 }
 
-TESTS(guided_report)
+TESTS(guided_report);

@@ -380,4 +380,4 @@ TEST(hostile_words_stay_in_their_comment)
     import_end(with);
 }
 
-TESTS(import_megatron)
+TESTS(import_megatron);

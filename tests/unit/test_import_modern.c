@@ -200,4 +200,4 @@ TEST(lists_that_are_wrong_are_refused)
     }
 }
 
-TESTS(import_modern)
+TESTS(import_modern);

@@ -609,4 +609,4 @@ TEST_OF(loading_works_without_a_list_of_errors, fixture *own, set_up, tear_down)
     assert_null(job);
 }
 
-TESTS(job)
+TESTS(job);

@@ -138,4 +138,4 @@ TEST_WITH(what_is_written_is_the_same_job, set_up, tear_down)
     assert_string_equal(value_of(back, "constants.way")->text, "a: b");
 }
 
-TESTS(job_write)
+TESTS(job_write);

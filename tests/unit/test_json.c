@@ -90,4 +90,4 @@ TEST(no_text_can_become_a_command_of_latex)
     assert_text(&buffer, "\\texttt{a\\_\\allowbreak{}b.\\allowbreak{}c/\\allowbreak{}d}");
 }
 
-TESTS(json)
+TESTS(json);

@@ -194,4 +194,4 @@ TEST(errors_are_summed_up_by_part)
     assert_true(isnan(found.rmse) && isnan(found.bias) && isnan(found.within_5));
 }
 
-TESTS(kernel_table)
+TESTS(kernel_table);

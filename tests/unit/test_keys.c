@@ -418,4 +418,4 @@ TEST_OF(the_page_has_every_key, fixture *own, set_up, tear_down)
     st_buffer_free(&page);
 }
 
-TESTS(keys)
+TESTS(keys);

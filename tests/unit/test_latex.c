@@ -194,4 +194,4 @@ TEST_WITH(braces_come_in_pairs, make_shelf, drop_shelf)
     }
 }
 
-TESTS(latex)
+TESTS(latex);

@@ -326,4 +326,4 @@ TEST_OF(fits_without_times_are_refused, fixture *own, set_up, tear_down)
                    "give the traced job with --job");
 }
 
-TESTS(layer_fit)
+TESTS(layer_fit);

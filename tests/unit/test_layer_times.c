@@ -631,4 +631,4 @@ TEST_WITH(two_models_predict_the_mlp_of_a_third, set_up, tear_down)
     st_trees_close(library);
 }
 
-TESTS(layer_times)
+TESTS(layer_times);

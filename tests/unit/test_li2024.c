@@ -591,4 +591,4 @@ TEST(every_cell_cites_a_known_work)
     free(bibliography);
 }
 
-TESTS(li2024)
+TESTS(li2024);

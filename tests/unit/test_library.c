@@ -249,4 +249,4 @@ TEST_OF(test_senseless_searches_are_refused, fixture *own, set_up, tear_down)
     assert_int_equal(best.plan_count, 77);
 }
 
-TESTS(library)
+TESTS(library);

@@ -143,4 +143,4 @@ TEST_OF(a_plugin_is_looked_at_in_a_process_of_its_own, fixture *own, set_up_copy
     assert_string_equal(found.version, "");
 }
 
-TESTS(manifest)
+TESTS(manifest);

@@ -327,4 +327,4 @@ TEST_WITH(an_assigned_order_holds_for_all_rows, set_up, tear_down)
     near_to(measured->rows[1].estimate, expected, 1e-14);
 }
 
-TESTS(measured)
+TESTS(measured);

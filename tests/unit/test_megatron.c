@@ -548,4 +548,4 @@ TEST_OF(more_of_anything_good_is_never_slower, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(megatron)
+TESTS(megatron);

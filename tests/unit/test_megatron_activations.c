@@ -351,4 +351,4 @@ TEST_OF(experts_are_split_over_more_ranks, fixture *own, set_up, tear_down)
         fail_msg("%s", said(own));
 }
 
-TESTS(megatron_activations)
+TESTS(megatron_activations);

@@ -302,4 +302,4 @@ TEST_WITH(long_steps_have_the_bubbles_of_the_papers, set_up, tear_down)
     }
 }
 
-TESTS(megatron_formulas)
+TESTS(megatron_formulas);

@@ -679,4 +679,4 @@ TEST_WITH(published_work_of_a_token_is_met, set_up, tear_down)
     }
 }
 
-TESTS(megatron_kinds)
+TESTS(megatron_kinds);

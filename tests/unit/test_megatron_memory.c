@@ -220,4 +220,4 @@ TEST_OF(what_does_not_fit_is_told_how_to, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(megatron_memory)
+TESTS(megatron_memory);

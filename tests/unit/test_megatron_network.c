@@ -246,4 +246,4 @@ TEST_OF(traffic_is_of_the_stage_that_is_asked_for, fixture *own, set_up, tear_do
     }
 }
 
-TESTS(megatron_network)
+TESTS(megatron_network);

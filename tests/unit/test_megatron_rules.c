@@ -443,4 +443,4 @@ TEST_OF(the_sheet_stays_lean, fixture *own, set_up, tear_down)
     assert_true(st_program_operation_count(program) <= 4500);
 }
 
-TESTS(megatron_rules)
+TESTS(megatron_rules);

@@ -120,4 +120,4 @@ TEST_WITH(folders_without_such_files_are_errors, set_up, tear_down)
                         "@/none: error: cannot read the folder: No such file or directory\n");
 }
 
-TESTS(mistaken)
+TESTS(mistaken);

@@ -90,4 +90,4 @@ TEST(without_columns_nothing_is_estimated)
     assert_true(isnan(ask(ST_NAIVE_NEAREST, NULL, 0, 0)));
 }
 
-TESTS(naive)
+TESTS(naive);

@@ -202,4 +202,4 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-TESTS_WITH(namespaces, make_file, remove_file)
+TESTS_WITH(namespaces, make_file, remove_file);

@@ -407,4 +407,4 @@ TEST_WITH(a_correction_that_is_none, set_up_fit, tear_down)
                     "expected whole numbers of ranks and of machines that divide them");
 }
 
-TESTS(nccl_fit)
+TESTS(nccl_fit);

@@ -223,4 +223,4 @@ TEST(halves_of_different_runs_are_refused)
     end(both.second);
 }
 
-TESTS(nccl_named)
+TESTS(nccl_named);

@@ -154,4 +154,4 @@ TEST_WITH(contradictions, set_up, tear_down)
     }
 }
 
-TESTS(nccl_rates)
+TESTS(nccl_rates);

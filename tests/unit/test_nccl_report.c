@@ -237,4 +237,4 @@ TEST_WITH(shares_of_a_calibration_are_explained, set_up, tear_down)
     assert_silent(*state, "several nodes that were not measured take 100 %");
 }
 
-TESTS(nccl_report)
+TESTS(nccl_report);

@@ -164,4 +164,4 @@ TEST(extremes)
     st_arena_destroy(arena);
 }
 
-TESTS(nccl_rest)
+TESTS(nccl_rest);

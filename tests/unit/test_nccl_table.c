@@ -628,4 +628,4 @@ TEST(collectives_have_several_names)
         assert_null(st_nccl_collective(bad[i], strlen(bad[i])));
 }
 
-TESTS(nccl_table)
+TESTS(nccl_table);

@@ -299,4 +299,4 @@ TEST(one_group_left_out_decides_nothing)
     assert_string_equal(st_nccl_transfer_reason(&transfer), "prior");
 }
 
-TESTS(nccl_transfer)
+TESTS(nccl_transfer);

@@ -266,4 +266,4 @@ TEST_WITH(networks_may_be_as_large_as_this, set_up, tear_down)
     expect_size(topology, 64, 64, 6 * 32);
 }
 
-TESTS(networks)
+TESTS(networks);

@@ -182,4 +182,4 @@ TEST_WITH(text_rows_and_picture_follow_the_bins, set_up, tear_down)
     }
 }
 
-TESTS(nic)
+TESTS(nic);

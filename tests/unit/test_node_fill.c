@@ -77,4 +77,4 @@ TEST(the_nearest_number_works)
     assert_float_equal(fill(147, 72, 0), 49, 0);
 }
 
-TESTS(node_fill)
+TESTS(node_fill);

@@ -199,7 +199,7 @@ TEST_OF(processes_are_bounded, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(nsys)
+TESTS(nsys);
 
 #else
 

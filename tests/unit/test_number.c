@@ -270,4 +270,4 @@ TEST(exponents_print_without_padding)
     assert_int_equal(strlen(st_number_print('f', 2, -DBL_MAX, wide, sizeof wide)), 313);
 }
 
-TESTS(number)
+TESTS(number);

@@ -50,4 +50,4 @@ TEST_OF(units_that_are_none_are_refused, fixture *own, set_up, tear_down)
                      ST_ERR_UNIT);
 }
 
-TESTS(open_functions)
+TESTS(open_functions);

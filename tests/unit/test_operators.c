@@ -433,4 +433,4 @@ TEST(only_the_nearest_eight_count)
     assert_near(st_operator_between(&points, at), 2.385, 1e-12);
 }
 
-TESTS(operators)
+TESTS(operators);

@@ -323,4 +323,4 @@ TEST_OF(what_is_discarded_leaves_nothing, fixture *own, make_fixture, drop_fixtu
     assert_int_equal(count_files(own), 0);
 }
 
-TESTS(output)
+TESTS(output);

@@ -557,4 +557,4 @@ TEST_OF(measured_kernels_are_predicted_as_well_as_published, fixture *own, set_u
     st_buffer_free(&text);
 }
 
-TESTS(overlap)
+TESTS(overlap);

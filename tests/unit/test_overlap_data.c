@@ -275,4 +275,4 @@ TEST_OF(a_name_has_one_model, fixture *own, set_up, tear_down)
     assert_memory_equal(found->payload, "second", 6);
 }
 
-TESTS(overlap_data)
+TESTS(overlap_data);

@@ -645,4 +645,4 @@ TEST_WITH(types_of_collectives_have_their_widths, set_up, tear_down)
     }
 }
 
-TESTS(overlap_pairs)
+TESTS(overlap_pairs);

@@ -259,4 +259,4 @@ TEST(a_picture_has_a_bar_for_each_feature_that_counts)
     st_buffer_free(&svg);
 }
 
-TESTS(overlap_report)
+TESTS(overlap_report);

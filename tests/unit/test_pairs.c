@@ -333,4 +333,4 @@ TEST_WITH(the_public_tables_stay_as_near, set_up, tear_down)
     check_table("zero_bubble.csv", zero_bubble);
 }
 
-TESTS(pairs)
+TESTS(pairs);

@@ -656,4 +656,4 @@ TEST_OF(paths_work_without_a_list_of_errors, fixture *own, set_up, tear_down)
     st_paths_destroy(NULL);
 }
 
-TESTS(paths)
+TESTS(paths);

@@ -283,4 +283,4 @@ TEST_WITH(what_is_written_is_read_again, start, stop)
     }
 }
 
-TESTS(pattern)
+TESTS(pattern);

@@ -152,4 +152,4 @@ TEST(steps_beyond_ticks_have_no_times)
     assert_int_equal(replay(&own).passes, 0);
 }
 
-TESTS(pipeline_time)
+TESTS(pipeline_time);

@@ -286,4 +286,4 @@ TEST(senseless_plans_are_refused)
     expect_refusal(&plan, "too many ranks");
 }
 
-TESTS(placement)
+TESTS(placement);

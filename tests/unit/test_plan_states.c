@@ -194,4 +194,4 @@ TEST_OF(scans_add_up, fixture *own, set_up, tear_down)
     assert_int_equal(st_guided_share_scan(run), ST_ERR_IO);
 }
 
-TESTS(plan_states)
+TESTS(plan_states);

@@ -244,4 +244,4 @@ TEST(a_cursor_has_the_values_of_any_plan)
     st_arena_destroy(arena);
 }
 
-TESTS(plans)
+TESTS(plans);

@@ -186,4 +186,4 @@ TEST_WITH(profiles_and_fallbacks_are_refused, set_up_built, tear_down)
     }
 }
 
-TESTS(plugin_collectives)
+TESTS(plugin_collectives);

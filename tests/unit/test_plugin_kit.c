@@ -373,4 +373,4 @@ TEST(what_is_out_of_order_counts_for_nothing)
     assert_string_equal(st_ipc_read(&from), "more");
 }
 
-TESTS(plugin_kit)
+TESTS(plugin_kit);

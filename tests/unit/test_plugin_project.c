@@ -391,4 +391,4 @@ TEST_WITH(projects_that_cannot_be_are_refused, make_folder, drop_folder)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-TESTS(plugin_project)
+TESTS(plugin_project);

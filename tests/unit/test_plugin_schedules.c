@@ -300,4 +300,4 @@ TEST_WITH(names_that_no_schedule_has_are_refused, set_up_built, tear_down)
     assert_false(st_schedule_is_built_in("gpip"));
 }
 
-TESTS(plugin_schedules)
+TESTS(plugin_schedules);

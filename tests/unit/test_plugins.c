@@ -332,4 +332,4 @@ TEST_OF(cells_stand_for_arguments, fixture *own, set_up_plugins, tear_down)
                 1e-12);
 }
 
-TESTS(plugins)
+TESTS(plugins);

@@ -165,4 +165,4 @@ TEST_OF(failures_are_the_first_checks_that_fail, shelf *own, make_shelf, drop_sh
     }
 }
 
-TESTS(power)
+TESTS(power);

@@ -97,4 +97,4 @@ TEST(a_shell_reads_back_what_is_written_for_it)
     st_buffer_free(&plain);
 }
 
-TESTS(print)
+TESTS(print);

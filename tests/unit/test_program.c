@@ -716,4 +716,4 @@ TEST_OF(long_chains_of_cells_compile_and_run, shelf *own, make_shelf, drop_shelf
     assert_double(output_of(program, outputs, "a19989"), 2.385 + 19989 * 0.25, "a19989");
 }
 
-TESTS(program)
+TESTS(program);

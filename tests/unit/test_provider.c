@@ -421,4 +421,4 @@ TEST_OF(listings_name_providers, shelf *own, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TESTS(provider)
+TESTS(provider);

@@ -313,4 +313,4 @@ TEST_OF(explanations_name_the_entry, bound *own, bind_it, release_it)
     assert_int_equal(account_of(own, 8)->count, 1);
 }
 
-TESTS(provider_binding)
+TESTS(provider_binding);

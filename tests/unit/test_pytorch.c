@@ -442,4 +442,4 @@ TEST(what_moves_bytes_counts_those_on_the_gpu)
     }
 }
 
-TESTS(pytorch)
+TESTS(pytorch);

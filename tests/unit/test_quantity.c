@@ -373,4 +373,4 @@ TEST(exact_texts_fall_back_to_base_units)
     assert_true(fell_back);
 }
 
-TESTS(quantity)
+TESTS(quantity);

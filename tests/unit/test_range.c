@@ -196,4 +196,4 @@ TEST_WITH(slopes_too_small_for_a_number_keep_their_sign, make_shelf, drop_shelf)
     expect_least(state, "x - 1e-200*(1e-200*slow(x))", -HUGE_VAL);
 }
 
-TESTS(range)
+TESTS(range);

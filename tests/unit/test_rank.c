@@ -185,4 +185,4 @@ TEST_OF(the_nearest_fails_least_and_needs_least, fixture *self, set_up, tear_dow
     assert_int_equal(results.nearest.row, 43);
 }
 
-TESTS(rank)
+TESTS(rank);

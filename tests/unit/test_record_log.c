@@ -222,4 +222,4 @@ TEST(test_bytes)
     assert_int_equal(st_log_type_bytes(ST_LOG_FP64), 8);
 }
 
-TESTS(record_log)
+TESTS(record_log);

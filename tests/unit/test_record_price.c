@@ -545,4 +545,4 @@ TEST_OF(faults_are_told, world *own, make_world, drop_world)
     assert_non_null(strstr(said(own->errors), "a100-smx"));
 }
 
-TESTS(record_price)
+TESTS(record_price);

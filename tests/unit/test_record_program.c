@@ -248,4 +248,4 @@ TEST_OF(costs_are_learnt_from_recordings, fixture *own, set_up, tear_down)
     assert_contains(said(own), "the recording contains no CUDA calls");
 }
 
-TESTS(record_program)
+TESTS(record_program);

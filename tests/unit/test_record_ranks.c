@@ -149,4 +149,4 @@ TEST(test_end)
     st_errors_destroy(errors);
 }
 
-TESTS(record_ranks)
+TESTS(record_ranks);

@@ -715,4 +715,4 @@ TEST_WITH(measured_default_streams_are_stream_0, make_world, drop_world)
         assert_int_equal(call_at(imported, i)->record.launch.stream, named[i]);
 }
 
-TESTS(record_streams)
+TESTS(record_streams);

@@ -275,4 +275,4 @@ TEST_WITH(recordings_without_fitting_shapes_are_refused, setup, teardown)
                                         "[[2385, 512], [513, 1238]], expected");
 }
 
-TESTS(recorded_gpus)
+TESTS(recorded_gpus);

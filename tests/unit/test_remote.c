@@ -298,4 +298,4 @@ TEST(broken_descriptors_are_none)
     st_buffer_free(&sent);
 }
 
-TESTS(remote)
+TESTS(remote);

@@ -223,4 +223,4 @@ TEST_OF(slowed_time_that_overflows_is_refused, graph_fixture *self, make_graph, 
     replay_slowed(self, 0.0625, ST_ERR_LIMIT);
 }
 
-TESTS(replay)
+TESTS(replay);

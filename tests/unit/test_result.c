@@ -215,4 +215,4 @@ TEST_OF(a_failed_tree_is_reported, held_tree *own, begin, end)
     st_table_row(NULL, NULL);
 }
 
-TESTS(result)
+TESTS(result);

@@ -53,4 +53,4 @@ TEST_OF(a_sheet_without_the_role_is_told, fixture *own, set_up, tear_down)
         strstr(said(own), "sheet 'li2024' lacks role 'layer_work', which growth needs"));
 }
 
-TESTS(role_values)
+TESTS(role_values);

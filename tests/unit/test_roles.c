@@ -161,4 +161,4 @@ TEST_OF(the_page_lists_every_role, shelf *own, make_shelf, drop_shelf)
     }
 }
 
-TESTS(roles)
+TESTS(roles);

@@ -273,4 +273,4 @@ TEST_WITH(each_part_of_a_source_reads_columns, make_errors, drop_errors)
     st_arena_destroy(arena);
 }
 
-TESTS(row_fields)
+TESTS(row_fields);

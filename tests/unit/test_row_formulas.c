@@ -94,4 +94,4 @@ TEST_WITH(errors_stand_where_the_formula_does, set_up, tear_down)
     }
 }
 
-TESTS(row_formulas)
+TESTS(row_formulas);

@@ -199,4 +199,4 @@ TEST_OF(rows_have_what_the_sheet_has, fixture *own, set_up, tear_down)
     assert_contains(text_of(own, &scale, ST_FORM_TEXT), "\nsearch   cmaes\n");
 }
 
-TESTS(scale)
+TESTS(scale);

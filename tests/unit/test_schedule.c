@@ -426,4 +426,4 @@ TEST_WITH(names_are_those_of_jobs, make_errors, drop_errors)
     assert_string_equal(st_schedule_name(ST_SCHEDULES), "");
 }
 
-TESTS(schedule)
+TESTS(schedule);

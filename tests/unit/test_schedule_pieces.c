@@ -145,4 +145,4 @@ TEST_WITH(impossible_pieces_are_refused, make_errors, drop_errors)
     assert_refused(&self, *state, "error: the pieces of chunk 0 have negative times" EXPECTED);
 }
 
-TESTS(schedule_pieces)
+TESTS(schedule_pieces);

@@ -364,4 +364,4 @@ TEST_OF(maps_are_over_two_keys_of_plans, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(search_report)
+TESTS(search_report);

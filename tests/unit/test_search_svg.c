@@ -115,4 +115,4 @@ TEST_OF(without_plans_there_is_no_picture, fixture *own, set_up, tear_down)
     st_buffer_free(&svg);
 }
 
-TESTS(search_svg)
+TESTS(search_svg);

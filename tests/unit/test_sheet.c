@@ -714,4 +714,4 @@ TEST_OF(sheets_load_without_a_list_of_errors, shelf *own, make_shelf, drop_shelf
     }
 }
 
-TESTS(sheet)
+TESTS(sheet);

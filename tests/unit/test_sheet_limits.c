@@ -169,4 +169,4 @@ TEST_OF(long_chains_of_cells_are_fine, shelf *own, make_shelf, drop_shelf)
     st_buffer_free(&text);
 }
 
-TESTS(sheet_limits)
+TESTS(sheet_limits);

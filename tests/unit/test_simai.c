@@ -346,4 +346,4 @@ TEST_OF(reports_add_up_columns_and_messages, fixture *self, setup, teardown)
     assert_form(&result, ST_FORM_TEXT, "weight_gradients_s  1.3e-08 s\n");
 }
 
-TESTS(simai)
+TESTS(simai);

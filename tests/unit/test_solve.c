@@ -455,4 +455,4 @@ TEST(the_error_handler_is_kept)
     assert_true(gsl_set_error_handler(before) == count_faults);
 }
 
-TESTS(solve)
+TESTS(solve);

@@ -269,4 +269,4 @@ TEST_WITH(searches_of_a_file_are_searches, set_up, tear_down)
     }
 }
 
-TESTS(space_file)
+TESTS(space_file);

@@ -428,4 +428,4 @@ TEST_OF(shared_values_of_providers_have_one_cell, shelf *own, make_shelf, drop_s
     assert_string_equal(live.cells[0].formula, "busy+busy*1.5");
 }
 
-TESTS(spreadsheet)
+TESTS(spreadsheet);

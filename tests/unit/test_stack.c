@@ -96,4 +96,4 @@ TEST_OF(faulty_stacks_are_refused, fixture *own, set_up, tear_down)
         "number from 0 to 1\n");
 }
 
-TESTS(stack)
+TESTS(stack);

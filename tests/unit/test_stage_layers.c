@@ -410,4 +410,4 @@ TEST_OF(stages_add_up_to_the_model, fixture *own, set_up, tear_down)
         expect_whole_model(own, sheet, &seed);
 }
 
-TESTS(stage_layers)
+TESTS(stage_layers);

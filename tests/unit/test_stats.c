@@ -120,4 +120,4 @@ TEST(leaving_out_the_only_row)
     assert_int_equal(st_leave_one_out_of_site(&error, 0, &corrected), ST_OK);
 }
 
-TESTS(stats)
+TESTS(stats);

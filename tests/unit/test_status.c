@@ -496,4 +496,4 @@ TEST_OF(scopes_edit_errors_from_the_inside_out, st_errors *errors, make_errors, 
     assert_int_equal(st_errors_size(NULL), 0);
 }
 
-TESTS(status)
+TESTS(status);

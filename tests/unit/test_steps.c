@@ -370,4 +370,4 @@ TEST_WITH(names_live_in_their_loop, set_up, tear_down)
                         "");
 }
 
-TESTS(steps)
+TESTS(steps);

@@ -161,4 +161,4 @@ TEST_WITH(groups_without_a_place_are_refused, set_up, tear_down)
     expect_refused(*state, (st_steps_request){.steps = "ring", .topology = "racks"}, "'racks'");
 }
 
-TESTS(steps_report)
+TESTS(steps_report);

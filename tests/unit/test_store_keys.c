@@ -104,4 +104,4 @@ TEST(all_memory_is_given_back)
     st_store_keys_free(&keys);
 }
 
-TESTS(store_keys)
+TESTS(store_keys);

@@ -159,4 +159,4 @@ TEST_WITH(strategies_that_do_not_fit_the_job_are_refused, set_up, tear_down)
     }
 }
 
-TESTS(strategy_apply)
+TESTS(strategy_apply);

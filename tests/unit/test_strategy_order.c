@@ -292,4 +292,4 @@ TEST_WITH(what_cannot_be_slow_is_refused, setup, teardown)
     assert_rank(&slow, 0, 0, 3, 1);
 }
 
-TESTS(strategy_order)
+TESTS(strategy_order);

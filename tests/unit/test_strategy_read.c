@@ -196,4 +196,4 @@ TEST_WITH(as_many_ranges_as_stages_are_too_many_from_4097, make_case, drop_case)
                     "s.yaml:3:26: error: 'devices' has 4097 ranges: expected at most 4096");
 }
 
-TESTS(strategy_read)
+TESTS(strategy_read);

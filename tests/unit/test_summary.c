@@ -147,4 +147,4 @@ TEST_WITH(summaries_that_make_no_sense_are_refused, make_shelf, drop_shelf)
     }
 }
 
-TESTS(summary)
+TESTS(summary);

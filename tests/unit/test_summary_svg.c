@@ -135,4 +135,4 @@ TEST_OF(a_sheet_without_bars_has_no_picture, fixture *own, set_up, tear_down)
     assert_int_equal(svg.length, 0);
 }
 
-TESTS(summary_svg)
+TESTS(summary_svg);

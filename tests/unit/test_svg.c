@@ -127,4 +127,4 @@ TEST(ticks_are_round_and_within)
     assert_int_equal(st_svg_log_ticks(0, 7, ticks), 0);
 }
 
-TESTS(svg)
+TESTS(svg);

@@ -536,4 +536,4 @@ TEST_OF(keys_of_maps_are_two_axes, fixture *own, set_up, tear_down)
     }
 }
 
-TESTS(sweep_run)
+TESTS(sweep_run);

@@ -202,4 +202,4 @@ TEST(numbers_part_from_their_units)
     }
 }
 
-TESTS(table)
+TESTS(table);

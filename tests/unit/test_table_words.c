@@ -296,4 +296,4 @@ TEST_WITH(layouts_agree_with_their_rows, set_up, tear_down)
     assert_non_null(measured->rows[4].left_out);
 }
 
-TESTS(table_words)
+TESTS(table_words);

@@ -336,4 +336,4 @@ TEST_OF(a_graph_can_be_looked_at, graph_fixture *self, make_graph, drop_graph)
     assert_int_equal(count, 0);
 }
 
-TESTS(task_graph)
+TESTS(task_graph);

@@ -452,4 +452,4 @@ TEST_OF(ports_are_taken_once, fixture *self, setup, teardown)
     assert_null(second);
 }
 
-TESTS(tcp_store)
+TESTS(tcp_store);

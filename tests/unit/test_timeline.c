@@ -299,4 +299,4 @@ TEST_OF(a_picture_has_a_box_a_task, fixture *self, setup, teardown)
     st_buffer_free(&picture);
 }
 
-TESTS(timeline)
+TESTS(timeline);

@@ -542,4 +542,4 @@ TEST_OF(even_ranks_have_one_step, fixture *self, setup, teardown)
     assert_contains(written(self, ST_FORM_JSON), "\"quantiles\": []");
 }
 
-TESTS(timeline_reports)
+TESTS(timeline_reports);

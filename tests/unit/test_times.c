@@ -316,4 +316,4 @@ TEST(equal_shapes_become_their_mean)
     }
 }
 
-TESTS(times)
+TESTS(times);

@@ -130,4 +130,4 @@ TEST_WITH(groups_without_bounds_are_refused, set_up, tear_down)
     assert_int_equal(read_text(*state, "rank,share\n0,1\n", 4097, 0, &shares), ST_ERR_LIMIT);
 }
 
-TESTS(token_shares)
+TESTS(token_shares);

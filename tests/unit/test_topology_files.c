@@ -83,4 +83,4 @@ TEST(sums_in_the_network)
     end(&with);
 }
 
-TESTS(topology_files)
+TESTS(topology_files);

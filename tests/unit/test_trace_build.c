@@ -159,4 +159,4 @@ TEST_WITH(the_clock_of_the_gpu_is_set, make_errors, drop_errors)
                          cases[i].late_ns);
 }
 
-TESTS(trace_build)
+TESTS(trace_build);

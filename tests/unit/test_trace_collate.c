@@ -409,4 +409,4 @@ TEST_WITH(ranks_that_meet_nobody_are_told, setup, teardown)
     st_trace_graph_destroy(graph);
 }
 
-TESTS(trace_collate)
+TESTS(trace_collate);

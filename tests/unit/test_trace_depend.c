@@ -313,4 +313,4 @@ TEST_WITH(certain_edges_are_counted, make_errors, drop_errors)
     stop(&p);
 }
 
-TESTS(trace_depend)
+TESTS(trace_depend);

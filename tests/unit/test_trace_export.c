@@ -330,4 +330,4 @@ TEST_WITH(test_gone, make_errors, drop_errors)
     st_trace_set_destroy(set);
 }
 
-TESTS(trace_export)
+TESTS(trace_export);

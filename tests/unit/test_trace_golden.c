@@ -195,4 +195,4 @@ TEST_WITH(test_golden, make_errors, drop_errors)
     free(text);
 }
 
-TESTS(trace_golden)
+TESTS(trace_golden);

@@ -611,4 +611,4 @@ TEST_WITH(test_own_work, make_errors, drop_errors)
     }
 }
 
-TESTS(trace_graph)
+TESTS(trace_graph);

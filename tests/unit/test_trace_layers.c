@@ -335,4 +335,4 @@ TEST_OF(a_trace_of_another_gpu_is_refused, fixture *own, set_up, tear_down)
                    "the job runs on another GPU");
 }
 
-TESTS(trace_layers)
+TESTS(trace_layers);

@@ -221,4 +221,4 @@ TEST_WITH(test_streams_keep_order, make_errors, drop_errors)
     drop(&m);
 }
 
-TESTS(trace_moments)
+TESTS(trace_moments);

@@ -622,7 +622,7 @@ TEST_WITH(impossible_times_are_seen_in_every_table, setup, teardown)
     }
 }
 
-TESTS(trace_nsys)
+TESTS(trace_nsys);
 
 #else
 

@@ -173,4 +173,4 @@ TEST_WITH(test_refused, make_errors, drop_errors)
     ask(nothing, WITH("pipeline.transfer_us=2.385"), -1, "pipeline.transfer_us describes", *state);
 }
 
-TESTS(trace_passes)
+TESTS(trace_passes);

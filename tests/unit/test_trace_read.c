@@ -726,4 +726,4 @@ TEST_WITH(test_groups, make_errors, drop_errors)
     st_trace_destroy(three);
 }
 
-TESTS(trace_read)
+TESTS(trace_read);

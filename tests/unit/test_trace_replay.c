@@ -500,4 +500,4 @@ TEST_WITH(kernels_of_all_ranks_are_summed_by_name, set_up, tear_down)
     drop(&made);
 }
 
-TESTS(trace_replay)
+TESTS(trace_replay);

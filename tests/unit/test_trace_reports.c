@@ -553,4 +553,4 @@ TEST_OF(long_names_keep_their_ends, fixture *own, set_up, tear_down)
         "\"whole\": \"a123456789b123456789c123456789d123456789e123456789f123456789g12\"");
 }
 
-TESTS(trace_reports)
+TESTS(trace_reports);

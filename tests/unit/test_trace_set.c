@@ -612,4 +612,4 @@ TEST_OF(files_and_pipes_are_read, fixture *own, setup, teardown)
     expect_io_error(own, path_of(own, "none"), "cannot read the trace: No such file");
 }
 
-TESTS(trace_set)
+TESTS(trace_set);

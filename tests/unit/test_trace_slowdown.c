@@ -122,4 +122,4 @@ TEST_WITH(test_refused, make_errors, drop_errors)
     st_arena_destroy(arena);
 }
 
-TESTS(trace_slowdown)
+TESTS(trace_slowdown);

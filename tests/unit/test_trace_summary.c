@@ -319,4 +319,4 @@ TEST_OF(tracks_are_told_apart, fixture *own, setup, teardown)
     assert_int_equal(own->trace->track_count, 5);
 }
 
-TESTS(trace_summary)
+TESTS(trace_summary);

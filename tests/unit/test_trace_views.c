@@ -529,4 +529,4 @@ TEST_WITH(test_idle_behind_a_wait, make_errors, drop_errors)
     }
 }
 
-TESTS(trace_views)
+TESTS(trace_views);

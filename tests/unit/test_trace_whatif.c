@@ -692,4 +692,4 @@ TEST_WITH(test_kinds_of_groups, make_errors, drop_errors)
     }
 }
 
-TESTS(trace_whatif)
+TESTS(trace_whatif);

@@ -116,4 +116,4 @@ TEST_WITH(the_order_of_ranks_changes_bandwidths, set_up, tear_down)
                 "gradients between nodes");
 }
 
-TESTS(traffic)
+TESTS(traffic);

@@ -280,4 +280,4 @@ TEST_OF(messages_are_shown_by_size, fixture *own, set_up, tear_down)
                          "dp,3,1.5,4.5\ndp,4,1048576,4194304\npp,13,2097151,27262963\n");
 }
 
-TESTS(traffic_report)
+TESTS(traffic_report);

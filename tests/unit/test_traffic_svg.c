@@ -131,4 +131,4 @@ TEST_WITH(many_ranks_are_drawn_in_blocks, set_up, tear_down)
     assert_int_equal(count_of(map, "class=\"grid\""), 0);
 }
 
-TESTS(traffic_svg)
+TESTS(traffic_svg);

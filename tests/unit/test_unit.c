@@ -407,4 +407,4 @@ TEST(every_prefix_fits_every_name_of_its_family)
     }
 }
 
-TESTS(unit)
+TESTS(unit);

@@ -348,4 +348,4 @@ TEST_WITH(refusing_providers_are_named, make_shelf, drop_shelf)
         "value in 'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
 }
 
-TESTS(verify)
+TESTS(verify);

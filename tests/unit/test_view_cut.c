@@ -204,4 +204,4 @@ TEST_WITH(streams_are_drawn_in_columns, setup, teardown)
     st_buffer_free(&svg);
 }
 
-TESTS(view_cut)
+TESTS(view_cut);

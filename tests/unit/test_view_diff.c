@@ -166,4 +166,4 @@ TEST_WITH(recordings_without_kernels_are_refused, setup, teardown)
     assert_contains(said(own->errors), "a.json: error: the trace has no GPU work");
 }
 
-TESTS(view_diff)
+TESTS(view_diff);

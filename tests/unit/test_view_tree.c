@@ -326,4 +326,4 @@ TEST_WITH(ranges_are_nested_to_a_depth, setup, teardown)
     free(numbers);
 }
 
-TESTS(view_tree)
+TESTS(view_tree);

@@ -85,4 +85,4 @@ TEST(a_seed_repeats_a_walk)
     }
 }
 
-TESTS(walk)
+TESTS(walk);

@@ -233,4 +233,4 @@ TEST_WITH(watching_threads_stay, make_errors, drop_errors)
     st_arena_destroy(arena);
 }
 
-TESTS(whatif_host)
+TESTS(whatif_host);

@@ -600,4 +600,4 @@ TEST_OF(equal_notes_stand_once, fixture *own, setup, teardown)
     assert_contains(said(own->errors), "23 is too much");
 }
 
-TESTS(whatif_parts)
+TESTS(whatif_parts);

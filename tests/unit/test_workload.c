@@ -533,4 +533,4 @@ TEST_WITH(bytes_without_a_task_are_told, set_up, tear_down)
     st_timeline_free(&made.timeline);
 }
 
-TESTS(workload)
+TESTS(workload);

@@ -521,4 +521,4 @@ TEST_OF(sweeps_may_mark_rows, fixture *own, set_up, tear_down)
     assert_contains(rows, "<c r=\"D8\"><v>437.5</v></c>");
 }
 
-TESTS(xlsx)
+TESTS(xlsx);

@@ -541,4 +541,4 @@ TEST(faults_of_the_wire_are_named)
     }
 }
 
-TESTS(xplane)
+TESTS(xplane);

@@ -596,4 +596,4 @@ TEST_OF(nothing_stands_behind_the_end, fixture *own, make_fixture, drop_fixture)
     assert_int_equal(st_yaml_get(root, "bc")->place.column, 4);
 }
 
-TESTS(yaml)
+TESTS(yaml);

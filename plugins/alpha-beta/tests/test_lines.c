@@ -170,4 +170,4 @@ TEST(parts_and_refusals)
     assert_string_equal(host.error, "out of memory");
 }
 
-TESTS(lines)
+TESTS(lines);

@@ -518,4 +518,4 @@ TEST(what_cannot_be_opened_says_why)
     assert_int_equal(own.held, 0);
 }
 
-TESTS(kernel_times)
+TESTS(kernel_times);

@@ -52,4 +52,4 @@ TEST(the_descriptor_promises_no_growth)
         assert_int_equal(plugin->options[i]->flags, 0);
 }
 
-TESTS(nccl_tuning)
+TESTS(nccl_tuning);

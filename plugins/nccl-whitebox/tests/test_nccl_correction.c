@@ -332,4 +332,4 @@ TEST(calibrations_fade)
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 1.0, 0);
 }
 
-TESTS(nccl_correction)
+TESTS(nccl_correction);

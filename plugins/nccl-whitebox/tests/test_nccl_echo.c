@@ -126,4 +126,4 @@ TEST(cut_and_changed_tables)
     }
 }
 
-TESTS(nccl_echo)
+TESTS(nccl_echo);

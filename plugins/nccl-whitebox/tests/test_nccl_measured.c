@@ -112,4 +112,4 @@ TEST(the_range_of_echo)
     assert_true(mean < 0.14);
 }
 
-TESTS(nccl_measured)
+TESTS(nccl_measured);

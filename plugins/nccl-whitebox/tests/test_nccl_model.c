@@ -495,4 +495,4 @@ TEST(chunks_of_the_switch_and_of_transfers)
     assert_near(st_nccl_cut_of(&lone, ST_NCCL_PAT, 2, 1e5).chunk_bytes, 65536, 0);
 }
 
-TESTS(nccl_model)
+TESTS(nccl_model);

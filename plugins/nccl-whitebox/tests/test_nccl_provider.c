@@ -397,4 +397,4 @@ TEST(what_open_refuses)
     assert_string_equal(host.error, "out of memory");
 }
 
-TESTS(nccl_provider)
+TESTS(nccl_provider);

@@ -213,4 +213,4 @@ TEST(without_a_table_the_formula_stays)
     assert_near(1 + value_of(&own, ST_EXPERTS, none), 1, 1e-12);
 }
 
-TESTS(operator_answers)
+TESTS(operator_answers);

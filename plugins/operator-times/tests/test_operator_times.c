@@ -297,4 +297,4 @@ TEST(wrong_tables_are_refused)
     }
 }
 
-TESTS(operator_times)
+TESTS(operator_times);

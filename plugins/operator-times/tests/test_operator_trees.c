@@ -293,4 +293,4 @@ TEST(trees_are_nearer_for_attention)
 
 #endif
 
-TESTS(operator_trees)
+TESTS(operator_trees);
