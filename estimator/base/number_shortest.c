@@ -48,7 +48,7 @@ static bool find_fewest(const scaled *number, uint64_t whole, wide rest, st_digi
         bool up = behind > unit || (behind == unit && (cut_rest || (cut_digits & 1) != 0));
         uint64_t digits = cut_digits + (up ? 1 : 0);
         /* Nearer to the value than half a unit, or as near where an even significand wins. */
-        wide product = digits * unit * number->denominator;
+        wide product = (wide)(digits * unit) * number->denominator;
         wide gap =
             product > number->numerator ? product - number->numerator : number->numerator - product;
         if (2 * gap < number->unit || (2 * gap == number->unit && number->even)) {

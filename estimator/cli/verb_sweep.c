@@ -6,7 +6,6 @@
 #include "sweep/plot.h"
 #include "search/space_file.h"
 #include "sweep/sweep.h"
-#include "sweep/sweep.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "steptime/quantity.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { WORDS_MAX = 64, NAMES_MAX = 1000 };
@@ -133,6 +134,7 @@ static st_status store(cli_run *run, const cli_option *option, const char *value
 {
     void *member = member_of(run, option);
     const char *what = st_errors_text(run->errors, "option --%s", option->name);
+    assert(value != NULL || option->kind == CLI_IS_FLAG); /* the words of other kinds have one */
     switch (option->kind) {
     case CLI_IS_FLAG:
         *(bool *)member = true;

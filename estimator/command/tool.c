@@ -185,7 +185,7 @@ static st_status start(cli_run *run, const char *path, size_t count, const char 
     argv[0] = path;
     for (size_t i = 0; i < count; i++)
         argv[i + 1] = words[i];
-    (void)execv(path, (char *const *)(uintptr_t)argv);
+    (void)execv(path, (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr)
     return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path}, "cannot start: %s",
                    strerror(errno));
 }
@@ -246,7 +246,7 @@ static _Noreturn void be_tool(const char *path, int output, size_t count, const 
     for (size_t i = 0; i < count && i < MOST_WORDS; i++)
         argv[i + 2] = words[i];
     (void)dup2(output, STDOUT_FILENO);
-    (void)execv(path, (char *const *)(uintptr_t)argv);
+    (void)execv(path, (char *const *)(uintptr_t)argv); // NOLINT(performance-no-int-to-ptr)
     _exit(127);
 }
 

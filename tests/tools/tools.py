@@ -43,7 +43,7 @@ def missing(at):
     at.tool.unlink()
     (at.root / 'path').mkdir()
     at.script(at.root / 'path/steptime-trace', FOREIGN)
-    return 1, "'steptime trace summary' needs steptime-trace, which is not installed; install it in "
+    return 1, "'steptime trace summary' requires steptime-trace, which is not installed; install it in "
 
 
 def foreign(at):
@@ -78,22 +78,22 @@ def other_tool(at):
 
 def writable_tool(at):
     at.tool.chmod(0o757)
-    return 1, 'the tool can be written by other users'
+    return 1, 'the tool is writable by other users'
 
 
 def writable_folder(at):
     at.tools.chmod(0o777)
-    return 1, 'the folder of tools can be written by other users'
+    return 1, 'the tool folder is writable by other users'
 
 
 def foreign_tool(at):
     os.chown(at.tool, 65534, 65534)
-    return 1, 'the tool belongs to another user than root and you'
+    return 1, 'the tool is owned by neither root nor you'
 
 
 def foreign_folder(at):
     os.chown(at.tools, 65534, 65534)
-    return 1, 'the folder of tools belongs to another user than root and you'
+    return 1, 'the tool folder is owned by neither root nor you'
 
 
 def no_program(at):
@@ -137,7 +137,7 @@ def of_a_user(at, _):
         return f'help does not list it: {found[1]}'
     (at.tools / 'steptime-hello').chmod(0o777)
     found = at.run('hello')
-    return None if found[0] == 1 and 'can be written by other users' in found[2] else f'writable: {found}'
+    return None if found[0] == 1 and 'is writable by other users' in found[2] else f'writable: {found}'
 
 
 def left_out(at, _):

@@ -5,6 +5,7 @@
 #include "job/value.h"
 #include "steptime/keys.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ static st_status run_trials(trials *tests, st_workspace *workspace, st_effect *l
         return ST_ERR_MEMORY;
     st_status status =
         st_program_run(program, workspace, tests->columns, tests->count, tests->outputs, NULL);
+    assert(status != ST_OK || tests->outputs != NULL); /* the program wrote there */
     for (size_t row = 0; row < tests->count && status == ST_OK; row++) {
         st_effect *effect = &list[tests->list[row].input];
         const st_estimate *estimate = tests->estimate;

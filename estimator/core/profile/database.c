@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,6 @@
 
 #include <errno.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -568,6 +567,7 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
 st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
                            const st_profile **entries, size_t *count, st_errors *errors)
 {
+    assert(profiles != NULL); /* as st_profiles_open left it with ST_OK */
 #define CHOICE                                                                                     \
     " FROM profile WHERE (?1 IS NULL OR name = ?1) AND"                                            \
     " (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR plugin = ?3) AND"                               \

@@ -7,6 +7,7 @@
 #include "estimate/stage_layers.h"
 #include "steptime/keys.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static size_t own_or_job(const applier *self, double own, const char *path)
 /* The spans of all chunks in the order of the model. */
 static const st_strategy_span *span_of(const st_strategy *strategy, size_t place)
 {
+    assert(strategy->count > 0); /* a file without stages is refused when it is read */
     return &strategy->stages[place % strategy->count].layers.items[place / strategy->count];
 }
 

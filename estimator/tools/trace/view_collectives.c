@@ -4,6 +4,7 @@
 #include "trace/view.h"
 #include "trace/whatif.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ static void describe(const st_trace *trace, uint32_t index, st_collective *made)
 
 static st_collective *find_kernel(const viewer *v, const st_instance_member *one)
 {
+    assert(v->found->ranks != NULL); /* made for every rank before members are looked up */
     st_collective *kernels = v->found->ranks[one->rank];
     size_t low = 0;
     ST_BISECT(low, v->found->counts[one->rank], kernels[middle].event < one->event);
@@ -188,6 +190,7 @@ static st_status compare_transfers(viewer *v)
     size_t kind = 0;
     if (times == NULL || all == NULL)
         return ST_ERR_MEMORY;
+    assert(v->found->ranks != NULL || v->orders->count == 0);
     for (size_t r = 0; r < v->orders->count; r++) {
         memcpy(&all[count], v->found->ranks[r], v->found->counts[r] * sizeof *all);
         count += v->found->counts[r];

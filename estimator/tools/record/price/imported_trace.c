@@ -157,6 +157,8 @@ static const char *task_name(const trace_writer *w, const st_worker_call *call,
                        st_operations[record->collective.operation].kernel);
         return text;
     case ST_LOG_CUDNN:
+        if (shape == NULL)
+            return "cudnn";
         (void)snprintf(text, size, "%s_%s", shape->form == ST_FORM_KERNEL ? "cudnn" : "flash",
                        st_task_form_name(shape->form));
         return text;
@@ -164,7 +166,7 @@ static const char *task_name(const trace_writer *w, const st_worker_call *call,
         (void)snprintf(text, size, "%s gemm", name_of(w, call->name));
         return text;
     default:
-        return shape->name;
+        return shape != NULL ? shape->name : "";
     }
 }
 
