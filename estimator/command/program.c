@@ -2,6 +2,7 @@
 /* How a run goes from words to an exit code, for `steptime` and for each of its tools. */
 #include "command/tool.h"
 
+#include "base/sized_struct.h"
 #include "command/stream.h"
 
 #include <stdlib.h>
@@ -87,17 +88,21 @@ static st_status status_of(const st_errors *errors)
 st_status cli_call(const cli_program *program, const char *const *words, size_t count,
                    st_answer *answer, st_errors *errors)
 {
+    st_answer found = {.size = sizeof found, .exit_code = CLI_FAILED};
+    st_status status = st_sized_give(&found, sizeof found, answer, errors);
+    if (status != ST_OK)
+        return status;
     const cli_program *outer = cli_running();
     cli_run run = {.arena = st_arena_create(),
                    .errors = errors != NULL ? errors : st_errors_create(),
                    .called = true,
                    .stdout_closed = true};
-    st_status status = ST_ERR_MEMORY;
+    status = ST_ERR_MEMORY;
     if (run.arena != NULL && run.errors != NULL) {
         cli_set_program(program);
-        answer->exit_code = run_words(&run, count, words);
+        found.exit_code = run_words(&run, count, words);
         cli_set_program(outer);
-        const bool done = answer->exit_code == CLI_DONE || answer->exit_code == CLI_CHECK_FAILS;
+        const bool done = found.exit_code == CLI_DONE || found.exit_code == CLI_CHECK_FAILS;
         status = done ? ST_OK : status_of(run.errors);
         if (done)
             st_buffer_append(&run.result, "", 1); /* the 0 behind the text */
@@ -105,11 +110,12 @@ st_status cli_call(const cli_program *program, const char *const *words, size_t 
             status = ST_ERR_MEMORY;
     }
     if (status == ST_OK) {
-        answer->text = run.result.data;
-        answer->length = run.result.length - 1;
+        found.text = run.result.data;
+        found.length = run.result.length - 1;
     } else {
         st_buffer_free(&run.result);
     }
+    st_note(&status, st_sized_give(&found, sizeof found, answer, errors));
     cli_free_files(&run);
     st_paths_destroy(run.paths);
     if (errors == NULL)

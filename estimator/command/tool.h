@@ -17,7 +17,7 @@
 
 #define CLI_PAGE "--page"
 
-/* Tells the tools of steptime, and their releases, from other programs. */
+/* Identifies a tool of steptime and its release. */
 #define CLI_TOOL_MARK(tool) "@(#)steptime-tool:" tool ":" STEPTIME_VERSION "\n"
 
 /* Starts the tool that runs the verb of these words and does not return; ST_OK: none does. */

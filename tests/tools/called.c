@@ -25,6 +25,10 @@ int main(int argc, char **argv)
     int code = 1;
     if (argc < 2 || errors == NULL)
         return 2;
+    st_answer unset = {0, 0, NULL, 0};
+    if (runner_of(argv[1])((const char *const *)argv + 1, (size_t)argc - 1, &unset, errors) !=
+        ST_ERR_USAGE)
+        return 93;
     for (int i = 0; i < 2; i++) {
         st_errors_clear(errors);
         st_status status = runner_of(argv[1])((const char *const *)argv + 1, (size_t)argc - 1,
