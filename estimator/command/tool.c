@@ -45,6 +45,37 @@ static const char *distrust(const struct stat *found)
     return NULL;
 }
 
+/* Refuses a tool that is a link to where others can put another program: checks the folder of each
+ * target. */
+static st_status check_links(const char *path, st_errors *errors)
+{
+    enum { MOST_LINKS = 40 }; /* as many as the system follows */
+    char name[PATH_BYTES];
+    char target[PATH_BYTES];
+    struct stat found;
+    (void)snprintf(name, sizeof name, "%s", path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t length = readlink(name, target, sizeof target - 1);
+        if (length < 0)
+            return ST_OK;
+        target[length] = '\0';
+        char *slash = strrchr(name, '/');
+        const size_t begin = target[0] == '/' || slash == NULL ? 0 : (size_t)(slash - name) + 1;
+        if (begin + (size_t)length >= sizeof name)
+            break;
+        memcpy(name + begin, target, (size_t)length + 1);
+        slash = strrchr(name, '/');
+        memcpy(target, name, sizeof target);
+        target[slash == NULL ? 0 : (size_t)(slash - name) + 1] = '\0';
+        const char *reason =
+            stat(target, &found) == 0 ? distrust(&found) : "of its link cannot be read";
+        if (reason != NULL)
+            return st_fail(errors, ST_ERR_IO, (st_place){.file = target}, "the tool folder %s",
+                           reason);
+    }
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "too many links");
+}
+
 /* The release of a tool of steptime, behind the mark in its file; NULL: it has none. */
 static const char *release_of(const char *data, size_t length, const char *tool, char *release,
                               size_t room)
@@ -103,11 +134,12 @@ static st_status find_tool(const char *tool, bool shipped, char *path, st_errors
             continue;
         }
         const char *reason = distrust(&found);
-        if (reason != NULL) {
+        if (reason != NULL || check_links(path, errors) != ST_OK) {
             if (file >= 0)
                 (void)close(file);
-            return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "the tool folder %s",
-                           reason);
+            return reason == NULL ? ST_ERR_IO
+                                  : st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
+                                            "the tool folder %s", reason);
         }
         if (file < 0 || fstat(file, &found) != 0) {
             int fault = errno;

@@ -96,6 +96,46 @@ def foreign_folder(at):
     return 1, 'the tool folder is owned by neither root nor you'
 
 
+def move_behind_link(at, mode, target=None):
+    """The tool is a link to one of the same name in another folder of that mode."""
+    other = at.root / 'elsewhere'
+    other.mkdir()
+    shutil.move(at.tool, other / 'steptime-trace')
+    at.tool.symlink_to(target or other / 'steptime-trace')
+    other.chmod(mode)
+    return other
+
+
+def link_into_writable_folder(at):
+    move_behind_link(at, 0o777)
+    return 1, 'elsewhere/: error: the tool folder is writable by other users'
+
+
+def relative_link_into_writable_folder(at):
+    move_behind_link(at, 0o777, '../../elsewhere/steptime-trace')
+    return 1, 'elsewhere/: error: the tool folder is writable by other users'
+
+
+def second_link_into_writable_folder(at):
+    other = move_behind_link(at, 0o777)
+    (at.root / 'between').mkdir()
+    (at.root / 'between/tool').symlink_to(other / 'steptime-trace')
+    at.tool.unlink()
+    at.tool.symlink_to(at.root / 'between/tool')
+    return 1, 'elsewhere/: error: the tool folder is writable by other users'
+
+
+def link_into_foreign_folder(at):
+    os.chown(move_behind_link(at, 0o755), 65534, 65534)
+    return 1, 'elsewhere/: error: the tool folder is owned by neither root nor you'
+
+
+def link_to_itself(at):
+    at.tool.unlink()
+    at.tool.symlink_to('steptime-trace')
+    return 1, 'too many links'
+
+
 def no_program(at):
     at.tool.chmod(0o644)
     return 1, 'not a program'
@@ -108,11 +148,12 @@ def a_folder(at):
 
 
 SPOILED = [missing, foreign, broken, empty, other_release, other_tool, writable_tool, writable_folder, foreign_tool,
-           foreign_folder, no_program, a_folder]
+           foreign_folder, link_into_writable_folder, relative_link_into_writable_folder,
+           second_link_into_writable_folder, link_into_foreign_folder, link_to_itself, no_program, a_folder]
 
 
 def spoiled(at, spoil):
-    if spoil in (foreign_tool, foreign_folder) and os.geteuid() != 0:
+    if spoil in (foreign_tool, foreign_folder, link_into_foreign_folder) and os.geteuid() != 0:
         return None
     code, text = spoil(at)
     found = at.run(*WORDS)
@@ -125,6 +166,12 @@ def sound(at, _):
         return f'the tool does not start: {found}'
     found = at.run('help', 'trace', 'summary')
     return None if found[0] == 0 and found[1].startswith('steptime trace summary:') else f'no help: {found}'
+
+
+def linked(at, _):
+    move_behind_link(at, 0o755)
+    found = at.run('trace', 'summary', '--help')
+    return None if found[0] == 0 and found[1].startswith('steptime trace summary:') else f'a link: {found}'
 
 
 def of_a_user(at, _):
@@ -152,7 +199,8 @@ def left_out(at, _):
 def main():
     program, tool = map(os.path.abspath, sys.argv[1:3])
     cases = [(f'a tool: {spoil.__name__.replace("_", " ")}', spoiled, spoil) for spoil in SPOILED]
-    cases += [('a sound installation', sound, None), ('a verb of a user', of_a_user, None),
+    cases += [('a sound installation', sound, None), ('a tool behind a link', linked, None),
+              ('a verb of a user', of_a_user, None),
               ('pages without a tool', left_out, None)]
     failed = 0
     for number, (name, check, detail) in enumerate(cases, 1):
