@@ -90,7 +90,7 @@ exports() {
     local tool
     exports_of "$1/estimator/libsteptime.so" "${library_headers[@]}"
     for tool in trace launch fit; do
-        exports_of "$1/estimator/tools/$tool/cli/libsteptime-$tool.so" \
+        exports_of "$1/estimator/libsteptime-$tool.so" \
             "estimator/include/steptime/$tool.h"
     done
 }
