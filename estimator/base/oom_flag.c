@@ -7,9 +7,17 @@
 #include <stddef.h>
 
 static atomic_bool lacked;
+static void (*end_program)(void);
+
+void st_oom_end_with(void (*end)(void))
+{
+    end_program = end;
+}
 
 void st_oom_note(void)
 {
+    if (end_program != NULL)
+        end_program();
     atomic_store_explicit(&lacked, true, memory_order_relaxed);
 }
 

@@ -11,6 +11,11 @@
 #include <stdbool.h>
 
 void st_oom_note(void);
+/*
+ * From now on `end` is called where memory is lacking, and does not return. For a program whose own
+ * code then need not check what arenas, buffers and lists of errors give it.
+ */
+void st_oom_end_with(void (*end)(void));
 void st_oom_note_errno(int fault); /* an errno: notes that of memory */
 bool st_oom_happened(void);
 

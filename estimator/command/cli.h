@@ -194,6 +194,9 @@ struct cli_run {
 };
 
 /* program.c */
+/* From now on the process ends with a message where memory is lacking: before cli_main, in a
+ * program whose own code does not check for it. */
+void cli_end_without_memory(void);
 int cli_main(const cli_program *program, int argc, char **argv);
 /* Runs a verb for a caller in this process; see steptime/answer.h. */
 st_status cli_call(const cli_program *program, const char *const *words, size_t count,

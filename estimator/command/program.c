@@ -2,11 +2,14 @@
 /* How a run goes from words to an exit code, for `steptime` and for each of its tools. */
 #include "command/tool.h"
 
+#include "base/oom_flag.h"
+#include "base/scratch.h"
 #include "base/sized_struct.h"
 #include "command/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run_words(cli_run *run, size_t count, const char *const *words)
 {
@@ -38,6 +41,24 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
         verb = run->verb->run(run);
     }
     return cli_write_result(run, verb);
+}
+
+/* A process that was forked goes on: its answer says that it failed. */
+static pid_t ending_process;
+
+static void end_without_memory(void)
+{
+    if (getpid() != ending_process)
+        return;
+    st_scratch_remove();
+    fputs("error: out of memory\n", stderr);
+    _exit(CLI_FAILED);
+}
+
+void cli_end_without_memory(void)
+{
+    ending_process = getpid();
+    st_oom_end_with(end_without_memory);
 }
 
 int cli_main(const cli_program *program, int argc, char **argv)

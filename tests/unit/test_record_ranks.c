@@ -136,7 +136,7 @@ TEST(test_end)
     st_errors *errors = st_errors_create();
     st_fleet *fleet = NULL;
     (void)state;
-    assert_int_equal(st_fleet_make(&request, arena, &fleet, errors), ST_OK);
+    fleet = st_fleet_make(&request, arena);
     assert_int_equal(st_fleet_run(fleet, ranks, 2, true, errors), ST_OK);
     assert_int_equal(st_fleet_alive(fleet), 2);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* they run */

@@ -46,8 +46,7 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
     const char **found = NULL;
     size_t found_count = 0;
     if (stat(folder, &file) == 0 && S_ISREG(file.st_mode)) {
-        if (!ST_APPEND(arena, found, found_count, folder))
-            return st_out_of_memory(errors);
+        (void)ST_APPEND(arena, found, found_count, folder);
     } else {
         DIR *stream = st_open_folder(folder);
         if (stream == NULL)
@@ -65,8 +64,6 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
         }
         closedir(stream);
         st_sort(found, found_count, sizeof *found, st_order_texts);
-        if (st_arena_failed(arena))
-            return st_out_of_memory(errors);
     }
     if (found_count == 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = folder},
@@ -90,13 +87,8 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
                        strerror(errno));
     st_arena *arena = st_arena_create();
-    st_log *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
-    const char *copy = made != NULL ? st_arena_copy(arena, path, strlen(path)) : NULL;
-    if (copy == NULL) {
-        st_arena_destroy(arena);
-        (void)fclose(stream);
-        return st_out_of_memory(errors);
-    }
+    st_log *made = st_arena_alloc(arena, 1, sizeof *made);
+    const char *copy = st_arena_copy(arena, path, strlen(path));
     *made = (st_log){.stream = stream, .name = copy, .arena = arena};
     st_status status = ST_OK;
     st_log_header *header = &made->header;
@@ -149,15 +141,11 @@ static st_status begin_string(st_log *log, const st_log_string *string, st_error
     if (number >= log->string_count) {
         char **grown = st_arena_grow(log->arena, log->strings, sizeof *grown, (size_t)number + 1,
                                      &log->string_capacity);
-        if (grown == NULL)
-            return st_out_of_memory(errors);
         memset(grown + log->string_count, 0, (number + 1 - log->string_count) * sizeof *grown);
         log->strings = grown;
         log->string_count = (size_t)number + 1;
     }
     char *text = st_arena_alloc(log->arena, (size_t)string->length + 1, 1);
-    if (text == NULL)
-        return st_out_of_memory(errors);
     log->strings[number] = text;
     log->open_string = number;
     log->open_part = 0;

@@ -119,8 +119,6 @@ st_status st_program_find(const char *name, bool replaces, st_arena *arena, cons
             folders += length + (folders[length] == ':');
         }
     }
-    if (st_arena_failed(arena))
-        return st_out_of_memory(errors);
     if (found == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "program not found");
     st_status status = ST_OK;

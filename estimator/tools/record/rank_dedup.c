@@ -197,10 +197,9 @@ static st_status run_batch(search *s)
         if (ST_HAS(s->read, s->read_count, path, paths[i]))
             continue;
         log_read made = {.path = paths[i], .rank = read_log(s, paths[i])};
-        if (!ST_APPEND(s->arena, s->read, s->read_count, made))
-            return st_out_of_memory(s->errors);
+        (void)ST_APPEND(s->arena, s->read, s->read_count, made);
     }
-    return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
+    return ST_OK;
 }
 
 /* Runs again ranks that got wrong splits. One that gets them repeatedly runs with all others, which
@@ -265,7 +264,7 @@ static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
 }
 
 /* Products of sizes from the fastest axis on; each divides the next. */
-static st_status find_axes(search *s)
+static void find_axes(search *s)
 {
     uint32_t bounds[2 * MOST_COMMS + 3] = {0};
     uint32_t world = s->dedup->world;
@@ -292,11 +291,8 @@ static st_status find_axes(search *s)
         *own = (axis){.stride = before, .size = bounds[i] / before};
         own->tried = st_arena_alloc(s->arena, own->size, sizeof *own->tried);
         own->group = st_arena_alloc(s->arena, own->size, sizeof *own->group);
-        if (own->tried == NULL || own->group == NULL)
-            return st_out_of_memory(s->errors);
         before = bounds[i];
     }
-    return ST_OK;
 }
 
 /* ---- places of an axis ---- */
@@ -440,9 +436,8 @@ static st_status search_grid(search *s)
     bool surprise = true;
     while (surprise && goes_on(s, status)) {
         size_t before = s->base_count;
-        status = find_axes(s);
-        if (status == ST_OK)
-            status = walk_axes(s);
+        find_axes(s);
+        status = walk_axes(s);
         if (goes_on(s, status)) {
             /* A rank of each combination, or all ranks where there are too many of these. */
             size_t count = 0;
@@ -467,8 +462,6 @@ st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, s
     search *s = st_arena_alloc(arena, 1, sizeof *s);
     uint32_t world = request->world;
     *dedup = (st_rank_dedup){.world = world};
-    if (s == NULL)
-        return st_out_of_memory(errors);
     *s = (search){.fleet = fleet,
                   .request = request,
                   .arena = arena,
@@ -479,8 +472,6 @@ st_status st_rank_dedup_run(st_fleet *fleet, const st_launch_request *request, s
                   .bad = st_arena_alloc(arena, world, sizeof *s->bad),
                   .wanted = st_arena_alloc(arena, world, sizeof *s->wanted)};
     dedup->as = st_arena_alloc(arena, world, sizeof *dedup->as);
-    if (st_arena_failed(arena))
-        return st_out_of_memory(errors);
     st_status status = world <= FEW ? run_rest(s) : search_grid(s);
     for (uint32_t i = 0; i < world && status == ST_OK; i++) {
         bool gridded = s->axis_count > 0 && !dedup->is_complete && !s->ran[i];

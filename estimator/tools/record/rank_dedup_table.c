@@ -74,8 +74,6 @@ st_status st_rank_dedup_read(const char *folder, uint64_t world, st_arena *arena
     const st_csv *csv = NULL;
     const char *path = st_arena_printf(arena, "%s/" ST_RANK_DEDUP_FILE, folder);
     int32_t *made = st_arena_alloc(arena, world, sizeof *made);
-    if (path == NULL || made == NULL)
-        return st_out_of_memory(errors);
     *found = access(path, F_OK) == 0;
     if (!*found)
         return ST_OK;

@@ -23,8 +23,18 @@ static bool find(void *library, const char *name, void *into, size_t bytes)
     return found != NULL;
 }
 
-static st_status find_driver(st_real_gpu *found, st_errors *errors)
+static bool can_load(const char *path)
 {
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    bool has = library != NULL && dlsym(library, "cuptiActivityEnable") != NULL;
+    if (library != NULL)
+        (void)dlclose(library);
+    return has;
+}
+
+st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors)
+{
+    *found = (st_real_gpu){0};
     void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
     if (driver == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = DRIVER},
@@ -56,22 +66,6 @@ static st_status find_driver(st_real_gpu *found, st_errors *errors)
             found->count = (uint32_t)devices;
     }
     (void)dlclose(driver);
-    return status;
-}
-
-static bool can_load(const char *path)
-{
-    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    bool has = library != NULL && dlsym(library, "cuptiActivityEnable") != NULL;
-    if (library != NULL)
-        (void)dlclose(library);
-    return has;
-}
-
-st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors)
-{
-    *found = (st_real_gpu){0};
-    st_status status = find_driver(found, errors);
     if (status != ST_OK)
         return status;
     static const char *const places[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,14 +121,6 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     put("TORCHELASTIC_RESTART_COUNT", "0");
 }
 
-static void end_now(running *process)
-{
-    (void)kill(-process->pid, SIGKILL);
-    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    process->pid = 0;
-}
-
 /* Looks from time to time whether a process takes time of a processor. */
 static void watch(running *process)
 {
@@ -231,15 +224,11 @@ static void stand_in(st_fleet *fleet)
         fleet->processes[i].still_ns = 0;
 }
 
-st_status st_fleet_make(const st_launch_request *request, st_arena *arena, st_fleet **fleet,
-                        st_errors *errors)
+st_fleet *st_fleet_make(const st_launch_request *request, st_arena *arena)
 {
     st_fleet *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL)
-        return st_out_of_memory(errors);
     *made = (st_fleet){.request = *request, .arena = arena};
-    *fleet = made;
-    return ST_OK;
+    return made;
 }
 
 void st_fleet_complete(st_fleet *fleet)
@@ -260,6 +249,7 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
                        "cannot start the program: %s", strerror(errno));
     if (pid == 0) {
         (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else ends it where steptime ends early */
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         (void)signal(SIGPIPE, SIG_DFL);
         put_environment(&fleet->request, rank);
@@ -272,12 +262,8 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
     }
     (void)setpgid(pid, pid);
     running process = {.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
-    bool kept = ST_APPEND(fleet->arena, fleet->ends, fleet->end_count, end) &&
-                ST_APPEND(fleet->arena, fleet->processes, fleet->count, process);
-    if (!kept) {
-        end_now(&process);
-        return st_out_of_memory(errors);
-    }
+    (void)ST_APPEND(fleet->arena, fleet->ends, fleet->end_count, end);
+    (void)ST_APPEND(fleet->arena, fleet->processes, fleet->count, process);
     fleet->alive++;
     return ST_OK;
 }
@@ -305,8 +291,13 @@ st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool
 void st_fleet_end(st_fleet *fleet)
 {
     for (size_t i = 0; fleet != NULL && i < fleet->count; i++)
-        if (fleet->processes[i].pid != 0)
-            end_now(&fleet->processes[i]);
+        if (fleet->processes[i].pid != 0) {
+            running *process = &fleet->processes[i];
+            (void)kill(-process->pid, SIGKILL);
+            while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+                continue;
+            process->pid = 0;
+        }
     if (fleet != NULL)
         fleet->alive = 0;
 }

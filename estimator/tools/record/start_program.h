@@ -54,8 +54,7 @@ typedef struct st_launch_end {
 typedef struct st_fleet st_fleet;
 
 /* Starts nothing yet. */
-st_status st_fleet_make(const st_launch_request *request, st_arena *arena, st_fleet **fleet,
-                        st_errors *errors) ST_NODISCARD;
+st_fleet *st_fleet_make(const st_launch_request *request, st_arena *arena);
 /* Every rank of the world is going to run. */
 void st_fleet_complete(st_fleet *fleet);
 /*

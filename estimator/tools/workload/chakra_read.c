@@ -63,19 +63,6 @@ static bool has_wire(chakra_reader *reader, const st_proto_field *field, st_wire
     return field->wire == wire;
 }
 
-static void check_memory(chakra_reader *reader, bool has)
-{
-    if (!has)
-        reader->status = st_out_of_memory(reader->errors);
-}
-
-static const char *keep_text(chakra_reader *reader, const char *text, size_t length)
-{
-    const char *kept = st_arena_copy(reader->arena, text, length);
-    check_memory(reader, kept != NULL);
-    return kept;
-}
-
 /* ---- attributes ---- */
 
 static void take_value(const st_proto_field *field, attribute *made)
@@ -146,7 +133,7 @@ static void take_attribute(chakra_reader *reader, const st_proto_field *field,
     if (is_named(&given, "is_cpu_op"))
         node->host = given.is_number && given.number != 0;
     if (ok(reader) && is_named(&given, "pg_name") && given.text_length > 0)
-        node->group = keep_text(reader, given.text, given.text_length);
+        node->group = st_arena_copy(reader->arena, given.text, given.text_length);
 }
 
 /* ---- nodes ---- */
@@ -160,8 +147,7 @@ static void take_dependencies(chakra_reader *reader, const st_proto_field *field
         if (execution->dep_count >= ST_EXECUTION_MAX_DEPS)
             fail(reader, ST_ERR_LIMIT, field->origin, "too many dependencies");
         else
-            check_memory(reader,
-                         ST_APPEND(reader->arena, execution->deps, execution->dep_count, id));
+            (void)ST_APPEND(reader->arena, execution->deps, execution->dep_count, id);
     }
 }
 
@@ -186,7 +172,7 @@ static void take_field(chakra_reader *reader, const st_proto_field *field, st_ex
         return;
     case ST_CHAKRA_NODE_NAME:
         if (has_wire(reader, field, ST_WIRE_BYTES, "the name of a node"))
-            node->name = keep_text(reader, field->bytes, field->length);
+            node->name = st_arena_copy(reader->arena, field->bytes, field->length);
         return;
     case ST_CHAKRA_NODE_CTRL_DEPS:
     case ST_CHAKRA_NODE_DATA_DEPS:
@@ -207,18 +193,6 @@ static void fail_node(chakra_reader *reader, const st_execution_node *node, st_s
     ST_NOTE(reader, status, (st_place){.file = reader->text->file},
             "byte %zu: node %llu '%.*s' has %s", node->offset, (unsigned long long)node->id, length,
             node->name, what);
-}
-
-static void check_collective(chakra_reader *reader, const st_execution_node *node)
-{
-    if (node->collective < 0)
-        fail_node(reader, node, ST_ERR_NAME, "no comm_type");
-    else if (node->collective >= ST_CHAKRA_COLLECTIVES)
-        fail_node(reader, node, ST_ERR_VALUE,
-                  st_errors_text(reader->errors, "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
-                                 (long long)node->collective));
-    else if (node->bytes < 0 && node->collective != ST_CHAKRA_BARRIER)
-        fail_node(reader, node, ST_ERR_NAME, "no comm_size");
 }
 
 static void read_node(chakra_reader *reader, st_proto message)
@@ -244,13 +218,22 @@ static void read_node(chakra_reader *reader, st_proto message)
             fail_node(reader, &node, ST_ERR_NAME, "no comm_src or no comm_dst");
         else if (node.duration_us > INT64_MAX / 1000000)
             fail_node(reader, &node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
-        else if (node.type == ST_CHAKRA_COLL)
-            check_collective(reader, &node);
+        else if (node.type == ST_CHAKRA_COLL) {
+            if (node.collective < 0)
+                fail_node(reader, &node, ST_ERR_NAME, "no comm_type");
+            else if (node.collective >= ST_CHAKRA_COLLECTIVES)
+                fail_node(reader, &node, ST_ERR_VALUE,
+                          st_errors_text(reader->errors,
+                                         "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
+                                         (long long)node.collective));
+            else if (node.bytes < 0 && node.collective != ST_CHAKRA_BARRIER)
+                fail_node(reader, &node, ST_ERR_NAME, "no comm_size");
+        }
     }
     if (ok(reader) && execution->count >= ST_EXECUTION_MAX_NODES)
         fail(reader, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
     if (ok(reader))
-        check_memory(reader, ST_APPEND(reader->arena, execution->nodes, execution->count, node));
+        (void)ST_APPEND(reader->arena, execution->nodes, execution->count, node);
 }
 
 /* ---- ids ---- */
@@ -296,45 +279,39 @@ st_status st_execution_read_chakra(const st_execution_text *text, bool partial, 
     check_whole(&reader, &file);
     if (ok(&reader)) {
         numbered *order = st_arena_alloc(reader.arena, execution->count + 1, sizeof *order);
-        check_memory(&reader, order != NULL);
-        if (ok(&reader)) {
-            for (size_t i = 0; i < execution->count; i++)
-                order[i] = (numbered){execution->nodes[i].id, i};
-            st_sort(order, execution->count, sizeof *order, by_id);
-            for (size_t i = 1; i < execution->count && ok(&reader); i++)
-                if (order[i].id == order[i - 1].id)
+        for (size_t i = 0; i < execution->count; i++)
+            order[i] = (numbered){execution->nodes[i].id, i};
+        st_sort(order, execution->count, sizeof *order, by_id);
+        for (size_t i = 1; i < execution->count && ok(&reader); i++)
+            if (order[i].id == order[i - 1].id)
+                ST_NOTE(&reader, ST_ERR_NAME, (st_place){.file = reader.text->file},
+                        "byte %zu: two nodes have the id %llu",
+                        execution->nodes[order[i].place].offset, (unsigned long long)order[i].id);
+        for (size_t i = 0; i < execution->count && ok(&reader); i++) {
+            /* Turns what a node waits for from ids into places. */
+            st_execution_node *node = &execution->nodes[i];
+            size_t kept = 0;
+            for (size_t j = 0; j < node->dep_count && ok(&reader); j++) {
+                const numbered wanted = {.id = execution->deps[node->dep_first + j]};
+                const numbered *found =
+                    bsearch(&wanted, order, execution->count, sizeof wanted, by_id);
+                if (found != NULL)
+                    execution->deps[node->dep_first + kept++] = found->place;
+                else if (reader.partial)
+                    execution->dangling++;
+                else
                     ST_NOTE(&reader, ST_ERR_NAME, (st_place){.file = reader.text->file},
-                            "byte %zu: two nodes have the id %llu",
-                            execution->nodes[order[i].place].offset,
-                            (unsigned long long)order[i].id);
-            for (size_t i = 0; i < execution->count && ok(&reader); i++) {
-                /* Turns what a node waits for from ids into places. */
-                st_execution_node *node = &execution->nodes[i];
-                size_t kept = 0;
-                for (size_t j = 0; j < node->dep_count && ok(&reader); j++) {
-                    const numbered wanted = {.id = execution->deps[node->dep_first + j]};
-                    const numbered *found =
-                        bsearch(&wanted, order, execution->count, sizeof wanted, by_id);
-                    if (found != NULL)
-                        execution->deps[node->dep_first + kept++] = found->place;
-                    else if (reader.partial)
-                        execution->dangling++;
-                    else
-                        ST_NOTE(
-                            &reader, ST_ERR_NAME, (st_place){.file = reader.text->file},
                             "byte %zu: node %llu waits for node %llu, which the file lacks" ST_HINT
                             "ignore such dependencies with --partial",
                             node->offset, (unsigned long long)node->id,
                             (unsigned long long)wanted.id);
-                }
-                node->dep_count = kept;
             }
-            if (ok(&reader) && execution->dangling > 0)
-                st_report(reader.errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
-                          (st_place){.file = reader.text->file},
-                          "ignored %zu dependencies on nodes that the file lacks",
-                          execution->dangling);
+            node->dep_count = kept;
         }
+        if (ok(&reader) && execution->dangling > 0)
+            st_report(reader.errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
+                      (st_place){.file = reader.text->file},
+                      "ignored %zu dependencies on nodes that the file lacks", execution->dangling);
     }
     return reader.status;
 }

@@ -5,7 +5,8 @@
  */
 #include "workload/workload.h"
 
-#include "base/memory.h"
+#include "base/lists.h"
+#include "base/scratch.h"
 #include "base/protobuf.h"
 #include "base/oom_flag.h"
 
@@ -125,8 +126,6 @@ void st_chakra_write(const st_workload *workload, size_t rank, st_buffer *buffer
         }
         end_message(&write);
     }
-    buffer->failed =
-        buffer->failed || write.node.failed || write.inner.failed || write.value.failed;
     st_buffer_free(&write.node);
     st_buffer_free(&write.inner);
     st_buffer_free(&write.value);
@@ -154,8 +153,6 @@ static st_status fail(const folder_writer *folder, const char *path, const char 
 static st_status write_file(folder_writer *folder, const char *name, const st_buffer *contents)
 {
     char path[MOST_PATH + 256];
-    if (contents->failed)
-        return st_out_of_memory(folder->errors);
     (void)snprintf(path, sizeof path, "%s/%s", folder->path, name);
     FILE *file = fopen(path, "wb");
     if (file == NULL)
@@ -185,8 +182,6 @@ static st_status write_groups(folder_writer *folder)
     met_group *met =
         st_arena_alloc(folder->arena, folder->request->count * ST_GROUPS + 1, sizeof *met);
     unsigned *kinds = st_arena_alloc(folder->arena, workload->stage_count, sizeof *kinds);
-    if (met == NULL || kinds == NULL)
-        return st_out_of_memory(folder->errors);
     for (size_t i = 0; i < workload->stage_count; i++) {
         /* The kinds of groups that nodes of a stage name. */
         const st_work_stage *stage = &workload->stages[i];
@@ -203,21 +198,18 @@ static st_status write_groups(folder_writer *folder)
     }
     st_sort(met, count, sizeof *met, by_id);
     st_buffer_text(&text, "{");
-    st_status status = ST_OK;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
+    for (size_t i = 0; i < count; i++)
         if (i == 0 || met[i].id != met[i - 1].id) {
-            st_work_group members = {0};
-            status = st_workload_group(workload, met[i].group, met[i].rank, folder->arena, &members,
-                                       folder->errors);
+            const st_work_group members =
+                st_workload_group(workload, met[i].group, met[i].rank, folder->arena);
             st_buffer_printf(&text, "%s\n  \"%zu\": [", i == 0 ? "" : ",", met[i].id);
-            for (size_t j = 0; j < members.count && status == ST_OK; j++)
+            for (size_t j = 0; j < members.count; j++)
                 st_buffer_printf(&text, "%s%lu", j == 0 ? "" : ", ",
                                  (unsigned long)members.ranks[j]);
             st_buffer_text(&text, "]");
         }
     st_buffer_text(&text, "\n}\n");
-    if (status == ST_OK)
-        status = write_file(folder, "comm_group.json", &text);
+    st_status status = write_file(folder, "comm_group.json", &text);
     st_buffer_free(&text);
     return status;
 }
@@ -229,8 +221,6 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
 {
     folder_writer folder = {
         .workload = workload, .request = request, .arena = st_arena_create(), .errors = errors};
-    if (folder.arena == NULL)
-        return st_out_of_memory(errors);
     st_status status = ST_OK;
     const char *wanted = request->folder;
     bool made = false;
@@ -241,7 +231,7 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
         status = st_fail(errors, ST_ERR_USAGE, (st_place){.file = wanted},
                          "a folder name must not end in '/'");
     } else {
-        made = mkdtemp(folder.path) != NULL;
+        made = mkdtemp(folder.path) != NULL && st_scratch_note(folder.path);
         if (!made || chmod(folder.path, 0755) != 0)
             status = fail(&folder, wanted, "cannot create the folder");
     }
@@ -275,6 +265,7 @@ st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_re
     } else {
         *bytes = folder.bytes;
     }
+    st_scratch_forget(folder.path);
     st_arena_destroy(folder.arena);
     return status;
 }

@@ -29,9 +29,8 @@ static st_status add_path(finder *files, const char *path)
     if (files->count >= MOST_FILES)
         return st_fail(files->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "more than 65536 files");
-    return path != NULL && ST_APPEND(files->arena, files->paths, files->count, path)
-               ? ST_OK
-               : st_out_of_memory(files->errors);
+    (void)ST_APPEND(files->arena, files->paths, files->count, path);
+    return ST_OK;
 }
 
 static const char *const endings[] = {".et", ".json", ".json.gz"};
@@ -82,18 +81,6 @@ static st_status add_folder(finder *files, const char *path)
                : status;
 }
 
-static st_status read_chakra(const finder *files, st_bytes *bytes, const char *path, bool partial,
-                             st_execution *made)
-{
-    st_buffer text = {0};
-    st_status status = st_bytes_read_messages(bytes, "the file", MOST_GIB, &text, files->errors);
-    if (status == ST_OK)
-        status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
-                                          partial, files->arena, made, files->errors);
-    st_buffer_free(&text);
-    return status;
-}
-
 static st_status read_file(finder *files, const char *path, bool partial, st_execution *made)
 {
     st_bytes *bytes = NULL;
@@ -104,16 +91,19 @@ static st_status read_file(finder *files, const char *path, bool partial, st_exe
         if (status == ST_OK)
             status = st_pytorch_execution(&operators, files->arena, made, files->errors);
     } else if (status == ST_OK) {
-        status = read_chakra(files, bytes, path, partial, made);
+        st_buffer text = {0};
+        status = st_bytes_read_messages(bytes, "the file", MOST_GIB, &text, files->errors);
+        if (status == ST_OK)
+            status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
+                                              partial, files->arena, made, files->errors);
+        st_buffer_free(&text);
         if (status == ST_OK) {
             /* Groups of the folder in which a file lies. */
             const char *slash = strrchr(path, '/');
             int length = slash != NULL ? (int)(slash - path) + 1 : 0;
             const char *file =
                 st_arena_printf(files->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
-            status = file != NULL ? ST_OK : st_out_of_memory(files->errors);
-            if (status == ST_OK &&
-                (files->groups_path == NULL || strcmp(files->groups_path, file) != 0))
+            if (files->groups_path == NULL || strcmp(files->groups_path, file) != 0)
                 status =
                     st_execution_groups_read(file, files->arena, &files->groups, files->errors);
             files->groups_path = file;
@@ -152,8 +142,8 @@ st_status st_execution_read_files(const char *const *paths, size_t count, bool p
     for (size_t i = 0; i < files.count && status == ST_OK; i++) {
         st_execution made;
         status = read_file(&files, files.paths[i], partial, &made);
-        if (status == ST_OK && !ST_APPEND(arena, set->ranks, set->count, made))
-            status = st_out_of_memory(errors);
+        if (status == ST_OK)
+            (void)ST_APPEND(arena, set->ranks, set->count, made);
     }
     if (status != ST_OK)
         return status;

@@ -57,11 +57,10 @@ static bool read_groups(groups_reader *in)
             .place = st_scan_place(&in->scan)};
         made.place.file = in->path;
         st_execution_groups *all = in->groups;
-        if (made.name == NULL || !read_ranks(in, &made))
+        if (!read_ranks(in, &made))
             return false;
         st_scan_release(&in->scan);
-        if (!ST_APPEND(in->arena, all->items, all->count, made))
-            return false;
+        (void)ST_APPEND(in->arena, all->items, all->count, made);
     }
     return st_scan_ok(&in->scan) && st_scan_end(&in->scan);
 }
@@ -103,9 +102,8 @@ st_status st_execution_groups_read(const char *path, st_arena *arena, st_executi
     status = st_scan_init(&in.scan, bytes, errors);
     if (status == ST_OK && !read_groups(&in))
         status = in.scan.status != ST_OK ? in.scan.status
-                 : in.scan.cut           ? st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&in.scan),
-                                                   "the file ends in the middle")
-                                         : st_out_of_memory(errors);
+                                         : st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&in.scan),
+                                                   "the file ends in the middle");
     st_sort(groups->items, groups->count, sizeof *groups->items, by_name);
     if (status == ST_OK)
         status = check_groups(groups, errors);

@@ -15,7 +15,6 @@ typedef struct group {
 } group;
 
 typedef struct pricer {
-    st_execution_set *set;
     st_prices *prices;
     st_execution_prices *made;
     uint64_t world;
@@ -80,34 +79,15 @@ static const char *group_name(const st_execution_node *node)
     return node->group != NULL ? node->group : "";
 }
 
-/* The group of a collective, which is added where it is new; NULL when out of memory. */
+/* The group of a collective, which is added where it is new. */
 static group *find_group(pricer *pricing, const char *name)
 {
     for (size_t i = pricing->group_count; i-- > 0;)
         if (strcmp(pricing->groups[i].name, name) == 0)
             return &pricing->groups[i];
     const group made = {.name = name, .last = SIZE_MAX};
-    return ST_APPEND(pricing->arena, pricing->groups, pricing->group_count, made)
-               ? &pricing->groups[pricing->group_count - 1]
-               : NULL;
-}
-
-/* How many ranks of the set have each group in their traces. */
-static st_status count_members(pricer *pricing)
-{
-    for (size_t i = 0; i < pricing->set->count; i++) {
-        const st_execution *rank = &pricing->set->ranks[i];
-        for (size_t k = 0; k < rank->count; k++) {
-            if (rank->nodes[k].type != ST_CHAKRA_COLL)
-                continue;
-            group *found = find_group(pricing, group_name(&rank->nodes[k]));
-            if (found == NULL)
-                return st_out_of_memory(pricing->errors);
-            found->members += found->last != i;
-            found->last = i;
-        }
-    }
-    return ST_OK;
+    (void)ST_APPEND(pricing->arena, pricing->groups, pricing->group_count, made);
+    return &pricing->groups[pricing->group_count - 1];
 }
 
 static st_status price_collective(const pricer *pricing, st_execution_node *node, int64_t ranks)
@@ -154,39 +134,33 @@ static int64_t ranks_of(pricer *pricing, const st_execution_node *node)
     if (node->group_size > 0)
         return node->group_size;
     const group *found = find_group(pricing, group_name(node));
-    return pricing->world > 0 ? (int64_t)pricing->world : found != NULL ? found->members : 1;
+    return pricing->world > 0 ? (int64_t)pricing->world : found->members;
 }
 
 st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
                              st_arena *arena, st_execution_prices *made, st_errors *errors)
 {
-    pricer pricing = {.set = set,
-                      .prices = prices,
-                      .made = made,
-                      .world = world,
-                      .arena = arena,
-                      .errors = errors};
+    pricer pricing = {
+        .prices = prices, .made = made, .world = world, .arena = arena, .errors = errors};
     st_status status = ST_OK;
     *made = (st_execution_prices){.plugins = st_prices_plugins(prices)};
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        /* Groups that files name by their size alone meet only where all of their ranks are given;
-         * others get the rank into their name. */
-        status = ST_OK;
+    for (size_t i = 0; i < set->count; i++) {
         st_execution *rank = &set->ranks[i];
-        for (size_t k = 0; rank->needs_prices && k < rank->count; k++) {
+        for (size_t k = 0; k < rank->count; k++) {
             st_execution_node *node = &rank->nodes[k];
-            if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == pricing.set->count)
+            if (node->type != ST_CHAKRA_COLL)
                 continue;
-            node->group = st_arena_printf(pricing.arena, "%s of rank %lld", node->group,
-                                          (long long)rank->rank);
-            if (node->group == NULL) {
-                status = st_out_of_memory(pricing.errors);
-                break;
-            }
+            /* Groups that files name by their size alone meet only where all of their ranks are
+             * given; others get the rank into their name. */
+            if (rank->needs_prices && (uint64_t)node->group_size != set->count)
+                node->group =
+                    st_arena_printf(arena, "%s of rank %lld", node->group, (long long)rank->rank);
+            /* How many ranks of the set have each group in their traces. */
+            group *found = find_group(&pricing, group_name(node));
+            found->members += found->last != i;
+            found->last = i;
         }
     }
-    if (status == ST_OK)
-        status = count_members(&pricing);
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         st_execution *rank = &set->ranks[i];
         for (size_t j = 0; j < rank->count && status == ST_OK; j++) {

@@ -89,12 +89,6 @@ static bool ok(const maker *make)
     return make->status == ST_OK;
 }
 
-static void check_memory(maker *make, bool has)
-{
-    if (ok(make) && !has)
-        make->status = st_out_of_memory(make->errors);
-}
-
 static uint32_t add_name(maker *make, const char *text)
 {
     uint32_t name = 0;
@@ -149,7 +143,7 @@ static uint32_t find_resource(maker *make, const st_execution_node *node)
     if (ok(make))
         make->status = st_graph_resource(make->graph, make->number, wanted.kind, text,
                                          &wanted.resource, make->errors);
-    check_memory(make, ST_APPEND(make->arena, make->resources, make->resource_count, wanted));
+    (void)ST_APPEND(make->arena, make->resources, make->resource_count, wanted);
     return wanted.resource;
 }
 
@@ -180,7 +174,7 @@ static void add_task(maker *make, size_t place)
     const ending made = {node->source, node->target, node->tag, make->tasks[place]};
     if (node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV) {
         ending_list *list = node->type == ST_CHAKRA_SEND ? &make->sent : &make->received;
-        check_memory(make, ST_APPEND(make->arena, list->items, list->count, made));
+        (void)ST_APPEND(make->arena, list->items, list->count, made);
     }
 }
 
@@ -240,29 +234,6 @@ typedef struct followers {
     size_t *missing; /* how many nodes a node still waits for */
 } followers;
 
-static bool find_followers(const st_execution *rank, st_arena *arena, followers *found)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < rank->count; i++)
-        count += rank->nodes[i].dep_count;
-    found->first = st_arena_alloc(arena, rank->count + 2, sizeof *found->first);
-    found->items = st_arena_alloc(arena, count + 1, sizeof *found->items);
-    found->missing = st_arena_alloc(arena, rank->count + 1, sizeof *found->missing);
-    if (st_arena_failed(arena))
-        return false;
-    for (size_t i = 0; i < rank->count; i++)
-        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
-            found->first[rank->deps[rank->nodes[i].dep_first + j] + 2]++;
-    for (size_t i = 0; i < rank->count; i++)
-        found->first[i + 2] += found->first[i + 1];
-    for (size_t i = 0; i < rank->count; i++) {
-        found->missing[i] = rank->nodes[i].dep_count;
-        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
-            found->items[found->first[rank->deps[rank->nodes[i].dep_first + j] + 1]++] = i;
-    }
-    return true;
-}
-
 static void add_in_order(maker *make, st_arena *scratch)
 {
     const st_execution *rank = make->rank;
@@ -270,7 +241,22 @@ static void add_in_order(maker *make, st_arena *scratch)
     followers found;
     heap ready = {.nodes = rank->nodes,
                   .items = st_arena_alloc(scratch, rank->count + 1, sizeof *ready.items)};
-    check_memory(make, find_followers(rank, scratch, &found));
+    size_t count = 0;
+    for (size_t i = 0; i < rank->count; i++)
+        count += rank->nodes[i].dep_count;
+    found.first = st_arena_alloc(scratch, rank->count + 2, sizeof *found.first);
+    found.items = st_arena_alloc(scratch, count + 1, sizeof *found.items);
+    found.missing = st_arena_alloc(scratch, rank->count + 1, sizeof *found.missing);
+    for (size_t i = 0; i < rank->count; i++)
+        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
+            found.first[rank->deps[rank->nodes[i].dep_first + j] + 2]++;
+    for (size_t i = 0; i < rank->count; i++)
+        found.first[i + 2] += found.first[i + 1];
+    for (size_t i = 0; i < rank->count; i++) {
+        found.missing[i] = rank->nodes[i].dep_count;
+        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
+            found.items[found.first[rank->deps[rank->nodes[i].dep_first + j] + 1]++] = i;
+    }
     for (size_t i = 0; i < rank->count && ok(make); i++)
         if (found.missing[i] == 0)
             push(&ready, i);
@@ -318,14 +304,11 @@ static void build(maker *make)
     for (size_t i = 0; i < set->count && ok(make); i++) {
         const st_execution *rank = &set->ranks[i];
         st_arena *scratch = st_arena_create();
-        check_memory(make, scratch != NULL);
         make->rank = rank;
         make->number = rank->rank >= 0 ? (uint32_t)rank->rank : 0;
         make->resource_count = 0;
-        if (ok(make)) {
-            make->tasks = st_arena_alloc(scratch, rank->count + 1, sizeof *make->tasks);
-            add_in_order(make, scratch);
-        }
+        make->tasks = st_arena_alloc(scratch, rank->count + 1, sizeof *make->tasks);
+        add_in_order(make, scratch);
         for (size_t k = 0; k < rank->count && ok(make); k++)
             for (size_t j = 0; j < rank->nodes[k].dep_count; j++)
                 add_edge(make, make->tasks[rank->deps[rank->nodes[k].dep_first + j]],
@@ -372,7 +355,7 @@ st_status st_execution_replay_make(const st_execution_set *set, st_arena *arena,
     replay->times = st_arena_alloc(arena, set->count + 1, sizeof *replay->times);
     replay->kind_ns = st_arena_alloc(arena, CATEGORIES + 1, sizeof *replay->kind_ns);
     replay->kind_counts = st_arena_alloc(arena, CATEGORIES + 1, sizeof *replay->kind_counts);
-    if (replay->replay == NULL || st_arena_failed(arena))
+    if (replay->replay == NULL)
         return st_out_of_memory(errors);
     st_status status = st_replay_run(replay->replay, errors);
     if (status == ST_OK)

@@ -77,13 +77,13 @@ typedef struct maker {
     uint32_t awaited; /* collective that the next kernel waits for; place + 1, 0: none */
 } maker;
 
-static bool make_map(st_arena *arena, size_t keys, touched_map *map)
+static touched_map make_map(st_arena *arena, size_t keys)
 {
-    map->count = 64;
-    while (map->count < 2 * keys)
-        map->count *= 2;
-    map->slots = st_arena_alloc(arena, map->count, sizeof *map->slots);
-    return map->slots != NULL;
+    touched_map map = {.count = 64};
+    while (map.count < 2 * keys)
+        map.count *= 2;
+    map.slots = st_arena_alloc(arena, map.count, sizeof *map.slots);
+    return map;
 }
 
 static touched *find_key(const touched_map *map, int64_t key)
@@ -98,19 +98,19 @@ static touched *find_key(const touched_map *map, int64_t key)
     return &map->slots[slot];
 }
 
-static bool wait_for(maker *make, st_execution_node *node, uint32_t place)
+static void wait_for(maker *make, st_execution_node *node, uint32_t place)
 {
     st_execution *made = make->made;
     const uint64_t dep = place - 1;
     const uint32_t own = (uint32_t)made->count + 1;
     if (place == 0 || make->waiters[place] == own)
-        return true;
+        return;
     make->waiters[place] = own;
     node->dep_count++;
-    return ST_APPEND(make->arena, made->deps, made->dep_count, dep);
+    (void)ST_APPEND(make->arena, made->deps, made->dep_count, dep);
 }
 
-static bool add_waits(maker *make, const st_pytorch_operator *one, st_execution_node *node)
+static void add_waits(maker *make, const st_pytorch_operator *one, st_execution_node *node)
 {
     bool collective = node->type == ST_CHAKRA_COLL;
     uint32_t place = (uint32_t)make->made->count + 1;
@@ -121,20 +121,21 @@ static bool add_waits(maker *make, const st_pytorch_operator *one, st_execution_
             continue;
         touched *last = find_key(&make->storages, tensor->storage);
         known = true;
-        if ((last->collective != 0 && last->collective != place &&
-             !wait_for(make, node, last->collective)) ||
-            (collective && !wait_for(make, node, last->kernel)))
-            return false;
+        if (last->collective != place)
+            wait_for(make, node, last->collective);
+        if (collective)
+            wait_for(make, node, last->kernel);
         *(collective ? &last->collective : &last->kernel) = place;
     }
-    if (collective)
-        make->last_collective = place;
-    else
+    if (!collective) {
         make->last_kernel = place;
-    if (!collective && !wait_for(make, node, make->awaited))
-        return false;
-    make->awaited = collective ? make->awaited : 0;
-    return known || !collective || wait_for(make, node, make->last_kernel);
+        wait_for(make, node, make->awaited);
+        make->awaited = 0;
+        return;
+    }
+    make->last_collective = place;
+    if (!known)
+        wait_for(make, node, make->last_kernel);
 }
 
 /* ---- nodes ---- */
@@ -181,40 +182,7 @@ static double message_of(const st_pytorch *all, const st_pytorch_operator *one)
     return bytes;
 }
 
-static st_status take_collective(maker *make, const st_pytorch_operator *one,
-                                 st_execution_node *node)
-{
-    double bytes = message_of(make->all, one);
-    node->type = ST_CHAKRA_COLL;
-    node->tag = one->first_number;
-    node->collective = kind_of(one->collective);
-    node->bytes = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
-    node->group_stride = one->group_stride > 0 ? one->group_stride : 1;
-    node->group_size = one->group_size > 0    ? one->group_size
-                       : one->last_number > 0 ? one->last_number
-                                              : -1;
-    if (one->group != NULL)
-        node->group = one->group;
-    else if (node->group_size < 0)
-        node->group = "an unknown number of ranks";
-    else
-        node->group = st_arena_printf(make->arena, "%lld ranks", (long long)node->group_size);
-    if (node->tag >= 0)
-        find_key(&make->numbers, node->tag)->collective = (uint32_t)make->made->count + 1;
-    return node->group != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
-static st_status take_kernel(maker *make, const st_pytorch_operator *one, st_execution_node *node)
-{
-    st_task_shape *shape = st_arena_alloc(make->arena, 1, sizeof *shape);
-    if (shape == NULL)
-        return ST_ERR_MEMORY;
-    st_pytorch_shape(make->all, one, shape);
-    node->shape = shape;
-    return ST_OK;
-}
-
-static st_status add_node(maker *make, const st_pytorch_operator *one)
+static void add_node(maker *make, const st_pytorch_operator *one)
 {
     st_execution *made = make->made;
     if (one->collective != NULL && strcmp(one->collective, "wait") == 0) {
@@ -222,22 +190,42 @@ static st_status add_node(maker *make, const st_pytorch_operator *one)
         uint32_t found =
             one->first_number >= 0 ? find_key(&make->numbers, one->first_number)->collective : 0;
         make->awaited = found > 0 ? found : make->last_collective;
-        return ST_OK;
+        return;
     }
     bool transfers = one->collective != NULL && kind_of(one->collective) == ST_CHAKRA_COLLECTIVES;
     st_execution_node node = st_execution_node_at(one->place, made->dep_count);
     node.id = one->id;
     node.name = one->name;
     node.type = transfers ? ST_CHAKRA_METADATA : ST_CHAKRA_COMP;
-    st_status status = transfers                 ? ST_OK
-                       : one->collective != NULL ? take_collective(make, one, &node)
-                                                 : take_kernel(make, one, &node);
-    made->transfers += transfers;
-    if (status != ST_OK || transfers)
-        return status;
-    return add_waits(make, one, &node) && ST_APPEND(make->arena, made->nodes, made->count, node)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    if (transfers) {
+        made->transfers++;
+        return;
+    }
+    if (one->collective != NULL) {
+        double bytes = message_of(make->all, one);
+        node.type = ST_CHAKRA_COLL;
+        node.tag = one->first_number;
+        node.collective = kind_of(one->collective);
+        node.bytes = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+        node.group_stride = one->group_stride > 0 ? one->group_stride : 1;
+        node.group_size = one->group_size > 0    ? one->group_size
+                          : one->last_number > 0 ? one->last_number
+                                                 : -1;
+        if (one->group != NULL)
+            node.group = one->group;
+        else if (node.group_size < 0)
+            node.group = "an unknown number of ranks";
+        else
+            node.group = st_arena_printf(make->arena, "%lld ranks", (long long)node.group_size);
+        if (node.tag >= 0)
+            find_key(&make->numbers, node.tag)->collective = (uint32_t)make->made->count + 1;
+    } else {
+        st_task_shape *shape = st_arena_alloc(make->arena, 1, sizeof *shape);
+        st_pytorch_shape(make->all, one, shape);
+        node.shape = shape;
+    }
+    add_waits(make, one, &node);
+    (void)ST_APPEND(make->arena, made->nodes, made->count, node);
 }
 
 /* Shapes of a line, as "[2385,100] [99,10]". */
@@ -252,9 +240,7 @@ static const char *shapes_text(st_arena *arena, const st_pytorch_operator *one)
         if (one->dim_counts[i] > 0)
             st_buffer_text(&text, "]");
     }
-    const char *kept = text.failed ? NULL : st_arena_printf(arena, "%s", text.data);
-    st_buffer_free(&text);
-    return kept != NULL ? kept : "shapes";
+    return st_buffer_keep(&text, arena);
 }
 
 static st_status check_shapes(const maker *make, const st_pytorch_operator *one, st_errors *errors)
@@ -278,9 +264,8 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
     for (size_t i = 0; i < operators->count; i++)
         collectives += operators->items[i].collective != NULL;
     make.waiters = st_arena_alloc(arena, operators->count + 2, sizeof *make.waiters);
-    if (make.waiters == NULL || !make_map(arena, operators->tensor_count, &make.storages) ||
-        !make_map(arena, collectives, &make.numbers))
-        return st_out_of_memory(errors);
+    make.storages = make_map(arena, operators->tensor_count);
+    make.numbers = make_map(arena, collectives);
     /* What is called begins later, so that its number is larger. */
     for (size_t i = operators->count; i-- > 0;) {
         st_pytorch_operator *one = &operators->items[i];
@@ -299,8 +284,8 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
             check_shapes(&make, &operators->items[i], errors) != ST_OK)
             return ST_ERR_VALUE;
     for (size_t i = 0; i < operators->count; i++)
-        if (operators->items[i].is_work && add_node(&make, &operators->items[i]) != ST_OK)
-            return st_out_of_memory(errors);
+        if (operators->items[i].is_work)
+            add_node(&make, &operators->items[i]);
     if (execution->count == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = operators->file},
                        "no operator of the trace runs on a GPU");

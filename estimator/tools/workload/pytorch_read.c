@@ -19,21 +19,11 @@ typedef struct json_reader {
     st_errors *errors;
     bool has_nodes;
     bool has_events; /* of a profiler's recording */
-    bool failed;     /* no memory */
 } json_reader;
-
-static bool out_of_memory(json_reader *in)
-{
-    in->failed = true;
-    return false;
-}
 
 static const char *keep(json_reader *in, st_scan_span text)
 {
-    const char *copy = st_arena_copy(in->arena, st_scan_text(&in->scan, text), text.length);
-    if (copy == NULL)
-        in->failed = true;
-    return copy;
+    return st_arena_copy(in->arena, st_scan_text(&in->scan, text), text.length);
 }
 
 static bool is(const json_reader *in, st_scan_span text, const char *word)
@@ -64,7 +54,7 @@ static const char collectives[] =
     "all_reduce_coalesced reduce_scatter_tensor_coalesced";
 
 /* "[id, storage, offset, elements, bytes of one, device]" */
-static bool add_tensor(json_reader *in, const int64_t *numbers, st_scan_span device, bool is_output)
+static void add_tensor(json_reader *in, const int64_t *numbers, st_scan_span device, bool is_output)
 {
     st_pytorch *all = in->operators;
     const char *name = st_scan_text(&in->scan, device);
@@ -74,12 +64,12 @@ static bool add_tensor(json_reader *in, const int64_t *numbers, st_scan_span dev
                                                                      memcmp(name, "hip", 3) == 0),
                                     .is_output = is_output};
     if (numbers[3] < 0 || numbers[4] < 0 || numbers[4] > 64)
-        return true;
+        return;
     all->items[all->count - 1].type_bytes = all->items[all->count - 1].tensor_count == 0
                                                 ? (uint8_t)numbers[4]
                                                 : all->items[all->count - 1].type_bytes;
     all->items[all->count - 1].tensor_count++;
-    return ST_APPEND(in->arena, all->tensors, all->tensor_count, made) || out_of_memory(in);
+    (void)ST_APPEND(in->arena, all->tensors, all->tensor_count, made);
 }
 
 static bool read_list(json_reader *in, bool is_output, int depth);
@@ -100,7 +90,7 @@ static bool read_value(json_reader *in, bool is_output, int depth, int64_t *numb
         if (depth == 0 && !is_output && one->collective == NULL &&
             st_has_word_of(collectives, st_scan_text(&in->scan, *text), text->length))
             one->collective = keep(in, *text);
-        return !in->failed;
+        return true;
     }
     if (!read_number(in, number))
         return false;
@@ -134,7 +124,9 @@ static bool read_list(json_reader *in, bool is_output, int depth)
     if (!st_scan_ok(&in->scan))
         return false;
     bool is_tensor = depth > 0 && plain && count == TENSOR_FIELDS && device.length > 0;
-    return !is_tensor || add_tensor(in, numbers, device, is_output);
+    if (is_tensor)
+        add_tensor(in, numbers, device, is_output);
+    return true;
 }
 
 static bool read_arguments(json_reader *in, bool is_output)
@@ -228,7 +220,7 @@ static bool take_text(json_reader *in, const char **into)
         return false;
     if (text.length > 0)
         *into = keep(in, text);
-    return !in->failed;
+    return true;
 }
 
 static bool take_attribute(json_reader *in, const char *name)
@@ -341,8 +333,7 @@ static bool read_node(json_reader *in)
                                       .place = (size_t)(in->scan.base + in->scan.at)};
     if (all->count >= ST_EXECUTION_MAX_NODES)
         return st_scan_fail(&in->scan, ST_ERR_LIMIT, "more than 2^26 nodes") == ST_OK;
-    if (!ST_APPEND(in->arena, all->items, all->count, made))
-        return out_of_memory(in);
+    (void)ST_APPEND(in->arena, all->items, all->count, made);
     st_scan_hold(&in->scan);
     if (!st_scan_enter(&in->scan, '{'))
         return false;
@@ -394,8 +385,6 @@ ST_COMPARE(by_id, st_pytorch_operator, ST_RISING(id));
 static st_status judge(json_reader *in, bool whole)
 {
     st_place place = st_scan_place(&in->scan);
-    if (in->failed)
-        return st_out_of_memory(in->errors);
     if (in->scan.status != ST_OK)
         return in->scan.status;
     if (!whole)

@@ -69,7 +69,7 @@ static size_t place_of(const maker *make, const pass_name *pass)
     return pass->micro * make->chunks + pass->chunk;
 }
 
-static st_status count_layers(maker *make)
+static void count_layers(maker *make)
 {
     pass_name pass;
     for (size_t i = 0; i < make->stage->count; i++) {
@@ -81,8 +81,6 @@ static st_status count_layers(maker *make)
     size_t passes = make->chunks * make->micros;
     make->forward_layers = st_arena_alloc(make->arena, passes + 1, sizeof *make->forward_layers);
     make->seen = st_arena_alloc(make->arena, passes * ST_SIMAI_COLUMNS + 1, sizeof *make->seen);
-    if (make->forward_layers == NULL || make->seen == NULL)
-        return st_out_of_memory(make->errors);
     make->depth = 1;
     for (size_t i = 0; i < make->stage->count; i++) {
         const st_work_node *node = &make->stage->nodes[i];
@@ -92,7 +90,6 @@ static st_status count_layers(maker *make)
         make->depth = count > make->depth ? count : make->depth;
     }
     make->layers = st_arena_alloc(make->arena, passes * make->depth + 1, sizeof *make->layers);
-    return make->layers == NULL ? st_out_of_memory(make->errors) : ST_OK;
 }
 
 /* ---- rows ---- */
@@ -106,12 +103,6 @@ static uint64_t whole_ns(maker *make, st_simai_column column, int64_t ticks)
     return (uint64_t)(llround(make->ticks[column] / TICKS_PER_NS) - llround(before / TICKS_PER_NS));
 }
 
-static void append(maker *make, const st_simai_row *row)
-{
-    if (!ST_APPEND(make->arena, make->simai->rows, make->simai->count, *row))
-        make->simai->count = 0;
-}
-
 /* Data parallelism, the optimizer and other work outside passes. */
 static void append_end(maker *make, const st_work_node *node)
 {
@@ -123,7 +114,7 @@ static void append_end(maker *make, const st_work_node *node)
     char *name = st_arena_printf(make->arena, "%s", node->name);
     st_simai_row row = {.name = name};
     st_simai_work *work = &row.work[ST_SIMAI_WEIGHTS];
-    for (char *at = name; at != NULL && *at != '\0'; at++)
+    for (char *at = name; *at != '\0'; at++)
         *at = *at == ' ' ? '_' : *at;
     if (node->type == ST_CHAKRA_COMP) {
         work->compute_ns = whole_ns(make, ST_SIMAI_WEIGHTS, node->duration);
@@ -135,7 +126,7 @@ static void append_end(maker *make, const st_work_node *node)
         work->bytes = node->bytes * (gathers ? placement->size[work->group] : 1);
     }
     if (work->compute_ns > 0 || work->kind != ST_SIMAI_NONE)
-        append(make, &row);
+        (void)ST_APPEND(make->arena, make->simai->rows, make->simai->count, row);
 }
 
 static void add_node(maker *make, const st_work_node *node)
@@ -212,11 +203,10 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
                                  [ST_SIMAI_VPP] = workload->chunks,
                                  [ST_SIMAI_GA] = workload->micros,
                                  [ST_SIMAI_GPUS] = workload->placement.ranks}};
-    st_status status = count_layers(&make);
-    for (size_t i = 0; i < make.stage->count && status == ST_OK; i++)
+    count_layers(&make);
+    for (size_t i = 0; i < make.stage->count; i++)
         add_node(&make, &make.stage->nodes[i]);
-    if (status == ST_OK)
-        status = check(&make);
+    st_status status = check(&make);
     if (status != ST_OK)
         return status;
     /* Rows run up in the backward pass: the end of a step comes first. */
@@ -247,9 +237,9 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
                     row.work[j].group = groups[i];
                     row.work[j].kind = own->bytes[j][i] > 0 ? kinds[i] : ST_SIMAI_NONE;
                 }
-                append(&make, &row);
+                (void)ST_APPEND(arena, simai->rows, simai->count, row);
                 first = false;
             }
         }
-    return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
+    return ST_OK;
 }

@@ -54,17 +54,14 @@ size_t st_workload_group_id(const st_workload *workload, st_group group, size_t 
     return 1 + (size_t)group * workload->placement.ranks + axes_of(workload, group, rank).first;
 }
 
-st_status st_workload_group(const st_workload *workload, st_group group, size_t rank,
-                            st_arena *arena, st_work_group *members, st_errors *errors)
+st_work_group st_workload_group(const st_workload *workload, st_group group, size_t rank,
+                                st_arena *arena)
 {
     axes all = axes_of(workload, group, rank);
     uint32_t *ranks = st_arena_alloc(arena, all.size[0] * all.size[1], sizeof *ranks);
-    if (ranks == NULL)
-        return st_out_of_memory(errors);
     for (size_t i = 0; i < all.size[0] * all.size[1]; i++)
         ranks[i] = (uint32_t)(all.first + i % all.size[0] * all.stride[0] +
                               i / all.size[0] * all.stride[1]);
-    *members = (st_work_group){ranks, all.size[0] * all.size[1]};
-    st_sort(ranks, members->count, sizeof *ranks, st_order_indices);
-    return ST_OK;
+    st_sort(ranks, all.size[0] * all.size[1], sizeof *ranks, st_order_indices);
+    return (st_work_group){ranks, all.size[0] * all.size[1]};
 }

@@ -126,8 +126,6 @@ static st_status ask_bytes(maker *make, st_estimate *estimate)
                        "a role 'handed' with cells, such as 'handed: {tp: CELL, reduce: CELL}'",
                        st_sheet_name(sheet));
     double *values = st_arena_alloc(make->arena, stages * count, sizeof *values);
-    if (values == NULL)
-        return st_out_of_memory(make->errors);
     const st_stage_question question = {cells, count, stages, 0};
     st_status status = st_estimate_by_stage(estimate, &question, make->arena, values, make->errors);
     for (size_t i = 0; i < stages * count && status == ST_OK; i++)
@@ -304,7 +302,7 @@ static void send_on(maker *make, st_task_id task, const uint32_t *received)
     }
 }
 
-static st_status add_tasks(maker *make)
+static void add_tasks(maker *make)
 {
     const st_graph_arrays *tasks = &make->tasks;
     uint32_t most = 1;
@@ -313,8 +311,6 @@ static st_status add_tasks(maker *make)
         most = count > most ? count : most;
     }
     uint32_t *received = st_arena_alloc(make->arena, most, sizeof *received);
-    if (received == NULL || st_arena_failed(make->arena))
-        return st_out_of_memory(make->errors);
     for (size_t i = 0; i < tasks->task_count; i++) {
         const st_task_id task = tasks->order[i];
         uint32_t stage = stage_of(make, task);
@@ -340,7 +336,6 @@ static st_status add_tasks(maker *make)
         }
         send_on(make, task, NULL);
     }
-    return st_arena_failed(make->arena) ? st_out_of_memory(make->errors) : ST_OK;
 }
 
 /* ---- the whole ---- */
@@ -358,8 +353,6 @@ static st_status prepare(maker *make, st_estimate *estimate)
     make->node = st_arena_alloc(make->arena, tasks + 1, sizeof *make->node);
     make->first = st_arena_alloc(make->arena, tasks + 1, sizeof *make->first);
     make->tags = st_arena_alloc(make->arena, stages * stages, sizeof *make->tags);
-    if (st_arena_failed(make->arena))
-        return st_out_of_memory(make->errors);
     memset(make->node, 0xff, tasks * sizeof *make->node);
     memset(make->first, 0xff, tasks * sizeof *make->first);
     return st_estimate_placement(estimate, make->arena, &workload->placement, make->errors);
@@ -419,9 +412,10 @@ st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, s
                              .next = make.first[before],
                              .received = ST_NODE_NONE,
                              .tag = make.tags[from * make.workload->stage_count + stage]++};
-            if (ST_APPEND(make.arena, make.crossings, make.crossing_count, made))
-                make.first[before] = (uint32_t)make.crossing_count - 1;
+            (void)ST_APPEND(make.arena, make.crossings, make.crossing_count, made);
+            make.first[before] = (uint32_t)make.crossing_count - 1;
         }
     }
-    return add_tasks(&make);
+    add_tasks(&make);
+    return ST_OK;
 }

@@ -69,9 +69,8 @@ typedef struct st_work_group {
     size_t count;
 } st_work_group;
 
-st_status st_workload_group(const st_workload *workload, st_group group, size_t rank,
-                            st_arena *arena, st_work_group *members,
-                            st_errors *errors) ST_NODISCARD;
+st_work_group st_workload_group(const st_workload *workload, st_group group, size_t rank,
+                                st_arena *arena);
 /* The stage of a rank, and the rank of another stage that has the same place in it. */
 size_t st_workload_stage(const st_workload *workload, size_t rank);
 size_t st_workload_peer(const st_workload *workload, size_t rank, size_t stage);

@@ -13,6 +13,7 @@ static const cli_verb *const verbs[] = {
 
 int main(int argc, char **argv)
 {
+    cli_end_without_memory();
     return cli_main(&(cli_program){.verbs = verbs,
                                    .verb_count = ST_COUNT(verbs),
                                    .mark = CLI_TOOL_MARK("record")},

@@ -28,8 +28,6 @@ st_status cli_planned_ranks_of(cli_run *run, const char *job, cli_planned_ranks 
     planned->count = stages;
     planned->ranks = st_arena_alloc(run->arena, stages, sizeof *planned->ranks);
     planned->as = st_arena_alloc(run->arena, placed.ranks, sizeof *planned->as);
-    if (st_arena_failed(run->arena))
-        return st_out_of_memory(run->errors);
     for (size_t i = 0; i < ST_COUNT(groups); i++)
         second += placed.size[groups[i]] > 1 ? placed.stride[groups[i]] : 0;
     for (size_t i = 0; i < stages; i++)

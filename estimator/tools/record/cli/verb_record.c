@@ -130,8 +130,6 @@ static st_status read_gpu(cli_run *run, const char *name, const st_job **job)
     if (found == NULL)
         return st_gpus_unknown(&gpus, name, (st_place){.file = "--device"}, run->errors);
     const char *set = st_arena_printf(run->arena, ST_KEY_CLUSTER_GPU "=%s", found);
-    if (set == NULL)
-        return st_out_of_memory(run->errors);
     return st_job_load(run->paths, NULL, &set, 1, run->arena, job, run->errors);
 }
 
@@ -170,7 +168,7 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
                                       named ? name->text : options->device, memory, capability * 10,
                                       processors > 0 ? processors : 1);
     request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
-    return st_arena_failed(run->arena) ? st_out_of_memory(run->errors) : ST_OK;
+    return ST_OK;
 }
 
 /* ---- the library ---- */
@@ -197,7 +195,7 @@ static st_status find_library(cli_run *run, const char **folder)
             access(path, R_OK) != 0 || realpath(places[i], whole) == NULL)
             continue;
         *folder = st_arena_copy(run->arena, whole, strlen(whole));
-        return *folder != NULL ? ST_OK : st_out_of_memory(run->errors);
+        return ST_OK;
     }
     return st_fail(run->errors, ST_ERR_IO, (st_place){.file = "libsteptime-record.so"},
                    "the recorder's library is not installed" ST_EXPECTED "in %s",
@@ -264,8 +262,6 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
     }
     size_t most = all ? (size_t)options->ranks + options->selective.count : 1;
     ranks->items = st_arena_alloc(run->arena, most, sizeof *ranks->items);
-    if (ranks->items == NULL)
-        return st_out_of_memory(run->errors);
     ranks->count = 1;
     ranks->items[0] = one ? (int32_t)options->rank : -1;
     *world = one ? options->world : 0;
@@ -441,7 +437,7 @@ static st_status find_real_gpu(cli_run *run, st_launch_request *request)
         request->devices = found.count;
     request->device = st_arena_printf(run->arena, "%s,real,0,0,0", named ? options->device : "");
     request->charges = "0,0";
-    return request->device != NULL ? ST_OK : st_out_of_memory(run->errors);
+    return ST_OK;
 }
 
 static st_status prepare(cli_run *run, st_launch_request *request)
@@ -478,14 +474,11 @@ static st_status prepare(cli_run *run, st_launch_request *request)
                              "cannot find the run's folder: %s", strerror(errno));
         } else {
             request->folder = st_arena_copy(run->arena, absolute, strlen(absolute));
-            status = request->folder != NULL ? ST_OK : st_out_of_memory(run->errors);
         }
     }
     if (status != ST_OK)
         return status;
     const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);
-    if (command == NULL)
-        return st_out_of_memory(run->errors);
     memcpy(command, run->arguments, run->argument_count * sizeof *command);
     request->command = command;
     return ST_OK;
@@ -497,7 +490,7 @@ static st_status write_dedup(cli_run *run, const st_launch_request *request,
     st_buffer text = {0};
     const char *file = st_arena_printf(run->arena, "%s/" ST_RANK_DEDUP_FILE, request->folder);
     st_rank_dedup_write(dedup, &text);
-    st_status status = file != NULL ? cli_write_file(run, file, &text) : ST_ERR_MEMORY;
+    st_status status = cli_write_file(run, file, &text);
     st_buffer_free(&text);
     return status;
 }
@@ -554,10 +547,10 @@ static int run_record(cli_run *run)
         status = open_store(run, &request);
     if (status == ST_OK)
         status = prepare(run, &request);
-    if (status == ST_OK)
-        status = st_fleet_make(&request, run->arena, &fleet, run->errors);
-    if (status == ST_OK)
+    if (status == ST_OK) {
+        fleet = st_fleet_make(&request, run->arena);
         status = run_ranks(run, &request, fleet, &ranks, &dedup);
+    }
     st_fleet_end(fleet);
     if (request.folder != NULL) {
         /* What ranks left for one another is of no use any more. */

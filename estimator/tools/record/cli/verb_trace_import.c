@@ -78,7 +78,7 @@ static st_status write_traces(cli_run *run, const st_imported *imported, const c
         uint64_t rank = (uint64_t)recorded->workers[i].rank;
         const char *file =
             st_arena_printf(run->arena, "%s/rank%llu.json", path, (unsigned long long)rank);
-        status = file != NULL ? write_one(run, imported, rank, file) : ST_ERR_MEMORY;
+        status = write_one(run, imported, rank, file);
     }
     return status;
 }

@@ -109,34 +109,6 @@ uint64_t st_do_comm_init_all(st_call *call)
     return 0;
 }
 
-/* Leaves what this rank wants of a split for the others, and reads what they left. Where all ranks
- * run, it waits for them, as NCCL does. */
-static st_split_member *meet_split(const st_object *parent, const st_split_member *own,
-                                   uint32_t splits, size_t *count)
-{
-    enum { WAIT_MS = 2, MOST_WAITS = 5000 };
-    char path[sizeof st_now.folder + 64];
-    st_split_path(path, sizeof path, st_now.folder, parent->comm.id, splits);
-    st_split_member *members = st_split_read(path, count);
-    bool known = false;
-    for (size_t i = 0; i < *count && !known; i++)
-        known = members[i].rank == own->rank;
-    int file = known ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    bool written = file >= 0 && write(file, own, sizeof *own) == (ssize_t)sizeof *own;
-    if (file >= 0)
-        close(file);
-    bool waits = written && st_now.complete && group_depth == 0;
-    int32_t ranks = parent->comm.ranks;
-    for (int i = 0; i < MOST_WAITS; i++) {
-        free(members);
-        members = st_split_read(path, count);
-        if (!waits || (int64_t)*count >= ranks)
-            break;
-        st_pause(WAIT_MS);
-    }
-    return members;
-}
-
 /* ncclCommSplit(comm, color, key, comm *, configuration) */
 uint64_t st_do_comm_split(st_call *call)
 {
@@ -148,7 +120,28 @@ uint64_t st_do_comm_split(st_call *call)
     uint32_t splits = parent->comm.splits++;
     own.rank = parent->comm.rank;
     st_split split = {.ranks = parent->comm.ranks, .node = (int32_t)st_now.header.device_count};
-    st_split_member *members = meet_split(parent, &own, splits, &split.count);
+    /* Leaves what this rank wants of a split for the others, and reads what they left. Where all
+     * ranks run, it waits for them, as NCCL does. */
+    enum { WAIT_MS = 2, MOST_WAITS = 5000 };
+    char path[sizeof st_now.folder + 64];
+    st_split_path(path, sizeof path, st_now.folder, parent->comm.id, splits);
+    st_split_member *members = st_split_read(path, &split.count);
+    bool known = false;
+    for (size_t i = 0; i < split.count && !known; i++)
+        known = members[i].rank == own.rank;
+    int file = known ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    bool written = file >= 0 && write(file, &own, sizeof *&own) == (ssize_t)sizeof *&own;
+    if (file >= 0)
+        close(file);
+    bool waits = written && st_now.complete && group_depth == 0;
+    int32_t ranks = parent->comm.ranks;
+    for (int i = 0; i < MOST_WAITS; i++) {
+        free(members);
+        members = st_split_read(path, &split.count);
+        if (!waits || (int64_t) * &split.count >= ranks)
+            break;
+        st_pause(WAIT_MS);
+    }
     split.members = members;
     st_split_place place = st_split_find(&split, &own);
     free(members);

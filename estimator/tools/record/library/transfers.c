@@ -129,11 +129,6 @@ uint64_t st_do_pointer_attributes(st_call *call)
 
 /* ---- copies and sets ---- */
 
-static uint8_t host_memory(uint64_t address)
-{
-    return st_memory_find(address) != NULL ? ST_LOG_PINNED : ST_LOG_PAGEABLE;
-}
-
 static bool on_device(uint64_t address)
 {
     const st_block *block = st_memory_find(address);
@@ -150,7 +145,8 @@ static void draft_copy(st_call *call, uint64_t to, uint64_t from, uint64_t bytes
     copy->direction =
         (uint8_t)(to_device ? (from_device ? ST_LOG_DEVICE_TO_DEVICE : ST_LOG_HOST_TO_DEVICE)
                             : (from_device ? ST_LOG_DEVICE_TO_HOST : ST_LOG_HOST_TO_HOST));
-    copy->host_memory = host_memory(to_device ? from : to);
+    uint64_t address = to_device ? from : to;
+    copy->host_memory = st_memory_find(address) != NULL ? ST_LOG_PINNED : ST_LOG_PAGEABLE;
     if (to_device && from_device && st_memory_find(to)->device != st_memory_find(from)->device) {
         copy->direction = ST_LOG_PEER;
         copy->peer = (uint16_t)st_memory_find(to)->device;

@@ -2,7 +2,7 @@
 /* See cupti_join.h. */
 #include "record/price/cupti_join.h"
 
-#include "base/memory.h"
+#include "base/lists.h"
 #include "base/numbered_texts.h"
 
 #include <string.h>
@@ -38,30 +38,6 @@ static int order_tasks(const void *left, const void *right)
     return order != 0 ? order : ST_ORDER(a->order, b->order);
 }
 
-static st_status collect(joiner *j, st_errors *errors)
-{
-    j->tasks = st_arena_alloc(j->run->arena, j->worker->call_count + 1, sizeof *j->tasks);
-    j->parts = st_arena_alloc(j->run->arena, j->worker->call_count + 1, sizeof *j->parts);
-    j->is_default = st_arena_alloc(j->run->arena, MOST_STREAMS, sizeof *j->is_default);
-    if (j->tasks == NULL || j->parts == NULL || j->is_default == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < j->worker->call_count; i++) {
-        st_worker_call *call = &j->worker->calls[i];
-        j->measured_count += call->measured;
-        if (is_task(call) && call->record.kind == ST_LOG_GEMM)
-            j->parts[j->part_count++] = call;
-        else if (is_task(call))
-            j->tasks[j->task_count++] = call;
-        bool names =
-            call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
-        if (names && call->record.stream.stream < MOST_STREAMS)
-            j->is_default[call->record.stream.stream] = true;
-    }
-    st_sort(j->tasks, j->task_count, sizeof *j->tasks, order_tasks);
-    st_sort(j->parts, j->part_count, sizeof *j->parts, order_tasks);
-    return ST_OK;
-}
-
 /* ---- products ---- */
 
 /* A kernel that a product launched. */
@@ -78,13 +54,11 @@ ST_COMPARE(order_launched, launched,
                ST_RISING(task->order));
 
 /* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
-static st_status give_products(const joiner *j, st_errors *errors)
+static void give_products(const joiner *j)
 {
     launched *all = st_arena_alloc(j->run->arena, j->task_count + 1, sizeof *all);
     size_t count = 0;
     size_t part = 0;
-    if (all == NULL)
-        return st_out_of_memory(errors);
     for (size_t i = 0; i < j->task_count; i++) {
         st_worker_call *task = j->tasks[i];
         uint32_t correlation = task->times.correlation;
@@ -105,10 +79,8 @@ static st_status give_products(const joiner *j, st_errors *errors)
         shape.form = of->form;
         shape.type = of->type;
         memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
-        if (st_run_shape(j->run, &shape, &all[i].task->shape) != ST_OK)
-            return st_out_of_memory(errors);
+        all[i].task->shape = st_run_shape(j->run, &shape);
     }
-    return ST_OK;
 }
 
 /* ---- calls ---- */
@@ -118,28 +90,19 @@ static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t nu
     for (size_t i = 0; i < threads->count; i++)
         if (threads->numbers[i] == number)
             return (uint32_t)i;
-    if (!st_arena_append(run->arena, &threads->numbers, &threads->count, &threads->capacity,
-                         &number, sizeof number))
-        return 0;
+    (void)st_arena_append(run->arena, &threads->numbers, &threads->count, &threads->capacity,
+                          &number, sizeof number);
     return (uint32_t)threads->count - 1;
 }
 
-static st_status append(joiner *j, const st_worker_call *call, st_errors *errors)
-{
-    return ST_APPEND(j->run->arena, j->joined, j->joined_count, *call) ? ST_OK
-                                                                       : st_out_of_memory(errors);
-}
-
-static st_status join_call(joiner *j, const st_worker_call *call, uint32_t thread,
-                           st_errors *errors)
+static void join_call(joiner *j, const st_worker_call *call, uint32_t thread)
 {
     uint32_t correlation = call->times.correlation;
     /* The first task of a call. */
     size_t first = 0;
     ST_BISECT(first, j->task_count, j->tasks[middle]->times.correlation < correlation);
     uint32_t behind = 0;
-    st_status status = ST_OK;
-    for (size_t i = first; i < j->task_count && status == ST_OK; i++) {
+    for (size_t i = first; i < j->task_count; i++) {
         if (j->tasks[i]->times.correlation != correlation || j->tasks[i]->behind != 0)
             break; /* or another call of this number has them, which only a broken log has */
         st_worker_call made = *j->tasks[i];
@@ -154,36 +117,48 @@ static st_status join_call(joiner *j, const st_worker_call *call, uint32_t threa
         if (made.record.kind == ST_LOG_COPY &&
             strstr(j->run->names->texts[call->name], "Async") != NULL)
             made.record.flags |= ST_LOG_ASYNC;
-        status = append(j, &made, errors);
+        (void)ST_APPEND(j->run->arena, j->joined, j->joined_count, made);
         j->tasks[i]->behind = 1; /* has its call */
     }
-    if (behind > 0 || status != ST_OK)
-        return status;
+    if (behind > 0)
+        return;
     st_worker_call made = *call;
     made.thread = thread;
-    return append(j, &made, errors);
+    (void)ST_APPEND(j->run->arena, j->joined, j->joined_count, made);
 }
 
-st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads,
-                           uint64_t *lost, st_errors *errors)
+void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads, uint64_t *lost)
 {
     joiner j = {.run = run, .worker = worker};
-    st_status status = collect(&j, errors);
-    if (status == ST_OK && j.part_count > 0)
-        status = give_products(&j, errors);
-    if (status == ST_OK && j.measured_count > 0) {
-        for (size_t i = 0; i < j.worker->call_count && status == ST_OK; i++) {
-            const st_worker_call *call = &j.worker->calls[i];
-            if (!call->measured)
-                status = append(&j, call, errors);
-            else if (!is_task(call)) /* parts are gone with that */
-                status = join_call(&j, call, thread_of(j.run, threads, call->times.thread), errors);
-        }
-        for (size_t i = 0; i < j.joined_count; i++)
-            j.joined[i].order = (uint32_t)i;
+    j.tasks = st_arena_alloc(j.run->arena, j.worker->call_count + 1, sizeof *j.tasks);
+    j.parts = st_arena_alloc(j.run->arena, j.worker->call_count + 1, sizeof *j.parts);
+    j.is_default = st_arena_alloc(j.run->arena, MOST_STREAMS, sizeof *j.is_default);
+    for (size_t i = 0; i < j.worker->call_count; i++) {
+        st_worker_call *call = &j.worker->calls[i];
+        j.measured_count += call->measured;
+        if (is_task(call) && call->record.kind == ST_LOG_GEMM)
+            j.parts[j.part_count++] = call;
+        else if (is_task(call))
+            j.tasks[j.task_count++] = call;
+        bool names =
+            call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
+        if (names && call->record.stream.stream < MOST_STREAMS)
+            j.is_default[call->record.stream.stream] = true;
     }
-    if (status != ST_OK || j.measured_count == 0)
-        return status;
+    st_sort(j.tasks, j.task_count, sizeof *j.tasks, order_tasks);
+    st_sort(j.parts, j.part_count, sizeof *j.parts, order_tasks);
+    give_products(&j);
+    if (j.measured_count == 0)
+        return;
+    for (size_t i = 0; i < j.worker->call_count; i++) {
+        const st_worker_call *call = &j.worker->calls[i];
+        if (!call->measured)
+            (void)ST_APPEND(run->arena, j.joined, j.joined_count, *call);
+        else if (!is_task(call)) /* parts are gone with that */
+            join_call(&j, call, thread_of(run, threads, call->times.thread));
+    }
+    for (size_t i = 0; i < j.joined_count; i++)
+        j.joined[i].order = (uint32_t)i;
     for (size_t i = 0; i < j.task_count; i++)
         *lost += j.tasks[i]->behind == 0;
     /* CUPTI counts default streams among the others. */
@@ -197,5 +172,4 @@ st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *
     worker->calls = j.joined;
     worker->call_count = j.joined_count;
     worker->thread_count = threads->count;
-    return ST_OK;
 }

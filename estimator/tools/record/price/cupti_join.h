@@ -16,7 +16,6 @@ typedef struct st_measured_threads {
 } st_measured_threads;
 
 /* Joins the calls of a worker, whose threads get places; *lost: what no call was found for. */
-st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads,
-                           uint64_t *lost, st_errors *errors) ST_NODISCARD;
+void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads, uint64_t *lost);
 
 #endif

@@ -42,8 +42,6 @@ static st_status learn(const st_trace *trace, st_arena *arena, const st_call_cos
     size_t seen_count = 0;
     seen_call *seen = st_arena_alloc(arena, trace->event_count + 1, sizeof *seen);
     st_call_cost *list = st_arena_alloc(arena, trace->event_count + LIBRARIES, sizeof *list);
-    if (seen == NULL || list == NULL)
-        return st_out_of_memory(errors);
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         if (event->kind == ST_TRACE_CALL && !waits(event))
@@ -68,8 +66,6 @@ static st_status learn(const st_trace *trace, st_arena *arena, const st_call_cos
         list[rows++] = (st_call_cost){libraries[i], launch_ns};
     *count = rows;
     *costs = list;
-    if (st_arena_failed(arena))
-        return st_out_of_memory(errors);
     return *count > 0 ? ST_OK
                       : st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--costs"},
                                 "the recording contains no CUDA calls" ST_EXPECTED
@@ -95,8 +91,6 @@ st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_co
         st_named_time *times = NULL;
         st_status table_status = st_named_times_read(&asked, arena, &times, count, errors);
         st_call_cost *list = st_arena_alloc(arena, *count + 1, sizeof *list);
-        if (table_status == ST_OK && list == NULL)
-            return st_out_of_memory(errors);
         for (size_t i = 0; table_status == ST_OK && i < *count; i++)
             list[i] = (st_call_cost){times[i].name, (int64_t)(times[i].time_s * 1e9 + 0.5)};
         *costs = list;

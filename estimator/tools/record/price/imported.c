@@ -22,10 +22,7 @@ static st_status read_run(const st_import_request *request, st_arena *arena, st_
     st_status status = st_run_read(request->folder, &request->run, &made->run, errors);
     if (status != ST_OK)
         return status;
-    if (st_arena_defer(arena, release_run, made->run))
-        return ST_OK;
-    st_run_destroy(made->run);
-    return st_out_of_memory(errors);
+    return st_arena_defer(arena, release_run, made->run) ? ST_OK : st_out_of_memory(errors);
 }
 
 /* Prices for what the command line asks for, or for the device that was recorded. */
@@ -52,8 +49,6 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
                            st_imported **imported, st_errors *errors)
 {
     st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL)
-        return st_out_of_memory(errors);
     st_status status = read_run(request, arena, made, errors);
     if (status == ST_OK)
         status = open_prices(paths, request, arena, made, errors);
@@ -63,8 +58,6 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
     made->shape_prices =
         st_arena_alloc(arena, made->run->shape_count + 1, sizeof *made->shape_prices);
     made->workers = st_arena_alloc(arena, made->run->worker_count + 1, sizeof *made->workers);
-    if (made->shape_prices == NULL || made->workers == NULL)
-        return st_out_of_memory(errors);
     for (size_t i = 0; i < made->run->shape_count; i++)
         st_note(&status, st_prices_of_task(made->prices, &made->run->shapes[i],
                                            &made->shape_prices[i], errors));
@@ -76,13 +69,12 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
     if (status == ST_OK)
         status =
             st_walk_run(made->run, made->shape_prices, made->groups, &options, &made->walk, errors);
-    for (size_t i = 0; i < made->run->worker_count && status == ST_OK; i++) {
-        status = st_imported_count(made, i, arena, errors);
-        if (status == ST_OK)
-            status = st_imported_find_steps(made, i, arena, errors);
-    }
     if (status != ST_OK)
         return status;
+    for (size_t i = 0; i < made->run->worker_count; i++) {
+        st_imported_count(made, i, arena);
+        st_imported_find_steps(made, i, arena);
+    }
     for (size_t i = 0; i < made->groups->instance_count; i++)
         made->unpriced += made->groups->instances[i].price.unknown;
     st_place place = {.file = made->run->folder};

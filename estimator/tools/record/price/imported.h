@@ -85,9 +85,7 @@ st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_co
                              size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* Finds the steps at the end of a worker, and adds up what it does. */
-st_status st_imported_count(const st_imported *imported, size_t worker, st_arena *arena,
-                            st_errors *errors) ST_NODISCARD;
-st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena,
-                                 st_errors *errors) ST_NODISCARD;
+void st_imported_count(const st_imported *imported, size_t worker, st_arena *arena);
+void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena);
 
 #endif

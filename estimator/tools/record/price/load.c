@@ -64,8 +64,6 @@ static st_status open_files(loader *l)
         return status;
     l->files = st_arena_alloc(l->run->arena, count + 1, sizeof *l->files);
     l->processes = st_arena_alloc(l->run->arena, count + 1, sizeof *l->processes);
-    if (l->files == NULL || l->processes == NULL)
-        return st_out_of_memory(l->errors);
     for (size_t i = 0; i < count; i++) {
         st_log *log = NULL;
         st_status opened = st_log_open(paths[i], &log, l->errors);
@@ -84,41 +82,40 @@ ST_COMPARE(order_files, log_file,
 
 /* ---- records ---- */
 
-static st_status intern(st_run *run, const char *text, uint32_t *name)
+static uint32_t intern(st_run *run, const char *text)
 {
-    return st_names_add(run->names, text, strlen(text), false, name);
+    uint32_t name = 0;
+    return st_names_add(run->names, text, strlen(text), false, &name) == ST_OK ? name : 0;
 }
 
 /* The task of a record, as a shape of the run. */
-static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
+static void take_shape(loader *l, const st_log *log, st_worker_call *call)
 {
     enum { NAME = 256 };
     char text[NAME];
     st_task_shape shape;
-    uint32_t name = 0;
     const st_log_record *record = &call->record;
     const char *of = st_log_text(log, record->call);
     call->shape = ST_NO_INDEX;
     if (record->kind == ST_LOG_LAUNCH) {
         /* Its bytes are known when all launches are. */
         of = st_kernel_name(st_log_text(log, record->launch.kernel), text, sizeof text);
-        return intern(l->run, of, &call->text);
+        call->text = intern(l->run, of);
+        return;
     }
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
-    st_status status = intern(l->run, of, &name);
-    if (status != ST_OK || !st_task_shape_of(record, l->run->names->texts[name], &shape))
-        return status;
+    if (!st_task_shape_of(record, l->run->names->texts[intern(l->run, of)], &shape))
+        return;
     shape.measured = record->call == 0; /* only records of CUPTI have no function */
-    return st_run_shape(l->run, &shape, &call->shape);
+    call->shape = st_run_shape(l->run, &shape);
 }
 
-static st_status take_record(loader *l, const st_log *log, st_worker_call *call, st_worker *worker,
-                             st_memory_ranges *ranges)
+static st_status take_record(loader *l, const st_log *log, const char *path, st_worker_call *call,
+                             st_worker *worker, st_memory_ranges *ranges)
 {
     const st_log_record *record = &call->record;
-    if (!st_memory_ranges_add(ranges, record))
-        return ST_ERR_MEMORY;
+    st_memory_ranges_add(ranges, record);
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
     if (record->kind == ST_LOG_MEASURED) {
@@ -138,29 +135,27 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
     }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
-    st_status status = intern(l->run, st_log_text(log, record->call), &call->name);
-    if (status == ST_OK && record->kind == ST_LOG_MARK)
-        status = intern(l->run, st_log_text(log, record->mark.text), &call->text);
-    if (status == ST_OK)
-        status = take_shape(l, log, call);
-    if (status == ST_OK && record->kind == ST_LOG_COMM) {
+    call->name = intern(l->run, st_log_text(log, record->call));
+    if (record->kind == ST_LOG_MARK)
+        call->text = intern(l->run, st_log_text(log, record->mark.text));
+    take_shape(l, log, call);
+    if (record->kind == ST_LOG_COMM) {
         const st_log_comm *comm = &record->comm;
-        st_worker_comm own = {.comm = comm->comm,
-                              .parent = comm->parent,
-                              .rank = comm->rank,
-                              .ranks = comm->ranks,
-                              .color = comm->color,
-                              .key = comm->key,
-                              .device = record->device};
-        status = ST_APPEND(l->run->arena, worker->comms, worker->comm_count, own) ? ST_OK
-                                                                                  : ST_ERR_MEMORY;
+        st_worker_comm made = {.comm = comm->comm,
+                               .parent = comm->parent,
+                               .rank = comm->rank,
+                               .ranks = comm->ranks,
+                               .color = comm->color,
+                               .key = comm->key,
+                               .device = record->device};
+        (void)ST_APPEND(l->run->arena, worker->comms, worker->comm_count, made);
     }
-    if (status != ST_OK)
-        return status;
     if (worker->call_count >= ST_WORKERS_MOST_CALLS)
-        return ST_ERR_LIMIT;
-    return ST_APPEND(l->run->arena, worker->calls, worker->call_count, *call) ? ST_OK
-                                                                              : ST_ERR_MEMORY;
+        return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = path},
+                       "the logs of a process are too long" ST_EXPECTED "at most %d calls",
+                       ST_WORKERS_MOST_CALLS);
+    (void)ST_APPEND(l->run->arena, worker->calls, worker->call_count, *call);
+    return ST_OK;
 }
 
 static st_status read_thread(loader *l, const log_file *file, uint32_t thread, st_worker *worker,
@@ -174,13 +169,7 @@ static st_status read_thread(loader *l, const log_file *file, uint32_t thread, s
         status = st_log_read(log, &call.record, &more, l->errors);
         if (status != ST_OK || !more)
             break;
-        status = take_record(l, log, &call, worker, ranges);
-        if (status == ST_ERR_LIMIT)
-            (void)st_fail(l->errors, status, (st_place){.file = file->path},
-                          "the logs of a process are too long" ST_EXPECTED "at most %d calls",
-                          ST_WORKERS_MOST_CALLS);
-        else if (status == ST_ERR_MEMORY)
-            (void)st_out_of_memory(l->errors);
+        status = take_record(l, log, file->path, &call, worker, ranges);
     }
     worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
     st_log_destroy(log);
@@ -194,7 +183,7 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
     st_memory_ranges *ranges = st_memory_ranges_create(l->run->arena);
-    st_status status = ranges != NULL ? ST_OK : st_out_of_memory(l->errors);
+    st_status status = ST_OK;
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
                           .hash = own->hash,
@@ -216,18 +205,13 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
             continue;
         shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(ranges, launch++, &shape.at_most);
         shape.measured = call->record.call == 0;
-        if (st_run_shape(l->run, &shape, &call->shape) != ST_OK)
-            return st_out_of_memory(l->errors);
+        call->shape = st_run_shape(l->run, &shape);
     }
     st_measured_threads threads = {.count = own->count, .capacity = own->count};
     threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
-    if (threads.numbers == NULL)
-        return st_out_of_memory(l->errors);
     for (size_t i = 0; i < own->count; i++)
         threads.numbers[i] = l->files[own->first + i].header.tid;
-    status = st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
-    if (status != ST_OK)
-        return status;
+    st_measured_join(l->run, worker, &threads, &l->run->lost_tasks);
     /* Calls of several threads in order of time; of one they are. */
     if (worker->thread_count > 1)
         st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
@@ -258,15 +242,13 @@ static bool used_gpu(const st_worker *worker)
 }
 
 /* Removes such processes, and workers that then represent nobody. */
-static st_status leave_out(loader *l, uint32_t *of)
+static void leave_out(loader *l, uint32_t *of)
 {
     st_run *run = l->run;
     bool *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
     bool *launchers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *launchers);
     uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
     size_t kept = 0;
-    if (used == NULL || launchers == NULL || moved == NULL)
-        return st_out_of_memory(l->errors);
     for (size_t i = 0; i < run->worker_count; i++)
         used[i] = used_gpu(&run->workers[i]);
     for (size_t i = 0; i < l->process_count; i++) {
@@ -295,7 +277,6 @@ static st_status leave_out(loader *l, uint32_t *of)
     run->worker_count = kept;
     for (size_t i = 0; i < l->process_count; i++)
         of[i] = moved[of[i]];
-    return ST_OK;
 }
 
 /* ---- workers ---- */
@@ -314,8 +295,6 @@ static st_status read_workers(loader *l, uint32_t *of)
     st_run *run = l->run;
     st_status status = ST_OK;
     run->workers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *run->workers);
-    if (run->workers == NULL)
-        return st_out_of_memory(l->errors);
     for (size_t i = 0; i < l->process_count && status == ST_OK; i++) {
         const process *own = &l->processes[i];
         of[i] = l->options->each ? ST_NO_INDEX : worker_with(run, own->hash);
@@ -417,8 +396,6 @@ static st_status spread(loader *l, const uint32_t *of)
                        "too many ranks" ST_FOUND "%llu" ST_EXPECTED "at most %d",
                        (unsigned long long)run->world, ST_WORKERS_MOST_RANKS);
     run->worker_of = st_arena_alloc(run->arena, run->world + 1, sizeof *run->worker_of);
-    if (run->worker_of == NULL)
-        return st_out_of_memory(l->errors);
     for (uint64_t i = 0; i < run->world; i++)
         run->worker_of[i] = ST_NO_INDEX;
     st_status status = place_ranks(l, of);
@@ -457,17 +434,12 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
                       st_errors *errors)
 {
     st_arena *arena = st_arena_create();
-    st_run *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
-    if (made == NULL) {
-        st_arena_destroy(arena);
-        return st_out_of_memory(errors);
-    }
+    st_run *made = st_arena_alloc(arena, 1, sizeof *made);
     *made = (st_run){.arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder))};
     loader l = {.run = made, .options = options, .errors = errors};
     uint32_t *of = NULL;
     made->names = st_arena_alloc(arena, 1, sizeof *made->names);
-    st_status status = made->folder != NULL && made->names != NULL ? st_names_init(made->names)
-                                                                   : st_out_of_memory(errors);
+    st_status status = st_names_init(made->names);
     if (status == ST_OK)
         status = open_files(&l);
     if (status == ST_OK) {
@@ -487,12 +459,12 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
                 (process){.first = i, .count = 1, .rank = header->rank, .hash = l.files[i].hash};
         }
         of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
-        status = of != NULL ? read_workers(&l, of) : st_out_of_memory(errors);
+        status = read_workers(&l, of);
     }
-    if (status == ST_OK)
-        status = leave_out(&l, of);
-    if (status == ST_OK)
+    if (status == ST_OK) {
+        leave_out(&l, of);
         status = spread(&l, of);
+    }
     if (status == ST_OK) {
         if (l.run->left_out > 0)
             st_report(
@@ -515,7 +487,6 @@ void st_run_destroy(st_run *run)
 {
     if (run == NULL)
         return;
-    if (run->names != NULL)
-        st_names_free(run->names);
+    st_names_free(run->names);
     st_arena_destroy(run->arena);
 }

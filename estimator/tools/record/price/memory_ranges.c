@@ -38,12 +38,11 @@ struct st_memory_ranges {
 st_memory_ranges *st_memory_ranges_create(st_arena *arena)
 {
     st_memory_ranges *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made != NULL)
-        *made = (st_memory_ranges){.arena = arena};
+    *made = (st_memory_ranges){.arena = arena};
     return made;
 }
 
-bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
+void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
 {
     if (record->kind == ST_LOG_LAUNCH) {
         const st_log_launch *from = &record->launch;
@@ -51,13 +50,12 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
                        .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
                        .bytes = (uint64_t)from->pointer_kib * 1024,
                        .first = ranges->value_count};
-        return ST_APPEND(ranges->arena, ranges->launches, ranges->launch_count, made);
+        (void)ST_APPEND(ranges->arena, ranges->launches, ranges->launch_count, made);
     }
-    if (record->kind != ST_LOG_ARGUMENTS)
-        return true;
+    if (record->kind != ST_LOG_ARGUMENTS || ranges->launch_count == 0)
+        return;
     const st_log_arguments *from = &record->arguments;
-    bool fine = true;
-    for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD && ranges->launch_count > 0 && fine; i++) {
+    for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD; i++) {
         unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
         unsigned width = from->kind[i] >> ST_LOG_ARG_WIDTH_SHIFT;
         value made = {.value = from->value[i]};
@@ -67,16 +65,12 @@ bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record)
         } else if (kind != ST_LOG_ARG_INTEGER) {
             continue;
         }
-        fine = false;
-        const value *value_made = &made;
         ranges->launches[ranges->launch_count - 1].count++;
-        if (ST_APPEND(ranges->arena, ranges->values, ranges->value_count, *value_made)) {
-            tensor_start begin = {.block = value_made->block, .extent = value_made->value};
-            fine = value_made->block == 0 ||
-                   ST_APPEND(ranges->arena, ranges->starts, ranges->start_count, begin);
-        }
+        (void)ST_APPEND(ranges->arena, ranges->values, ranges->value_count, made);
+        tensor_start begin = {.block = made.block, .extent = made.value};
+        if (made.block != 0)
+            (void)ST_APPEND(ranges->arena, ranges->starts, ranges->start_count, begin);
     }
-    return fine;
 }
 
 ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));

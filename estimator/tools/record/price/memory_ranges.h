@@ -18,7 +18,7 @@ typedef struct st_memory_ranges st_memory_ranges;
 /* Of one thread's log; in the arena. */
 st_memory_ranges *st_memory_ranges_create(st_arena *arena);
 /* Takes a launch, or arguments of the last one. False: out of memory. */
-bool st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
+void st_memory_ranges_add(st_memory_ranges *ranges, const st_log_record *record);
 /* All records were given: the launches' bytes can be asked for. */
 void st_memory_ranges_settle(st_memory_ranges *ranges);
 /* Of the index-th launch; *at_most where they may be fewer. */

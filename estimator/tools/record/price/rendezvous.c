@@ -64,14 +64,12 @@ static void measure_stride(const st_run *run, st_communicator *group)
 }
 
 /* The workers that represent the ranks of an inferred communicator; their set is its key. */
-static st_status find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
+static void find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
 {
     const st_run *run = g->run;
     uint64_t key = st_hash_number(st_hash_number(ST_HASH_BEGIN, ordinal), (uint64_t)group->ranks);
     uint32_t last = ST_NO_INDEX;
     uint32_t *workers = st_arena_alloc(g->arena, (size_t)group->ranks, sizeof *workers);
-    if (workers == NULL)
-        return st_out_of_memory(g->errors);
     for (int64_t i = 0; i < group->ranks; i++) {
         int64_t rank = group->base + i * group->stride;
         bool inside = rank >= 0 && rank < (int64_t)run->world;
@@ -87,7 +85,6 @@ static st_status find_meeting(st_groups *g, uint64_t ordinal, st_communicator *g
         group->meets++;
     }
     group->key = key;
-    return ST_OK;
 }
 
 static st_status add_group(st_groups *g, uint32_t worker, size_t index)
@@ -123,7 +120,6 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
         return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "communicator of %lld ranks in a run of %llu ranks", (long long)group.ranks,
                        (unsigned long long)run->world);
-    st_status status = ST_OK;
     if (group.exact) {
         measure_stride(run, &group);
     } else {
@@ -138,12 +134,11 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
             group.stride = stride_fits(run, index, &group, stride, group.worker) ? stride : 0;
         group.stride = group.stride == 0 ? 1 : group.stride;
         group.base = rank - group.rank * group.stride;
-        status = find_meeting(g, index, &group);
+        find_meeting(g, index, &group);
         g->inferred++;
     }
-    if (status == ST_OK && !ST_APPEND(g->arena, g->groups, g->group_count, group))
-        return st_out_of_memory(g->errors);
-    return status;
+    (void)ST_APPEND(g->arena, g->groups, g->group_count, group);
+    return ST_OK;
 }
 
 st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, st_groups **groups,
@@ -152,8 +147,6 @@ st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, 
     st_groups *own = st_arena_alloc(arena, 1, sizeof *own);
     size_t *firsts = st_arena_alloc(arena, run->worker_count + 2, sizeof *firsts);
     st_status status = ST_OK;
-    if (own == NULL || firsts == NULL)
-        return st_out_of_memory(errors);
     *own = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
     own->firsts = firsts;
     for (size_t w = 0; w < run->worker_count && status == ST_OK; w++) {
@@ -199,10 +192,9 @@ static uint32_t worker_at(const st_groups *g, const st_communicator *group, int6
  * it goes do: the receiver waits for the sender, or for its representative, and the sender for
  * nobody. A worker that receives from its own like waits for nobody either.
  */
-static st_status key_of_pair(st_groups *g, const st_communicator *group,
-                             const st_log_collective *collective, uint64_t *key, uint32_t *expected)
+static void key_of_pair(st_groups *g, const st_communicator *group,
+                        const st_log_collective *collective, uint64_t *key, uint32_t *expected)
 {
-    uint32_t count = 0;
     bool sends = collective->operation == ST_LOG_SEND;
     uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
     uint64_t other =
@@ -215,18 +207,13 @@ static st_status key_of_pair(st_groups *g, const st_communicator *group,
     *expected = group->exact && own != other ? 2 : 1;
     uint64_t counted = group->exact ? *key : st_hash_number(*key, group->worker);
     /* How many messages went from one worker to another so far, by what is done with them. */
-    st_status status = ST_OK;
     const uint64_t pair_key = st_hash_number(counted, collective->operation);
     size_t i = 0;
     while (i < g->pair_count && g->pairs[i].key != pair_key)
         i++;
-    if (i == g->pair_count &&
-        !ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = pair_key}))
-        status = st_out_of_memory(g->errors);
-    else
-        count = g->pairs[i].count++;
-    *key = st_hash_number(*key, count);
-    return status;
+    if (i == g->pair_count)
+        (void)ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = pair_key});
+    *key = st_hash_number(*key, g->pairs[i].count++);
 }
 
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record)
@@ -253,7 +240,6 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
             "collective on a communicator that the log does not create" ST_FOUND "%016llx",
             (unsigned long long)collective->comm);
     /* The key of an instance, and how many come to it. */
-    st_status status = ST_OK;
     key = st_hash_number(ST_HASH_BEGIN, group->key);
     expected = group->meets;
     if (!is_pair(collective->operation)) {
@@ -261,18 +247,15 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
         key = st_hash_number(st_hash_number(key, collective->operation), count);
     } else {
         key = st_hash_number(key, UINT64_C(1) << 40);
-        status = key_of_pair(groups, group, collective, &key, &expected);
+        key_of_pair(groups, group, collective, &key, &expected);
     }
-    if (status != ST_OK)
-        return status;
     ST_INDEX_FIND(&groups->index, key, *instance, groups->instances[*instance].key == key);
     if (*instance != ST_INDEX_NONE)
         return ST_OK;
     *instance = (uint32_t)groups->instance_count;
-    if (!ST_APPEND(groups->arena, groups->instances, groups->instance_count,
-                   (st_instance_of){.key = key}) ||
-        !st_index_add(&groups->index, groups->arena, key, *instance))
-        return st_out_of_memory(groups->errors);
+    (void)ST_APPEND(groups->arena, groups->instances, groups->instance_count,
+                    (st_instance_of){.key = key});
+    (void)st_index_add(&groups->index, groups->arena, key, *instance);
     st_instance_of *made = &groups->instances[*instance];
     made->expected = expected;
     bool pair = is_pair(collective->operation);
@@ -285,7 +268,8 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
                                   .bandwidth_factor = 1};
     if (pair && apart > 0)
         transfer.stride *= (double)apart;
-    status = st_prices_of_transfer(groups->prices, &transfer, &made->price, groups->errors);
+    st_status status =
+        st_prices_of_transfer(groups->prices, &transfer, &made->price, groups->errors);
     made->duration_ns = (int64_t)(made->price.time_s * 1e9 + 0.5);
     return status;
 }

@@ -223,12 +223,8 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
     st_stream_replay *replays = st_arena_alloc(arena, run->worker_count + 1, sizeof *replays);
     walker w = {.walk = made, .options = options, .errors = errors};
     w.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
-    if (made == NULL || replays == NULL || w.costs == NULL)
-        return st_out_of_memory(errors);
     *made = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
     made->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *made->workers);
-    if (made->workers == NULL)
-        return st_out_of_memory(errors);
     for (uint32_t i = 0; i < run->names->count; i++)
         w.costs[i] = -1;
     for (size_t i = 0; i < run->worker_count; i++) {
@@ -242,8 +238,6 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
             .walk = made, .walked = walked, .index = (uint32_t)i, .errors = errors};
         replay->clock_ns = st_arena_alloc(arena, worker->thread_count + 1, sizeof(int64_t));
         replay->recorded_ns = st_arena_alloc(arena, worker->thread_count + 1, sizeof(uint64_t));
-        if (st_arena_failed(arena))
-            return st_out_of_memory(errors);
         for (size_t j = 0; j < worker->thread_count; j++)
             replay->recorded_ns[j] = ST_REPLAY_NO_CALL;
     }

@@ -120,18 +120,18 @@ static bool same_shape(const st_task_shape *a, const st_task_shape *b)
            memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
 }
 
-st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
+uint32_t st_run_shape(st_run *run, const st_task_shape *shape)
 {
+    uint32_t index = ST_NO_INDEX;
     uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, shape->sizes, sizeof shape->sizes);
     hash = st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form);
-    ST_INDEX_FIND(&run->shape_index, hash, *index, same_shape(&run->shapes[*index], shape));
-    if (*index != ST_INDEX_NONE)
-        return ST_OK;
-    *index = (uint32_t)run->shape_count;
-    return ST_APPEND(run->arena, run->shapes, run->shape_count, *shape) &&
-                   st_index_add(&run->shape_index, run->arena, hash, *index)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    ST_INDEX_FIND(&run->shape_index, hash, index, same_shape(&run->shapes[index], shape));
+    if (index != ST_INDEX_NONE)
+        return index;
+    index = (uint32_t)run->shape_count;
+    (void)ST_APPEND(run->arena, run->shapes, run->shape_count, *shape);
+    (void)st_index_add(&run->shape_index, run->arena, hash, index);
+    return index;
 }
 
 /* ---- names ---- */

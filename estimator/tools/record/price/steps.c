@@ -65,43 +65,12 @@ static void try_end(step_finder *f, size_t first)
     }
 }
 
-/* Steps begin on the host where it launches their first tasks; how long they take is from the
- * beginning of a step's first task to that of the next one's: the host may be far ahead. */
-static st_status measure(const step_finder *f, st_arena *arena, st_imported_worker *counts)
-{
-    size_t steps = f->covered / f->period;
-    size_t end = f->count - f->left_out;
-    int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
-    counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
-    if (times == NULL || counts->step_begin_ns == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < steps; i++) {
-        const st_walk_task *task = &f->walked->tasks[end - (steps - i) * f->period];
-        counts->step_begin_ns[i] = f->walked->begin_ns[task->call];
-    }
-    int64_t last_ns = f->walked->end_ns[f->walked->worker->call_count - 1];
-    for (size_t i = end - f->period; i < end; i++)
-        last_ns = f->walked->tasks[i].end_ns > last_ns ? f->walked->tasks[i].end_ns : last_ns;
-    counts->step_begin_ns[steps] = last_ns;
-    for (size_t i = 0; i + 1 < steps; i++)
-        times[i] = f->walked->tasks[end - (steps - i - 1) * f->period].start_ns -
-                   f->walked->tasks[end - (steps - i) * f->period].start_ns;
-    st_sort(times, steps - 1, sizeof *times, st_order_times);
-    counts->steps = steps;
-    counts->step_tasks = f->period;
-    counts->step_ns = times[(steps - 1) / 2];
-    return ST_OK;
-}
-
-st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena,
-                                 st_errors *errors)
+void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
     step_finder f = {.run = imported->run, .walked = walked, .count = walked->task_count};
     f.marks = st_arena_alloc(arena, f.count + 1, sizeof *f.marks);
     f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
-    if (f.marks == NULL || f.borders == NULL)
-        return st_out_of_memory(errors);
     for (size_t i = 0; i < f.count; i++) {
         /* What a task is, whatever its pointers: its shape, or operation and message. */
         const size_t index = f.count - 1 - i;
@@ -127,8 +96,29 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
         if (f.covered > f.count / 2)
             break;
     }
-    if (f.covered == 0)
-        return ST_OK;
-    return measure(&f, arena, &imported->workers[worker]) == ST_OK ? ST_OK
-                                                                   : st_out_of_memory(errors);
+    if (f.covered > 0) {
+        /* Steps begin on the host where it launches their first tasks; how long they take is from
+         * the beginning of a step's first task to that of the next one's: the host may be far
+         * ahead. */
+        st_imported_worker *counts = &imported->workers[worker];
+        size_t steps = f.covered / f.period;
+        size_t end = f.count - f.left_out;
+        int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
+        counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
+        for (size_t i = 0; i < steps; i++) {
+            const st_walk_task *task = &f.walked->tasks[end - (steps - i) * f.period];
+            counts->step_begin_ns[i] = f.walked->begin_ns[task->call];
+        }
+        int64_t last_ns = f.walked->end_ns[f.walked->worker->call_count - 1];
+        for (size_t i = end - f.period; i < end; i++)
+            last_ns = f.walked->tasks[i].end_ns > last_ns ? f.walked->tasks[i].end_ns : last_ns;
+        counts->step_begin_ns[steps] = last_ns;
+        for (size_t i = 0; i + 1 < steps; i++)
+            times[i] = f.walked->tasks[end - (steps - i - 1) * f.period].start_ns -
+                       f.walked->tasks[end - (steps - i) * f.period].start_ns;
+        st_sort(times, steps - 1, sizeof *times, st_order_times);
+        counts->steps = steps;
+        counts->step_tasks = f.period;
+        counts->step_ns = times[(steps - 1) / 2];
+    }
 }

@@ -38,8 +38,6 @@ uint32_t st_stream_replay_lane(st_stream_replay *replay, const st_worker_call *c
 /* Out of memory, or more of something than a program has. */
 static st_status no_room(const st_stream_replay *replay)
 {
-    if (st_arena_failed(replay->walk->arena))
-        return st_out_of_memory(replay->errors);
     return st_fail(replay->errors, ST_ERR_LIMIT, (st_place){.file = replay->walked->worker->file},
                    "too many streams, events or GPU tasks in the log" ST_EXPECTED
                    "at most %d, %d and %d",

@@ -13,13 +13,11 @@ static st_imported_operation *operation_of(st_imported_worker *totals, const st_
             return operation;
     }
     st_imported_operation made = {.name = price->operation, .unknown = price->unknown};
-    if (!ST_APPEND(arena, totals->operations, totals->operation_count, made))
-        return NULL;
+    (void)ST_APPEND(arena, totals->operations, totals->operation_count, made);
     return &totals->operations[totals->operation_count - 1];
 }
 
-st_status st_imported_count(const st_imported *imported, size_t worker, st_arena *arena,
-                            st_errors *errors)
+void st_imported_count(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
     const st_worker_call *calls = walked->worker->calls;
@@ -47,8 +45,6 @@ st_status st_imported_count(const st_imported *imported, size_t worker, st_arena
         const st_task_shape *shape = &imported->run->shapes[calls[task->what].shape];
         const st_price *price = &imported->shape_prices[calls[task->what].shape];
         st_imported_operation *operation = operation_of(totals, price, arena);
-        if (operation == NULL)
-            return st_out_of_memory(errors);
         bool bounded = shape->at_most && !price->unknown;
         operation->count++;
         operation->time_ns += task->duration_ns;
@@ -72,5 +68,4 @@ st_status st_imported_count(const st_imported *imported, size_t worker, st_arena
             totals->peak_ns = end_ns;
         }
     }
-    return ST_OK;
 }

@@ -88,7 +88,7 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
 void st_run_destroy(st_run *run); /* NULL is fine */
 
 /* The index of a shape, which is added where it is new. */
-st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index) ST_NODISCARD;
+uint32_t st_run_shape(st_run *run, const st_task_shape *shape);
 
 /* The stream that a record goes to, NULL for none. */
 const uint32_t *st_record_stream(const st_log_record *record);

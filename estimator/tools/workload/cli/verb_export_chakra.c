@@ -42,14 +42,12 @@ typedef struct rank_list {
     size_t world;
 } rank_list;
 
-static st_status add_range(rank_list *list, size_t from, size_t until)
+static void add_range(rank_list *list, size_t from, size_t until)
 {
     for (size_t i = from; i <= until; i++) {
         uint32_t rank = (uint32_t)i;
-        if (!ST_APPEND(list->run->arena, list->ranks, list->count, rank))
-            return ST_ERR_MEMORY;
+        (void)ST_APPEND(list->run->arena, list->ranks, list->count, rank);
     }
-    return ST_OK;
 }
 
 static bool read_rank(const rank_list *list, const char *text, size_t length, size_t *rank)
@@ -62,46 +60,6 @@ static bool read_rank(const rank_list *list, const char *text, size_t length, si
         value = 10 * value + (size_t)(text[i] - '0');
     *rank = value;
     return value < list->world;
-}
-
-static st_status list_ranks(rank_list *list, const cli_texts *words, const st_workload *workload)
-{
-    st_status status = ST_OK;
-    if (words->count == 0)
-        return add_range(list, 0, list->world - 1);
-    for (size_t i = 0; i < words->count && status == ST_OK; i++) {
-        if (strcmp(words->items[i], "stages") != 0) {
-            const char *word = words->items[i];
-            size_t from = 0;
-            size_t until = 0;
-            size_t length = strcspn(word, "-");
-            bool range = word[length] == '-';
-            bool ok = read_rank(list, word, length, &from);
-            const char *end = range ? word + length + 1 : word;
-            ok = ok && read_rank(list, end, strlen(end), &until) && until >= from;
-            if (ok)
-                status = add_range(list, from, until);
-            else
-                status = cli_wrong_use(
-                    list->run,
-                    st_errors_text(list->run->errors, "invalid ranks '%s' for --ranks", word),
-                    st_errors_text(list->run->errors,
-                                   "ranks are 0 to %zu, or a range such as 0-%zu", list->world - 1,
-                                   list->world - 1));
-            continue;
-        }
-        for (size_t stage = 0; stage < workload->stage_count && status == ST_OK; stage++) {
-            size_t rank = st_workload_peer(workload, 0, stage);
-            status = add_range(list, rank, rank);
-        }
-    }
-    st_sort(list->ranks, list->count, sizeof *list->ranks, st_order_indices);
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (kept == 0 || list->ranks[kept - 1] != list->ranks[i])
-            list->ranks[kept++] = list->ranks[i];
-    list->count = kept;
-    return status;
 }
 
 /* ---- the verb ---- */
@@ -118,7 +76,41 @@ static int run_export_chakra(cli_run *run)
     if (status == ST_OK) {
         rank_list list = {.run = run, .world = workload.placement.ranks};
         uint64_t bytes = 0;
-        status = list_ranks(&list, &options->ranks, &workload);
+        status = ST_OK;
+        if (options->ranks.count == 0)
+            add_range(&list, 0, list.world - 1);
+        for (size_t i = 0; i < options->ranks.count && status == ST_OK; i++) {
+            if (strcmp(options->ranks.items[i], "stages") != 0) {
+                const char *word = options->ranks.items[i];
+                size_t from = 0;
+                size_t until = 0;
+                size_t length = strcspn(word, "-");
+                bool range = word[length] == '-';
+                bool ok = read_rank(&list, word, length, &from);
+                const char *end = range ? word + length + 1 : word;
+                ok = ok && read_rank(&list, end, strlen(end), &until) && until >= from;
+                if (ok)
+                    add_range(&list, from, until);
+                else
+                    status = cli_wrong_use(
+                        list.run,
+                        st_errors_text(list.run->errors, "invalid ranks '%s' for --ranks", word),
+                        st_errors_text(list.run->errors,
+                                       "ranks are 0 to %zu, or a range such as 0-%zu",
+                                       list.world - 1, list.world - 1));
+                continue;
+            }
+            for (size_t stage = 0; stage < workload.stage_count; stage++) {
+                size_t rank = st_workload_peer(&workload, 0, stage);
+                add_range(&list, rank, rank);
+            }
+        }
+        st_sort(list.ranks, list.count, sizeof *list.ranks, st_order_indices);
+        size_t kept = 0;
+        for (size_t i = 0; i < list.count; i++)
+            if (kept == 0 || list.ranks[kept - 1] != list.ranks[i])
+                list.ranks[kept++] = list.ranks[i];
+        list.count = kept;
         const st_chakra_request request = {.folder = options->folder,
                                            .name = workload.job,
                                            .ranks = list.ranks,
