@@ -172,43 +172,6 @@ static int open_output(st_output *output)
     return output->file < 0 ? errno : 0;
 }
 
-/* All data on the disk, then the new name. */
-static int finish(st_output *output)
-{
-    int fault = 0;
-    if (!output->in_place && fsync(output->file) != 0)
-        fault = errno;
-    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
-        /* The name that the file has from now on, in the place of an older one; no signal in
-         * between. */
-        sigset_t before;
-        st_signals_hold(&before);
-        int temporary_fault = output->unnamed ? name_temporary(&output->where, &output->file) : 0;
-        output->file_made = temporary_fault == 0;
-        if (temporary_fault == 0 && rename(output->where.temporary, output->real) != 0)
-            temporary_fault = errno;
-        if (temporary_fault == 0) {
-            st_scratch_forget(output->where.temporary);
-            output->file_made = false;
-        }
-        st_signals_release(&before);
-        fault = temporary_fault;
-    }
-    if (close(output->file) != 0 && fault == 0)
-        fault = errno;
-    output->file = -1;
-    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
-        /* Makes the new name itself survive a crash; some file systems cannot, which is fine. */
-        int handle =
-            output->where.folder != NULL ? open(output->where.folder, O_RDONLY | O_CLOEXEC) : -1;
-        if (handle >= 0) {
-            (void)fsync(handle);
-            (void)close(handle);
-        }
-    }
-    return fault;
-}
-
 static const char *reason_for(int fault)
 {
     if (fault == ENOENT)
@@ -267,7 +230,38 @@ st_status st_output_append(st_output *output, const char *data, size_t length, s
 
 st_status st_output_commit(st_output *output, st_errors *errors)
 {
-    int fault = finish(output);
+    /* All data on the disk, then the new name. */
+    int fault = 0;
+    if (!output->in_place && fsync(output->file) != 0)
+        fault = errno;
+    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
+        /* The name that the file has from now on, in the place of an older one; no signal in
+         * between. */
+        sigset_t before;
+        st_signals_hold(&before);
+        int temporary_fault = output->unnamed ? name_temporary(&output->where, &output->file) : 0;
+        output->file_made = temporary_fault == 0;
+        if (temporary_fault == 0 && rename(output->where.temporary, output->real) != 0)
+            temporary_fault = errno;
+        if (temporary_fault == 0) {
+            st_scratch_forget(output->where.temporary);
+            output->file_made = false;
+        }
+        st_signals_release(&before);
+        fault = temporary_fault;
+    }
+    if (close(output->file) != 0 && fault == 0)
+        fault = errno;
+    output->file = -1;
+    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
+        /* Makes the new name itself survive a crash; some file systems cannot, which is fine. */
+        int handle =
+            output->where.folder != NULL ? open(output->where.folder, O_RDONLY | O_CLOEXEC) : -1;
+        if (handle >= 0) {
+            (void)fsync(handle);
+            (void)close(handle);
+        }
+    }
     st_status status = fault == 0 ? ST_OK : report(output->name, fault, errors);
     st_output_discard(output);
     return status;

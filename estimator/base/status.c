@@ -188,28 +188,6 @@ static size_t formatted_length(const char *format, va_list arguments)
     return length < 0 ? 0 : (size_t)length;
 }
 
-/*
- * Cuts `text` where the marks of `format` came out. Arguments may hold any byte, marks too: how
- * much the format up to its mark writes gives the places.
- */
-static void cut_at_marks(char *text, char *format, va_list arguments, st_error *error)
-{
-    static const char marks[] = ST_FOUND ST_EXPECTED ST_HINT;
-    const char **parts[] = {&error->found, &error->expected, &error->suggestion};
-    error->message = text;
-    for (char *at = strpbrk(format, marks); at != NULL; at = strpbrk(at + 1, marks)) {
-        char mark = *at;
-        *at = '\0';
-        size_t end = formatted_length(format, arguments);
-        *at = mark;
-        text[end] = '\0';
-        *parts[strchr(marks, mark) - marks] = text + end + 1;
-    }
-    for (size_t i = 0; i < ST_COUNT(parts); i++)
-        if (*parts[i] != NULL && **parts[i] == '\0')
-            *parts[i] = NULL;
-}
-
 static void add_formatted(st_errors *errors, st_error error, const char *format, va_list arguments)
 {
     char *text = NULL;
@@ -225,7 +203,24 @@ static void add_formatted(st_errors *errors, st_error error, const char *format,
             (void)vsnprintf(text, size, format, again);
             va_end(again);
             memcpy(cut, format, strlen(format) + 1);
-            cut_at_marks(text, cut, arguments, &error);
+            /*
+             * Cuts `text` where the marks of `format` came out. Arguments may hold any byte, marks
+             * too: how much the format up to its mark writes gives the places.
+             */
+            static const char marks[] = ST_FOUND ST_EXPECTED ST_HINT;
+            const char **parts[] = {&error.found, &error.expected, &error.suggestion};
+            error.message = text;
+            for (char *at = strpbrk(cut, marks); at != NULL; at = strpbrk(at + 1, marks)) {
+                char mark = *at;
+                *at = '\0';
+                size_t end = formatted_length(cut, arguments);
+                *at = mark;
+                text[end] = '\0';
+                *parts[strchr(marks, mark) - marks] = text + end + 1;
+            }
+            for (size_t i = 0; i < ST_COUNT(parts); i++)
+                if (*parts[i] != NULL && **parts[i] == '\0')
+                    *parts[i] = NULL;
         } else {
             st_oom_note();
         }

@@ -41,15 +41,13 @@ static bool whole(double value)
 static double rate_of(const double *const *columns, size_t row, double ranks, double per_node)
 {
     double bandwidth = cell(columns, ST_LINES_BANDWIDTH, row);
-    if (given(bandwidth)) {
+    if (given(bandwidth))
         return bandwidth;
-    }
     double gpus = cell(columns, ST_LINES_GPUS, row);
     double links = cell(columns, ST_LINES_LINKS, row);
     double nics = cell(columns, ST_LINES_NICS, row);
-    if (ranks <= per_node) {
+    if (ranks <= per_node)
         return links;
-    }
     double pooled = nics * per_node / (given(gpus) ? gpus : per_node);
     return per_node > 1.0 && given(links) ? fmin(links, pooled) : pooled;
 }
@@ -61,24 +59,19 @@ static const char *read_row(const double *const *columns, size_t row, int collec
     double per_node = cell(columns, ST_LINES_PER_NODE, row);
     double gpus = cell(columns, ST_LINES_GPUS, row);
     *ranks = cell(columns, ST_LINES_RANKS, row);
-    if (collective == SEND_RECV && isnan(*ranks)) {
+    if (collective == SEND_RECV && isnan(*ranks))
         *ranks = 2.0;
-    }
-    if (!(size >= 0.0 && size <= MOST_BYTES)) {
+    if (!(size >= 0.0 && size <= MOST_BYTES))
         return "the size must be from 0 to 2^63 bytes";
-    }
-    if (!whole(*ranks)) {
+    if (!whole(*ranks))
         return "the ranks must be a whole number from 1 to 16777216";
-    }
-    if (isnan(per_node)) {
+    if (isnan(per_node))
         per_node = given(gpus) ? fmin(*ranks, gpus) : *ranks;
-    }
     if (per_node > *ranks) {
         per_node = *ranks; /* room for more ranks than there are */
     }
-    if (!whole(per_node) || fmod(*ranks, per_node) != 0.0) {
+    if (!whole(per_node) || fmod(*ranks, per_node) != 0.0)
         return "the ranks are not a multiple of the ranks of a machine";
-    }
     *rate = rate_of(columns, row, *ranks, per_node);
     return *ranks <= 1.0 || given(*rate) ? NULL : "the rate of the group is unknown";
 }
@@ -136,14 +129,12 @@ static int explain(const lines *model, int collective, const double *const *colu
     double rate;
     size_t which = 0;
     const char *reason = read_row(columns, 0, collective, &ranks, &rate);
-    if (reason) {
+    if (reason)
         return st_plugin_fail(model->host, reason);
-    }
     bool nothing = ranks <= 1.0 || columns[ST_LINES_SIZE][0] == 0.0;
     double bytes = columns[ST_LINES_SIZE][0] * traffic(collective, ranks);
-    if (!nothing) {
+    if (!nothing)
         least(model, bytes / rate, &which);
-    }
     st_plugin_tell_part(sink, "start-up", "us", nothing ? 0.0 : model->start_up_s[which], NULL);
     st_plugin_tell_part(sink, "transfer", "us", nothing ? 0.0 : bytes / rate / model->share[which],
                         NULL);
@@ -157,9 +148,8 @@ static int explain(const lines *model, int collective, const double *const *colu
 int st_lines_open(const st_plugin_host *host, void **instance)
 {
     lines *model = host->allocate(host->context, sizeof(*model));
-    if (!model) {
+    if (!model)
         return st_plugin_fail(host, "out of memory");
-    }
     memset(model, 0, sizeof(*model));
     model->host = host;
     model->count = host->setting_count / 2;

@@ -14,9 +14,8 @@ static const st_plugin_provider *const providers[] = {
 static int open_plugin(const st_plugin_host *host, void **instance)
 {
     int failed = st_nccl_open(host, instance);
-    if (!failed) {
+    if (!failed)
         ((st_nccl_settings *)*instance)->model = ST_NCCL_NOMINAL;
-    }
     return failed;
 }
 

@@ -102,9 +102,8 @@ static int slowdown_explain(void *instance, slowdown_kind kind, const double *co
 static int open_overlap(const st_plugin_host *host, void **instance)
 {
     overlap_factors *own = host->allocate(host->context, sizeof *own);
-    if (own == NULL) {
+    if (own == NULL)
         return st_plugin_fail(host, "out of memory");
-    }
     double given[OPTIONS];
     for (size_t i = GEMM; i < OPTIONS; i++) {
         given[i] = host->settings[i]->number;

@@ -27,9 +27,8 @@ static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
             full = order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, weights++, 0) || full;
         }
     }
-    while (weights < micros && !full) {
+    while (weights < micros && !full)
         full = order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, weights++, 0);
-    }
     return full;
 }
 

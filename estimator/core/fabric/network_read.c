@@ -384,32 +384,6 @@ static bool read_vertex(network_reader *reader, const st_yaml_node *map, const c
     return false;
 }
 
-static void read_links(network_reader *reader, const st_yaml_node *root, const st_yaml_node *list)
-{
-    static const char *const keys[] = {"from", "to", "bandwidth", "latency"};
-    st_topology *topology = reader->topology;
-    topology->ranks = count_of(reader, root, "ranks");
-    size_t switches =
-        st_yaml_get(root, "switches") != NULL ? count_of(reader, root, "switches") : 0;
-    topology->vertices = topology->ranks + switches;
-    for (size_t i = 0; i < list->count; i++) {
-        const st_yaml_node *node = list->items[i];
-        st_link link = {0};
-        if (node->kind != ST_YAML_MAP) {
-            fail(reader, node->place,
-                 "a link must be a map" ST_EXPECTED
-                 "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
-            continue;
-        }
-        check_keys(reader, node, "a link", keys, ST_COUNT(keys));
-        link.rate_bytes_per_s = rate_of(reader, node, "bandwidth");
-        link.latency_s = latency_of(reader, node);
-        if (read_vertex(reader, node, "from", switches, &link.from) &&
-            read_vertex(reader, node, "to", switches, &link.to))
-            add_link(reader, node->place, &link);
-    }
-}
-
 /* ---- what must hold of the whole ---- */
 
 ST_COMPARE(compare_links, st_link, ST_RISING(from) ST_RISING(axis) ST_RISING(to));
@@ -484,8 +458,31 @@ static void read_shape(network_reader *reader, const st_yaml_node *root)
         read_torus(reader, shapes[1]);
     else if (shape == 2)
         read_dragonfly(reader, shapes[2]);
-    else
-        read_links(reader, root, shapes[3]);
+    else {
+        const st_yaml_node *list = shapes[3];
+        static const char *const keys[] = {"from", "to", "bandwidth", "latency"};
+        st_topology *topology = reader->topology;
+        topology->ranks = count_of(reader, root, "ranks");
+        size_t switches =
+            st_yaml_get(root, "switches") != NULL ? count_of(reader, root, "switches") : 0;
+        topology->vertices = topology->ranks + switches;
+        for (size_t i = 0; i < list->count; i++) {
+            const st_yaml_node *node = list->items[i];
+            st_link link = {0};
+            if (node->kind != ST_YAML_MAP) {
+                fail(reader, node->place,
+                     "a link must be a map" ST_EXPECTED
+                     "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
+                continue;
+            }
+            check_keys(reader, node, "a link", keys, ST_COUNT(keys));
+            link.rate_bytes_per_s = rate_of(reader, node, "bandwidth");
+            link.latency_s = latency_of(reader, node);
+            if (read_vertex(reader, node, "from", switches, &link.from) &&
+                read_vertex(reader, node, "to", switches, &link.to))
+                add_link(reader, node->place, &link);
+        }
+    }
 }
 
 /* What does not depend on the shape. */

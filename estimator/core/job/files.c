@@ -220,23 +220,19 @@ bool st_file_embedded(const char *path, st_arena *arena, st_source *source)
     return true;
 }
 
-static st_status read_embedded(const char *path, st_place place, st_arena *arena, st_source *source,
-                               st_errors *errors)
-{
-    const char *inner = path + strlen(ST_EMBEDDED_ROOT "/");
-    char *copy = st_arena_copy(arena, inner, strlen(inner));
-    if (copy == NULL)
-        return st_out_of_memory(errors);
-    if (normalise(copy) && st_file_embedded(copy, arena, source))
-        return ST_OK;
-    return cannot_read(path, ENOENT, place, errors);
-}
-
 static st_status read_file(const file_request *request, st_source *source)
 {
     const char *path = request->path;
-    if (strncmp(path, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0)
-        return read_embedded(path, request->place, request->arena, source, request->errors);
+    if (strncmp(path, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0) {
+        st_place place = request->place;
+        const char *inner = path + strlen(ST_EMBEDDED_ROOT "/");
+        char *copy = st_arena_copy(request->arena, inner, strlen(inner));
+        if (copy == NULL)
+            return st_out_of_memory(request->errors);
+        if (normalise(copy) && st_file_embedded(copy, request->arena, source))
+            return ST_OK;
+        return cannot_read(path, ENOENT, place, request->errors);
+    }
     st_status status = check_file(request);
     if (status != ST_OK)
         return status;

@@ -139,13 +139,6 @@ static st_status tie_argument(refining *binder, const st_module_provider *from,
                                  argument->name));
 }
 
-static st_status add_provider(refining *binder, st_provider *provider)
-{
-    return ST_APPEND(binder->arena, binder->providers, binder->count, provider)
-               ? ST_OK
-               : st_out_of_memory(binder->errors);
-}
-
 /* ---- the group of a row ---------------------------------------------------------------------- */
 
 /* A pure number of the function that is replaced. */
@@ -250,7 +243,11 @@ static st_status bind(refining *binder, size_t index, const st_sheet_function *f
     }
     if (status == ST_OK)
         status = tie_group(binder, function, provider, names, units, &binding->group);
-    return status == ST_OK ? add_provider(binder, provider) : status;
+    if (status != ST_OK)
+        return status;
+    return ST_APPEND(binder->arena, binder->providers, binder->count, provider)
+               ? ST_OK
+               : st_out_of_memory(binder->errors);
 }
 
 /* ---- plugins --------------------------------------------------------------------------------- */
@@ -323,17 +320,6 @@ static bool move_to_profile(const void *context, st_errors *errors, st_error *er
     return true;
 }
 
-/* Warns when a profile comes from another machine; it is used all the same. */
-static st_status check_machine(const refining *binder, const st_profile_found *found, size_t count)
-{
-    const st_profile_machine machine = st_profile_machine_of(binder->job);
-    st_status status = ST_OK;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = st_profile_check_machine(binder->paths, found[i].entry, &machine,
-                                          binder->refinement->profile_place, binder->errors);
-    return status;
-}
-
 /* Whether a profile holds measured times, where what was not measured is the formula's to say. */
 static bool has_times(const refining *binder)
 {
@@ -372,7 +358,12 @@ static st_status open_for(refining *binder, const char *provider, size_t *calibr
     if (status != ST_OK || (count == 0 && has_times(binder)))
         return status;
     *calibrated += count > 0 ? 1 : 0;
-    status = check_machine(binder, found, count);
+    /* Warns when a profile comes from another machine; it is used all the same. */
+    const st_profile_machine machine = st_profile_machine_of(binder->job);
+    status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_profile_check_machine(binder->paths, found[i].entry, &machine,
+                                          binder->refinement->profile_place, binder->errors);
     if (status != ST_OK)
         return status;
     if (count == 0)

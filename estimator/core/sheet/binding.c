@@ -143,51 +143,45 @@ static st_status check_value(const st_binder *binder, const char *what, const st
     return ST_OK;
 }
 
-static st_status bind_function(const st_binder *binder, size_t index)
-{
-    const st_sheet_function *function = &binder->sheet->functions[index];
-    const st_provider *provider = binder->provider;
-    if (!function->open)
-        return refuse(binder, ST_ERR_PROVIDER, "cannot replace a function that is not open");
-    if (binder->bindings->functions[index] != NULL)
-        return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
-    if (provider->argument_names == NULL && provider->argument_count != function->argument_count)
-        return refuse(binder, ST_ERR_PROVIDER, "has the wrong number of arguments");
-    st_status status = check_value(binder, "function", &function->type);
-    st_note(&status, check_reads(binder, function));
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        st_read read = st_provider_read(binder->sheet, function, provider, i);
-        binder->bindings->has_readers = binder->bindings->has_readers || read.kind == ST_READ_CELL;
-    }
-    binder->bindings->functions[index] = provider;
-    return ST_OK;
-}
-
-static st_status bind_cell(const st_binder *binder, size_t index)
-{
-    const st_sheet_cell *cell = &binder->sheet->cells[index];
-    if (!cell->open)
-        return refuse(binder, ST_ERR_PROVIDER, "cannot replace a cell that is not open");
-    if (binder->bindings->cells[index] != NULL)
-        return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
-    st_status status = check_value(binder, "cell", &cell->type);
-    st_note(&status, check_reads(binder, NULL));
-    if (status == ST_OK) {
-        binder->bindings->cells[index] = binder->provider;
-        binder->bindings->has_readers = true;
-    }
-    return status;
-}
-
 static st_status bind_provider(const st_binder *binder)
 {
     size_t index = 0;
-    if (st_names_get(&binder->sheet->function_names, binder->provider->name, &index))
-        return bind_function(binder, index);
-    if (st_names_get(&binder->sheet->cell_names, binder->provider->name, &index))
-        return bind_cell(binder, index);
+    if (st_names_get(&binder->sheet->function_names, binder->provider->name, &index)) {
+        const st_sheet_function *function = &binder->sheet->functions[index];
+        const st_provider *provider = binder->provider;
+        if (!function->open)
+            return refuse(binder, ST_ERR_PROVIDER, "cannot replace a function that is not open");
+        if (binder->bindings->functions[index] != NULL)
+            return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
+        if (provider->argument_names == NULL &&
+            provider->argument_count != function->argument_count)
+            return refuse(binder, ST_ERR_PROVIDER, "has the wrong number of arguments");
+        st_status status = check_value(binder, "function", &function->type);
+        st_note(&status, check_reads(binder, function));
+        if (status != ST_OK)
+            return status;
+        for (size_t i = 0; i < provider->argument_count; i++) {
+            st_read read = st_provider_read(binder->sheet, function, provider, i);
+            binder->bindings->has_readers =
+                binder->bindings->has_readers || read.kind == ST_READ_CELL;
+        }
+        binder->bindings->functions[index] = provider;
+        return ST_OK;
+    }
+    if (st_names_get(&binder->sheet->cell_names, binder->provider->name, &index)) {
+        const st_sheet_cell *cell = &binder->sheet->cells[index];
+        if (!cell->open)
+            return refuse(binder, ST_ERR_PROVIDER, "cannot replace a cell that is not open");
+        if (binder->bindings->cells[index] != NULL)
+            return refuse(binder, ST_ERR_PROVIDER, "conflicts with another provider");
+        st_status status = check_value(binder, "cell", &cell->type);
+        st_note(&status, check_reads(binder, NULL));
+        if (status == ST_OK) {
+            binder->bindings->cells[index] = binder->provider;
+            binder->bindings->has_readers = true;
+        }
+        return status;
+    }
     return refuse(binder, ST_ERR_PROVIDER, "matches neither a function nor a cell of the sheet");
 }
 

@@ -139,25 +139,6 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
     return token;
 }
 
-static st_token read_word(const st_formula *formula, size_t offset)
-{
-    static const struct {
-        const char *text;
-        st_operator op;
-    } words[] = {{"or", ST_OPERATOR_OR}, {"and", ST_OPERATOR_AND}, {"not", ST_OPERATOR_NOT}};
-    size_t end = offset;
-    while (st_is_letter(at(formula, end)) || st_is_digit(at(formula, end)))
-        end++;
-    st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (st_same_part(formula->text + offset, token.length, words[i].text)) {
-            token.kind = ST_TOKEN_OPERATOR;
-            token.op = words[i].op;
-        }
-    }
-    return token;
-}
-
 static st_token refuse(const st_formula *formula, size_t offset, size_t length,
                        const char *expected, st_errors *errors)
 {
@@ -177,8 +158,23 @@ st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *erro
         return (st_token){.kind = ST_TOKEN_END, .offset = offset};
     if (st_is_digit(c))
         return read_number(formula, offset, errors);
-    if (st_is_letter(c))
-        return read_word(formula, offset);
+    if (st_is_letter(c)) {
+        static const struct {
+            const char *text;
+            st_operator op;
+        } words[] = {{"or", ST_OPERATOR_OR}, {"and", ST_OPERATOR_AND}, {"not", ST_OPERATOR_NOT}};
+        size_t end = offset;
+        while (st_is_letter(at(formula, end)) || st_is_digit(at(formula, end)))
+            end++;
+        st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            if (st_same_part(formula->text + offset, token.length, words[i].text)) {
+                token.kind = ST_TOKEN_OPERATOR;
+                token.op = words[i].op;
+            }
+        }
+        return token;
+    }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         if (symbols[i].text[0] != c)
             continue;

@@ -10,21 +10,6 @@
 
 static const char plugin[] = "kernel-times";
 
-/* The files that the times come from, the first few of many. */
-static void put_files(const st_layer_fit *fit, st_node *map)
-{
-    st_buffer files = {0};
-    enum { SHOWN = 20 };
-    size_t count = 0;
-    for (size_t i = 0; i < fit->asked->file_count && count < SHOWN; i++)
-        st_buffer_printf(&files, "%s%s", count++ > 0 ? ", " : "", fit->asked->files[i]);
-    for (size_t i = 0; i < fit->asked->table_count && count < SHOWN; i++)
-        st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", fit->asked->tables[i].file,
-                         fit->asked->tables[i].filter != NULL ? " rows " : "",
-                         fit->asked->tables[i].filter != NULL ? fit->asked->tables[i].filter : "");
-    st_put_buffer(map, "files", &files);
-}
-
 static st_status make_entry(const st_layer_fit *fit, size_t index, st_times_cell cell,
                             st_profile *entry)
 {
@@ -41,7 +26,17 @@ static st_status make_entry(const st_layer_fit *fit, size_t index, st_times_cell
     st_put_text(map, "date", fit->asked->date);
     st_put_text(map, "steptime", STEPTIME_VERSION);
     st_put_text(map, "gpu", fit->sets->gpu);
-    put_files(fit, map);
+    /* The files that the times come from, the first few of many. */
+    st_buffer files = {0};
+    enum { SHOWN = 20 };
+    size_t count = 0;
+    for (size_t i = 0; i < fit->asked->file_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s", count++ > 0 ? ", " : "", fit->asked->files[i]);
+    for (size_t i = 0; i < fit->asked->table_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", fit->asked->tables[i].file,
+                         fit->asked->tables[i].filter != NULL ? " rows " : "",
+                         fit->asked->tables[i].filter != NULL ? fit->asked->tables[i].filter : "");
+    st_put_buffer(map, "files", &files);
     st_put_count(map, "measurements", repeats);
     st_put_count(map, "shapes", set->count);
     for (size_t i = 0; i < set->piece_count; i++) {

@@ -117,9 +117,8 @@ static void close_backward(const double *own, cell_row *row)
 
 static const double *read_experts(const double *own, cell_row *row)
 {
-    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++) {
+    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++)
         row->shape.features[i] = *own++;
-    }
     return own;
 }
 
@@ -194,9 +193,8 @@ const st_plugin_provider *const st_cell_providers[ST_TIMES_CELLS] = {
 bool st_cell_is_known(const char *name)
 {
     int cell = 0;
-    while (cell < ST_TIMES_CELLS && strcmp(st_times_cell_names[cell], name) != 0) {
+    while (cell < ST_TIMES_CELLS && strcmp(st_times_cell_names[cell], name) != 0)
         cell++;
-    }
     return cell < ST_TIMES_CELLS;
 }
 
@@ -211,12 +209,10 @@ void st_cell_read(const st_cell *cell, const double *const *columns, size_t row,
     result->peak = value_of(columns, 0, row);
     result->bandwidth = value_of(columns, 1, row);
     result->rest = 0;
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         result->shape.features[i] =
             i + 2 < ST_CELL_COMMON ? value_of(columns, i + 2, row) : (double)NAN;
-    }
-    for (size_t i = ST_CELL_COMMON; i < cell->argument_count; i++) {
+    for (size_t i = ST_CELL_COMMON; i < cell->argument_count; i++)
         own[i - ST_CELL_COMMON] = value_of(columns, i, row);
-    }
     cell->close(own, result);
 }

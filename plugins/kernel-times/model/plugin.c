@@ -100,12 +100,10 @@ static const char *answer_row(const layer_times *instance, const st_cell *cell, 
     const char *value = instance->has_times ? instance->times.value : "";
     result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
     result->measured = strcmp(value, cell->name) == 0;
-    for (size_t i = 0; result->is_forward && i < instance->times.piece_count; i++) {
+    for (size_t i = 0; result->is_forward && i < instance->times.piece_count; i++)
         result->measured = result->measured || counts(instance, cell, result, i);
-    }
-    if (!result->measured) {
+    if (!result->measured)
         return NULL;
-    }
     /* The GPU is reported by its rates, which are what the formulas know of it. */
     if (!instance->other_gpu &&
         ((row->peak > 0 && !is_near(row->peak, instance->times.peak)) ||
@@ -163,12 +161,10 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
     row_answer result;
     st_cell_read(cell, columns, 0, &row);
     const char *refusal = answer_row(times, cell, &row, &result, reason);
-    if (refusal == NULL && !(result.value >= 0 && isfinite(result.value))) {
+    if (refusal == NULL && !(result.value >= 0 && isfinite(result.value)))
         refusal = "the formula's own time is not finite";
-    }
-    if (refusal != NULL) {
+    if (refusal != NULL)
         return st_plugin_fail(times->host, refusal);
-    }
     if (!result.measured) {
         st_plugin_tell_part(sink, "formula", "us", result.value, "this cell was not measured");
         return ST_PLUGIN_OK;
@@ -183,10 +179,9 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
                             : cell->products_only ? "its forward time"
                                                   : "its forward time, times the option backward");
     }
-    if (result.rest > 0) {
+    if (result.rest > 0)
         st_plugin_tell_part(sink, "formula", "us", result.rest,
                             "parts that were not measured, from the sheet");
-    }
     static const char *const texts[] = {
         [ST_TIMES_MEASURED] = "measured",
         [ST_TIMES_BETWEEN] = "interpolated between two measured numbers of tokens",
@@ -206,9 +201,8 @@ int st_cells_explain(void *instance, const st_cell *cell, const double *const *c
 
 static const char *read_times(layer_times *instance, const char *given, char *reason)
 {
-    if (strncmp(given, "steptime-kernel-times ", 22) == 0) {
+    if (strncmp(given, "steptime-kernel-times ", 22) == 0)
         return st_times_read(&instance->times, given, strlen(given), reason, REASON);
-    }
     size_t length = 0;
     char *text = read_file(given, LARGEST_TEXT, &length);
     if (text == NULL) {
@@ -225,9 +219,8 @@ static int open_times(const st_plugin_host *host, void **instance)
     char reason[REASON];
     const char *given = host->settings[TIMES]->text;
     layer_times *times = host->allocate(host->context, sizeof *times);
-    if (times == NULL) {
+    if (times == NULL)
         return st_plugin_fail(host, "out of memory");
-    }
     memset(times, 0, sizeof *times);
     times->host = host;
     times->shapes = (int)host->settings[SHAPES]->number;

@@ -17,9 +17,8 @@
 
 static void assert_near(double value, double wanted, double tolerance)
 {
-    if (!(fabs(value - wanted) <= tolerance * fabs(wanted))) {
+    if (!(fabs(value - wanted) <= tolerance * fabs(wanted)))
         fail_msg("%.17g is not %.17g", value, wanted);
-    }
 }
 
 /* ---- texts ---- */
@@ -41,17 +40,15 @@ static void read_well(st_times *times, const char *text)
 {
     char reason[200] = "";
     const char *fault = st_times_read(times, text, strlen(text), reason, sizeof reason);
-    if (fault != NULL) {
+    if (fault != NULL)
         fail_msg("%s", fault);
-    }
 }
 
 static st_times_shape shape_of(double tokens, double hidden, double tensor, double closed)
 {
     st_times_shape shape;
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         shape.features[i] = UNKNOWN;
-    }
     shape.features[ST_TIMES_TOKENS] = tokens;
     shape.features[ST_TIMES_HIDDEN] = hidden;
     shape.features[ST_TIMES_TENSOR] = tensor;
@@ -292,9 +289,8 @@ static void start(test_host *own, const char *times, int shapes, int other_gpu)
     own->settings[1] = (st_plugin_setting){.name = "shapes", .number = shapes, .text = ""};
     own->settings[2] = (st_plugin_setting){.name = "other_gpu", .number = other_gpu, .text = ""};
     own->settings[3] = (st_plugin_setting){.name = "backward", .number = 1.875, .text = ""};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         own->pointers[i] = &own->settings[i];
-    }
     own->host = (st_plugin_host){.struct_size = sizeof own->host,
                                  .abi = ST_PLUGIN_ABI,
                                  .context = own,
@@ -318,9 +314,8 @@ static double ask(void *instance, size_t provider, const double *row, test_host 
     const st_plugin_provider *shown = st_plugin_describe()->providers[provider];
     const double *columns[32];
     double value = -1;
-    for (size_t i = 0; i < shown->argument_count; i++) {
+    for (size_t i = 0; i < shown->argument_count; i++)
         columns[i] = &row[i];
-    }
     assert_int_equal(shown->evaluate(instance, 1, columns, &value), ST_PLUGIN_OK);
     st_plugin_sink sink = {.struct_size = sizeof sink, .context = own, .term = take_term};
     own->parts = 0;

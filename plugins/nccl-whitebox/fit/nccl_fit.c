@@ -151,45 +151,6 @@ static st_status find_informed(fitter *fit, bool *informed)
     return status;
 }
 
-/* Points spread over the box; the widest factor from the nominal value is ten. What no row depends
- * on stays nominal. */
-static st_status spread(fitter *fit, candidate *best, size_t *count)
-{
-    size_t parameters = fit->fit->model.varied_count;
-    double *estimates = st_arena_alloc(fit->arena, fit->rows + 1, sizeof *estimates);
-    gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_halton, (unsigned)parameters);
-    bool informed[ST_NCCL_MAX_VARIED] = {false};
-    st_status status =
-        estimates != NULL && sequence != NULL ? find_informed(fit, informed) : ST_ERR_MEMORY;
-    for (size_t i = 0; i < CANDIDATES && status == ST_OK; i++) {
-        double shares[ST_NCCL_MAX_VARIED];
-        candidate new = {0};
-        (void)gsl_qrng_get(sequence, shares);
-        for (size_t k = 0; k < parameters; k++) {
-            const st_parameter *parameter = &fit->parameters[k];
-            st_parameter near = {.low = fmax(parameter->low, parameter->start / 10),
-                                 .high = fmin(parameter->high, parameter->start * 10)};
-            new.parameters[k] = informed[k] ? st_parameter_at(&near, shares[k]) : parameter->start;
-        }
-        status = evaluate(fit, new.parameters, estimates);
-        new.cost = status == ST_OK ? cost_of(fit, estimates) : 0;
-        if (status == ST_OK) {
-            /* Keeps the best ones, sorted. */
-            size_t at = *count;
-            while (at > 0 && best[at - 1].cost > new.cost)
-                at--;
-            if (at >= STARTS)
-                continue;
-            size_t last = *count < STARTS ? (*count)++ : STARTS - 1;
-            memmove(&best[at + 1], &best[at], (last - at) * sizeof *best);
-            best[at] = new;
-        }
-    }
-    if (sequence != NULL)
-        gsl_qrng_free(sequence);
-    return status;
-}
-
 /* The best of descents from several points; those that fail do not count. */
 static st_status solve(fitter *fit, const candidate *starts, size_t count, st_solution *solution)
 {
@@ -231,7 +192,40 @@ static st_status solve_anew(fitter *fit, st_solution *solution)
 {
     candidate starts[STARTS + 1];
     size_t count = 0;
-    st_status status = spread(fit, starts, &count);
+    /* Points spread over the box; the widest factor from the nominal value is ten. What no row
+     * depends on stays nominal. */
+    size_t parameters = fit->fit->model.varied_count;
+    double *estimates = st_arena_alloc(fit->arena, fit->rows + 1, sizeof *estimates);
+    gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_halton, (unsigned)parameters);
+    bool informed[ST_NCCL_MAX_VARIED] = {false};
+    st_status status =
+        estimates != NULL && sequence != NULL ? find_informed(fit, informed) : ST_ERR_MEMORY;
+    for (size_t i = 0; i < CANDIDATES && status == ST_OK; i++) {
+        double shares[ST_NCCL_MAX_VARIED];
+        candidate new = {0};
+        (void)gsl_qrng_get(sequence, shares);
+        for (size_t k = 0; k < parameters; k++) {
+            const st_parameter *parameter = &fit->parameters[k];
+            st_parameter near = {.low = fmax(parameter->low, parameter->start / 10),
+                                 .high = fmin(parameter->high, parameter->start * 10)};
+            new.parameters[k] = informed[k] ? st_parameter_at(&near, shares[k]) : parameter->start;
+        }
+        status = evaluate(fit, new.parameters, estimates);
+        new.cost = status == ST_OK ? cost_of(fit, estimates) : 0;
+        if (status == ST_OK) {
+            /* Keeps the best ones, sorted. */
+            size_t at = count;
+            while (at > 0 && starts[at - 1].cost > new.cost)
+                at--;
+            if (at >= STARTS)
+                continue;
+            size_t last = count < STARTS ? count++ : STARTS - 1;
+            memmove(&starts[at + 1], &starts[at], (last - at) * sizeof *starts);
+            starts[at] = new;
+        }
+    }
+    if (sequence != NULL)
+        gsl_qrng_free(sequence);
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < fit->fit->model.varied_count; i++)

@@ -357,20 +357,6 @@ static const char *take_version(st_nccl_reader *reader, int line, const char *va
     return is_number ? value : "";
 }
 
-static void take_placement(st_nccl_reader *reader, st_place at, const char *value)
-{
-    static const char *const words[] = {"out-of-place", "out of place", "in-place", "in place"};
-    const size_t count = sizeof words / sizeof words[0];
-    size_t found = 0;
-    while (found < count && strncmp(value, words[found], strlen(words[found])) != 0)
-        found++;
-    reader->in_place = found >= 2;
-    if (found == count)
-        ST_NOTE(reader, ST_ERR_VALUE, at,
-                "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED "in-place or out-of-place",
-                value);
-}
-
 static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
 {
     int line = at.line;
@@ -388,7 +374,16 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     } else if (strcmp(key, "nccl") == 0) {
         reader->version = take_version(reader, line, value);
     } else if (strcmp(key, "placement") == 0) {
-        take_placement(reader, at, value);
+        static const char *const words[] = {"out-of-place", "out of place", "in-place", "in place"};
+        const size_t count = sizeof words / sizeof words[0];
+        size_t found = 0;
+        while (found < count && strncmp(value, words[found], strlen(words[found])) != 0)
+            found++;
+        reader->in_place = found >= 2;
+        if (found == count)
+            ST_NOTE(reader, ST_ERR_VALUE, at,
+                    "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED "in-place or out-of-place",
+                    value);
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
@@ -998,33 +993,6 @@ static bool read_device(log_reader *log, const file_line *line)
     return true;
 }
 
-/* "NCCL version 2.18.3+cuda12.2", "RCCL version 2.18.6+hip6.1", "nccl-library=22203" */
-static void read_version(log_reader *log, const file_line *line)
-{
-    static const char library[] = "nccl-library=";
-    size_t at = index_after(line, "version");
-    if (at < line->count && at >= 2 &&
-        (is_word(line->tokens[at - 2], "NCCL") || is_word(line->tokens[at - 2], "RCCL")) &&
-        is_digit(line->tokens[at].text[0])) {
-        size_t length = 0;
-        token word = line->tokens[at];
-        while (length < word.length && (is_digit(word.text[length]) || word.text[length] == '.'))
-            length++;
-        log->table->version = st_nccl_text(log->table, word.text, length);
-    }
-    for (size_t i = 0; i < line->count; i++) {
-        double code = 0;
-        token word = line->tokens[i];
-        if (word.length <= sizeof library - 1 ||
-            memcmp(word.text, library, sizeof library - 1) != 0)
-            continue;
-        word.text += sizeof library - 1;
-        word.length -= sizeof library - 1;
-        if (read_number(word, &code))
-            log->table->version = st_nccl_version(log->table, code);
-    }
-}
-
 /* The name of a program such as "./build/all_reduce_perf". */
 static void read_program(log_reader *log, const file_line *line)
 {
@@ -1059,7 +1027,30 @@ static void read_remark(log_reader *log, const file_line *line)
         size_t in_place = find_word(line, 0, "in-place");
         log->in_place_first = find_word(line, in_place, "out-of-place") < line->count;
     } else if (!read_device(log, line)) {
-        read_version(log, line);
+        /* "NCCL version 2.18.3+cuda12.2", "RCCL version 2.18.6+hip6.1", "nccl-library=22203" */
+        static const char library[] = "nccl-library=";
+        size_t at = index_after(line, "version");
+        if (at < line->count && at >= 2 &&
+            (is_word(line->tokens[at - 2], "NCCL") || is_word(line->tokens[at - 2], "RCCL")) &&
+            is_digit(line->tokens[at].text[0])) {
+            size_t length = 0;
+            token word = line->tokens[at];
+            while (length < word.length &&
+                   (is_digit(word.text[length]) || word.text[length] == '.'))
+                length++;
+            log->table->version = st_nccl_text(log->table, word.text, length);
+        }
+        for (size_t i = 0; i < line->count; i++) {
+            double code = 0;
+            token word = line->tokens[i];
+            if (word.length <= sizeof library - 1 ||
+                memcmp(word.text, library, sizeof library - 1) != 0)
+                continue;
+            word.text += sizeof library - 1;
+            word.length -= sizeof library - 1;
+            if (read_number(word, &code))
+                log->table->version = st_nccl_version(log->table, code);
+        }
         read_program(log, line);
     }
 }

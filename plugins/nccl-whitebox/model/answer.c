@@ -46,12 +46,10 @@ st_nccl_answer st_nccl_answer_for(const st_nccl_settings *settings, const st_ncc
                                   double bytes)
 {
     static const st_nccl_line tree = {.algorithm = ST_NCCL_TREE, .protocol = ST_NCCL_LL128};
-    if (settings->model != ST_NCCL_ECHO) {
+    if (settings->model != ST_NCCL_ECHO)
         return st_nccl_answer_of(plan, bytes);
-    }
-    if (settings->reading == ST_ECHO_ROUND) {
+    if (settings->reading == ST_ECHO_ROUND)
         return echo_answer(settings, plan, bytes);
-    }
     /* Totals hold for the operation and the group that were measured. */
     const st_echo_table *table = &settings->table;
     st_nccl_answer answer = {.total_us = (double)NAN};
@@ -82,26 +80,22 @@ bool st_nccl_load_table(st_nccl_settings *settings)
     const char *name = st_nccl_table_name(host);
     char path[4096];
     char text[MOST_TABLE];
-    if (name[0] == '\0') {
+    if (name[0] == '\0')
         return fail(host, "echo_table", 0, "expected a file name");
-    }
     /* A path is the user's own file, a name alone one in the plugin's folder. */
     bool own = strchr(name, '/') != NULL;
     int written = own ? snprintf(path, sizeof(path), "%s", name)
                       : snprintf(path, sizeof(path), "%s/%s", host->directory, name);
-    if (written < 0 || (size_t)written >= sizeof(path)) {
+    if (written < 0 || (size_t)written >= sizeof(path))
         return fail(host, name, 0, "the path is too long");
-    }
     FILE *file = fopen(path, "rb");
-    if (!file) {
+    if (!file)
         return fail(host, path, 0, "cannot be read");
-    }
     size_t length = fread(text, 1, sizeof(text), file);
     bool broken = ferror(file) != 0;
     fclose(file);
-    if (broken || length == sizeof(text)) {
+    if (broken || length == sizeof(text))
         return fail(host, path, 0, broken ? "cannot be read" : "longer than 64 KiB");
-    }
     size_t line = 0;
     const char *reason = st_echo_parse(text, length, &settings->table, &line);
     return reason ? fail(host, path, line, reason) : true;

@@ -15,12 +15,10 @@ static double channels_used(const st_nccl_plan *plan, int algorithm, int protoco
 {
     double threads = protocol == ST_NCCL_LL128 ? 640.0 : 512.0;
     double threshold = protocol == ST_NCCL_SIMPLE ? 64.0 : 8.0;
-    if (protocol == ST_NCCL_SIMPLE && plan->search.intra_gbs <= 12.0) {
+    if (protocol == ST_NCCL_SIMPLE && plan->search.intra_gbs <= 12.0)
         threads = 256.0;
-    }
-    if (protocol == ST_NCCL_LL && algorithm == ST_NCCL_RING) {
+    if (protocol == ST_NCCL_LL && algorithm == ST_NCCL_RING)
         threshold *= plan->group.ranks;
-    }
     if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
         return plan->search.nvls_channels; /* whatever the message is */
     }
@@ -33,12 +31,10 @@ static double shrink_tree(const st_nccl_plan *plan, double chunk, double share)
 {
     double per_node = plan->group.per_node;
     double depth = 1.0 + floor(log2(plan->group.nodes)) + 0.1 * per_node;
-    while (chunk > 131072.0 && floor(share / chunk) < depth * 64.0 / per_node) {
+    while (chunk > 131072.0 && floor(share / chunk) < depth * 64.0 / per_node)
         chunk /= 2.0;
-    }
-    while (chunk > 32768.0 && floor(share / chunk) < depth * 16.0 / per_node) {
+    while (chunk > 32768.0 && floor(share / chunk) < depth * 16.0 / per_node)
         chunk /= 2.0;
-    }
     return chunk;
 }
 
@@ -66,9 +62,8 @@ st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol
     if (algorithm == ST_NCCL_P2P) {
         /* Transfers between two ranks have chunks of their own. */
         double chunk = plan->group.nodes > 1.0 ? 131072.0 : 524288.0;
-        if (plan->group.nodes > 1.0 && protocol == ST_NCCL_SIMPLE) {
+        if (plan->group.nodes > 1.0 && protocol == ST_NCCL_SIMPLE)
             chunk /= bytes < chunk ? 4.0 : bytes < 8.0 * chunk ? 2.0 : 1.0;
-        }
         cut.chunk_bytes = chunk;
         parts = plan->collective == ST_NCCL_ALL_TO_ALL ? plan->group.ranks : 1.0;
     } else {
@@ -87,9 +82,8 @@ st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol
             chunk = st_nccl_switch_chunk(plan, algorithm, bytes,
                                          cut.channels * plan->search.nvls_heads);
         } else if (algorithm == ST_NCCL_PAT) {
-            while (chunk > 65536.0 && bytes < cut.channels * chunk) {
+            while (chunk > 65536.0 && bytes < cut.channels * chunk)
                 chunk /= 2.0;
-            }
         }
         cut.chunk_bytes = chunk;
         if (algorithm == ST_NCCL_RING && !st_nccl_is_chain(plan->collective)) {

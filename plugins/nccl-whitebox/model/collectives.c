@@ -25,9 +25,8 @@ typedef struct kept_plan {
 static st_nccl_row row_at(const double *const *columns, size_t index)
 {
     st_nccl_row row;
-    for (size_t i = 0; i < ST_NCCL_COLUMNS; i++) {
+    for (size_t i = 0; i < ST_NCCL_COLUMNS; i++)
         row.values[i] = columns[i] ? columns[i][index] : (double)NAN;
-    }
     return row;
 }
 
@@ -49,9 +48,8 @@ static void prepare(const st_nccl_settings *settings, int collective, const st_n
 {
     kept->row = *row;
     kept->reason = st_nccl_read_row(settings, collective, row, &kept->from);
-    if (!kept->reason && kept->from.group.ranks > 1.0) {
+    if (!kept->reason && kept->from.group.ranks > 1.0)
         st_nccl_make_plans(settings, collective, &kept->from, &kept->plans);
-    }
 }
 
 static double time_us(const st_nccl_plans *plans, double bytes)
@@ -64,15 +62,12 @@ static double time_us(const st_nccl_plans *plans, double bytes)
 
 static double value_of(const st_nccl_settings *settings, const kept_plan *kept, double bytes)
 {
-    if (kept->reason || st_nccl_check_size(bytes)) {
+    if (kept->reason || st_nccl_check_size(bytes))
         return (double)NAN;
-    }
-    if (kept->from.group.ranks <= 1.0 || bytes == 0.0) {
+    if (kept->from.group.ranks <= 1.0 || bytes == 0.0)
         return 0.0;
-    }
-    if (settings->model == ST_NCCL_ECHO) {
+    if (settings->model == ST_NCCL_ECHO)
         return 1e-6 * st_nccl_answer_for(settings, &kept->plans.large, bytes).total_us;
-    }
     return 1e-6 * time_us(&kept->plans, bytes);
 }
 
@@ -123,9 +118,8 @@ static st_nccl_answer answer_of(const st_nccl_settings *settings, const st_nccl_
 {
     double weight = st_nccl_weight_of_large(plans, bytes);
     const st_nccl_answer a = st_nccl_answer_for(settings, &plans->large, bytes);
-    if (weight >= 1.0) {
+    if (weight >= 1.0)
         return a;
-    }
     const st_nccl_answer b = st_nccl_answer_for(settings, &plans->small, bytes);
     const double rest = 1.0 - weight;
     return (st_nccl_answer){
@@ -148,9 +142,8 @@ int st_nccl_explain(void *instance, int collective, const double *const *columns
     double bytes = row.values[ST_NCCL_SIZE];
     prepare(settings, collective, &row, &kept);
     const char *reason = kept.reason ? kept.reason : st_nccl_check_size(bytes);
-    if (reason) {
+    if (reason)
         return refuse(settings, &row, reason);
-    }
     st_nccl_answer answer = {0};
     if (kept.from.group.ranks > 1.0 && bytes > 0.0) {
         answer = answer_of(settings, &kept.plans, bytes);
@@ -214,9 +207,8 @@ const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
 static void release(st_nccl_settings *settings)
 {
     const st_plugin_host *host = settings->host;
-    if (settings->correction.curves) {
+    if (settings->correction.curves)
         host->release(host->context, settings->correction.curves);
-    }
     host->release(host->context, settings);
 }
 
@@ -231,17 +223,14 @@ static bool load_correction(st_nccl_settings *settings)
     const st_plugin_host *host = settings->host;
     const char *text = st_nccl_correction_text(host);
     size_t count = st_nccl_correction_count(text);
-    if (count == 0) {
+    if (count == 0)
         return true;
-    }
-    if (count > ST_NCCL_MOST_CURVES) {
+    if (count > ST_NCCL_MOST_CURVES)
         return fail(host, "correction: more than 256 groups");
-    }
     settings->correction.curves =
         host->allocate(host->context, count * sizeof(*settings->correction.curves));
-    if (!settings->correction.curves) {
+    if (!settings->correction.curves)
         return fail(host, "out of memory");
-    }
     size_t at = 0;
     const char *reason = st_nccl_correction_parse(text, &settings->correction, &at);
     if (reason) {

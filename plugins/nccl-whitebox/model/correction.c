@@ -58,9 +58,8 @@ static double take_number(reader *input)
 
 static void take(reader *input, char sign, const char *reason)
 {
-    if (!input->reason && *input->at != sign) {
+    if (!input->reason && *input->at != sign)
         input->reason = reason;
-    }
     input->at += input->reason ? 0 : 1;
 }
 
@@ -75,9 +74,8 @@ static void take_point(reader *input, const double *last, double *point)
     double size = take_number(input);
     take(input, '=', "expected SIZE=FACTOR");
     double factor = input->reason ? 1.0 : take_number(input);
-    if (input->reason) {
+    if (input->reason)
         return;
-    }
     point[0] = log2(size);
     point[1] = log(factor);
     if (!(size >= 1.0 && point[0] > last[0])) {
@@ -102,9 +100,8 @@ static void take_curve(reader *input, st_nccl_curve *curve)
         input->at = begin;
         input->reason = "expected whole numbers of ranks and of machines that divide them";
     }
-    if (input->reason) {
+    if (input->reason)
         return;
-    }
     for (skip_blanks(input); !input->reason && *input->at != ';' && *input->at != '\0'; points++) {
         double point[2] = {0.0, 0.0};
         take_point(input, last, point);
@@ -120,12 +117,10 @@ static void take_curve(reader *input, st_nccl_curve *curve)
         memcpy(last, point, sizeof(last));
         skip_blanks(input);
     }
-    if (!input->reason && points == 0) {
+    if (!input->reason && points == 0)
         input->reason = "expected SIZE=FACTOR";
-    }
-    while (next < ST_NCCL_OCTAVES) {
+    while (next < ST_NCCL_OCTAVES)
         curve->logs[next++] = last[1];
-    }
 }
 
 size_t st_nccl_correction_count(const char *text)
@@ -234,10 +229,9 @@ static bool mix(const st_nccl_group *group, const st_nccl_correction *correction
         below_say = sinh(above_away / REACH) / all;
         above_say = sinh(below_away / REACH) / all;
     }
-    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
+    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++)
         logs[i] = (below ? below_say * at_same_share(group, below, i) : 0.0) +
                   (above ? above_say * at_same_share(group, above, i) : 0.0);
-    }
     return below || above;
 }
 
@@ -258,9 +252,8 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
         }
         least = fmin(least, inside ? 0.0 : crowd(group, curve));
     }
-    if (least < HUGE_VAL) {
+    if (least < HUGE_VAL)
         return share * exp(-least / CROWD_REACH);
-    }
     return known ? 0.0 : 1.0;
 }
 
@@ -285,9 +278,8 @@ void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *corre
     const st_nccl_curve *one = below ? below : above;
     double taken = 100.0 * st_nccl_closeness(group, correction, share);
     text[0] = '\0';
-    if (correction->count == 0) {
+    if (correction->count == 0)
         return;
-    }
     if (measured(group, correction)) {
         snprintf(text, size, "measured");
     } else if (!one) {
@@ -309,9 +301,8 @@ void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *corre
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share)
 {
     plan->corrected = plan->count > 0 && mix(&plan->group, correction, plan->factor_logs);
-    for (size_t i = 0; plan->corrected && i < ST_NCCL_OCTAVES; i++) {
+    for (size_t i = 0; plan->corrected && i < ST_NCCL_OCTAVES; i++)
         plan->factor_logs[i] *= share;
-    }
 }
 
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us)
@@ -319,9 +310,8 @@ double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain
     int exponent;
     double mantissa = frexp(fmax(bytes, 1.0), &exponent);
     size_t octave = (size_t)(exponent - 1);
-    if (octave + 1 >= ST_NCCL_OCTAVES) {
+    if (octave + 1 >= ST_NCCL_OCTAVES)
         return plain_us * exp(plan->factor_logs[ST_NCCL_OCTAVES - 1]);
-    }
     const double *logs = &plan->factor_logs[octave];
     return plain_us * exp(logs[0] + (logs[1] - logs[0]) * log2(2.0 * mantissa));
 }

@@ -43,9 +43,8 @@ static const char *read_numbers(const char *at, const char *end, double *numbers
             at++;
         }
     }
-    if (at < end && *at == '\r') {
+    if (at < end && *at == '\r')
         at++;
-    }
     return at == end ? NULL : "unexpected columns";
 }
 
@@ -53,9 +52,8 @@ static const char *read_row(const char *at, const char *end, st_echo_row *row)
 {
     double numbers[COLUMNS];
     const char *reason = read_numbers(at, end, numbers, COLUMNS);
-    if (reason) {
+    if (reason)
         return reason;
-    }
     *row = (st_echo_row){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     bool sound = row->size_bytes > 0.0 && row->chunk_bytes > 0.0 && row->beta_us > 0.0 &&
                  row->gamma_us > 0.0;
@@ -68,9 +66,8 @@ static const char *read_group(const char *at, const char *end, st_echo_table *ta
     double numbers[2];
     const char *reason = read_numbers(at, end, numbers, 2);
     if (reason || !(numbers[1] >= 1.0 && numbers[0] >= numbers[1]) ||
-        numbers[1] != floor(numbers[1]) || fmod(numbers[0], numbers[1]) != 0) {
+        numbers[1] != floor(numbers[1]) || fmod(numbers[0], numbers[1]) != 0)
         return "expected ranks and ranks of a machine, which divide them";
-    }
     table->ranks = numbers[0];
     table->per_node = numbers[1];
     return NULL;
@@ -78,15 +75,13 @@ static const char *read_group(const char *at, const char *end, st_echo_table *ta
 
 static const char *add_row(const char *at, const char *end, st_echo_table *table)
 {
-    if (table->count == ST_ECHO_ROWS) {
+    if (table->count == ST_ECHO_ROWS)
         return "more than 64 rows";
-    }
     st_echo_row *row = &table->rows[table->count];
     const char *reason = read_row(at, end, row);
     if (!reason && table->count > 0 &&
-        (row->size_bytes <= row[-1].size_bytes || row->chunk_bytes < row[-1].chunk_bytes)) {
+        (row->size_bytes <= row[-1].size_bytes || row->chunk_bytes < row[-1].chunk_bytes))
         reason = "sizes must rise and chunks must not fall";
-    }
     table->count++;
     return reason;
 }
@@ -147,9 +142,8 @@ st_echo_symbols st_echo_look_up(const st_echo_table *table, double chunk_bytes)
         next = mean_of(table, at, &low);
     }
     double from = table->rows[at].chunk_bytes;
-    if (next >= table->count || chunk_bytes <= from) {
+    if (next >= table->count || chunk_bytes <= from)
         return low;
-    }
     mean_of(table, next, &high);
     double share = log(chunk_bytes / from) / log(table->rows[next].chunk_bytes / from);
     return (st_echo_symbols){
@@ -191,9 +185,8 @@ st_nccl_answer st_echo_ring(const st_nccl_group *group, int collective, double b
     }
     answer.intra_us = across ? 0.0 : step * steps;
     answer.inter_us = across ? step * steps : 0.0;
-    if (collective != ST_NCCL_ALL_GATHER) {
+    if (collective != ST_NCCL_ALL_GATHER)
         answer.reduction_us = symbols->delta_us_per_byte * bytes;
-    }
     sum_up(&answer);
     return answer;
 }
@@ -214,9 +207,8 @@ st_nccl_answer st_echo_tree(const st_nccl_group *group, double bytes,
 st_nccl_answer st_echo_operation(const st_echo_table *table, double bytes)
 {
     size_t next = 0;
-    while (next < table->count && table->rows[next].size_bytes < bytes) {
+    while (next < table->count && table->rows[next].size_bytes < bytes)
         next++;
-    }
     const st_echo_row *low = &table->rows[next > 0 ? next - 1 : 0];
     const st_echo_row *high = &table->rows[next < table->count ? next : table->count - 1];
     double share =

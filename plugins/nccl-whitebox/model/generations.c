@@ -44,9 +44,8 @@ void st_nccl_of_generation(const st_nccl_machine *machine, const st_nccl_plan *p
                            st_nccl_factors *factors)
 {
     const generation *own = plan->collective >= ST_NCCL_ALL_TO_ALL ? transfers : rings;
-    if (machine->link != ST_NCCL_NVLINK) {
+    if (machine->link != ST_NCCL_NVLINK)
         return;
-    }
     own += machine->arch;
     for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
         factors->inside.setup[i] *= own->setup[i];

@@ -52,18 +52,14 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
     }
     *group = (st_nccl_group){.ranks = ranks, .per_node = per_node, .nodes = ranks / per_node};
     const double group_gpus = *gpus;
-    if (!whole(ranks, MOST_RANKS)) {
+    if (!whole(ranks, MOST_RANKS))
         return "the ranks must be a whole number from 1 to 16777216";
-    }
-    if (isnan(group_gpus)) {
+    if (isnan(group_gpus))
         return "the ranks of a machine are unknown: cluster.gpus_per_node is missing";
-    }
-    if (!whole(per_node, MOST_RANKS) || !whole(group_gpus, MOST_RANKS)) {
+    if (!whole(per_node, MOST_RANKS) || !whole(group_gpus, MOST_RANKS))
         return "the ranks and GPUs of a machine must be whole numbers from 1";
-    }
-    if (per_node > group_gpus) {
+    if (per_node > group_gpus)
         return "a machine cannot hold more ranks of the group than it has GPUs";
-    }
     return group->nodes == floor(group->nodes)
                ? NULL
                : "the ranks are not a multiple of the ranks of a machine";
@@ -130,12 +126,10 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
                                                 : ST_NCCL_BLACKWELL;
     const char *reason = read_group(row->values, collective, &out->group, &out->machine.gpus);
     out->choices = settings->choices;
-    if (reason || out->group.ranks <= 1.0) {
+    if (reason || out->group.ranks <= 1.0)
         return reason;
-    }
-    if (out->machine.arch == ST_NCCL_ANY) {
+    if (out->machine.arch == ST_NCCL_ANY)
         return "the GPU's architecture is unknown: cluster.gpu.compute_capability is missing";
-    }
     double carrier = row->values[ST_NCCL_CARRIER];
     bool is_known = carrier >= 0.0 && carrier < ST_NCCL_CARRIERS;
     out->machine.carrier = is_known ? (int)carrier : ST_NCCL_INFINIBAND;
@@ -151,9 +145,8 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
     } else if (choices->version == ST_NCCL_ANY) {
         choices->version = out->machine.arch >= ST_NCCL_BLACKWELL ? ST_NCCL_2_29 : ST_NCCL_2_22;
     }
-    if (out->choices.nvls == ST_NCCL_ANY) {
+    if (out->choices.nvls == ST_NCCL_ANY)
         out->choices.nvls = out->machine.gpus >= 8.0;
-    }
     reason = read_rates(settings, row->values, out);
     out->group.over_pcie = out->machine.link == ST_NCCL_PCI;
     return reason;
@@ -192,9 +185,8 @@ static void calibrate(const st_nccl_settings *settings, const st_nccl_case *from
         factors.small_group = 0.0; /* the rate has it in it */
     }
     st_nccl_calibrate(plan, &factors);
-    if (settings->correction.count > 0) {
+    if (settings->correction.count > 0)
         st_nccl_correct(plan, &settings->correction, share);
-    }
 }
 
 static double share_of(const st_nccl_settings *settings, const st_nccl_group *group, int range)

@@ -90,16 +90,14 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
         double pooled = machine->nics_gbs * group->per_node / machine->gpus;
         double nics = fmax(1.0, fmin(group->per_node, floor(pooled / 12.0)));
         double limit = pooled / nics;
-        if (group->per_node > 1.0) {
+        if (group->per_node > 1.0)
             limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
-        }
         found.channels = nics;
         found.inter_gbs = machine->reached ? limit : rung(own, limit);
         found.intra_gbs = found.inter_gbs;
         found.tree_gbs = 2.0 * found.inter_gbs;
-        if (group->per_node > 1.0) {
+        if (group->per_node > 1.0)
             found.tree_gbs = fmax(found.inter_gbs, fmin(found.tree_gbs, machine->links_gbs / nics));
-        }
     } else {
         search_inside(&found, machine);
         found.tree_gbs = found.intra_gbs;
@@ -107,9 +105,8 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
     found.plain_tree = group->nodes > 1.0 && machine->arch >= ST_NCCL_HOPPER;
     double total = fmin(32.0, 2.0 * found.channels);
     if (machine->arch >= ST_NCCL_HOPPER && group->nodes > 1.0 && found.intra_gbs > 45.0 &&
-        total < 16.0) {
+        total < 16.0)
         total *= 2.0;
-    }
     /* The switch: every GPU of a machine is the head of a channel, which loads a head's link
      * twice and the others once. */
     double heads = fmin(group->per_node, MOST_HEADS);

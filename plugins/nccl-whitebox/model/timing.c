@@ -95,21 +95,18 @@ static place place_of(double bytes, bool smooth)
     int exponent;
     double mantissa = frexp(scaled, &exponent);
     place found = {(size_t)(exponent - 1), 2.0 * mantissa - 1.0};
-    if (found.rung + 1 >= ST_NCCL_SHARES || !smooth || bytes < 64.0) {
+    if (found.rung + 1 >= ST_NCCL_SHARES || !smooth || bytes < 64.0)
         found.beyond = 0.0;
-    }
-    if (found.rung >= ST_NCCL_SHARES && smooth) {
+    if (found.rung >= ST_NCCL_SHARES && smooth)
         found.rung = ST_NCCL_SHARES - 1;
-    }
     return found;
 }
 
 static double share_at(int protocol, place at)
 {
     const double *shares = st_nccl_tree_shares[protocol];
-    if (at.rung >= ST_NCCL_SHARES) {
+    if (at.rung >= ST_NCCL_SHARES)
         return 1.0;
-    }
     return at.beyond > 0.0 ? shares[at.rung] + (shares[at.rung + 1] - shares[at.rung]) * at.beyond
                            : shares[at.rung];
 }
@@ -179,9 +176,8 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
             *fastest = i;
         }
     }
-    if (plan->count == 0) {
+    if (plan->count == 0)
         return (double)NAN;
-    }
     double sum = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
         if (best > plan->near * times[i] && i != *fastest) {
@@ -214,9 +210,8 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     st_nccl_answer answer = {.total_us = (double)NAN};
     size_t fastest = 0;
     double total = mean_us(plan, bytes, &fastest);
-    if (plan->count == 0) {
+    if (plan->count == 0)
         return answer;
-    }
     const st_nccl_line *line = &plan->lines[fastest];
     double transfer = transfer_us(line, bytes, place_of(bytes, plan->smooth));
     double factor = bytes >= line->plateau_bytes ? line->plateau : 1.0;
@@ -237,9 +232,8 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     answer.intra_us = scale * (line->intra_us * factor + rounds + (across ? 0.0 : passed));
     answer.inter_us = scale * (line->inter_us * factor + (across ? passed : 0.0));
     answer.reduction_us = scale * sums;
-    if (plan->corrected) {
+    if (plan->corrected)
         answer.correction_us = st_nccl_corrected_us(plan, bytes, total) - total;
-    }
     answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us + answer.reduction_us +
                       answer.correction_us;
     return answer;

@@ -38,13 +38,11 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
     double gb_near = plan->group.per_node - 1.0;
     double gb_far = ranks - plan->group.per_node;
     double seconds = gb_near / ranks / machine->links_gbs;
-    if (gb_far > 0.0) {
+    if (gb_far > 0.0)
         seconds = fmax(seconds, gb_far / ranks / (machine->nics_gbs / machine->gpus));
-    }
     double rate = 1.0 / seconds;
-    if (pair) {
+    if (pair)
         rate = across ? machine->nics_gbs / machine->gpus : machine->links_gbs;
-    }
     /* LL carries what fits into one part of a channel; the message of an all-to-all has a share
      * for each rank. */
     double short_bytes = LL_BYTES * (pair ? 1.0 : plan->group.ranks);

@@ -47,12 +47,10 @@ static double ring_steps(int collective, double ranks)
 
 static double ring_crossings(const setting *s)
 {
-    if (s->nodes <= 1.0) {
+    if (s->nodes <= 1.0)
         return 0.0;
-    }
-    if (s->plan->collective == ST_NCCL_ALL_REDUCE) {
+    if (s->plan->collective == ST_NCCL_ALL_REDUCE)
         return s->choices->version == ST_NCCL_2_22 ? 2.0 * s->nodes : 2.0 * (s->nodes - 1.0);
-    }
     return s->nodes - 1.0;
 }
 
@@ -64,9 +62,8 @@ static double hop(const setting *s, int link, int algorithm, int protocol)
 static double ll_limit(const setting *s)
 {
     size_t row = (size_t)s->machine->arch;
-    if (s->nodes > 1.0) {
+    if (s->nodes > 1.0)
         row = s->choices->cpu == ST_NCCL_AMD ? ST_NCCL_AMPERE : ST_NCCL_VOLTA;
-    }
     return st_nccl_ll_limit_gbs[row][s->span];
 }
 
@@ -183,12 +180,10 @@ static bool has_nvls(const setting *s, int algorithm)
 {
     int collective = s->plan->collective;
     if (!s->choices->nvls || s->machine->arch < ST_NCCL_HOPPER ||
-        s->machine->link != ST_NCCL_NVLINK || s->per_node < 3.0) {
+        s->machine->link != ST_NCCL_NVLINK || s->per_node < 3.0)
         return false;
-    }
-    if (algorithm == ST_NCCL_NVLS_TREE) {
+    if (algorithm == ST_NCCL_NVLS_TREE)
         return collective == ST_NCCL_ALL_REDUCE && s->nodes > 1.0;
-    }
     return !st_nccl_is_chain(collective) && s->nodes <= 1.0;
 }
 
@@ -196,9 +191,8 @@ static bool has_line(const setting *s, int algorithm, int protocol)
 {
     int collective = s->plan->collective;
     bool simple = protocol == ST_NCCL_SIMPLE;
-    if (protocol == ST_NCCL_LL128 && s->machine->link != ST_NCCL_NVLINK) {
+    if (protocol == ST_NCCL_LL128 && s->machine->link != ST_NCCL_NVLINK)
         return false;
-    }
     switch (algorithm) {
     case ST_NCCL_RING:
         return true;

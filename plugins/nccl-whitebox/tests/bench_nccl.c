@@ -78,9 +78,8 @@ static int measure(const char *correction)
     settings[ST_NCCL_OPTION_COUNT - 1].text = correction;
     const st_plugin *plugin = st_plugin_describe();
     void *instance = NULL;
-    if (plugin->open(&host, &instance) != ST_PLUGIN_OK) {
+    if (plugin->open(&host, &instance) != ST_PLUGIN_OK)
         return 1;
-    }
     static const double groups[] = {1.0, 4.0, 64.0};
     for (size_t i = 0; i < plugin->provider_count; i++) {
         for (size_t k = 0; k < sizeof(groups) / sizeof(groups[0]); k++) {

@@ -70,14 +70,6 @@ static const st_table_source *find_source(const st_operator_fit *fit, const st_c
     return best;
 }
 
-static st_status no_source(const st_operator_fit *fit, const st_csv *csv)
-{
-    return st_fail(fit->errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
-                   "the columns match no operator" ST_EXPECTED
-                   "gpu, us and m, n, k; or batch, seq, heads, head_dim; or tokens, hidden, inter, "
-                   "topk, experts (docs/operators.md)");
-}
-
 static bool is_known(const st_table_source *source, const char *name)
 {
     if (strcmp(name, "id") == 0 || strcmp(name, "gpu") == 0 || strcmp(name, source->column) == 0)
@@ -121,25 +113,6 @@ static bool is_renamed(const st_table_source *source, const char *gpu)
     return false;
 }
 
-/* A GPU that has no file would leave all its rows out without a word. */
-static st_status check_gpus(const st_operator_fit *fit, const st_table_source *source,
-                            const st_csv *csv)
-{
-    st_gpus gpus = {0};
-    size_t column = st_csv_column(csv, "gpu");
-    const char *last = "";
-    st_status status = st_gpus_list(fit->request.paths, fit->arena, &gpus, fit->errors);
-    for (size_t row = 0; row < csv->row_count && status == ST_OK; row++) {
-        const char *gpu = st_csv_field(csv, row, column);
-        if (row > 0 && strcmp(gpu, last) == 0)
-            continue;
-        last = gpu;
-        if (!is_renamed(source, gpu) && st_gpus_find(&gpus, gpu, NULL) == NULL)
-            status = st_gpus_unknown(&gpus, gpu, st_csv_place(csv, row, column), fit->errors);
-    }
-    return status;
-}
-
 /* ---- rows by group ---- */
 
 static bool is_same(const st_operator_group *group, const st_operator_group *other)
@@ -160,23 +133,6 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
     return ST_APPEND(fit->arena, fit->groups, fit->group_count, group)
                ? &fit->groups[fit->group_count - 1]
                : NULL;
-}
-
-static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t row)
-{
-    st_operator_group wanted = {
-        .table = table,
-        .job = table->rows[row].job,
-        .source = fit->each ? st_measured_field(table, row, "source") : NULL,
-        .kind = (st_operator_kind)st_measured_value(table, row, ST_KEY_OPERATOR_KIND),
-        .precision = st_measured_value(table, row, ST_KEY_OPERATOR_PRECISION),
-        .burst = st_measured_value(table, row, ST_KEY_OPERATOR_BURST)};
-    if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
-        wanted.precision = 0; /* what is not the rate is the same in all of them */
-    st_operator_group *group = group_of(fit, &wanted, row);
-    return group != NULL && ST_APPEND(fit->arena, group->rows, group->row_count, row)
-               ? ST_OK
-               : ST_ERR_MEMORY;
 }
 
 /* ---- tables ---- */
@@ -206,7 +162,19 @@ static st_status read_rows(st_operator_fit *fit, const st_table_source *source, 
         if (row_table->rows[row].left_out != NULL)
             continue;
         used++;
-        row_status = add_row(fit, row_table, row);
+        st_operator_group wanted = {
+            .table = row_table,
+            .job = row_table->rows[row].job,
+            .source = fit->each ? st_measured_field(row_table, row, "source") : NULL,
+            .kind = (st_operator_kind)st_measured_value(row_table, row, ST_KEY_OPERATOR_KIND),
+            .precision = st_measured_value(row_table, row, ST_KEY_OPERATOR_PRECISION),
+            .burst = st_measured_value(row_table, row, ST_KEY_OPERATOR_BURST)};
+        if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
+            wanted.precision = 0; /* what is not the rate is the same in all of them */
+        st_operator_group *group = group_of(fit, &wanted, row);
+        row_status = group != NULL && ST_APPEND(fit->arena, group->rows, group->row_count, row)
+                         ? ST_OK
+                         : ST_ERR_MEMORY;
     }
     if (row_status != ST_OK || used > 0)
         return row_status;
@@ -226,10 +194,27 @@ static st_status read_table(st_operator_fit *fit, const char *file)
                        "the table has no rows" ST_EXPECTED "measured operators, one in each line");
     const st_table_source *source = find_source(fit, csv);
     if (source == NULL)
-        return no_source(fit, csv);
+        return st_fail(
+            fit->errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
+            "the columns match no operator" ST_EXPECTED
+            "gpu, us and m, n, k; or batch, seq, heads, head_dim; or tokens, hidden, inter, "
+            "topk, experts (docs/operators.md)");
     status = check_columns(fit, source, csv);
-    if (status == ST_OK)
-        status = check_gpus(fit, source, csv);
+    if (status == ST_OK) {
+        /* A GPU that has no file would leave all its rows out without a word. */
+        st_gpus gpus = {0};
+        size_t column = st_csv_column(csv, "gpu");
+        const char *last = "";
+        status = st_gpus_list(fit->request.paths, fit->arena, &gpus, fit->errors);
+        for (size_t row = 0; row < csv->row_count && status == ST_OK; row++) {
+            const char *gpu = st_csv_field(csv, row, column);
+            if (row > 0 && strcmp(gpu, last) == 0)
+                continue;
+            last = gpu;
+            if (!is_renamed(source, gpu) && st_gpus_find(&gpus, gpu, NULL) == NULL)
+                status = st_gpus_unknown(&gpus, gpu, st_csv_place(csv, row, column), fit->errors);
+        }
+    }
     return status == ST_OK ? read_rows(fit, source, csv) : status;
 }
 

@@ -255,9 +255,8 @@ static int explain(void *instance, st_operator of, const double *const *columns,
     st_neighbours neighbours;
     read_request(own, of, columns, 0, &request);
     const char *refusal = answer_request(own, of, &request, &value_s, &neighbours, reason);
-    if (refusal != NULL) {
+    if (refusal != NULL)
         return st_plugin_fail(own->host, refusal);
-    }
     st_plugin_tell_part(sink, "formula", "us", request.formula_s,
                         "the slower of arithmetic and memory");
     if (request.kept != NULL) {

@@ -151,9 +151,8 @@ static int open_times(const st_plugin_host *host, void **instance)
     char reason[ST_TABLE_REASON + 240];
     size_t rows = 0;
     operator_times *own = host->allocate(host->context, sizeof *own);
-    if (own == NULL) {
+    if (own == NULL)
         return st_plugin_fail(host, "out of memory");
-    }
     *own = (operator_times){.host = host, .reach = host->settings[REACH]->number};
     for (size_t i = 0; i < ST_OPERATORS; i++) {
         if (read_shapes(own, (st_operator)i, reason, sizeof reason) != NULL) {

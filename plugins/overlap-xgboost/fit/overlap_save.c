@@ -21,24 +21,6 @@ static void put_errors(st_node *map, const char *split, const st_slowdown_errors
                       figures[i].value);
 }
 
-/* A job names a profile, not the cluster of one: two models of a name would be one too many. */
-static st_status check_others(st_profiles *profiles, const st_profile *entry, st_arena *arena,
-                              st_errors *errors)
-{
-    const st_profile *found = NULL;
-    size_t count = 0;
-    st_profile_filter filter = {.name = entry->name, .plugin = entry->plugin};
-    st_status status = st_profiles_find(profiles, &filter, arena, &found, &count, errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        if (strcmp(found[i].kind, entry->kind) != 0 ||
-            strcmp(found[i].cluster, entry->cluster) != 0)
-            status = st_fail(errors, ST_ERR_NAME, (st_place){.file = "--save"},
-                             "profile '%s' already has a model, of cluster '%s'" ST_HINT
-                             "choose another name, or remove it first",
-                             entry->name, found[i].cluster);
-    return status;
-}
-
 st_status st_overlap_save(const st_overlap_profile *profile, const st_overlap_report *report,
                           st_arena *arena, st_errors *errors)
 {
@@ -72,8 +54,21 @@ st_status st_overlap_save(const st_overlap_profile *profile, const st_overlap_re
                         .payload_bytes = strlen(profile->model),
                         .provenance = provenance_text};
     st_status status = st_profiles_open(profile->database, ST_PROFILES_WRITE, &profiles, errors);
-    if (status == ST_OK)
-        status = check_others(profiles, &entry, arena, errors);
+    if (status == ST_OK) {
+        /* A job names a profile, not the cluster of one: two models of a name would be one too
+         * many. */
+        const st_profile *found = NULL;
+        size_t count = 0;
+        st_profile_filter filter = {.name = entry.name, .plugin = entry.plugin};
+        status = st_profiles_find(profiles, &filter, arena, &found, &count, errors);
+        for (size_t i = 0; i < count && status == ST_OK; i++)
+            if (strcmp(found[i].kind, entry.kind) != 0 ||
+                strcmp(found[i].cluster, entry.cluster) != 0)
+                status = st_fail(errors, ST_ERR_NAME, (st_place){.file = "--save"},
+                                 "profile '%s' already has a model, of cluster '%s'" ST_HINT
+                                 "choose another name, or remove it first",
+                                 entry.name, found[i].cluster);
+    }
     if (status == ST_OK)
         status = st_profiles_put(profiles, &entry, 1, true, errors);
     st_profiles_close(profiles);

@@ -10,35 +10,6 @@
 
 /* ---- Kineto ---- */
 
-static void keep_kernel(const st_trace *trace, const st_trace_event *event, st_arena *arena,
-                        st_recorded_kernel *kernel)
-{
-    const st_trace_track *track = &trace->tracks[event->track];
-    const char *name = trace->names[event->name];
-    st_recorded_collective *found =
-        event->kind == ST_TRACE_KERNEL ? st_recorded_collective_of(name, arena) : NULL;
-    if (found != NULL && event->detail < trace->collective_count) {
-        /* The metadata of a collective, where the profiler wrote it, over what its name says. */
-        const st_trace_collective *given = &trace->collectives[event->detail];
-        double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
-                                                                            : given->out_elements);
-        double width =
-            given->dtype != ST_TRACE_NONE ? st_trace_element_bytes(trace->names[given->dtype]) : 0;
-        found->bytes = elements > 0 ? elements * width : 0;
-        found->channels = given->channels > 0 ? given->channels : 0;
-        if (given->name != ST_TRACE_NONE) {
-            const char *describe_name = st_recorded_collective_word(trace->names[given->name]);
-            found->collective = describe_name[0] != '\0' ? describe_name : found->collective;
-        }
-    }
-    *kernel = (st_recorded_kernel){.name = st_arena_copy(arena, name, strlen(name)),
-                                   .device = track->process,
-                                   .stream = track->number,
-                                   .start_ns = event->start_ns,
-                                   .end_ns = event->start_ns + event->duration_ns,
-                                   .collective = found};
-}
-
 static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded *recorded)
 {
     size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
@@ -50,8 +21,38 @@ static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded 
         const st_trace_event *event = &trace->events[i];
         bool is_task = event->kind == ST_TRACE_KERNEL || event->kind == ST_TRACE_MEMCPY ||
                        event->kind == ST_TRACE_MEMSET;
-        if (is_task && recorded->count < count)
-            keep_kernel(trace, event, arena, &recorded->kernels[recorded->count++]);
+        if (is_task && recorded->count < count) {
+            st_recorded_kernel *kernel = &recorded->kernels[recorded->count++];
+            const st_trace_track *track = &trace->tracks[event->track];
+            const char *name = trace->names[event->name];
+            st_recorded_collective *found =
+                event->kind == ST_TRACE_KERNEL ? st_recorded_collective_of(name, arena) : NULL;
+            if (found != NULL && event->detail < trace->collective_count) {
+                /* The metadata of a collective, where the profiler wrote it, over what its name
+                 * says. */
+                const st_trace_collective *given = &trace->collectives[event->detail];
+                double elements =
+                    (double)(given->in_elements > given->out_elements ? given->in_elements
+                                                                      : given->out_elements);
+                double width = given->dtype != ST_TRACE_NONE
+                                   ? st_trace_element_bytes(trace->names[given->dtype])
+                                   : 0;
+                found->bytes = elements > 0 ? elements * width : 0;
+                found->channels = given->channels > 0 ? given->channels : 0;
+                if (given->name != ST_TRACE_NONE) {
+                    const char *describe_name =
+                        st_recorded_collective_word(trace->names[given->name]);
+                    found->collective =
+                        describe_name[0] != '\0' ? describe_name : found->collective;
+                }
+            }
+            *kernel = (st_recorded_kernel){.name = st_arena_copy(arena, name, strlen(name)),
+                                           .device = track->process,
+                                           .stream = track->number,
+                                           .start_ns = event->start_ns,
+                                           .end_ns = event->start_ns + event->duration_ns,
+                                           .collective = found};
+        }
     }
     if (trace->gpu != ST_TRACE_NONE)
         recorded->gpu =

@@ -91,18 +91,6 @@ static stream *counterpart(side *of, const stream *queue, bool exact)
 
 /* ---- rows ---- */
 
-static void write_collective(const st_recorded_collective *collective, st_buffer *table)
-{
-    static const st_recorded_collective none = {"", "", "", 0, 0};
-    const st_recorded_collective *own = collective != NULL ? collective : &none;
-    st_buffer_printf(table, ",%s,%s,%s,", own->collective, own->protocol, own->algorithm);
-    if (own->bytes > 0)
-        st_buffer_printf(table, "%.17g", own->bytes);
-    st_buffer_text(table, ",");
-    if (own->channels > 0)
-        st_buffer_printf(table, "%lld", (long long)own->channels);
-}
-
 static void write_row(pairing *pairs, const st_recorded_kernel *alone,
                       const st_recorded_kernel *slowed)
 {
@@ -127,7 +115,14 @@ static void write_row(pairing *pairs, const st_recorded_kernel *alone,
                      share > 0 ? share : 0);
     for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
         st_buffer_printf(pairs->table, ",%.9g", counted->values[i]);
-    write_collective(collective, pairs->table);
+    static const st_recorded_collective none = {"", "", "", 0, 0};
+    const st_recorded_collective *own = collective != NULL ? collective : &none;
+    st_buffer_printf(pairs->table, ",%s,%s,%s,", own->collective, own->protocol, own->algorithm);
+    if (own->bytes > 0)
+        st_buffer_printf(pairs->table, "%.17g", own->bytes);
+    st_buffer_text(pairs->table, ",");
+    if (own->channels > 0)
+        st_buffer_printf(pairs->table, "%lld", (long long)own->channels);
     /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
     st_buffer *table = pairs->table;
     size_t index = st_word_index(pairs->with.recorded->gpu, ST_KERNEL_GPUS, true);

@@ -30,9 +30,8 @@ typedef struct line_reader {
 
 static bool next_line(line_reader *own)
 {
-    if (own->at >= own->end) {
+    if (own->at >= own->end)
         return false;
-    }
     own->line = own->at;
     own->line_end = memchr(own->at, '\n', (size_t)(own->end - own->at));
     own->number++;
@@ -46,17 +45,14 @@ static bool next_line(line_reader *own)
 /* Takes the next word of the line into `word`; false at the end of the line, or if it is long. */
 static bool next_word(line_reader *own, char *word, size_t size)
 {
-    while (own->line < own->line_end && *own->line == ' ') {
+    while (own->line < own->line_end && *own->line == ' ')
         own->line++;
-    }
     const char *start = own->line;
-    while (own->line < own->line_end && *own->line != ' ') {
+    while (own->line < own->line_end && *own->line != ' ')
         own->line++;
-    }
     size_t length = (size_t)(own->line - start);
-    if (length == 0 || length >= size) {
+    if (length == 0 || length >= size)
         return false;
-    }
     memcpy(word, start, length);
     word[length] = '\0';
     return true;
@@ -66,9 +62,8 @@ static bool next_number(line_reader *own, double *value)
 {
     char word[64];
     char *end = NULL;
-    if (!next_word(own, word, sizeof word)) {
+    if (!next_word(own, word, sizeof word))
         return false;
-    }
     *value = strtod(word, &end);
     return *end == '\0' && isfinite(*value);
 }
@@ -78,9 +73,8 @@ static bool next_feature(line_reader *own, const char *absent, float *value)
 {
     char word[64];
     char *end = NULL;
-    if (!next_word(own, word, sizeof word)) {
+    if (!next_word(own, word, sizeof word))
         return false;
-    }
     if (strcmp(word, absent) == 0) {
         *value = NAN;
         return true;
@@ -112,24 +106,20 @@ static const char *refuse(line_reader *own, const char *what)
 
 static int digit_of(char character)
 {
-    if (character >= 'A' && character <= 'Z') {
+    if (character >= 'A' && character <= 'Z')
         return character - 'A';
-    }
-    if (character >= 'a' && character <= 'z') {
+    if (character >= 'a' && character <= 'z')
         return character - 'a' + 26;
-    }
-    if (character >= '0' && character <= '9') {
+    if (character >= '0' && character <= '9')
         return character - '0' + 52;
-    }
     return character == '+' ? 62 : character == '/' ? 63 : -1;
 }
 
 /* Base64 without blanks; false where the text is anything else than `size` bytes of it. */
 static bool decode(const char *text, size_t length, unsigned char *bytes, size_t size)
 {
-    if (length % 4 != 0 || length / 4 != (size + 2) / 3) {
+    if (length % 4 != 0 || length / 4 != (size + 2) / 3)
         return false;
-    }
     size_t filled = 0;
     for (size_t i = 0; i < length; i += 4) {
         unsigned long group = 0;
@@ -173,15 +163,13 @@ static const char *read_member(line_reader *own, model *into)
         return refuse(own, "incomplete member; the file may be cut");
     }
     unsigned char *packed = malloc((size_t)packed_size);
-    if (packed == NULL) {
+    if (packed == NULL)
         return refuse(own, "out of memory");
-    }
     const char *reason = NULL;
     unsigned char *bytes = NULL;
     const char *text = own->line < own->line_end ? own->line + 1 : own->line;
-    if (decode(text, (size_t)(own->line_end - text), packed, (size_t)packed_size)) {
+    if (decode(text, (size_t)(own->line_end - text), packed, (size_t)packed_size))
         bytes = unpack(packed, (size_t)packed_size, (size_t)size, strtoul(checksum, NULL, 16));
-    }
     if (bytes == NULL) {
         reason = refuse(own, "this member is damaged");
     } else {
@@ -208,9 +196,8 @@ static const char *read_member(line_reader *own, model *into)
 static const char *read_features(line_reader *own, model *into)
 {
     double count = 0;
-    if (!next_setting(own, "features", MODEL_FEATURES, MODEL_FEATURES, &count)) {
+    if (!next_setting(own, "features", MODEL_FEATURES, MODEL_FEATURES, &count))
         return refuse(own, "the number of features differs from this plugin's");
-    }
     for (size_t i = 0; i < MODEL_FEATURES; i++) {
         double index = 0;
         if (!next_key(own, "feature") || !next_number(own, &index) || index != (double)i ||
@@ -229,9 +216,8 @@ static const char *read_features(line_reader *own, model *into)
 static const char *read_gpus(line_reader *own, model *into)
 {
     double count = 0;
-    if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS) {
+    if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS)
         return refuse(own, "missing GPUs of the kernels");
-    }
     for (; into->gpu_count < (size_t)count; into->gpu_count++) {
         double gpu = 0;
         if (!next_number(own, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
@@ -245,9 +231,8 @@ static const char *read_gpus(line_reader *own, model *into)
 static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
-    if (!next_setting(own, "classes", MODEL_CLASSES, MODEL_CLASSES, &count)) {
+    if (!next_setting(own, "classes", MODEL_CLASSES, MODEL_CLASSES, &count))
         return refuse(own, "the number of classes differs from this plugin's");
-    }
     for (size_t k = 0; k < MODEL_CLASSES; k++) {
         model_class *class = &into->classes[k];
         char name[32];
@@ -277,26 +262,22 @@ static const char *read_members(line_reader *own, model *into)
 {
     double count = 0;
     const char *reason = NULL;
-    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count)) {
+    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count))
         return refuse(own, "missing members");
-    }
-    for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
+    for (size_t i = 0; i < (size_t)count && reason == NULL; i++)
         reason = read_member(own, into);
-    }
     if (reason != NULL)
         return reason;
     /* The last line has a checksum of all before it. */
     char checksum[16];
     char *end = NULL;
     size_t length = (size_t)(own->at - own->text);
-    if (!next_key(own, "end") || !next_word(own, checksum, sizeof checksum)) {
+    if (!next_key(own, "end") || !next_word(own, checksum, sizeof checksum))
         return refuse(own, "the model is cut");
-    }
     unsigned long given = strtoul(checksum, &end, 16);
     if (*end != '\0' || own->line != own->line_end || own->at != own->end ||
-        given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)own->text, length)) {
+        given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)own->text, length))
         return refuse(own, "the model is damaged: its checksum differs");
-    }
     return NULL;
 }
 
@@ -333,17 +314,15 @@ const char *model_read(model *loaded, const char *text, size_t length, char *rea
     fault = fault != NULL ? fault : read_gpus(&reader, loaded);
     fault = fault != NULL ? fault : read_classes(&reader, loaded);
     fault = fault != NULL ? fault : read_members(&reader, loaded);
-    if (fault != NULL) {
+    if (fault != NULL)
         model_free(loaded);
-    }
     return fault;
 }
 
 void model_free(model *loaded)
 {
-    for (size_t i = 0; i < loaded->member_count; i++) {
+    for (size_t i = 0; i < loaded->member_count; i++)
         (void)XGBoosterFree(loaded->members[i]);
-    }
     loaded->member_count = 0;
 }
 
@@ -378,26 +357,21 @@ double model_slowdown(const model *loaded, const float features[MODEL_FEATURES])
                  length != 1;
         said[k] = failed ? 0 : values[0];
     }
-    if (matrix != NULL) {
+    if (matrix != NULL)
         (void)XGDMatrixFree(matrix);
-    }
-    if (failed) {
+    if (failed)
         return (double)NAN;
-    }
     qsort(said, loaded->member_count, sizeof *said, by_value);
     /* Where the members agree, a quantile; where they do not, their mean, scaled. */
     double value = quantile_of(loaded, said, loaded->quantile);
-    if (!loaded->logarithm) {
+    if (!loaded->logarithm)
         return fmax(value, loaded->least_slowdown);
-    }
     double apart = quantile_of(loaded, said, 0.75) - quantile_of(loaded, said, 0.25);
-    if (loaded->spread <= 0 || apart <= log(loaded->spread)) {
+    if (loaded->spread <= 0 || apart <= log(loaded->spread))
         return fmax(exp(value), loaded->least_slowdown);
-    }
     double sum = 0;
-    for (size_t k = 0; k < loaded->member_count; k++) {
+    for (size_t k = 0; k < loaded->member_count; k++)
         sum += exp((double)said[k]);
-    }
     return 1 +
            loaded->scale * (fmax(sum / (double)loaded->member_count, loaded->least_slowdown) - 1);
 }

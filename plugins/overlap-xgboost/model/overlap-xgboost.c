@@ -57,15 +57,13 @@ static const int rows_of[SLOWDOWN_KINDS] = {[SLOWDOWN_GEMM] = 0,
 
 static double look_up(const overlap *plugin, const double factors[GRID], double size_bytes)
 {
-    if (!plugin->by_size) {
+    if (!plugin->by_size)
         return factors[0];
-    }
     if (!(size_bytes > 0)) {
         return 1; /* no message, nothing alongside the computation */
     }
-    if (size_bytes < plugin->least_bytes / 2 || size_bytes > plugin->most_bytes * 2) {
+    if (size_bytes < plugin->least_bytes / 2 || size_bytes > plugin->most_bytes * 2)
         return (double)NAN;
-    }
     double clamped = fmin(fmax(size_bytes, plugin->least_bytes), plugin->most_bytes);
     double at = (log(clamped) - GRID_LEAST) / (GRID_MOST - GRID_LEAST) * (GRID - 1);
     at = fmin(fmax(at, 0), GRID - 1);
@@ -107,9 +105,8 @@ static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
                            const double *const *columns, double *values)
 {
     const overlap *plugin = instance;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         values[i] = answer(plugin, kind, columns, i);
-    }
     return ST_PLUGIN_OK;
 }
 
@@ -167,13 +164,11 @@ static void usual_kernel(const overlap *plugin, const model *trees, size_t slot,
 {
     memcpy(features, trees->classes[class].features, sizeof trees->classes[class].features);
     double channels = plugin->host->settings[CHANNELS]->number;
-    if (channels > 0 && !isnan(trees->least[CHANNELS_FEATURE])) {
+    if (channels > 0 && !isnan(trees->least[CHANNELS_FEATURE]))
         features[CHANNELS_FEATURE] = fminf(fmaxf((float)channels, trees->least[CHANNELS_FEATURE]),
                                            trees->most[CHANNELS_FEATURE]);
-    }
-    if (slot < plugin->gpu_count) {
+    if (slot < plugin->gpu_count)
         features[MODEL_GPU_FEATURE] = (float)plugin->gpus[slot];
-    }
 }
 
 static bool fill_class(overlap *plugin, const model *trees, size_t slot, size_t class)
@@ -208,32 +203,14 @@ static bool scale_class(overlap *plugin, const model *trees, size_t slot, size_t
 {
     float features[MODEL_FEATURES];
     double measured = trees->classes[class].slowdown;
-    if (isnan(measured)) {
+    if (isnan(measured))
         return true;
-    }
     usual_kernel(plugin, trees, slot, class, features);
     double usual = model_slowdown(trees, features);
-    for (size_t i = 0; i < GRID; i++) {
+    for (size_t i = 0; i < GRID; i++)
         plugin->factors[slot][class][i] = fmax(plugin->factors[slot][class][i] * measured / usual,
                                                fmin(measured, trees->least_slowdown));
-    }
     return usual > 0;
-}
-
-/* The kernels of a step: all classes, weighted by their time concurrently with communication. */
-static void fill_step(overlap *plugin, const model *trees, size_t slot)
-{
-    for (size_t i = 0; i < GRID; i++) {
-        double sum = 0;
-        double weights = 0;
-        for (size_t k = 0; k < MODEL_CLASSES; k++) {
-            if (trees->classes[k].count > 0) {
-                sum += trees->classes[k].weight * plugin->factors[slot][k][i];
-                weights += trees->classes[k].weight;
-            }
-        }
-        plugin->factors[slot][STEP][i] = sum / weights;
-    }
 }
 
 static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
@@ -242,9 +219,8 @@ static const char *read_model(const char *given, model *trees, char *reason, siz
         return "the option 'model' is missing; create one with 'steptime fit overlap TABLE -o "
                "FILE'";
     }
-    if (strncmp(given, "steptime-slowdown ", 18) == 0) {
+    if (strncmp(given, "steptime-slowdown ", 18) == 0)
         return model_read(trees, given, strlen(given), reason, reason_bytes);
-    }
     size_t length = 0;
     char *text = read_file(given, LARGEST_MODEL, &length);
     if (text == NULL) {
@@ -267,9 +243,8 @@ static int open_overlap(const st_plugin_host *host, void **instance)
     model trees;
     (void)XGBRegisterLogCallback(keep_quiet);
     const char *fault = read_model(host->settings[MODEL]->text, &trees, reason, sizeof reason);
-    if (fault != NULL) {
+    if (fault != NULL)
         return st_plugin_fail(host, fault);
-    }
     overlap *plugin = host->allocate(host->context, sizeof *plugin);
     bool filled = plugin != NULL;
     if (plugin != NULL) {
@@ -287,7 +262,19 @@ static int open_overlap(const st_plugin_host *host, void **instance)
                 factor_filled =
                     fill_class(plugin, &trees, slot, k) && scale_class(plugin, &trees, slot, k);
             }
-            fill_step(plugin, &trees, slot);
+            /* The kernels of a step: all classes, weighted by their time concurrently with
+             * communication. */
+            for (size_t i = 0; i < GRID; i++) {
+                double sum = 0;
+                double weights = 0;
+                for (size_t k = 0; k < MODEL_CLASSES; k++) {
+                    if (trees.classes[k].count > 0) {
+                        sum += trees.classes[k].weight * plugin->factors[slot][k][i];
+                        weights += trees.classes[k].weight;
+                    }
+                }
+                plugin->factors[slot][STEP][i] = sum / weights;
+            }
         }
         filled = factor_filled;
     }

@@ -150,29 +150,6 @@ typedef struct word {
     const char *text;
 } word;
 
-/* NULL when out of memory. */
-static const char *fill(const char *text, const word *words, size_t count, st_arena *arena)
-{
-    st_buffer filled = {0};
-    for (const char *rest = text; *rest != '\0';) {
-        size_t plain = strcspn(rest, "@");
-        st_buffer_append(&filled, rest, plain);
-        rest += plain;
-        if (*rest == '\0')
-            break;
-        size_t length = strcspn(rest + 1, "@");
-        size_t i = 0;
-        while (i < count && !st_same_part(rest + 1, length, words[i].name))
-            i++;
-        if (i < count && words[i].text != NULL)
-            st_buffer_text(&filled, words[i].text);
-        else
-            filled.failed = true;
-        rest += length + 2;
-    }
-    return st_buffer_keep(&filled, arena);
-}
-
 const char *st_plugin_function_file(const char *text, const st_plugin_start *start,
                                     const char *name, st_arena *arena)
 {
@@ -197,5 +174,23 @@ const char *st_plugin_function_file(const char *text, const st_plugin_start *sta
         {"COUNT", st_arena_printf(arena, "%zu", function->argument_count)},
         {"ROW", row_of(&out)},
     };
-    return fill(text, words, ST_COUNT(words), arena);
+    const size_t count = ST_COUNT(words);
+    st_buffer filled = {0};
+    for (const char *rest = text; *rest != '\0';) {
+        size_t plain = strcspn(rest, "@");
+        st_buffer_append(&filled, rest, plain);
+        rest += plain;
+        if (*rest == '\0')
+            break;
+        size_t length = strcspn(rest + 1, "@");
+        size_t i = 0;
+        while (i < count && !st_same_part(rest + 1, length, words[i].name))
+            i++;
+        if (i < count && words[i].text != NULL)
+            st_buffer_text(&filled, words[i].text);
+        else
+            filled.failed = true;
+        rest += length + 2;
+    }
+    return st_buffer_keep(&filled, arena);
 }

@@ -85,20 +85,6 @@ static st_status take_value(st_bases *bases, const st_job *job, const st_sheet_i
     return st_input_parse(input, &text, value, bases->errors);
 }
 
-static st_status take_values(st_bases *bases, const st_job *job, st_base *base)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(bases->sheet, &count);
-    double *values = st_arena_alloc(bases->arena, count + 1, sizeof *values);
-    st_origin *origins = st_arena_alloc(bases->arena, count + 1, sizeof *origins);
-    st_status status = values != NULL && origins != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; status == ST_OK && i < count; i++)
-        status = take_value(bases, job, &inputs[i], &values[i], &origins[i]);
-    base->values = values;
-    base->origins = origins;
-    return status;
-}
-
 /* What a name says of the memory must be what the file says. */
 static bool has_memory(const st_job *job, double memory_gb)
 {
@@ -166,8 +152,25 @@ static st_status make_plain(const st_bases *bases, const st_job *job, const st_b
     return is_made ? ST_OK : make_providers(bases, job, &bases->variants[0]);
 }
 
-static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
+/* Reads the job of a base and what rows take from it. */
+static st_status take_job(st_bases *bases, const st_job_parts *parts, st_base *base)
 {
+    const st_job *job = NULL;
+    st_status status = st_job_load_for(bases->paths, parts, bases->arena, &job, bases->errors);
+    base->job = job;
+    if (status == ST_OK) {
+        size_t count = 0;
+        const st_sheet_input *inputs = st_sheet_inputs(bases->sheet, &count);
+        double *values = st_arena_alloc(bases->arena, count + 1, sizeof *values);
+        st_origin *origins = st_arena_alloc(bases->arena, count + 1, sizeof *origins);
+        status = values != NULL && origins != NULL ? ST_OK : ST_ERR_MEMORY;
+        for (size_t i = 0; status == ST_OK && i < count; i++)
+            status = take_value(bases, job, &inputs[i], &values[i], &origins[i]);
+        base->values = values;
+        base->origins = origins;
+    }
+    if (status != ST_OK)
+        return status;
     base->order = st_job_text(job, ST_KEY_PARALLEL_ORDER);
     base->order_is_set = base->order[0] != '\0' && base->name.order[0] == '\0';
     if (bases->variant_count > 0 && share_variant(bases, base))
@@ -184,17 +187,6 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
         return make_plain(bases, job, base);
     base->variant = bases->variant_count++;
     return make_providers(bases, job, &list[base->variant]);
-}
-
-/* Reads the job of a base and what rows take from it. */
-static st_status take_job(st_bases *bases, const st_job_parts *parts, st_base *base)
-{
-    const st_job *job = NULL;
-    st_status status = st_job_load_for(bases->paths, parts, bases->arena, &job, bases->errors);
-    base->job = job;
-    if (status == ST_OK)
-        status = take_values(bases, job, base);
-    return status == ST_OK ? take_providers(bases, job, base) : status;
 }
 
 /* The same where a row's own texts may be wrong: that is the row's fault alone. */
