@@ -123,8 +123,9 @@ def rename_list(text, names):
 
 
 def rename_values(text, names):
-    """ "GEMMs and attention: time_gemm", "of: 'step_time_of[uneven]'", or a map of such; titles of
-    several words stay."""
+    """ "GEMMs and attention: time_gemm", "of: 'step_time_of[uneven]'", "at {price}: cost", or a map of
+    such; titles of several words stay."""
+    text = re.sub(r"\{\w+\}", lambda match: rename_list(match.group(0), names), text)
     return re.sub(r"(:\s+'?)([A-Za-z_]\w*)(?=\s*[,}\]]|\[[^\]]*\]'|\s*$)",
                   lambda m: m.group(1) + (PREFIX if m.group(2) in names else "") + m.group(2), text)
 

@@ -86,25 +86,22 @@ static double moved_in_layer(const bench *b, size_t kind)
 
 static void expect_parts(const bench *b)
 {
-    static const char *const parts[] = {"time_gemm",   "time_launch",    "time_tp",
-                                        "time_cp",     "time_ep",        "time_pp",
-                                        "time_dp",     "time_slowdown",  "time_bubble",
-                                        "time_memory", "time_optimizer", "time_hidden"};
+    static const char *const parts[] = {
+        "time_gemm",      "time_launch", "time_tp",       "time_cp",     "time_ep",
+        "time_pp",        "time_dp",     "time_slowdown", "time_bubble", "time_memory",
+        "time_optimizer", "time_hidden", "time_overhead"};
     const plan *x = b->plan;
     double first = found(b, "of_first");
     double last = found(b, "of_head");
     double step = found(b, "step_time");
-    double moved =
-        x->overhead + found(b, "m") * (first * found(b, "t_embedding") +
-                                       last * (found(b, "t_head") - found(b, "t_logits")));
+    double moved = found(b, "m") *
+                   (first * found(b, "t_embedding") +
+                    (last + found(b, "mtp_slowest")) * (found(b, "t_head") - found(b, "t_logits")));
     for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++)
         if (is_possible(x, kind))
             moved += of_kind(b, "n_layers", kind) * moved_in_layer(b, kind);
-    if (x->mtp > 0)
-        moved += found(b, "m") * found(b, "mtp_slowest") *
-                 (found(b, "t_prediction") - found(b, "t_logits") - found(b, "t_tp") -
-                  found(b, "t_slowdown_tp"));
     expect_of(b, "time_memory", x->site * moved, step);
+    expect(b, "time_overhead", x->site * x->overhead);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!(found(b, parts[i]) >= -1e-9 * step) || !isfinite(found(b, parts[i])))
             fail_msg("%s is %g (STEPTIME_SEED=%" PRIu64 ")", parts[i], found(b, parts[i]),

@@ -8,9 +8,9 @@
 
 #include "estimate/placement.h"
 
-static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch",  "time_tp",
-                                    "time_cp",     "time_ep",        "time_pp",      "time_dp",
-                                    "time_bubble", "time_optimizer", "time_slowdown"};
+static const char *const parts[] = {
+    "time_gemm", "time_memory", "time_launch", "time_tp",        "time_cp",       "time_ep",
+    "time_pp",   "time_dp",     "time_bubble", "time_optimizer", "time_slowdown", "time_overhead"};
 static const char *const hidden[] = {"hidden_tp", "hidden_cp", "hidden_ep", "hidden_pp",
                                      "hidden_dp"};
 

@@ -237,13 +237,13 @@ TEST_OF(host_memory_takes_its_share, fixture *own, set_up, tear_down)
 
 TEST_OF(parts_add_up_with_host_memory, fixture *own, set_up, tear_down)
 {
-    st_estimate e =
-        estimate_of(own, "llama3-8b-8xh100",
-                    "recompute=none offload.activations=0.7 offload.optimizer=0.3 "
-                    "cluster.gpu.host_bandwidth=31~GB/s constants.site_factor=1.13 " ROOM);
+    st_estimate e = estimate_of(own, "llama3-8b-8xh100",
+                                "recompute=none offload.activations=0.7 offload.optimizer=0.3 "
+                                "cluster.gpu.host_bandwidth=31~GB/s constants.site_factor=1.13 "
+                                "constants.step_overhead=23.85~ms " ROOM);
     static const char *const parts[] = {"time_gemm",      "time_memory",   "time_launch",
                                         "time_exposed",   "time_slowdown", "time_bubble",
-                                        "time_optimizer", "time_host"};
+                                        "time_optimizer", "time_host",     "time_overhead"};
     double sum = 0;
     for (size_t i = 0; i < COUNT(parts); i++)
         sum += cell(&e, parts[i]);
@@ -251,6 +251,7 @@ TEST_OF(parts_add_up_with_host_memory, fixture *own, set_up, tear_down)
     assert_near(cell(&e, "time_host"),
                 1.13 * (cell(&e, "T_host_states") + cell(&e, "T_host_layers")), 1e-12,
                 "host memory");
+    assert_near(cell(&e, "time_overhead"), 1.13 * 0.02385, 1e-12, "overhead of the step");
     st_estimate none = estimate_of(own, "llama3-8b-8xh100", "");
     assert_true(cell(&none, "time_host") == 0);
 }

@@ -52,6 +52,25 @@ TEST_OF(parts_and_bars_are_read, shelf *own, make_shelf, drop_shelf)
     assert_string_equal(st_summary_cell(sheet, "M[mid]", 2, own->arena), "M[mid]");
 }
 
+TEST_OF(answers_have_lines_and_say_what_is_given, shelf *own, make_shelf, drop_shelf)
+{
+    put(own, "below", "sheet: below\n" CELLS "summary:\n  answer: {a step: T}\n");
+    const st_sheet *sheet =
+        accept(own, "sheet: t\ninclude: below\nsummary:\n  answer:\n"
+                    "    - {a step: U, 'as {which}': V}\n"
+                    "    - {words: {cell: T, given: p, otherwise: one hour}}\n");
+    const st_summary *summary = st_sheet_summary(sheet);
+    assert_int_equal(summary->answer_count, 3);
+    assert_string_equal(summary->answer[0].cell, "U");
+    assert_null(summary->answer[0].inner);
+    assert_null(summary->answer[0].given);
+    assert_string_equal(summary->answer[1].inner, "which");
+    assert_int_equal(summary->answer[1].line, 0);
+    assert_string_equal(summary->answer[2].given, "p");
+    assert_string_equal(summary->answer[2].otherwise, "one hour");
+    assert_int_equal(summary->answer[2].line, 1);
+}
+
 TEST_WITH(sheets_without_one_have_nothing, make_shelf, drop_shelf)
 {
     const st_summary *summary = st_sheet_summary(accept(*state, "sheet: t\n" CELLS));
@@ -112,7 +131,20 @@ TEST_WITH(summaries_that_make_no_sense_are_refused, make_shelf, drop_shelf)
         const char *summary;
         const char *words;
     } cases[] = {
-        {ST_ERR_VALUE, "  answer: {a step: [T]}\n", "a part of a bar is a cell: expected its name"},
+        {ST_ERR_VALUE, "  answer: {a step: [T]}\n",
+         "a number of the answer is a cell: expected its name"},
+        {ST_ERR_VALUE, "  answer: {a step: {cell: T}}\n",
+         "a number of the answer is a cell: expected its name, or {cell: CELL, given: INPUT, "
+         "otherwise: TEXT}"},
+        {ST_ERR_NAME, "  answer: {a step: {cell: T, given: p, other: two}}\n",
+         "has no key 'other'"},
+        {ST_ERR_NAME, "  answer: {a step: {cell: T, given: U, otherwise: two}}\n",
+         "'given: U' in the summary is not an input: expected the input by which a user sets 'T'"},
+        {ST_ERR_NAME, "  answer: {'at {WW}': T}\n", "unknown cell 'WW' in the summary"},
+        {ST_ERR_VALUE, "  answer: [T]\n",
+         "the answer must be a map: expected {WORDS: CELL}, or a list of them"},
+        {ST_ERR_VALUE, "  bars: [{bar: A, of: T, parts: {a: [T]}}]\n",
+         "a part of a bar is a cell: expected its name"},
         {ST_ERR_VALUE, "  bars: [T]\n", "a bar of the summary must be a map"},
         {ST_ERR_NAME, "  bars: [{of: T, parts: {a: T}}]\n", "requires 'bar', 'of' and 'parts'"},
         {ST_ERR_NAME, "  bars: [{bar: A, of: T}]\n", "requires 'bar', 'of' and 'parts'"},

@@ -75,26 +75,62 @@ static void write_line(st_node *root, const char *line)
     st_say_wrapped(root, line + first + 1, first + 2, 2);
 }
 
+/* "29.13 s", "105.5", "14.8 T": words take the place of some units. */
+static const char *answer_number(const brief *report, const st_summary_part *part, double value,
+                                 char *text)
+{
+    static const char prefixes[] = "MGT";
+    const st_unit *unit = &st_summary_type(report->estimate, part->cell)->unit;
+    if (!st_has_text((const char *const[]){"1", "1/s", "h", "day"}, 4, unit->text))
+        return value_text(report, part->cell, value, text);
+    double number = st_unit_from_base(unit, value);
+    size_t scale = 0;
+    for (; number >= (scale == 0 ? 1e6 : 1e3) && scale < sizeof prefixes - 1; scale++)
+        number /= scale == 0 ? 1e6 : 1e3;
+    bool large = number >= 1e4;
+    st_number_print(large ? 'f' : 'g', large ? 0 : 4, number, text, ST_QUANTITY_TEXT);
+    size_t length = strlen(text);
+    if (scale > 0)
+        (void)snprintf(text + length, ST_QUANTITY_TEXT - length, " %c", prefixes[scale - 1]);
+    return text;
+}
+
+/* "14.8 T tokens (20 per parameter, assumed; set train.tokens)"; a zero is left out. */
+static void add_answer(const brief *report, const st_summary_part *part, const char **line)
+{
+    st_arena *arena = report->root->result->arena;
+    const st_estimate *estimate = report->estimate;
+    char text[ST_QUANTITY_TEXT];
+    double value = st_summary_value(report->values, part->cell);
+    size_t input = part->given != NULL ? st_estimate_input(estimate, part->given) : SIZE_MAX;
+    const st_bound_input *given = part->given != NULL ? &estimate->inputs[input] : NULL;
+    const char *label = part->label;
+    if (value == 0 && given != NULL)
+        st_text_add(arena, line, ", ", "%s not known (set %s)", part->cell, given->input->from);
+    if (value == 0)
+        return;
+    if (part->inner != NULL) {
+        double inner = st_summary_value(report->values, part->inner);
+        label = st_arena_printf(arena, "%.*s%s%s", (int)strcspn(label, "{"), label,
+                                value_text(report, part->inner, inner, text),
+                                label + strcspn(label, "}") + 1);
+    }
+    st_text_add(arena, line, ", ", "%s%s%s", answer_number(report, part, value, text),
+                label != NULL && label[0] == '/' ? "" : " ", st_or_none(label));
+    if (given != NULL && st_input_is_assumed(given))
+        st_text_add(arena, line, "", " (%s, assumed; set %s)", part->otherwise, given->input->from);
+}
+
 static void write_answer(const brief *report)
 {
     st_arena *arena = report->root->result->arena;
     const char *line = "";
     char text[ST_QUANTITY_TEXT];
     const st_estimate *estimate = report->estimate;
-    for (size_t i = 0; i < report->summary->answer_count; i++) {
-        /* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
-        const st_summary_part *part = &report->summary->answer[i];
-        char answer_text[ST_QUANTITY_TEXT];
-        const st_type *type = st_summary_type(report->estimate, part->cell);
-        double value = st_summary_value(report->values, part->cell);
-        bool large = value >= 1e4;
-        if (strcmp(type->unit.text, "1/s") == 0)
-            st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, answer_text,
-                            sizeof answer_text);
-        else
-            (void)value_text(report, part->cell, value, answer_text);
-        st_text_add(report->root->result->arena, &line, ", ", "%s %s", answer_text, part->label);
-    }
+    const st_summary *summary = report->summary;
+    size_t next = 0;
+    for (; next < summary->answer_count && summary->answer[next].line == 0; next++)
+        add_answer(report, &summary->answer[next], &line);
     if (report->summary->answer_count == 0 && estimate->shown_count > 0) {
         const st_shown *first = &estimate->shown[0];
         st_text_add(arena, &line, "", "%s: %s", first->name,
@@ -119,6 +155,14 @@ static void write_answer(const brief *report)
         }
     }
     write_line(report->root, st_or_none(line));
+    while (next < summary->answer_count) {
+        const char *other = "";
+        for (size_t at = summary->answer[next].line;
+             next < summary->answer_count && summary->answer[next].line == at; next++)
+            add_answer(report, &summary->answer[next], &other);
+        st_say(report->root, "\n");
+        st_say_wrapped(report->root, other, 0, 2);
+    }
     st_say(report->root, "\n\n");
 }
 
@@ -231,7 +275,7 @@ static bool is_constant(const st_effect *effect)
     /* An assumption that scales everything says nothing about this job. */
     bool neutral = effect->input->from == NULL && effect->input->value == 1 &&
                    fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;
-    return !given && !neutral && (effect->is_cluster || st_input_is_assumed(effect->input));
+    return !given && !neutral && (effect->constant || st_input_is_assumed(effect->input));
 }
 
 /* The more rows of bars, the fewer lines below them. */

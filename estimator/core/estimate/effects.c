@@ -145,9 +145,12 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
     for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];
         /* Something of the cluster that money buys more of, as against a count or a name. */
-        const st_key *key = st_key_find(estimate->inputs[i].input->from);
-        list[i].is_cluster = key != NULL && strncmp(key->path, ST_KEY_CLUSTER ".", 8) == 0 &&
-                             (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
+        const char *from = estimate->inputs[i].input->from;
+        const st_key *key = st_key_find(from);
+        bool is_number =
+            key != NULL && (key->kind == ST_KEY_QUANTITY || key->kind == ST_KEY_NUMBER);
+        list[i].constant = (is_number && strncmp(key->path, ST_KEY_CLUSTER ".", 8) == 0) ||
+                           (key == NULL && values_of(&estimate->inputs[i].input->type) == 0);
     }
     /* That a name matters is mostly clear from one other value: the rest, which may take a schedule
      * that is replayed, is tried only where it is not. */

@@ -13,9 +13,9 @@
 
 typedef struct st_effect {
     const st_bound_input *input;
-    double change;   /* of the first shown value, as a share of it; 0 if it is not a number */
-    bool anywhere;   /* some shown value changes */
-    bool is_cluster; /* a quantity or share of the cluster that could be increased */
+    double change; /* of the first shown value, as a share of it; 0 if it is not a number */
+    bool anywhere; /* some shown value changes */
+    bool constant; /* a quantity or share of the cluster that could be increased, or a constant */
 } st_effect;
 
 /*

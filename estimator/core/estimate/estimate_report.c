@@ -140,9 +140,9 @@ static void put_cells(const st_estimate *estimate, st_node *root, st_table *tabl
     }
 }
 
-/* ---- what more of each constant of the cluster would do to the headline ---- */
+/* ---- what more of each constant would do to the headline ---- */
 
-/* Every constant of the cluster, whether or not it matters; people read the larger effects first.
+/* Every constant, whether or not it matters; people read the larger effects first.
  */
 static void put_effects(const st_estimate *estimate, st_node *root, st_table *table)
 {
@@ -155,7 +155,7 @@ static void put_effects(const st_estimate *estimate, st_node *root, st_table *ta
     st_node *list = st_put_list(root, "sensitivity");
     for (size_t i = 0; i < estimate->input_count; i++) {
         const st_effect *effect = &estimate->effects[i];
-        if (!effect->is_cluster)
+        if (!effect->constant)
             continue;
         st_node *row = st_put_line_map(list, NULL);
         st_put_text(row, "name", effect->input->input->name);
@@ -167,7 +167,7 @@ static void put_effects(const st_estimate *estimate, st_node *root, st_table *ta
             sorted[count++] = effect;
     }
     if (count > 0)
-        add_title(table, "What 10 % more buys");
+        add_title(table, "What 10 % more of a constant changes");
     qsort(sorted, count, sizeof *sorted, st_effects_compare);
     for (size_t i = 0; i < count; i++) {
         const st_sheet_input *input = sorted[i]->input->input;

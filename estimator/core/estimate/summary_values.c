@@ -34,8 +34,10 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
     /* Bars of what the job cannot have have no numbers, and cost nothing. */
     const st_sheet *sheet = estimate->sheet;
     const st_summary *summary = st_sheet_summary(sheet);
-    for (size_t i = 0; i < summary->answer_count; i++)
+    for (size_t i = 0; i < summary->answer_count; i++) {
         add_name(values, summary->answer[i].cell);
+        add_name(values, summary->answer[i].inner);
+    }
     for (size_t i = 0; i < summary->bar_count; i++) {
         const st_summary_bar *bar = &summary->bars[i];
         const st_enum *members = st_summary_members(sheet, bar);

@@ -7,6 +7,42 @@
 
 enum { MOST_PARTS = 32, MOST_BARS = 8 };
 
+/* "at {price} per GPU": the cell in braces. */
+static const char *inner_name(const st_loader *loader, const char *label)
+{
+    const char *begin = strchr(label, '{');
+    const char *end = begin != NULL ? strchr(begin, '}') : NULL;
+    return end != NULL ? st_arena_printf(loader->arena, "%.*s", (int)(end - begin - 1), begin + 1)
+                       : NULL;
+}
+
+/* "tokens: tokens", or {cell: tokens, given: tokens_given, otherwise: 20 per parameter}. */
+static bool read_answer(st_loader *loader, const st_yaml_node *map, size_t index,
+                        st_summary_part *part)
+{
+    static const char *const keys[] = {"cell", "given", "otherwise"};
+    const st_yaml_node *node = map->items[index];
+    const char *what = "a number of the answer";
+    *part = (st_summary_part){.label = map->keys[index],
+                              .place = node->place,
+                              .inner = inner_name(loader, map->keys[index])};
+    if (node->kind == ST_YAML_SCALAR && node->length > 0) {
+        part->cell = node->text;
+        return true;
+    }
+    if (node->kind == ST_YAML_MAP) {
+        st_loader_check_keys(loader, node, keys, 3, what);
+        part->cell = st_loader_text(loader, node, "cell", what);
+        part->given = st_loader_text(loader, node, "given", what);
+        part->otherwise = st_loader_text(loader, node, "otherwise", what);
+    }
+    return (part->cell != NULL && part->cell[0] != '\0' && part->given[0] != '\0') ||
+           st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                          "%s is a cell" ST_EXPECTED
+                          "its name, or {cell: CELL, given: INPUT, otherwise: TEXT}",
+                          what);
+}
+
 /* "tensor parallel: time_tp", or {exposed: time_tp, hidden: hidden_tp}. */
 static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
                       st_summary_part *part)
@@ -34,24 +70,28 @@ static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
                           what);
 }
 
-static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_part **parts,
-                       size_t *count)
+typedef bool part_reader(st_loader *loader, const st_yaml_node *map, size_t index,
+                         st_summary_part *part);
+
+/* Adds the entries of a map, as those of a line, behind those of the lines before. */
+static void read_parts(st_loader *loader, const st_yaml_node *map, part_reader *reader,
+                       st_summary_part **parts, size_t *count)
 {
-    st_summary_part *list = st_arena_alloc(loader->arena, map->count + 1, sizeof *list);
-    if (list == NULL) {
-        (void)st_loader_out_of_memory(loader);
-        return;
-    }
-    if (map->count > MOST_PARTS) {
+    size_t line = *count > 0 ? (*parts)[*count - 1].line + 1 : 0;
+    if (map->count + *count > MOST_PARTS) {
         (void)st_loader_fail(loader, map->place, ST_ERR_LIMIT,
                              "the summary has too many cells" ST_EXPECTED "at most %d", MOST_PARTS);
         return;
     }
-    *parts = list;
-    *count = 0;
-    for (size_t i = 0; i < map->count; i++)
-        if (read_part(loader, map, i, &list[*count]))
+    if (*parts == NULL)
+        *parts = st_arena_alloc(loader->arena, MOST_PARTS, sizeof **parts);
+    if (*parts == NULL)
+        (void)st_loader_out_of_memory(loader);
+    for (size_t i = 0; *parts != NULL && i < map->count; i++)
+        if (reader(loader, map, i, &(*parts)[*count])) {
+            (*parts)[*count].line = line;
             (*count)++;
+        }
 }
 
 static const char *text_or_null(const char *text)
@@ -109,7 +149,7 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
                             .limit = text_or_null(st_loader_text(loader, node, "limit", what)),
                             .member = text_or_null(st_loader_text(loader, node, "member", what)),
                             .place = node->place};
-    read_parts(loader, parts, &bar->parts, &bar->count);
+    read_parts(loader, parts, read_part, &bar->parts, &bar->count);
 }
 
 void st_loader_summary(st_loader *loader, const st_yaml_node *map)
@@ -118,10 +158,22 @@ void st_loader_summary(st_loader *loader, const st_yaml_node *map)
     const char *what = "the summary";
     st_summary *summary = &loader->sheet->summary;
     st_loader_check_keys(loader, map, keys, 2, what);
-    const st_yaml_node *answer = st_loader_get(loader, map, "answer", ST_YAML_MAP, what);
+    const st_yaml_node *lines = st_yaml_get(map, "answer");
     const st_yaml_node *bars = st_loader_get(loader, map, "bars", ST_YAML_LIST, what);
-    if (answer != NULL)
-        read_parts(loader, answer, &summary->answer, &summary->answer_count);
+    bool many = lines != NULL && lines->kind == ST_YAML_LIST;
+    if (lines != NULL) {
+        summary->answer = NULL; /* an included sheet's */
+        summary->answer_count = 0;
+    }
+    for (size_t i = 0; lines != NULL && i < (many ? lines->count : 1); i++) {
+        const st_yaml_node *line = many ? lines->items[i] : lines;
+        if (line->kind == ST_YAML_MAP)
+            read_parts(loader, line, read_answer, &summary->answer, &summary->answer_count);
+        else
+            (void)st_loader_fail(loader, line->place, ST_ERR_VALUE,
+                                 "the answer must be a map" ST_EXPECTED
+                                 "{WORDS: CELL}, or a list of them, one for each line");
+    }
     for (size_t i = 0; bars != NULL && i < bars->count; i++)
         read_bar(loader, bars->items[i]);
 }
@@ -177,6 +229,7 @@ typedef struct wanted {
     const char *name;
     st_place place;
     const st_type *like; /* of this dimension; NULL: any number */
+    bool any;            /* or a name or truth value */
 } wanted;
 
 static st_status check_name(st_sheet *sheet, const wanted *cell, st_arena *arena, st_errors *errors)
@@ -188,7 +241,7 @@ static st_status check_name(st_sheet *sheet, const wanted *cell, st_arena *arena
         return st_fail(errors, ST_ERR_NAME, cell->place,
                        "unknown cell '%.60s' in the summary" ST_HINT "%s", cell->name,
                        st_or_none(st_sheet_nearest(sheet, cell->name)));
-    if (type->kind != ST_TYPE_NUMBER)
+    if (type->kind != ST_TYPE_NUMBER && !cell->any)
         return st_fail(errors, ST_ERR_UNIT, cell->place, "'%.60s' in the summary is not a number",
                        cell->name);
     if (cell->like != NULL && !st_dimension_equal(type->unit.dimension, cell->like->unit.dimension))
@@ -220,14 +273,16 @@ static st_status check_bar(st_sheet *sheet, const st_summary_bar *bar, st_arena 
                            st_errors *errors)
 {
     const st_type *total = type_of(sheet, bar->total, arena);
-    st_status status = check_name(sheet, &(wanted){bar->total, bar->place, NULL}, arena, errors);
+    st_status status =
+        check_name(sheet, &(wanted){.name = bar->total, .place = bar->place}, arena, errors);
     if (status != ST_OK)
         return status;
-    st_note(&status, check_name(sheet, &(wanted){bar->limit, bar->place, total}, arena, errors));
+    st_note(&status,
+            check_name(sheet, &(wanted){bar->limit, bar->place, total, false}, arena, errors));
     for (size_t i = 0; i < bar->count; i++) {
         const st_summary_part *part = &bar->parts[i];
-        const wanted cells[] = {{part->cell, part->place, total},
-                                {part->hidden, part->place, total}};
+        const wanted cells[] = {{part->cell, part->place, total, false},
+                                {part->hidden, part->place, total, false}};
         st_note(&status, check_name(sheet, &cells[0], arena, errors));
         st_note(&status, check_name(sheet, &cells[1], arena, errors));
     }
@@ -240,8 +295,17 @@ st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *er
     st_status status = ST_OK;
     const st_summary *summary = &sheet->summary;
     for (size_t i = 0; i < summary->answer_count; i++) {
-        const wanted cell = {summary->answer[i].cell, summary->answer[i].place, NULL};
-        st_note(&status, check_name(sheet, &cell, arena, errors));
+        const st_summary_part *part = &summary->answer[i];
+        const wanted cells[] = {{.name = part->cell, .place = part->place},
+                                {.name = part->inner, .place = part->place, .any = true},
+                                {.name = part->given, .place = part->place, .any = true}};
+        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
+            st_note(&status, check_name(sheet, &cells[k], arena, errors));
+        if (part->given != NULL && st_sheet_find_input(sheet, part->given) == NULL)
+            st_note(&status, st_fail(errors, ST_ERR_NAME, part->place,
+                                     "'given: %.60s' in the summary is not an input" ST_EXPECTED
+                                     "the input by which a user sets '%.60s'",
+                                     part->given, part->cell));
     }
     for (size_t i = 0; i < summary->bar_count; i++)
         st_note(&status, check_bar(sheet, &summary->bars[i], arena, errors));

@@ -292,10 +292,10 @@ static const field role_fields[] = {
 static const record role = RECORD(st_role_entry, role_fields);
 
 static const field part_fields[] = {
-    TEXT_OF(st_summary_part, label),
-    TEXT_OF(st_summary_part, cell),
-    TEXT_OF(st_summary_part, hidden),
-    INSIDE_OF(st_summary_part, place, place),
+    TEXT_OF(st_summary_part, label),  TEXT_OF(st_summary_part, cell),
+    TEXT_OF(st_summary_part, hidden), TEXT_OF(st_summary_part, inner),
+    TEXT_OF(st_summary_part, given),  TEXT_OF(st_summary_part, otherwise),
+    PLAIN_OF(st_summary_part, line),  INSIDE_OF(st_summary_part, place, place),
 };
 static const record part = RECORD(st_summary_part, part_fields);
 static const field bar_fields[] = {

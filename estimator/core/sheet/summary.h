@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `summary:` of a sheet: what a report says first. Its answer is a line of cells, each with words
+ * `summary:` of a sheet: what a report says first. Its answer is lines of cells, each with words
  * behind it, and its bars show what a cell consists of, by names of cells, inputs or families.
  */
 #ifndef STEPTIME_SHEET_SUMMARY_H
@@ -12,6 +12,11 @@ typedef struct st_summary_part {
     const char *label;
     const char *cell;   /* or an input, or a family */
     const char *hidden; /* what runs alongside, and takes no time of its own; NULL: nothing */
+    /* Of an answer only. */
+    const char *inner;     /* the cell whose value the label has in braces; NULL: none */
+    const char *given;     /* the input by which a user sets the cell; NULL: none */
+    const char *otherwise; /* what is assumed if nobody does */
+    size_t line;
     st_place place;
 } st_summary_part;
 
