@@ -301,9 +301,15 @@ class Workshop:
             is_group = is_built and one["cmd"][1:] == [one["name"]]  # of a program with several
             name = target.name if is_built else one["name"]  # a unit and a property test may have one name
             name = f"test_{one['name']}" if is_group else name
+            script = ""
+            if "property" in suites and not is_built and len(one["cmd"]) == 4:  # python3 -B SCRIPT PROGRAM
+                script, program = one["cmd"][2:]
+                name, target, is_built = f"property_{one['name']}", pathlib.Path(program), True
             test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(tree),
                         str(target.resolve().relative_to(build.resolve())) if is_built else "", one["name"])
             source = test.target.replace("property/property_", "property/test_") + ".c"
+            if script:
+                source = str(pathlib.Path("tests/property") / pathlib.Path(script).name)
             if is_group:
                 source = str(pathlib.Path(test.target).with_name(f"test_{one['name']}.c"))
             if (tree / source).exists():
