@@ -5,6 +5,8 @@
  */
 #include "megatron_support.h"
 
+#include "estimate/effects.h"
+
 #include <ctype.h>
 
 typedef struct listing {
@@ -378,6 +380,56 @@ TEST_OF(every_job_estimates, fixture *own, set_up, tear_down)
         assert_true(cell(&estimate, "gpus") == atof(dash + 1));
     }
     assert_true(of_this_sheet >= 10);
+}
+
+/* A rate, or a share of one: not a price, a size, or a time that each call takes. */
+static bool is_rate(const st_sheet_input *input)
+{
+    static const char *const shares[] = {"efficiency", "gemm_memory", "gemm_kept", "utilization"};
+    const char *key = input->from;
+    bool shared = false;
+    for (size_t i = 0; i < COUNT(shares); i++)
+        shared = shared || strstr(key, shares[i]) != NULL;
+    const char *unit = strchr(input->type.unit.text, '/');
+    return strncmp(key, "cluster.", 8) == 0 && input->type.kind == ST_TYPE_NUMBER &&
+           (shared || (unit != NULL && strcmp(unit, "/s") == 0));
+}
+
+TEST_OF(no_rate_of_a_device_slows_a_step, fixture *own, set_up, tear_down)
+{
+    static const char *const variants[] = {NULL, "stack=megatron-bridge",
+                                           "precision.recipe=fp8_current", "cluster.gpu=b200",
+                                           "sheet=li2024"};
+    static const char *const recipes[] = {"precision.recipe=nvfp4", "precision.recipe=mxfp8"};
+    listing list = list_folder(own, ST_FOLDER_JOBS);
+    size_t tried = 0;
+    for (size_t i = 0; i < list.count * COUNT(variants); i++) {
+        const char *sets[] = {variants[i % COUNT(variants)], recipes[i % COUNT(recipes)]};
+        bool narrow = sets[0] != NULL && strcmp(sets[0], "cluster.gpu=b200") == 0;
+        const st_request request = {.job = list.entries[i / COUNT(variants)].name,
+                                    .sets = sets,
+                                    .set_count = sets[0] == NULL ? 0
+                                                 : narrow        ? 2
+                                                                 : 1};
+        st_estimate found = {.checks_warn = true};
+        st_status status = st_estimate_load(own->paths, &request, own->arena, &found, own->errors);
+        if (status == ST_OK)
+            status = st_estimate_show_report(&found, false, own->arena);
+        if (status == ST_OK)
+            status = st_estimate_run(&found, own->arena, own->errors);
+        if (status == ST_OK)
+            status = st_estimate_find_effects(&found, own->arena);
+        for (size_t k = 0; status == ST_OK && k < found.input_count; k++) {
+            const st_effect *effect = &found.effects[k];
+            bool rate = is_rate(effect->input->input);
+            tried += rate && effect->change < 0 ? 1 : 0;
+            if (rate && !(effect->change <= 1e-12))
+                fail_msg("%s %s: 10 %% more of %s slows a step by %g", request.job,
+                         st_or_none(sets[0]), effect->input->input->from, effect->change);
+        }
+        st_errors_clear(own->errors); /* a sheet or a recipe that the job cannot have */
+    }
+    assert_true(tried > 200);
 }
 
 /* What papers print of these runs, without any fit to them. */

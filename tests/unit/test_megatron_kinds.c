@@ -398,13 +398,14 @@ TEST_WITH(products_reach_what_they_reach_alone, set_up, tear_down)
         own, job, st_arena_printf(own->arena, GPU "%s cluster.gpu.gemm_efficiency=0.53", gpu));
     expect(&given, "rate_16", 1.05 * 0.53 * 913e12);
     expect(&given, "t0_q", 0);
-    /* and narrower products are as much slower than alone */
-    given = estimate_of(own, job,
-                        st_arena_printf(own->arena,
-                                        GPU "%s cluster.gpu.gemm_efficiency=0.53 "
-                                            "precision.recipe=fp8_current",
-                                        gpu));
-    expect(&given, "rate_q", 1.05 * 1.07 * 0.61 * 0.53 / 0.71 * 1871e12);
+    /* and narrower products keep their share */
+    given =
+        estimate_of(own, job,
+                    st_arena_printf(own->arena,
+                                    GPU "%s cluster.gpu.gemm_efficiency=0.53 "
+                                        "cluster.gpu.gemm_kept=0.743 precision.recipe=fp8_current",
+                                    gpu));
+    expect(&given, "rate_q", 1.05 * 1.07 * 0.61 * 0.743 * 1871e12);
 }
 
 /* Attention without a rate over that of products has its own, by width of heads, length, and rows:

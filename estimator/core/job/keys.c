@@ -414,6 +414,9 @@ static const st_key keys[] = {
     NUMBER("cluster.gpu.gemm_efficiency", RANGE(0, 1), NULL,
            "share of the peak rate that large GEMMs reach, 0 for what they reach alone "
            "(gemm_efficiency_bf16)"),
+    NUMBER("cluster.gpu.gemm_kept", RANGE(0.1, 2), NULL,
+           "share of their rate alone that large products in FP8 and FP4 keep in a step, if "
+           "gemm_efficiency is not 0"),
     PRODUCT_KEYS("bf16", "16 bits"),
     PRODUCT_KEYS("fp8", "FP8 with one scale for a tensor"),
     PRODUCT_KEYS("fp8_block", "FP8 with a scale for each block"),
