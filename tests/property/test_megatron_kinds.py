@@ -87,8 +87,8 @@ def expect_copies(b):
     groups = b.found("copies_groups")
     if x.E <= 0:
         return
-    assert 1 - 1e-12 <= ranks <= min(x.ep, x.K) + 1e-9
-    assert 1 - 1e-12 <= groups <= ranks + 1e-9
+    assert 1 - 1e-9 <= ranks <= min(x.ep, x.K) + 1e-9
+    assert 1 - 1e-9 <= groups <= ranks + 1e-9
     assert b.found("sent_links") <= ranks + groups
 
 

@@ -98,8 +98,8 @@ def host_time(r, kind):
         host *= x.graph_moe if is_routed(kind) else x.graph_launch
     if is_routed(kind) and (r.narrow or x.bias > 0):  # outside of graphs
         host += x.expert_launch * x.E / x.ep
-    if is_routed(kind) and x.hide_ep > 0 and x.dispatcher < 3:  # not with HybridEP
-        host *= x.overlap_launch
+    if is_routed(kind) and x.dispatcher < 3:  # not with HybridEP
+        host *= 1 + (x.overlap_launch - 1) * x.hide_ep
     return host * x.grace if x.host > 0 else host
 
 

@@ -47,7 +47,7 @@ class Formulas:
         if pick < 0.64:
             return f"({a()})^{one(['2', '3', '-1', '-2', '0.5', '1.5', '(1/3)'])}"
         if pick < 0.74:
-            name = one(["floor", "ceil", "round", "sqrt", "log2", "log", "exp", "abs"])
+            name = one(["floor", "ceil", "round", "sqrt", "log2", "log", "lgamma", "exp", "abs"])
             return f"{name}({a()})"
         if pick < 0.82:
             return f"{one(['min', 'max'])}({a()}, {a()}, {a()})"

@@ -39,6 +39,7 @@ typedef enum tree_op {
     TREE_SQRT,
     TREE_LOG2,
     TREE_LOG,
+    TREE_LGAMMA,
     TREE_EXP,
     TREE_CALL,
     TREE_OPS
@@ -93,7 +94,8 @@ static const char *const tree_words[TREE_OPS] = {
     [TREE_ABS] = "abs",    [TREE_FLOOR] = "floor",
     [TREE_CEIL] = "ceil",  [TREE_ROUND] = "round",
     [TREE_SQRT] = "sqrt",  [TREE_LOG2] = "log2",
-    [TREE_LOG] = "log",    [TREE_EXP] = "exp",
+    [TREE_LOG] = "log",    [TREE_LGAMMA] = "lgamma",
+    [TREE_EXP] = "exp",
 };
 
 /* --- making ---------------------------------------------------------------------------------- */
@@ -368,6 +370,8 @@ static inline double tree_function_of(tree_op op, double x)
         return log2(x);
     case TREE_LOG:
         return log(x);
+    case TREE_LGAMMA:
+        return x > 0 ? lgamma(x) : (double)NAN;
     default:
         return exp(x);
     }

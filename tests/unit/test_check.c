@@ -167,7 +167,8 @@ TEST_WITH(powers_of_units_are_constants, make_shelf, drop_shelf)
 
 TEST_WITH(pure_numbers_are_demanded, make_shelf, drop_shelf)
 {
-    static const char *const functions[] = {"floor", "ceil", "round", "log2", "log", "exp"};
+    static const char *const functions[] = {"floor", "ceil",   "round", "log2",
+                                            "log",   "lgamma", "exp"};
     shelf *own = *state;
     for (size_t i = 0; i < COUNT(functions); i++) {
         const char *name = functions[i];

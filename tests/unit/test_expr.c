@@ -140,12 +140,13 @@ TEST_OF(names_and_builtins_are_told_apart, shelf *own, make_shelf, drop_shelf)
         {"abs(a)", ST_BUILTIN_ABS},         {"Abs(a)", ST_BUILTIN_NONE},
         {"all_reduce(a)", ST_BUILTIN_NONE}, {"sum(a)", ST_BUILTIN_SUM},
         {"argmax(a)", ST_BUILTIN_ARGMAX},   {"argmin(a)", ST_BUILTIN_ARGMIN},
+        {"lgamma(a)", ST_BUILTIN_LGAMMA},
     };
     for (size_t i = 0; i < COUNT(calls); i++)
         assert_int_equal(parse(own, calls[i].text)->builtin, calls[i].builtin);
     size_t count = 0;
     const char *const *names = st_builtin_names(&count);
-    assert_int_equal(count, 14);
+    assert_int_equal(count, 15);
     for (size_t i = 0; i < count; i++) {
         st_builtin builtin = st_builtin_find(names[i]);
         assert_int_not_equal(builtin, ST_BUILTIN_NONE);

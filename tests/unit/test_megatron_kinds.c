@@ -234,6 +234,15 @@ TEST_WITH(recipes_have_their_widths_and_rates, set_up, tear_down)
 
 /* ---- experts ---- */
 
+/* Probability that none of the marked ones is among those drawn, one after the other. */
+static double none_of(int marked, int items, int drawn)
+{
+    double none = 1;
+    for (int i = 0; i < drawn; i++)
+        none *= fmax(items - marked - i, 0) / (items - i);
+    return none;
+}
+
 /* 16 ranks on two nodes, 8 experts of a token. */
 TEST_WITH(dispatchers_send_what_they_say, set_up, tear_down)
 {
@@ -243,8 +252,8 @@ TEST_WITH(dispatchers_send_what_they_say, set_up, tear_down)
         "constants.dispatch_network_efficiency=0.87 cluster.gpu.link_bandwidth=431~GB/s "
         "cluster.nic_bandwidth=371~GB/s parallel.dispatcher=";
     fixture *own = *state;
-    double ranks = 16 * (1 - pow(15.0 / 16, 8));
-    double nodes = 2 * (1 - pow(0.5, 8));
+    double ranks = 16 * (1 - none_of(8, 128, 8));
+    double nodes = 2 * (1 - none_of(64, 128, 8));
     double bytes = 2.0 * 1536 * 2048 * 1.3;
     double links = bytes * ranks * 15 / 16 / (0.71 * 431e9);
     double network = bytes * nodes / 2 / (0.87 * 371e9 / 8);
@@ -268,18 +277,25 @@ TEST_WITH(dispatchers_send_what_they_say, set_up, tear_down)
         expect(&estimate, "ep_exchanged", copies ? exchanged : i == 2 ? payload : 0);
         expect(&estimate, "ep_sent", copies ? exchanged / 2 + payload * 7 / 8 : payload * 15 / 16);
     }
-    /* three of eight groups of experts: the ranks of six, and one node of them or the other */
+    /* three of eight groups of 16 experts: a rank has half a group, a node four of them */
     st_estimate limited = estimate_with(
         own, "qwen3-30b-a3b",
         st_arena_printf(own->arena, "%sdeepep model.expert_groups=8 model.top_groups=3", plan));
-    expect(&limited, "copies_ranks", 6 * (1 - pow(5.0 / 6, 8)));
-    expect(&limited, "copies_groups", 1);
+    expect(&limited, "copies_ranks", 6 * (1 - none_of(8, 48, 8)));
+    expect(&limited, "copies_groups",
+           2 - 2 * (4 + 24 * none_of(16, 48, 8) + 24 * none_of(32, 48, 8)) / 56);
     /* two ranks of one node: all that a dispatcher sends goes over links */
-    double near = 2 * (1 - pow(0.5, 8));
+    double near = 2 * (1 - none_of(64, 128, 8));
     st_estimate pair = estimate_with(own, "qwen3-30b-a3b",
                                      st_arena_printf(own->arena, "%sdeepep parallel.ep=2", plan));
     expect(&pair, "copies_ranks", near);
     expect(&pair, "t_all_to_all", bytes * near / 2 / (0.71 * 431e9));
+    /* an expert on each rank: as many ranks as experts of a token, and half of 8 with 4 on 2 */
+    st_estimate each =
+        estimate_with(own, "qwen3-30b-a3b",
+                      st_arena_printf(own->arena, "%sdeepep model.experts=16 model.top_k=4", plan));
+    expect(&each, "copies_ranks", 4);
+    expect(&each, "copies_groups", 2 - 2 * none_of(8, 16, 4));
 }
 
 /* DeepEP's kernels join eight ranks, HybridEP's a whole rack; both keep multiprocessors for
@@ -293,8 +309,8 @@ TEST_WITH(dispatchers_reach_and_take_multiprocessors, set_up, tear_down)
         "parallel.dispatcher=";
     fixture *own = *state;
     double bytes = 2.0 * 1536 * 2048 / (0.71 * 431e9);
-    double ranks = 32 * (1 - pow(31.0 / 32, 8));
-    double groups = 4 * (1 - pow(3.0 / 4, 8));
+    double ranks = 32 * (1 - none_of(4, 128, 8));
+    double groups = 4 * (1 - none_of(32, 128, 8));
     static const char *const names[] = {"deepep", "hybridep", "alltoall"};
     /* a copy for each other group over links, then 0.3 of those inside; or one for each rank */
     const double times[] = {bytes * (groups * 3 / 4 + 0.3 * ranks * 31 / 32),
@@ -502,7 +518,8 @@ TEST_WITH(graphs_take_launches_away, set_up, tear_down)
         double host = 1.35 * 0.75 * 2.7e-3;
         expect(&estimate, "t_launch[dense]", dense[i] * host);
         double experts = i == 3 ? 0 : 1.35 * 17e-6 * 64 / 8; /* outside of graphs */
-        double turns = i % 3 > 0 ? 1.7 : 1; /* beside another micro-batch, counts on the host */
+        double turns =
+            i % 3 > 0 ? 1 + 0.7 * 0.37 : 1; /* beside another micro-batch, counts on the host */
         expect(&estimate, "t_launch[moe]", turns * (moe[i] * 1.6 * host + experts));
         expect(&estimate, "t_sync[moe]", i == 3 ? 0 : 310e-6);
         expect(&estimate, "t_sync[dense]", 0);

@@ -106,11 +106,12 @@ static bool is_passed_over(st_lowering *lowering, const st_expr *expr, size_t ch
 
 static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
-    static const st_op ops[] = {[ST_BUILTIN_MIN] = ST_OP_MIN,     [ST_BUILTIN_MAX] = ST_OP_MAX,
-                                [ST_BUILTIN_FLOOR] = ST_OP_FLOOR, [ST_BUILTIN_CEIL] = ST_OP_CEIL,
-                                [ST_BUILTIN_ROUND] = ST_OP_ROUND, [ST_BUILTIN_SQRT] = ST_OP_SQRT,
-                                [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
-                                [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
+    static const st_op ops[] = {[ST_BUILTIN_MIN] = ST_OP_MIN,       [ST_BUILTIN_MAX] = ST_OP_MAX,
+                                [ST_BUILTIN_FLOOR] = ST_OP_FLOOR,   [ST_BUILTIN_CEIL] = ST_OP_CEIL,
+                                [ST_BUILTIN_ROUND] = ST_OP_ROUND,   [ST_BUILTIN_SQRT] = ST_OP_SQRT,
+                                [ST_BUILTIN_LOG2] = ST_OP_LOG2,     [ST_BUILTIN_LOG] = ST_OP_LOG,
+                                [ST_BUILTIN_LGAMMA] = ST_OP_LGAMMA, [ST_BUILTIN_EXP] = ST_OP_EXP,
+                                [ST_BUILTIN_ABS] = ST_OP_ABS};
     st_dataflow *graph = &lowering->graph;
     if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX) {
         /* The first of the largest (smallest) arguments, from the last one on: its place among

@@ -24,6 +24,7 @@
     X(SQRT, "sqrt", sqrt(x))                                                                       \
     X(LOG2, "log2", log2(x))                                                                       \
     X(LOG, "log", log(x))                                                                          \
+    X(LGAMMA, "lgamma", x > 0.0 ? lgamma(x) : (double)NAN)                                         \
     X(EXP, "exp", exp(x) + st_taint(x))
 
 /* X(name, symbol, value of x and y) */

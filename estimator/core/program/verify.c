@@ -151,7 +151,8 @@ static const char *reason_of(st_session *session, const st_culprit *culprit, st_
     if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT)
         return "square root of a negative number";
     if (expr->kind == ST_EXPR_CALL &&
-        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2))
+        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2 ||
+         expr->builtin == ST_BUILTIN_LGAMMA))
         return "logarithm of a number that is not positive";
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER)
         return "invalid power or overflow";

@@ -58,6 +58,7 @@ typedef enum st_builtin {
     ST_BUILTIN_SQRT,
     ST_BUILTIN_LOG2,
     ST_BUILTIN_LOG,
+    ST_BUILTIN_LGAMMA,
     ST_BUILTIN_EXP,
     ST_BUILTIN_ABS,
     ST_BUILTIN_SUM, /* over a family, as the next two; families put it in place */

@@ -26,13 +26,13 @@ static const struct {
     {"if", ST_BUILTIN_IF},         {"min", ST_BUILTIN_MIN},       {"max", ST_BUILTIN_MAX},
     {"floor", ST_BUILTIN_FLOOR},   {"ceil", ST_BUILTIN_CEIL},     {"round", ST_BUILTIN_ROUND},
     {"sqrt", ST_BUILTIN_SQRT},     {"log2", ST_BUILTIN_LOG2},     {"log", ST_BUILTIN_LOG},
-    {"exp", ST_BUILTIN_EXP},       {"abs", ST_BUILTIN_ABS},       {"sum", ST_BUILTIN_SUM},
-    {"argmin", ST_BUILTIN_ARGMIN}, {"argmax", ST_BUILTIN_ARGMAX},
+    {"lgamma", ST_BUILTIN_LGAMMA}, {"exp", ST_BUILTIN_EXP},       {"abs", ST_BUILTIN_ABS},
+    {"sum", ST_BUILTIN_SUM},       {"argmin", ST_BUILTIN_ARGMIN}, {"argmax", ST_BUILTIN_ARGMAX},
 };
 
-static const char *const builtin_names[] = {"if",    "min",  "max",    "floor", "ceil",
-                                            "round", "sqrt", "log2",   "log",   "exp",
-                                            "abs",   "sum",  "argmin", "argmax"};
+static const char *const builtin_names[] = {"if",    "min",  "max",  "floor",  "ceil",
+                                            "round", "sqrt", "log2", "log",    "lgamma",
+                                            "exp",   "abs",  "sum",  "argmin", "argmax"};
 
 static const char *const operator_texts[] = {
     "or", "and", "not", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^"};

@@ -208,6 +208,7 @@ static void write_call(const st_expr *call, st_buffer *buffer)
                                           [ST_BUILTIN_SQRT] = "\\sqrt{",
                                           [ST_BUILTIN_LOG2] = "\\log_2\\left(",
                                           [ST_BUILTIN_LOG] = "\\ln\\left(",
+                                          [ST_BUILTIN_LGAMMA] = "\\ln\\Gamma\\left(",
                                           [ST_BUILTIN_EXP] = "\\exp\\left(",
                                           [ST_BUILTIN_ABS] = "\\left|",
                                           [ST_BUILTIN_SUM] = "\\sum\\left(",

@@ -277,10 +277,11 @@ static st_piece piece_negate(st_translator *own, const st_piece *operand)
 static st_piece piece_builtin(st_translator *own, const st_expr *expr, const st_piece *operands)
 {
     static const char *const names[] = {
-        [ST_BUILTIN_NONE] = "",       [ST_BUILTIN_IF] = "IF",     [ST_BUILTIN_MIN] = "MIN",
-        [ST_BUILTIN_MAX] = "MAX",     [ST_BUILTIN_FLOOR] = "INT", [ST_BUILTIN_CEIL] = "INT",
-        [ST_BUILTIN_ROUND] = "ROUND", [ST_BUILTIN_SQRT] = "SQRT", [ST_BUILTIN_LOG2] = "LOG",
-        [ST_BUILTIN_LOG] = "LN",      [ST_BUILTIN_EXP] = "EXP",   [ST_BUILTIN_ABS] = "ABS"};
+        [ST_BUILTIN_NONE] = "",         [ST_BUILTIN_IF] = "IF",     [ST_BUILTIN_MIN] = "MIN",
+        [ST_BUILTIN_MAX] = "MAX",       [ST_BUILTIN_FLOOR] = "INT", [ST_BUILTIN_CEIL] = "INT",
+        [ST_BUILTIN_ROUND] = "ROUND",   [ST_BUILTIN_SQRT] = "SQRT", [ST_BUILTIN_LOG2] = "LOG",
+        [ST_BUILTIN_LOG] = "LN",        [ST_BUILTIN_EXP] = "EXP",   [ST_BUILTIN_ABS] = "ABS",
+        [ST_BUILTIN_LGAMMA] = "GAMMALN"};
     if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN) {
         /* IF(a>=MAX(b,c),"first",IF(b>=c,"middle","last")): the first of the largest. */
         bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
@@ -301,7 +302,8 @@ static st_piece piece_builtin(st_translator *own, const st_expr *expr, const st_
         return place;
     }
     bool fails = expr->builtin == ST_BUILTIN_SQRT || expr->builtin == ST_BUILTIN_LOG2 ||
-                 expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_EXP;
+                 expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_EXP ||
+                 expr->builtin == ST_BUILTIN_LGAMMA;
     st_piece whole;
     if (expr->builtin == ST_BUILTIN_ROUND || expr->builtin == ST_BUILTIN_LOG2) {
         const st_piece pair[] = {operands[0],

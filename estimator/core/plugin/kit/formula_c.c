@@ -19,14 +19,14 @@ static void write_expr(const frame *view, const st_expr *expr, st_buffer *buffer
 void st_formula_write_name(const char *name, st_buffer *buffer)
 {
     static const char *const taken[] = {
-        "auto",    "break",    "case",   "char",   "const",    "continue", "default", "do",
-        "double",  "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
-        "inline",  "int",      "long",   "main",   "register", "restrict", "return",  "short",
-        "signed",  "sizeof",   "static", "struct", "switch",   "typedef",  "union",   "unsigned",
-        "void",    "volatile", "while",  "own",    "row",      "columns",  "sqrt",    "log",
-        "log2",    "exp",      "fabs",   "floor",  "ceil",     "round",    "fmin",    "fmax",
-        "pow",     "NAN",      "class",  "new",    "this",     "private",  "public",  "template",
-        "virtual", "friend"};
+        "auto",     "break",    "case",   "char",   "const",    "continue", "default", "do",
+        "double",   "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
+        "inline",   "int",      "long",   "main",   "register", "restrict", "return",  "short",
+        "signed",   "sizeof",   "static", "struct", "switch",   "typedef",  "union",   "unsigned",
+        "void",     "volatile", "while",  "own",    "row",      "columns",  "sqrt",    "log",
+        "log2",     "lgamma",   "exp",    "fabs",   "floor",    "ceil",     "round",   "fmin",
+        "fmax",     "pow",      "NAN",    "class",  "new",      "this",     "private", "public",
+        "template", "virtual",  "friend"};
     st_buffer_text(buffer, name);
     if (st_has_text(taken, ST_COUNT(taken), name))
         st_buffer_text(buffer, "_");
@@ -59,10 +59,10 @@ static void write_number(double value, st_buffer *buffer)
 static void write_call(const frame *view, const st_expr *expr, st_buffer *buffer)
 {
     static const char *const names[] = {
-        [ST_BUILTIN_MIN] = "fmin",  [ST_BUILTIN_MAX] = "fmax",    [ST_BUILTIN_FLOOR] = "floor",
-        [ST_BUILTIN_CEIL] = "ceil", [ST_BUILTIN_ROUND] = "round", [ST_BUILTIN_SQRT] = "sqrt",
-        [ST_BUILTIN_LOG2] = "log2", [ST_BUILTIN_LOG] = "log",     [ST_BUILTIN_EXP] = "exp",
-        [ST_BUILTIN_ABS] = "fabs"};
+        [ST_BUILTIN_MIN] = "fmin",  [ST_BUILTIN_MAX] = "fmax",     [ST_BUILTIN_FLOOR] = "floor",
+        [ST_BUILTIN_CEIL] = "ceil", [ST_BUILTIN_ROUND] = "round",  [ST_BUILTIN_SQRT] = "sqrt",
+        [ST_BUILTIN_LOG2] = "log2", [ST_BUILTIN_LOG] = "log",      [ST_BUILTIN_EXP] = "exp",
+        [ST_BUILTIN_ABS] = "fabs",  [ST_BUILTIN_LGAMMA] = "lgamma"};
     if (expr->builtin == ST_BUILTIN_NONE) {
         size_t count = 0;
         const st_sheet_function *called = &st_sheet_functions(view->sheet, &count)[expr->index];

@@ -120,6 +120,9 @@ static void find_slopes(st_op op, st_range a, st_range b, st_range slopes[2])
     case ST_OP_EXP:
         slopes[0] = rising;
         break;
+    case ST_OP_LGAMMA:
+        slopes[0] = a.low >= 2 ? rising : any;
+        break;
     default:
         slopes[0] = slopes[1] = any;
     }

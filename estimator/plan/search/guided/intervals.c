@@ -123,6 +123,11 @@ static st_range apply_unary(st_op op, st_range a)
         double low = a.low > 0 ? st_apply(op, a.low, 0, 0) : -HUGE_VAL;
         return widen(low, isinf(a.high) ? a.high : st_apply(op, a.high, 0, 0));
     }
+    case ST_OP_LGAMMA: { /* rises from 2 on; falls from infinity to its least value before */
+        double ends[] = {a.low > 0 ? lgamma(a.low) : HUGE_VAL, lgamma(a.high)};
+        double most = ends[0] > ends[1] ? ends[0] : ends[1];
+        return a.high <= 0 ? none : widen(a.low >= 2 ? ends[0] : -0.1215, most);
+    }
     case ST_OP_EXP:
         return widen(exp(a.low), exp(a.high));
     default: /* floor, ceil, round: they keep order, and infinite ends */
