@@ -115,26 +115,6 @@ static bool needs_at_last(const follower *sim, uint32_t rank, int64_t chunk)
     }
 }
 
-static void check_results(follower *sim)
-{
-    size_t wanted = sums_up(sim) ? sim->group.ranks : 1;
-    for (uint32_t rank = 0; rank < sim->group.ranks; rank++)
-        for (int64_t chunk = 0; chunk < sim->chunks && sim->status == ST_OK; chunk++) {
-            size_t found = members(sim, set_of(sim, rank, chunk));
-            if (!needs_at_last(sim, rank, chunk) || found == wanted)
-                continue;
-            if (sums_up(sim))
-                fail(sim, sim->steps->line,
-                     "rank %u does not get the result" ST_FOUND
-                     "values of %zu of %zu ranks in its chunk %lld",
-                     rank, found, wanted, (long long)chunk);
-            else
-                fail(sim, sim->steps->line,
-                     "rank %u does not get the result: chunk %lld never reaches it", rank,
-                     (long long)chunk);
-        }
-}
-
 /* ---- steps ---- */
 
 /* Chunks and the other rank of a step. */
@@ -431,8 +411,24 @@ st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
                     set_of(&sim, rank, chunk)[sums_up(&sim) ? rank / 64 : 0] |=
                         UINT64_C(1) << (sums_up(&sim) ? rank % 64 : 0);
         run_all(&sim);
-        if (sim.status == ST_OK)
-            check_results(&sim);
+        if (sim.status == ST_OK) {
+            size_t wanted = sums_up(&sim) ? sim.group.ranks : 1;
+            for (uint32_t rank = 0; rank < sim.group.ranks; rank++)
+                for (int64_t chunk = 0; chunk < sim.chunks && sim.status == ST_OK; chunk++) {
+                    size_t found = members(&sim, set_of(&sim, rank, chunk));
+                    if (!needs_at_last(&sim, rank, chunk) || found == wanted)
+                        continue;
+                    if (sums_up(&sim))
+                        fail(&sim, sim.steps->line,
+                             "rank %u does not get the result" ST_FOUND
+                             "values of %zu of %zu ranks in its chunk %lld",
+                             rank, found, wanted, (long long)chunk);
+                    else
+                        fail(&sim, sim.steps->line,
+                             "rank %u does not get the result: chunk %lld never reaches it", rank,
+                             (long long)chunk);
+                }
+        }
     }
     for (uint32_t rank = 0; sim.ranks != NULL && rank < sim.group.ranks; rank++)
         while (sim.ranks[rank].first != NULL) {

@@ -48,43 +48,6 @@ static st_status push(speller *expansion, char letter, uint32_t at)
     return ST_OK;
 }
 
-static st_status repeat(speller *expansion)
-{
-    size_t star = expansion->next++;
-    if (!expansion->repeatable)
-        return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
-                       "nothing to repeat before the '*' at character %zu of the %s" ST_EXPECTED
-                       "a letter or a group in brackets",
-                       star + 1, expansion->spelled->noun);
-    if (!st_is_digit(expansion->text[expansion->next]))
-        return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
-                       "missing count after the '*' at character %zu of the %s", star + 1,
-                       expansion->spelled->noun);
-    /* The count behind a `*`, which is at most one more than any text may hold. */
-    size_t times = 0;
-    while (st_is_digit(expansion->text[expansion->next])) {
-        times = 10 * times + (size_t)(expansion->text[expansion->next++] - '0');
-        if (times > ST_PATTERN_LAYERS)
-            times = ST_PATTERN_LAYERS + 1;
-    }
-    expansion->repeatable = false;
-    if (times == 0)
-        return st_fail(expansion->errors, ST_ERR_VALUE, expansion->place,
-                       "zero repeats in the %s" ST_FOUND "'*0' at character %zu" ST_EXPECTED
-                       "at least 1",
-                       expansion->spelled->noun, star + 1);
-    size_t length = expansion->count - expansion->last;
-    if (length > 0 && times > ST_PATTERN_LAYERS / length)
-        return st_fail(expansion->errors, ST_ERR_LIMIT, expansion->place,
-                       "the %s expands to more than %d letters", expansion->spelled->noun,
-                       ST_PATTERN_LAYERS);
-    st_status status = ST_OK;
-    for (size_t i = length; i < times * length && status == ST_OK; i++)
-        status = push(expansion, expansion->letters[expansion->last + i - length],
-                      expansion->at[expansion->last + i - length]);
-    return status;
-}
-
 static st_status letter(speller *expansion)
 {
     expansion->last = expansion->count;
@@ -100,9 +63,42 @@ static st_status step(speller *expansion)
         expansion->next++;
         return ST_OK;
     }
-    if (c == '*' &&
-        (st_is_digit(expansion->text[expansion->next + 1]) || !expansion->spelled->star_is_letter))
-        return repeat(expansion);
+    if (c == '*' && (st_is_digit(expansion->text[expansion->next + 1]) ||
+                     !expansion->spelled->star_is_letter)) {
+        size_t star = expansion->next++;
+        if (!expansion->repeatable)
+            return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
+                           "nothing to repeat before the '*' at character %zu of the %s" ST_EXPECTED
+                           "a letter or a group in brackets",
+                           star + 1, expansion->spelled->noun);
+        if (!st_is_digit(expansion->text[expansion->next]))
+            return st_fail(expansion->errors, ST_ERR_SYNTAX, expansion->place,
+                           "missing count after the '*' at character %zu of the %s", star + 1,
+                           expansion->spelled->noun);
+        /* The count behind a `*`, which is at most one more than any text may hold. */
+        size_t times = 0;
+        while (st_is_digit(expansion->text[expansion->next])) {
+            times = 10 * times + (size_t)(expansion->text[expansion->next++] - '0');
+            if (times > ST_PATTERN_LAYERS)
+                times = ST_PATTERN_LAYERS + 1;
+        }
+        expansion->repeatable = false;
+        if (times == 0)
+            return st_fail(expansion->errors, ST_ERR_VALUE, expansion->place,
+                           "zero repeats in the %s" ST_FOUND "'*0' at character %zu" ST_EXPECTED
+                           "at least 1",
+                           expansion->spelled->noun, star + 1);
+        size_t length = expansion->count - expansion->last;
+        if (length > 0 && times > ST_PATTERN_LAYERS / length)
+            return st_fail(expansion->errors, ST_ERR_LIMIT, expansion->place,
+                           "the %s expands to more than %d letters", expansion->spelled->noun,
+                           ST_PATTERN_LAYERS);
+        st_status status = ST_OK;
+        for (size_t i = length; i < times * length && status == ST_OK; i++)
+            status = push(expansion, expansion->letters[expansion->last + i - length],
+                          expansion->at[expansion->last + i - length]);
+        return status;
+    }
     if (c == '(' || c == ')') {
         size_t at = expansion->next++;
         expansion->repeatable = false;

@@ -86,43 +86,6 @@ static void take_point(reader *input, const double *last, double *point)
     input->at = input->reason ? begin : input->at;
 }
 
-static void take_curve(reader *input, st_nccl_curve *curve)
-{
-    double last[2] = {-1.0, 0.0};
-    size_t next = 0;
-    size_t points = 0;
-    const char *begin = input->at;
-    curve->ranks = take_number(input);
-    take(input, '/', "expected RANKS/NODES");
-    curve->nodes = input->reason ? 0.0 : take_number(input);
-    if (!input->reason &&
-        (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
-        input->at = begin;
-        input->reason = "expected whole numbers of ranks and of machines that divide them";
-    }
-    if (input->reason)
-        return;
-    for (skip_blanks(input); !input->reason && *input->at != ';' && *input->at != '\0'; points++) {
-        double point[2] = {0.0, 0.0};
-        take_point(input, last, point);
-        if (points == 0) {
-            last[1] = point[1];
-        }
-        /* Fills the octaves up to a point from that before it: a straight line. */
-        while (next < ST_NCCL_OCTAVES && (double)next <= point[0]) {
-            double share =
-                last[0] < point[0] ? ((double)next - last[0]) / (point[0] - last[0]) : 1.0;
-            curve->logs[next++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
-        }
-        memcpy(last, point, sizeof(last));
-        skip_blanks(input);
-    }
-    if (!input->reason && points == 0)
-        input->reason = "expected SIZE=FACTOR";
-    while (next < ST_NCCL_OCTAVES)
-        curve->logs[next++] = last[1];
-}
-
 size_t st_nccl_correction_count(const char *text)
 {
     size_t count = 1;
@@ -142,7 +105,41 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
         if (*input.at == '\0') {
             break; /* behind the last semicolon */
         }
-        take_curve(&input, &correction->curves[correction->count++]);
+        st_nccl_curve *curve = &correction->curves[correction->count++];
+        double last[2] = {-1.0, 0.0};
+        size_t next = 0;
+        size_t points = 0;
+        const char *begin = input.at;
+        curve->ranks = take_number(&input);
+        take(&input, '/', "expected RANKS/NODES");
+        curve->nodes = input.reason ? 0.0 : take_number(&input);
+        if (!input.reason && (!whole(curve->ranks) || !whole(curve->nodes) ||
+                              fmod(curve->ranks, curve->nodes) != 0.0)) {
+            input.at = begin;
+            input.reason = "expected whole numbers of ranks and of machines that divide them";
+        }
+        if (!input.reason) {
+            for (skip_blanks(&input); !input.reason && *input.at != ';' && *input.at != '\0';
+                 points++) {
+                double point[2] = {0.0, 0.0};
+                take_point(&input, last, point);
+                if (points == 0) {
+                    last[1] = point[1];
+                }
+                /* Fills the octaves up to a point from that before it: a straight line. */
+                while (next < ST_NCCL_OCTAVES && (double)next <= point[0]) {
+                    double share =
+                        last[0] < point[0] ? ((double)next - last[0]) / (point[0] - last[0]) : 1.0;
+                    curve->logs[next++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
+                }
+                memcpy(last, point, sizeof(last));
+                skip_blanks(&input);
+            }
+            if (!input.reason && points == 0)
+                input.reason = "expected SIZE=FACTOR";
+            while (next < ST_NCCL_OCTAVES)
+                curve->logs[next++] = last[1];
+        }
         if (!input.reason && *input.at == ';') {
             input.at++;
         }

@@ -148,23 +148,6 @@ static const char *names_of(st_yaml_reader *reader, const st_yaml_node *root, co
     return text != NULL ? text : "";
 }
 
-static void read_state(st_yaml_reader *reader, const st_yaml_node *root,
-                       const st_plugin_entry *entry, st_plugin_state *state)
-{
-    if (!st_read_is(reader, root, ST_YAML_MAP, "a manifest"))
-        return;
-    st_read_keys(reader, root, "a manifest", keys, KEYS, REQUIRED);
-    const char *id = st_read_text(reader, root, "plugin", "");
-    state->version = st_read_text(reader, root, "version", "");
-    state->summary = st_read_text(reader, root, "summary", "");
-    state->providers = names_of(reader, root, "providers");
-    state->schedules = names_of(reader, root, "schedules");
-    state->use = strcmp(id, entry->id) == 0 ? ST_PLUGIN_USABLE : ST_PLUGIN_UNUSABLE;
-    if (state->use == ST_PLUGIN_UNUSABLE)
-        state->reason =
-            st_arena_printf(reader->arena, "its id is '%.80s', not '%s'", id, entry->id);
-}
-
 /* Whether length and check sum are those of the shared object. */
 static bool is_of(st_yaml_reader *reader, const st_yaml_node *root, const sum *total)
 {
@@ -190,8 +173,20 @@ static st_status read_text(const st_source *source, const st_plugin_entry *entry
         st_yaml_parse(source->file, source->text, source->length, arena, &root, reader.errors);
     *state = nothing;
     const char *unknown = NULL;
-    if (reader.status == ST_OK)
-        read_state(&reader, root, entry, state);
+    if (reader.status == ST_OK) {
+        if (st_read_is(&reader, root, ST_YAML_MAP, "a manifest")) {
+            st_read_keys(&reader, root, "a manifest", keys, KEYS, REQUIRED);
+            const char *id = st_read_text(&reader, root, "plugin", "");
+            state->version = st_read_text(&reader, root, "version", "");
+            state->summary = st_read_text(&reader, root, "summary", "");
+            state->providers = names_of(&reader, root, "providers");
+            state->schedules = names_of(&reader, root, "schedules");
+            state->use = strcmp(id, entry->id) == 0 ? ST_PLUGIN_USABLE : ST_PLUGIN_UNUSABLE;
+            if (state->use == ST_PLUGIN_UNUSABLE)
+                state->reason =
+                    st_arena_printf(reader.arena, "its id is '%.80s', not '%s'", id, entry->id);
+        }
+    }
     if (reader.status != ST_OK)
         unknown = "its manifest cannot be read";
     else if (!is_of(&reader, root, total))

@@ -257,23 +257,6 @@ static st_status must_serve(const cli_nccl *nccl)
                                nccl->run->errors);
 }
 
-/* Tables of another machine than the profile's. */
-static st_status check_profile(const cli_nccl *nccl, const st_nccl_fit *fit,
-                               const st_profile *entry)
-{
-    const st_nccl_table *table = fit->tables[0];
-    const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
-    bool is_peak = nccl->options->rate_from_peak; /* what rows reach is not a rate of links */
-    const st_profile_machine machine = {
-        .whose = "the table",
-        .gpu = table->gpu[0] != '\0' ? table->gpu : fit->model.gpu,
-        .nccl = st_nccl_version_code(table->version),
-        .links = is_peak ? (double)NAN : group_rates->links.rate,
-        .nics = is_peak || table->nodes == 1 ? (double)NAN : group_rates->nics.rate};
-    return st_profile_check_machine(nccl->run->paths, entry, &machine, st_nccl_place_of(table),
-                                    nccl->run->errors);
-}
-
 /* ---- fits ---- */
 
 /*
@@ -369,8 +352,21 @@ static st_status run_fits(cli_nccl *nccl, bool wants_fit)
         if (fit_status == ST_OK)
             fit_status = st_nccl_model_load(&source, fit.tables, fit.table_count, run->arena,
                                             &fit.model, run->errors);
-        if (fit_status == ST_OK && entry != NULL)
-            fit_status = check_profile(nccl, &fit, entry);
+        if (fit_status == ST_OK && entry != NULL) {
+            /* Tables of another machine than the profile's. */
+            const st_nccl_table *table = fit.tables[0];
+            const st_nccl_group_rates *group_rates = &fit.model.group_rates[0];
+            bool is_peak =
+                nccl->options->rate_from_peak; /* what rows reach is not a rate of links */
+            const st_profile_machine machine = {
+                .whose = "the table",
+                .gpu = table->gpu[0] != '\0' ? table->gpu : fit.model.gpu,
+                .nccl = st_nccl_version_code(table->version),
+                .links = is_peak ? (double)NAN : group_rates->links.rate,
+                .nics = is_peak || table->nodes == 1 ? (double)NAN : group_rates->nics.rate};
+            fit_status = st_profile_check_machine(nccl->run->paths, entry, &machine,
+                                                  st_nccl_place_of(table), nccl->run->errors);
+        }
         if (fit_status == ST_OK)
             fit_status = st_nccl_fit_run(&fit, run->arena, run->errors);
         if (fit_status == ST_OK && fit.profile != NULL) {

@@ -50,48 +50,6 @@ static void put_rate(st_node *map, const char *key, const st_nccl_sourced_rate *
                     st_arena_printf(map->result->arena, "%.6g GB/s", group_rates->rate / 1e9));
 }
 
-static const char *provenance_of(const cli_nccl *nccl, const st_nccl_fit *fit)
-{
-    st_result result;
-    st_node *map = st_result_begin_plain(&result, nccl->run->arena);
-    st_buffer files = {0};
-    size_t left_out = 0;
-    for (size_t i = 0; i < fit->table_count; i++) {
-        st_buffer_printf(&files, "%s%s:%d", i > 0 ? ", " : "", fit->tables[i]->file,
-                         fit->tables[i]->line);
-        left_out += fit->tables[i]->left_out;
-    }
-    st_put_text(map, "date", nccl->run->today);
-    st_put_text(map, "steptime", STEPTIME_VERSION);
-    st_put_text(map, "plugin", nccl->plugin);
-    st_put_buffer(map, "tables", &files);
-    /* What a job that uses the profile is compared with. */
-    const char *gpu = fit->tables[0]->gpu;
-    const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
-    st_put_text(map, ST_PROFILE_GPU,
-                gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
-    if (!nccl->options->rate_from_peak) {
-        put_rate(map, ST_PROFILE_LINKS, &group_rates->links);
-        put_rate(map, ST_PROFILE_NICS, &group_rates->nics);
-    }
-    st_put_text(map, "buffers",
-                fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
-    st_put_count(map, "rows", fit->model.point_count - fit->refused);
-    st_put_count(map, "left_out", left_out + fit->refused);
-    for (size_t range = 1; range < ST_NCCL_RANGES; range++)
-        for (st_nccl_kind kind = ST_NCCL_FITTED; kind < ST_NCCL_KINDS; kind++) {
-            st_error_summary summary;
-            if (st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary) != ST_OK)
-                result.failed = true;
-            else if (summary.count > 0)
-                st_put_number(map,
-                              st_arena_printf(nccl->run->arena, "%s_error_%s",
-                                              st_nccl_kind_keys[kind], st_nccl_ranges[range].key),
-                              summary.mean_absolute);
-        }
-    return st_node_line(map);
-}
-
 /* What was given, then what was fitted. */
 static st_status write_payload(const cli_nccl *nccl, const st_nccl_fit *fit, st_buffer *buffer)
 {
@@ -141,7 +99,44 @@ static st_status make_entry(const cli_nccl *nccl, const st_nccl_fit *fit, st_pro
             same && fit->tables[i]->ranks == table->ranks && fit->tables[i]->nodes == table->nodes;
     st_status status = write_payload(nccl, fit, &payload);
     const char *payload_text = st_buffer_keep(&payload, nccl->run->arena);
-    const char *provenance_text = provenance_of(nccl, fit);
+    st_result result;
+    st_node *map = st_result_begin_plain(&result, nccl->run->arena);
+    st_buffer files = {0};
+    size_t left_out = 0;
+    for (size_t i = 0; i < fit->table_count; i++) {
+        st_buffer_printf(&files, "%s%s:%d", i > 0 ? ", " : "", fit->tables[i]->file,
+                         fit->tables[i]->line);
+        left_out += fit->tables[i]->left_out;
+    }
+    st_put_text(map, "date", nccl->run->today);
+    st_put_text(map, "steptime", STEPTIME_VERSION);
+    st_put_text(map, "plugin", nccl->plugin);
+    st_put_buffer(map, "tables", &files);
+    /* What a job that uses the profile is compared with. */
+    const char *gpu = fit->tables[0]->gpu;
+    const st_nccl_group_rates *group_rates = &fit->model.group_rates[0];
+    st_put_text(map, ST_PROFILE_GPU,
+                gpu[0] == '\0' && fit->model.gpu != NULL ? fit->model.gpu : gpu);
+    if (!nccl->options->rate_from_peak) {
+        put_rate(map, ST_PROFILE_LINKS, &group_rates->links);
+        put_rate(map, ST_PROFILE_NICS, &group_rates->nics);
+    }
+    st_put_text(map, "buffers",
+                fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
+    st_put_count(map, "rows", fit->model.point_count - fit->refused);
+    st_put_count(map, "left_out", left_out + fit->refused);
+    for (size_t range = 1; range < ST_NCCL_RANGES; range++)
+        for (st_nccl_kind kind = ST_NCCL_FITTED; kind < ST_NCCL_KINDS; kind++) {
+            st_error_summary summary;
+            if (st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary) != ST_OK)
+                result.failed = true;
+            else if (summary.count > 0)
+                st_put_number(map,
+                              st_arena_printf(nccl->run->arena, "%s_error_%s",
+                                              st_nccl_kind_keys[kind], st_nccl_ranges[range].key),
+                              summary.mean_absolute);
+        }
+    const char *provenance_text = st_node_line(map);
     if (status != ST_OK || payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
     *entry = (st_profile){.name = options->save,

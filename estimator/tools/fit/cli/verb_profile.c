@@ -197,15 +197,6 @@ static void say_members(cli_run *run, st_node *node, const char *title, const ch
         st_table_row(table, (const char *const[]){map->keys[i], shown(run, map->items[i])});
 }
 
-/* A model is for a plugin to read: what it says it is, and its size. */
-static void say_model(st_node *node, const char *text, size_t length)
-{
-    enum { LONGEST = 80 };
-    size_t line = strcspn(text, "\n");
-    st_say(node, "  Model\n    %.*s ... (%zu bytes)\n", (int)(line < LONGEST ? line : LONGEST),
-           text, length);
-}
-
 static int run_show(cli_run *run)
 {
     profile_run verb = {.run = run};
@@ -255,7 +246,12 @@ static int run_show(cli_run *run)
                     text += line + 1;
                 }
             } else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain) {
-                say_model(map, payload, entry->payload_bytes);
+                /* A model is for a plugin to read: what it says it is, and its size. */
+                size_t length = entry->payload_bytes;
+                enum { LONGEST = 80 };
+                size_t line = strcspn(payload, "\n");
+                st_say(map, "  Model\n    %.*s ... (%zu bytes)\n",
+                       (int)(line < LONGEST ? line : LONGEST), payload, length);
             } else {
                 say_members(run, map,
                             strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",

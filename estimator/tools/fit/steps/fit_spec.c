@@ -61,31 +61,29 @@ static const char *data_file(st_yaml_reader *reader, const st_yaml_node *node, c
     return NULL;
 }
 
-static void read_table(st_yaml_reader *reader, const st_yaml_node *node, st_measured_table *table)
-{
-    static const char *const known[] = {"file", "data", "rows"};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "a table is not a map"))
-        return;
-    st_read_keys(reader, node, "a table", known, 3, 0);
-    const char *file = st_read_text(reader, node, "file", NULL);
-    const char *data = st_read_text(reader, node, "data", NULL);
-    if ((file == NULL) == (data == NULL))
-        ST_NOTE(reader, ST_ERR_NAME, node->place,
-                "missing location of the table" ST_EXPECTED
-                "either 'file', relative to this file, or 'data', below STEPTIME_DATA");
-    else
-        table->file = file != NULL ? file : data_file(reader, node, data);
-    table->place = file != NULL ? node->place : (st_place){0};
-    table->filter = st_read_text(reader, node, "rows", NULL);
-}
-
 static st_measured_table *read_tables(st_yaml_reader *reader, const st_yaml_node *root,
                                       const char *key, size_t *count)
 {
     const st_yaml_node *list = st_read_list(reader, root, key, TABLES_MAX);
     st_measured_table *tables = st_read_room(reader, &list, sizeof *tables);
-    for (size_t i = 0; i < list->count; i++)
-        read_table(reader, list->items[i], &tables[(*count)++]);
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        st_measured_table *table = &tables[(*count)++];
+        static const char *const known[] = {"file", "data", "rows"};
+        if (st_read_is(reader, node, ST_YAML_MAP, "a table is not a map")) {
+            st_read_keys(reader, node, "a table", known, 3, 0);
+            const char *file = st_read_text(reader, node, "file", NULL);
+            const char *data = st_read_text(reader, node, "data", NULL);
+            if ((file == NULL) == (data == NULL))
+                ST_NOTE(reader, ST_ERR_NAME, node->place,
+                        "missing location of the table" ST_EXPECTED
+                        "either 'file', relative to this file, or 'data', below STEPTIME_DATA");
+            else
+                table->file = file != NULL ? file : data_file(reader, node, data);
+            table->place = file != NULL ? node->place : (st_place){0};
+            table->filter = st_read_text(reader, node, "rows", NULL);
+        }
+    }
     return tables;
 }
 

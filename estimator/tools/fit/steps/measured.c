@@ -879,34 +879,6 @@ static const char *asked_order(const row_reader *reader, size_t row)
     return reader->order_fill != NULL ? reader->order_fill : "";
 }
 
-/* An order that does not suit the row's plan leaves the row out. */
-static void check_row_order(row_reader *reader, size_t row, const char *order)
-{
-    static const struct {
-        const char *key;
-        st_group group;
-    } axes[] = {{ST_KEY_PARALLEL_TP, ST_GROUP_TP},
-                {ST_KEY_PARALLEL_CP, ST_GROUP_CP},
-                {ST_KEY_PARALLEL_DP, ST_GROUP_DP},
-                {ST_KEY_PARALLEL_PP, ST_GROUP_PP}};
-    st_placement placement;
-    st_placement_plan plan = {.gpus_per_node = 1, .order = order};
-    st_errors *errors = st_errors_create();
-    for (size_t i = 0; i < ST_GROUPS; i++)
-        plan.size[i] = 1;
-    for (size_t i = 0; i < ST_COUNT(axes); i++) {
-        size_t index = st_sheet_reading_index(reader->measured->sheet, axes[i].key);
-        if (index != SIZE_MAX)
-            plan.size[axes[i].group] = (size_t)*value_at(reader, index, row);
-    }
-    if (errors == NULL)
-        note(reader, ST_ERR_MEMORY);
-    else if (st_placement_create(&plan, &placement, errors) != ST_OK)
-        leave_out(reader, row,
-                  st_arena_printf(reader->arena, "%s", st_errors_at(errors, 0)->message));
-    st_errors_destroy(errors);
-}
-
 /* Finds the providers of a row whose inputs are there. */
 static void place_row(row_reader *reader, size_t row, const st_base *base)
 {
@@ -914,8 +886,32 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
     const char *asked = asked_order(reader, row);
     bool is_other = asked[0] != '\0' && strcmp(asked, base->order) != 0;
     const char *order = is_other && !base->order_is_set ? asked : base->order;
-    if (own->left_out == NULL && order[0] != '\0')
-        check_row_order(reader, row, order);
+    if (own->left_out == NULL && order[0] != '\0') {
+        /* An order that does not suit the row's plan leaves the row out. */
+        static const struct {
+            const char *key;
+            st_group group;
+        } axes[] = {{ST_KEY_PARALLEL_TP, ST_GROUP_TP},
+                    {ST_KEY_PARALLEL_CP, ST_GROUP_CP},
+                    {ST_KEY_PARALLEL_DP, ST_GROUP_DP},
+                    {ST_KEY_PARALLEL_PP, ST_GROUP_PP}};
+        st_placement placement;
+        st_placement_plan plan = {.gpus_per_node = 1, .order = order};
+        st_errors *errors = st_errors_create();
+        for (size_t i = 0; i < ST_GROUPS; i++)
+            plan.size[i] = 1;
+        for (size_t i = 0; i < ST_COUNT(axes); i++) {
+            size_t index = st_sheet_reading_index(reader->measured->sheet, axes[i].key);
+            if (index != SIZE_MAX)
+                plan.size[axes[i].group] = (size_t)*value_at(reader, index, row);
+        }
+        if (errors == NULL)
+            note(reader, ST_ERR_MEMORY);
+        else if (st_placement_create(&plan, &placement, errors) != ST_OK)
+            leave_out(reader, row,
+                      st_arena_printf(reader->arena, "%s", st_errors_at(errors, 0)->message));
+        st_errors_destroy(errors);
+    }
     if (own->left_out != NULL)
         return;
     if (reader->texts[0] != '\0') {

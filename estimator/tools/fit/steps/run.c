@@ -264,16 +264,6 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
 
 /* ---- rows of a fit ---- */
 
-static void mark(st_measured *measured, const char **ids, size_t count)
-{
-    if (count == 0)
-        return;
-    qsort(ids, count, sizeof ids[0], st_order_texts);
-    for (size_t i = 0; i < measured->row_count; i++)
-        if (bsearch(&measured->rows[i].id, ids, count, sizeof ids[0], st_order_texts) != NULL)
-            measured->rows[i].fitted = true;
-}
-
 st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
                                   const char *constants, st_arena *arena, st_errors *errors)
 {
@@ -292,6 +282,11 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
         fit != NULL ? st_read_list(&reader, fit, "rows", ST_YAML_MAX_NODES) : NULL;
     size_t count = 0;
     const char **ids = st_read_texts(&reader, rows, "the id of a row is not a text", &count);
-    mark(measured, ids, count);
+    if (count != 0) {
+        qsort(ids, count, sizeof ids[0], st_order_texts);
+        for (size_t i = 0; i < measured->row_count; i++)
+            if (bsearch(&measured->rows[i].id, ids, count, sizeof ids[0], st_order_texts) != NULL)
+                measured->rows[i].fitted = true;
+    }
     return reader.status;
 }

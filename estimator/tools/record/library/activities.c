@@ -243,69 +243,6 @@ static void take_external(const st_cupti_external *external)
                   &(st_log_measured){.correlation = external->correlation, .product = of->number});
 }
 
-static void take(const void *record)
-{
-    uint32_t kind;
-    memcpy(&kind, record, sizeof kind);
-    switch (kind) {
-    case ST_CUPTI_DRIVER:
-    case ST_CUPTI_RUNTIME:
-        take_api(record);
-        break;
-    case ST_CUPTI_KERNEL:
-        take_kernel(record);
-        break;
-    case ST_CUPTI_MEMCPY:
-    case ST_CUPTI_MEMCPY_PEER:
-        take_copy(record);
-        break;
-    case ST_CUPTI_MEMSET: {
-        const st_cupti_set *set = record;
-        st_log_record set_record = {
-            .kind = ST_LOG_SET, .device = (uint16_t)set->device, .flags = ST_LOG_ASYNC};
-        set_record.copy = (st_log_copy){.bytes = set->bytes,
-                                        .stream = set->stream,
-                                        .direction = ST_LOG_DEVICE_TO_DEVICE,
-                                        .from = set->value};
-        learn_device(set->context, set->device);
-        keep_task(&set_record, set->start_ns, set->end_ns, set->correlation);
-        break;
-    }
-    case ST_CUPTI_EVENT: {
-        const st_cupti_event *event = record;
-        st_log_record event_record = {.kind = ST_LOG_EVENT_RECORD,
-                                      .device = device_of(event->context)};
-        event_record.event = (st_log_event){.event = event->event, .stream = event->stream};
-        keep_task(&event_record, zero, zero, event->correlation);
-        break;
-    }
-    case ST_CUPTI_STREAM: {
-        const st_cupti_stream *stream = record;
-        st_log_record stream_record = {.kind = ST_LOG_STREAM_CREATE,
-                                       .device = device_of(stream->context)};
-        stream_record.stream =
-            (st_log_stream){.stream = stream->stream, .priority = (int32_t)stream->priority};
-        if (stream->flag == STREAM_NON_BLOCKING)
-            stream_record.flags = ST_LOG_NON_BLOCKING;
-        if (stream->flag == STREAM_DEFAULT)
-            stream_record.flags = ST_LOG_DEFAULT;
-        keep_task(&stream_record, zero, zero, stream->correlation);
-        break;
-    }
-    case ST_CUPTI_SYNCHRONIZATION:
-        take_wait(record);
-        break;
-    case ST_CUPTI_EXTERNAL:
-        take_external(record);
-        break;
-    case ST_CUPTI_MEMORY:
-        take_memory(record);
-        break;
-    default:
-        break;
-    }
-}
-
 /* ---- the log ---- */
 
 bool st_activities_open(const char *path, const st_log_header *header, uint64_t zero_ns,
@@ -324,8 +261,67 @@ bool st_activities_open(const char *path, const st_log_header *header, uint64_t 
 void st_activities_take(const void *record)
 {
     pthread_mutex_lock(&lock);
-    if (log_file != NULL)
-        take(record);
+    if (log_file != NULL) {
+        uint32_t kind;
+        memcpy(&kind, record, sizeof kind);
+        switch (kind) {
+        case ST_CUPTI_DRIVER:
+        case ST_CUPTI_RUNTIME:
+            take_api(record);
+            break;
+        case ST_CUPTI_KERNEL:
+            take_kernel(record);
+            break;
+        case ST_CUPTI_MEMCPY:
+        case ST_CUPTI_MEMCPY_PEER:
+            take_copy(record);
+            break;
+        case ST_CUPTI_MEMSET: {
+            const st_cupti_set *set = record;
+            st_log_record set_record = {
+                .kind = ST_LOG_SET, .device = (uint16_t)set->device, .flags = ST_LOG_ASYNC};
+            set_record.copy = (st_log_copy){.bytes = set->bytes,
+                                            .stream = set->stream,
+                                            .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                            .from = set->value};
+            learn_device(set->context, set->device);
+            keep_task(&set_record, set->start_ns, set->end_ns, set->correlation);
+            break;
+        }
+        case ST_CUPTI_EVENT: {
+            const st_cupti_event *event = record;
+            st_log_record event_record = {.kind = ST_LOG_EVENT_RECORD,
+                                          .device = device_of(event->context)};
+            event_record.event = (st_log_event){.event = event->event, .stream = event->stream};
+            keep_task(&event_record, zero, zero, event->correlation);
+            break;
+        }
+        case ST_CUPTI_STREAM: {
+            const st_cupti_stream *stream = record;
+            st_log_record stream_record = {.kind = ST_LOG_STREAM_CREATE,
+                                           .device = device_of(stream->context)};
+            stream_record.stream =
+                (st_log_stream){.stream = stream->stream, .priority = (int32_t)stream->priority};
+            if (stream->flag == STREAM_NON_BLOCKING)
+                stream_record.flags = ST_LOG_NON_BLOCKING;
+            if (stream->flag == STREAM_DEFAULT)
+                stream_record.flags = ST_LOG_DEFAULT;
+            keep_task(&stream_record, zero, zero, stream->correlation);
+            break;
+        }
+        case ST_CUPTI_SYNCHRONIZATION:
+            take_wait(record);
+            break;
+        case ST_CUPTI_EXTERNAL:
+            take_external(record);
+            break;
+        case ST_CUPTI_MEMORY:
+            take_memory(record);
+            break;
+        default:
+            break;
+        }
+    }
     pthread_mutex_unlock(&lock);
 }
 

@@ -84,22 +84,6 @@ uint64_t st_do_gemm(st_call *call)
 
 /* ---- other functions ---- */
 
-/* A number that the device would compute is zero; only the host's memory is written to. */
-static void put_result(const st_call *call, const st_object *handle, uint32_t type)
-{
-    static const uint8_t bytes[] = {
-        [ST_LOG_FP32] = 4, [ST_LOG_FP64] = 8, [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16};
-    const unsigned char zero[16] = {0};
-    uint8_t number = call->entry->place['r' - 'a'];
-    uint8_t index = call->entry->place['i' - 'a'];
-    if (handle->blas.pointer_mode != 0)
-        return;
-    if (number > 0 && type < sizeof bytes)
-        (void)st_put_bytes(st_pointer(call, number - 1U), zero, bytes[type]);
-    if (index > 0)
-        (void)st_put_bytes(st_pointer(call, index - 1U), zero, sizeof(int32_t));
-}
-
 /*
  * Vectors of n and matrices of m by n numbers: r a number that comes back, i a place. The constant
  * is their type, and 256 times how often they are read or written.
@@ -115,7 +99,19 @@ uint64_t st_do_blas(st_call *call)
     call->draft.gemm = st_gemm_of(call);
     call->draft.gemm.stream = stream->number;
     call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
-    put_result(call, handle, call->draft.gemm.type_a);
+    /* A number that the device would compute is zero; only the host's memory is written to. */
+    uint32_t type = call->draft.gemm.type_a;
+    static const uint8_t bytes[] = {
+        [ST_LOG_FP32] = 4, [ST_LOG_FP64] = 8, [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16};
+    const unsigned char zero[16] = {0};
+    uint8_t number = call->entry->place['r' - 'a'];
+    uint8_t index = call->entry->place['i' - 'a'];
+    if (handle->blas.pointer_mode == 0) {
+        if (number > 0 && type < sizeof bytes)
+            (void)st_put_bytes(st_pointer(call, number - 1U), zero, bytes[type]);
+        if (index > 0)
+            (void)st_put_bytes(st_pointer(call, index - 1U), zero, sizeof(int32_t));
+    }
     st_enqueue(call, stream);
     st_mix(ST_LOG_BLAS);
     st_mix((uint64_t)call->draft.gemm.m << 32 | call->draft.gemm.n);

@@ -158,24 +158,6 @@ static st_status take_record(loader *l, const st_log *log, const char *path, st_
     return ST_OK;
 }
 
-static st_status read_thread(loader *l, const log_file *file, uint32_t thread, st_worker *worker,
-                             st_memory_ranges *ranges)
-{
-    st_log *log = NULL;
-    bool more = true;
-    st_status status = st_log_open(file->path, &log, l->errors);
-    while (status == ST_OK && more) {
-        st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
-        status = st_log_read(log, &call.record, &more, l->errors);
-        if (status != ST_OK || !more)
-            break;
-        status = take_record(l, log, file->path, &call, worker, ranges);
-    }
-    worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
-    st_log_destroy(log);
-    return status;
-}
-
 ST_COMPARE(order_calls, st_worker_call,
            ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
 
@@ -190,8 +172,22 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
                           .thread_count = own->count,
                           .rank_count = 1,
                           .whole = true};
-    for (size_t i = 0; i < own->count && status == ST_OK; i++)
-        status = read_thread(l, first + i, (uint32_t)i, worker, ranges);
+    for (size_t i = 0; i < own->count && status == ST_OK; i++) {
+        const log_file *file = first + i;
+        uint32_t thread = (uint32_t)i;
+        st_log *log = NULL;
+        bool more = true;
+        status = st_log_open(file->path, &log, l->errors);
+        while (status == ST_OK && more) {
+            st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
+            status = st_log_read(log, &call.record, &more, l->errors);
+            if (status != ST_OK || !more)
+                break;
+            status = take_record(l, log, file->path, &call, worker, ranges);
+        }
+        worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
+        st_log_destroy(log);
+    }
     if (status != ST_OK)
         return status;
     /* The shapes of launches, whose calls are in the order of the logs still. */
