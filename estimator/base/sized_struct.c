@@ -24,7 +24,7 @@ static st_status read_size(const void *given, size_t known, size_t *size, st_err
     return ST_OK;
 }
 
-st_status st_sized_take(const void *given, void *own, size_t size, st_errors *errors)
+st_status st_sized_take(const void *given, void *ours, size_t size, st_errors *errors)
 {
     size_t given_size = 0;
     st_status status = read_size(given, size, &given_size, errors);
@@ -34,19 +34,19 @@ st_status st_sized_take(const void *given, void *own, size_t size, st_errors *er
     for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
             return refuse(given_size, size, "zeros after the supported members", errors);
-    memset(own, 0, size);
-    memcpy(own, given, given_size < size ? given_size : size);
+    memset(ours, 0, size);
+    memcpy(ours, given, given_size < size ? given_size : size);
     return ST_OK;
 }
 
-st_status st_sized_give(const void *own, size_t size, void *given, st_errors *errors)
+st_status st_sized_give(const void *ours, size_t size, void *given, st_errors *errors)
 {
     size_t given_size = 0;
     st_status status = read_size(given, size, &given_size, errors);
     if (status != ST_OK)
         return status;
     memset(given, 0, given_size);
-    memcpy(given, own, given_size < size ? given_size : size);
+    memcpy(given, ours, given_size < size ? given_size : size);
     memcpy(given, &given_size, sizeof given_size);
     return ST_OK;
 }

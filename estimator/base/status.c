@@ -106,11 +106,11 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
         st_oom_note();
     if (errors == NULL)
         return error->status;
-    st_error own = *error;
+    st_error kept = *error;
     for (st_error_scope *scope = errors->scope; scope != NULL; scope = scope->outer)
-        if (!scope->edit(scope->context, errors, &own))
-            return own.status;
-    error = &own;
+        if (!scope->edit(scope->context, errors, &kept))
+            return kept.status;
+    error = &kept;
     bool is_error = error->severity == ST_SEVERITY_ERROR;
     errors->total[error->severity]++;
     if (is_error && errors->first_status == ST_OK)

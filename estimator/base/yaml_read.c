@@ -27,12 +27,11 @@ bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind k
 void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *what,
                   const char *const *known, size_t count, size_t required)
 {
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count; i++)
         if (!st_has_text(known, count, map->keys[i]))
             ST_NOTE(reader, ST_ERR_NAME, map->key_places[i], "unknown key '%s' in %s" ST_HINT "%s",
                     map->keys[i], what,
                     st_errors_nearest(reader->errors, map->keys[i], known, count));
-    }
     for (size_t i = 0; i < required; i++)
         if (st_yaml_get(map, known[i]) == NULL)
             ST_NOTE(reader, ST_ERR_NAME, map->place, "missing key '%s' in %s", known[i], what);

@@ -73,11 +73,11 @@ static overlap_gpu gpu_of_job(const double *const *columns, size_t row, int *pub
 static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
                            const double *const *columns, double *values)
 {
-    const overlap_factors *own = instance;
+    const overlap_factors *factors = instance;
     int published = 1;
     for (size_t i = 0; i < rows; i++) {
-        overlap_gpu gpu = own->gpu != JOB ? own->gpu : gpu_of_job(columns, i, &published);
-        values[i] = own->factors[gpu][kind];
+        overlap_gpu gpu = factors->gpu != JOB ? factors->gpu : gpu_of_job(columns, i, &published);
+        values[i] = factors->factors[gpu][kind];
     }
     return ST_PLUGIN_OK;
 }
@@ -85,15 +85,15 @@ static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
 static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
                             const st_plugin_sink *sink)
 {
-    const overlap_factors *own = instance;
+    const overlap_factors *factors = instance;
     char origin[96];
     int published = 1;
-    overlap_gpu gpu = own->gpu != JOB ? own->gpu : gpu_of_job(columns, 0, &published);
+    overlap_gpu gpu = factors->gpu != JOB ? factors->gpu : gpu_of_job(columns, 0, &published);
     (void)snprintf(origin, sizeof origin, "%s%s%s",
-                   own->is_given[kind] ? "an option" : "published for ",
-                   own->is_given[kind] ? "" : gpu_words[gpu],
-                   own->is_given[kind] || published ? "" : ", nothing is for this GPU");
-    slowdown_tell(sink, own->factors[gpu][kind], origin);
+                   factors->is_given[kind] ? "an option" : "published for ",
+                   factors->is_given[kind] ? "" : gpu_words[gpu],
+                   factors->is_given[kind] || published ? "" : ", nothing is for this GPU");
+    slowdown_tell(sink, factors->factors[gpu][kind], origin);
     return ST_PLUGIN_OK;
 }
 
@@ -141,8 +141,8 @@ static int open_overlap(const st_plugin_host *host, void **instance)
 
 static void close_overlap(void *instance)
 {
-    overlap_factors *own = instance;
-    own->host->release(own->host->context, own);
+    overlap_factors *factors = instance;
+    factors->host->release(factors->host->context, factors);
 }
 
 DESCRIBE("overlap-constant", "1.0.0",

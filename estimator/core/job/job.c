@@ -74,10 +74,10 @@ st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_a
     st_loader_apply_sets(&loader, read, count);
     st_loader_apply_stack(&loader);
     if (loader.status == ST_OK) {
-        size_t finish_count = 0;
-        const st_key *keys = st_keys(&finish_count);
+        size_t key_count = 0;
+        const st_key *keys = st_keys(&key_count);
         st_job *finish_job = loader.job;
-        for (size_t i = 0; i < finish_count; i++) {
+        for (size_t i = 0; i < key_count; i++) {
             const st_key *key = &keys[i];
             st_job_value *value = &finish_job->values[i];
             if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)

@@ -150,16 +150,16 @@ st_status st_paths_list(const st_paths *paths, st_folder folder, st_arena *arena
         return st_out_of_memory(errors);
     st_sort(list.names, list.count, sizeof list.names[0], compare_names);
     /* Each name once, from the first root that has it. */
-    size_t entrie_count = 0;
+    size_t kept_count = 0;
     for (size_t i = 0; i < list.count; i++) {
         const char *root = list.paths->roots[list.names[i].rank];
-        if (entrie_count == 0 || strcmp(list.names[i].name, kept[entrie_count - 1].name) != 0)
-            kept[entrie_count++] = (st_path_entry){
+        if (kept_count == 0 || strcmp(list.names[i].name, kept[kept_count - 1].name) != 0)
+            kept[kept_count++] = (st_path_entry){
                 .name = list.names[i].name,
                 .root = root != NULL ? root : ST_EMBEDDED_ROOT,
             };
     }
-    *count = entrie_count;
+    *count = kept_count;
     *entries = kept;
     return ST_OK;
 }

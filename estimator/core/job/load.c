@@ -273,12 +273,11 @@ static void load_stages(st_loader *loader, const char *name, const st_yaml_node 
 {
     static const char *const known[] = {"0", "1", "2", "3"};
     *stages = 0;
-    for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++) {
+    for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++)
         for (unsigned stage = 0; stage < ST_COUNT(known); stage++)
             if (st_sourced_is_scalar(node->items[i]) &&
                 strcmp(node->items[i]->text, known[stage]) == 0)
                 *stages |= 1U << stage;
-    }
     size_t count = 0;
     for (unsigned left = *stages; left != 0; left >>= 1)
         count += left & 1U;
@@ -396,9 +395,9 @@ static bool is_shipped(const st_loader *loader, const char *name, const st_sourc
 {
     const st_folder_shape *shape = st_folder_shape_of(ST_FOLDER_JOBS);
     const char *path = st_arena_printf(loader->arena, "%s/%s%s", shape->path, name, shape->ending);
-    st_source own;
-    return !st_name_is_path(name) && path != NULL && st_file_embedded(path, loader->arena, &own) &&
-           own.length == source->length && memcmp(own.text, source->text, own.length) == 0;
+    st_source read;
+    return !st_name_is_path(name) && path != NULL && st_file_embedded(path, loader->arena, &read) &&
+           read.length == source->length && memcmp(read.text, source->text, read.length) == 0;
 }
 
 void st_loader_read_job(st_loader *loader, const char *name)

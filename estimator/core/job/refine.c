@@ -159,10 +159,8 @@ static bool is_short(const st_yaml_node *node)
 {
     if (node->kind != ST_YAML_MAP || node->count != 1 || node->items[0]->kind != ST_YAML_MAP)
         return false;
-    for (size_t i = 0; i < ENTRY_KEYS; i++)
-        if (strcmp(node->keys[0], entry_keys[i]) == 0)
-            return false;
-    return st_yaml_get(node->items[0], "plugin") == NULL;
+    return !st_has_text(entry_keys, ENTRY_KEYS, node->keys[0]) &&
+           st_yaml_get(node->items[0], "plugin") == NULL;
 }
 
 static bool read_entry(st_loader *loader, const st_yaml_node *node)

@@ -472,9 +472,9 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     *count = binder.count;
     if (status == ST_OK) {
         /* Keys that plugins read, where none does. */
-        size_t warn_count = 0;
-        const st_key *keys = st_keys(&warn_count);
-        for (size_t i = 0; i < warn_count; i++) {
+        size_t key_count = 0;
+        const st_key *keys = st_keys(&key_count);
+        for (size_t i = 0; i < key_count; i++) {
             const st_job_value *value = st_key_is_for_plugins(keys[i].path)
                                             ? st_job_value_of(binder.job, keys[i].path)
                                             : NULL;

@@ -149,11 +149,11 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
     if (copy == NULL)
         return st_out_of_memory(errors);
     *copy = *sheet;
-    size_t room_count = copy->check_count;
-    copy->checks = copy_items(arena, copy->checks, room_count, count, sizeof *copy->checks);
+    size_t room = copy->check_count;
+    copy->checks = copy_items(arena, copy->checks, room, count, sizeof *copy->checks);
     copy->check_formulas =
-        copy_items(arena, copy->check_formulas, room_count, count, sizeof *copy->check_formulas);
-    copy->messages = copy_items(arena, copy->messages, room_count, count, sizeof *copy->messages);
+        copy_items(arena, copy->check_formulas, room, count, sizeof *copy->check_formulas);
+    copy->messages = copy_items(arena, copy->messages, room, count, sizeof *copy->messages);
     if (copy->checks == NULL || copy->check_formulas == NULL || copy->messages == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)

@@ -123,17 +123,17 @@ typedef struct class_finder {
 
 static void join_slot(void *context, uint32_t slot)
 {
-    class_finder *self = context;
+    class_finder *finder = context;
     /* The class of what reads two classes; NOBODY: a scalar. */
-    const int a = self->found;
-    const int b = self->plan->of[slot];
+    const int a = finder->found;
+    const int b = finder->plan->of[slot];
     if (a == NOBODY || b == NOBODY) {
-        self->found = a == NOBODY ? b : a;
+        finder->found = a == NOBODY ? b : a;
     } else {
         size_t first = (size_t)(a < b ? a : b) / LISTS;
         size_t last_of_a = (size_t)a % LISTS;
         size_t last_of_b = (size_t)b % LISTS;
-        self->found = class_of_lists(first, last_of_a > last_of_b ? last_of_a : last_of_b);
+        finder->found = class_of_lists(first, last_of_a > last_of_b ? last_of_a : last_of_b);
     }
 }
 
@@ -212,8 +212,8 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
                       size_t last, const st_targets *targets)
 {
     const int of = class_of_lists(first, last);
-    row_class *self = &plan->classes[of];
-    *self = (row_class){.first = first,
+    row_class *into = &plan->classes[of];
+    *into = (row_class){.first = first,
                         .last = last,
                         .first_step = plan->step_count,
                         .first_turn = plan->turn_count};
@@ -248,8 +248,8 @@ static void add_class(st_product_layout *plan, const st_workspace *workspace, si
             add_step(plan, &step, &its);
         }
     }
-    self->end_step = plan->step_count;
-    self->end_turn = plan->turn_count;
+    into->end_step = plan->step_count;
+    into->end_turn = plan->turn_count;
 }
 
 /* --- registers ------------------------------------------------------------------------------- */
@@ -259,17 +259,17 @@ typedef struct pool {
     st_product_layout *plan;
     uint32_t *next; /* per register */
     uint32_t free[CLASSES];
-} pool;
+} register_pool;
 
-static void take(pool *self, uint32_t number)
+static void take(register_pool *pool, uint32_t number)
 {
-    st_product_layout *plan = self->plan;
+    st_product_layout *plan = pool->plan;
     value *one = number != NO_VALUE ? &plan->values[number] : NULL;
     if (one == NULL)
         return;
-    one->place = self->free[one->of];
+    one->place = pool->free[one->of];
     if (one->place != NO_VALUE) {
-        self->free[one->of] = self->next[one->place];
+        pool->free[one->of] = pool->next[one->place];
         return;
     }
     one->place = (uint32_t)plan->place_count++;
@@ -278,16 +278,16 @@ static void take(pool *self, uint32_t number)
 
 /* Goes through what the steps and turns read and write, in their order; the target is taken first:
  * a kernel never writes where it reads. */
-static void live(pool *self, size_t at, bool is_turn, size_t time)
+static void live(register_pool *pool, size_t at, bool is_turn, size_t time)
 {
-    st_product_layout *plan = self->plan;
+    st_product_layout *plan = pool->plan;
     const turn *call = is_turn ? &plan->turns[at] : NULL;
     const uses its = is_turn ? (uses){.out = call->out} : plan->uses[at];
     const uint32_t *reads = is_turn ? call->arguments : &its.a;
     size_t count = is_turn ? call->call->provider->argument_count : 3;
-    bool places = self->next != NULL;
+    bool places = pool->next != NULL;
     if (places)
-        take(self, its.out);
+        take(pool, its.out);
     for (size_t i = 0; i < count && !places; i++) {
         const uint32_t number = reads[i];
         if (number != NO_VALUE)
@@ -295,25 +295,25 @@ static void live(pool *self, size_t at, bool is_turn, size_t time)
     }
     for (size_t i = 0; i < count && places; i++) {
         const uint32_t number = reads[i];
-        value *one = number != NO_VALUE ? &self->plan->values[number] : NULL;
+        value *one = number != NO_VALUE ? &pool->plan->values[number] : NULL;
         if (one == NULL || one->last != time)
             continue;
         one->last = 0; /* once only, even when it is read twice */
-        self->next[one->place] = self->free[one->of];
-        self->free[one->of] = one->place;
+        pool->next[one->place] = pool->free[one->of];
+        pool->free[one->of] = one->place;
     }
 }
 
-static void live_all(pool *self)
+static void live_all(register_pool *pool)
 {
-    st_product_layout *plan = self->plan;
+    st_product_layout *plan = pool->plan;
     size_t time = 0;
     size_t next_turn = 0;
     for (size_t step = 0; step <= plan->step_count; step++) {
         for (; next_turn < plan->turn_count && plan->turns[next_turn].step == step; next_turn++)
-            live(self, next_turn, true, ++time);
+            live(pool, next_turn, true, ++time);
         if (step < plan->step_count)
-            live(self, step, false, ++time);
+            live(pool, step, false, ++time);
     }
 }
 
@@ -325,18 +325,18 @@ static void settle(const st_product_layout *plan, uint32_t *number)
 
 static bool assign_registers(st_product_layout *plan)
 {
-    pool self = {.plan = plan};
+    register_pool pool = {.plan = plan};
     uint32_t *next = st_arena_alloc(plan->arena, plan->value_count + 1, sizeof *next);
     plan->places = st_arena_alloc(plan->arena, plan->value_count + 1, sizeof *plan->places);
     if (st_arena_failed(plan->arena))
         return false;
     for (size_t i = 0; i < CLASSES; i++)
-        self.free[i] = NO_VALUE;
-    live_all(&self);
-    self.next = next;
+        pool.free[i] = NO_VALUE;
+    live_all(&pool);
+    pool.next = next;
     for (size_t i = 0; i < plan->fetch_count; i++)
-        take(&self, plan->fetches[i].into);
-    live_all(&self);
+        take(&pool, plan->fetches[i].into);
+    live_all(&pool);
     plan->memory = st_arena_alloc(plan->arena, plan->place_count + 1, sizeof *plan->memory);
     if (plan->memory == NULL)
         return false;
@@ -467,25 +467,25 @@ static void size_classes(st_product_layout *plan, const st_product *now, size_t 
 {
     double *memory = plan->registers;
     for (size_t i = 0; i < CLASSES; i++) {
-        row_class *self = &plan->classes[i];
+        row_class *into = &plan->classes[i];
         if (i / LISTS > i % LISTS || i % LISTS >= plan->list_count)
             continue;
         /* The rows of the product that those of a class represent, `rows` of them from now->first
          * on. */
         uint64_t period = 1;
-        self->stride = 1;
-        for (size_t j = self->last + 1; j < plan->list_count; j++)
-            self->stride *= now->counts[j];
-        for (size_t j = self->first; j <= self->last; j++)
+        into->stride = 1;
+        for (size_t j = into->last + 1; j < plan->list_count; j++)
+            into->stride *= now->counts[j];
+        for (size_t j = into->first; j <= into->last; j++)
             period *= now->counts[j];
-        uint64_t begin = now->first / self->stride;
-        uint64_t end = (now->first + rows - 1) / self->stride + 1;
-        bool is_repeated = self->first > 0 && period * self->stride <= rows;
-        self->period = is_repeated ? period : 0;
-        self->base = is_repeated ? 0 : begin;
-        self->rows = (size_t)(is_repeated ? period : end - begin);
-        self->memory = memory;
-        memory += self->registers * padded(self->rows);
+        uint64_t begin = now->first / into->stride;
+        uint64_t end = (now->first + rows - 1) / into->stride + 1;
+        bool is_repeated = into->first > 0 && period * into->stride <= rows;
+        into->period = is_repeated ? period : 0;
+        into->base = is_repeated ? 0 : begin;
+        into->rows = (size_t)(is_repeated ? period : end - begin);
+        into->memory = memory;
+        memory += into->registers * padded(into->rows);
     }
     for (size_t from = 0; from < CLASSES; from++)
         for (size_t to = 0; to < CLASSES; to++)

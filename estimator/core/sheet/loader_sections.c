@@ -521,14 +521,6 @@ void st_loader_report(st_loader *loader, const st_yaml_node *list)
 
 /* Reading cells that are `per` enumerations: one entry for every member. */
 
-static const st_enum *find_enum(const st_sheet *sheet, const char *name)
-{
-    for (size_t i = 0; i < sheet->enum_count; i++)
-        if (strcmp(sheet->enums[i].name, name) == 0)
-            return &sheet->enums[i];
-    return NULL;
-}
-
 static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
 {
     const char *names[64];
@@ -555,12 +547,14 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
     family->member_count = 1;
     for (size_t i = 0; i < count; i++) {
         const st_yaml_node *item = list ? per->items[i] : per;
-        const st_enum *axis =
-            item->kind == ST_YAML_SCALAR ? find_enum(loader->sheet, item->text) : NULL;
-        if (axis == NULL)
+        const st_sheet *sheet = loader->sheet;
+        const size_t axis = item->kind == ST_YAML_SCALAR
+                                ? ST_FIND(sheet->enums, sheet->enum_count, name, item->text)
+                                : SIZE_MAX;
+        if (axis == SIZE_MAX)
             return refuse_enum(loader, item);
-        family->axes[i] = axis;
-        family->member_count *= axis->count;
+        family->axes[i] = &sheet->enums[axis];
+        family->member_count *= sheet->enums[axis].count;
     }
     if (family->member_count > ST_SHEET_MAX_SYMBOLS)
         return st_loader_fail(loader, per->place, ST_ERR_LIMIT,
@@ -713,12 +707,11 @@ static bool keep_family(st_loader *loader, const st_family *family)
 
 static bool has_zero(st_loader *loader, const st_family *family, const st_type *type)
 {
-    for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++) {
+    for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++)
         if (family->wheres[i] != NULL)
             return st_loader_fail(loader, family->place, ST_ERR_VALUE,
                                   "enumeration values cannot have 'where'" ST_EXPECTED
                                   "a family of numbers or truth values with 'where'");
-    }
     return true;
 }
 

@@ -597,13 +597,13 @@ static void pack_pointer(packer *packing, const void *object, const field *one, 
         point(packing, at, (spot){KEPT, pack_text});
     } else if (one->kind == SOURCE) {
         const char *text_of_file = target;
-        st_image_text source_one = {.word = (uint32_t)at.word, .file = 0};
-        while (source_one.file < packing->file_count &&
-               packing->sources[source_one.file].text != text_of_file)
-            source_one.file++;
+        st_image_text image_text = {.word = (uint32_t)at.word, .file = 0};
+        while (image_text.file < packing->file_count &&
+               packing->sources[image_text.file].text != text_of_file)
+            image_text.file++;
         packing->failed =
-            packing->failed || at.where != COPIED || source_one.file == packing->file_count ||
-            !ST_APPEND(packing->arena, packing->texts, packing->text_count, source_one);
+            packing->failed || at.where != COPIED || image_text.file == packing->file_count ||
+            !ST_APPEND(packing->arena, packing->texts, packing->text_count, image_text);
     } else if (count > 0) {
         point(packing, at,
               (spot){region_of(one->of), pack_objects(packing, target, one->of, count)});

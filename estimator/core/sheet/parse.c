@@ -19,17 +19,7 @@ typedef struct st_parser {
     int nesting;
 } st_parser;
 
-static const struct {
-    const char *name;
-    st_builtin builtin;
-} builtins[] = {
-    {"if", ST_BUILTIN_IF},         {"min", ST_BUILTIN_MIN},       {"max", ST_BUILTIN_MAX},
-    {"floor", ST_BUILTIN_FLOOR},   {"ceil", ST_BUILTIN_CEIL},     {"round", ST_BUILTIN_ROUND},
-    {"sqrt", ST_BUILTIN_SQRT},     {"log2", ST_BUILTIN_LOG2},     {"log", ST_BUILTIN_LOG},
-    {"lgamma", ST_BUILTIN_LGAMMA}, {"exp", ST_BUILTIN_EXP},       {"abs", ST_BUILTIN_ABS},
-    {"sum", ST_BUILTIN_SUM},       {"argmin", ST_BUILTIN_ARGMIN}, {"argmax", ST_BUILTIN_ARGMAX},
-};
-
+/* In the order of st_builtin, from ST_BUILTIN_IF on. */
 static const char *const builtin_names[] = {"if",    "min",  "max",  "floor",  "ceil",
                                             "round", "sqrt", "log2", "log",    "lgamma",
                                             "exp",   "abs",  "sum",  "argmin", "argmax"};
@@ -44,33 +34,25 @@ const char *st_operator_text(st_operator op)
 
 const char *st_builtin_text(st_builtin builtin)
 {
-    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
-        if (builtins[i].builtin == builtin)
-            return builtins[i].name;
-    return "";
+    return builtin == ST_BUILTIN_NONE ? "" : builtin_names[builtin - ST_BUILTIN_IF];
 }
 
 st_builtin st_builtin_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
-        if (st_same(builtins[i].name, name))
-            return builtins[i].builtin;
-    return ST_BUILTIN_NONE;
+    const size_t found = st_text_at(builtin_names, ST_COUNT(builtin_names), name);
+    return found == SIZE_MAX ? ST_BUILTIN_NONE : (st_builtin)(ST_BUILTIN_IF + (int)found);
 }
 
 const char *const *st_builtin_names(size_t *count)
 {
-    *count = sizeof(builtin_names) / sizeof(builtin_names[0]);
+    *count = ST_COUNT(builtin_names);
     return builtin_names;
 }
 
 bool st_expr_is_reserved(const char *name)
 {
     static const char *const words[] = {"and", "or", "not", "true", "false", "bool"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (st_same(words[i], name))
-            return true;
-    return st_builtin_find(name) != ST_BUILTIN_NONE;
+    return st_has_text(words, ST_COUNT(words), name) || st_builtin_find(name) != ST_BUILTIN_NONE;
 }
 
 const st_type st_type_pure = {.kind = ST_TYPE_NUMBER,

@@ -19,49 +19,49 @@ typedef struct reader {
     st_arena *arena;
     const st_log *log;
     bool oom_is_first; /* blocks belong to the out of memory that is kept */
-} reader;
+} outcome_reader;
 
-static void count_item(reader *own, st_run_outcome_item **items, size_t *count,
+static void count_item(outcome_reader *reader, st_run_outcome_item **items, size_t *count,
                        const st_log_record *record)
 {
-    const char *call = st_log_text(own->log, record->call);
-    const char *text = st_log_text(own->log, record->mark.text);
+    const char *call = st_log_text(reader->log, record->call);
+    const char *text = st_log_text(reader->log, record->mark.text);
     for (size_t i = 0; i < *count; i++)
         if (st_same((*items)[i].call, call) && st_same((*items)[i].text, text)) {
             (*items)[i].count++;
             return;
         }
-    st_run_outcome_item item = {.text = st_arena_copy(own->arena, text, strlen(text)),
-                                .call = st_arena_copy(own->arena, call, strlen(call)),
+    st_run_outcome_item item = {.text = st_arena_copy(reader->arena, text, strlen(text)),
+                                .call = st_arena_copy(reader->arena, call, strlen(call)),
                                 .status = record->status,
                                 .count = 1};
-    (void)ST_APPEND(own->arena, *items, *count, item);
+    (void)ST_APPEND(reader->arena, *items, *count, item);
 }
 
-static void add_memory(reader *own, const st_log_record *record)
+static void add_memory(outcome_reader *reader, const st_log_record *record)
 {
-    st_run_outcome *outcome = own->outcome;
+    st_run_outcome *outcome = reader->outcome;
     if (record->kind == ST_LOG_OUT_OF_MEMORY) {
-        own->oom_is_first = !outcome->out_of_memory;
-        if (own->oom_is_first) {
+        reader->oom_is_first = !outcome->out_of_memory;
+        if (reader->oom_is_first) {
             outcome->out_of_memory = true;
-            outcome->oom_rank = st_log_header_of(own->log)->rank;
+            outcome->oom_rank = st_log_header_of(reader->log)->rank;
             outcome->oom_bytes = record->memory.bytes;
             outcome->oom_live_bytes = record->memory.live_bytes;
         }
-    } else if (record->kind == ST_LOG_BLOCK && own->oom_is_first) {
+    } else if (record->kind == ST_LOG_BLOCK && reader->oom_is_first) {
         st_run_outcome_block block = {record->memory.bytes, record->memory.charged_bytes};
-        (void)ST_APPEND(own->arena, outcome->oom_blocks, outcome->oom_block_count, block);
+        (void)ST_APPEND(reader->arena, outcome->oom_blocks, outcome->oom_block_count, block);
     }
     if (record->kind != ST_LOG_BLOCK && record->memory.live_bytes > outcome->peak_bytes)
         outcome->peak_bytes = record->memory.live_bytes;
 }
 
 /* The process of the log. */
-static struct st_run_outcome_process *process_of(reader *own)
+static struct st_run_outcome_process *process_of(outcome_reader *reader)
 {
-    st_run_outcome *outcome = own->outcome;
-    const st_log_header *header = st_log_header_of(own->log);
+    st_run_outcome *outcome = reader->outcome;
+    const st_log_header *header = st_log_header_of(reader->log);
     for (size_t i = outcome->each_count; i > 0; i--) {
         struct st_run_outcome_process *known = &outcome->each[i - 1];
         if (known->pid == header->pid && known->start_ns == header->start_monotonic_ns)
@@ -69,15 +69,15 @@ static struct st_run_outcome_process *process_of(reader *own)
     }
     struct st_run_outcome_process made = {.pid = header->pid,
                                           .start_ns = header->start_monotonic_ns};
-    (void)ST_APPEND(own->arena, outcome->each, outcome->each_count, made);
+    (void)ST_APPEND(reader->arena, outcome->each, outcome->each_count, made);
     return &outcome->each[outcome->each_count - 1];
 }
 
 ST_COMPARE(order_hashes, struct st_run_outcome_process, ST_RISING(hash));
 
-static void add_record(reader *own, const st_log_record *record)
+static void add_record(outcome_reader *reader, const st_log_record *record)
 {
-    st_run_outcome *outcome = own->outcome;
+    st_run_outcome *outcome = reader->outcome;
     switch (record->kind) {
     case ST_LOG_LAUNCH:
         outcome->launches++;
@@ -97,18 +97,18 @@ static void add_record(reader *own, const st_log_record *record)
     case ST_LOG_MALLOC:
     case ST_LOG_OUT_OF_MEMORY:
     case ST_LOG_BLOCK:
-        add_memory(own, record);
+        add_memory(reader, record);
         break;
     case ST_LOG_UNSUPPORTED:
-        count_item(own, &outcome->unsupported_items, &outcome->unsupported_count, record);
+        count_item(reader, &outcome->unsupported_items, &outcome->unsupported_count, record);
         break;
     case ST_LOG_MISUSE:
-        count_item(own, &outcome->misuses, &outcome->misuse_count, record);
+        count_item(reader, &outcome->misuses, &outcome->misuse_count, record);
         break;
     case ST_LOG_END:
         outcome->unsupported += record->end.unsupported;
         outcome->calls += record->end.calls;
-        process_of(own)->hash += st_log_work(record->end.work_hash);
+        process_of(reader)->hash += st_log_work(record->end.work_hash);
         break;
     default:
         break;
@@ -131,22 +131,22 @@ st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcom
         st_log_record record;
         bool more = true;
         uint64_t calls = 0;
-        st_status one_status = st_log_open(paths[i], &log, NULL);
-        reader own = {.outcome = outcome, .arena = arena, .log = log};
+        st_status log_status = st_log_open(paths[i], &log, NULL);
+        outcome_reader reader = {.outcome = outcome, .arena = arena, .log = log};
         outcome->logs++;
-        if (one_status == ST_OK && st_log_header_of(log)->thread == 0)
+        if (log_status == ST_OK && st_log_header_of(log)->thread == 0)
             outcome->processes++;
-        while (one_status == ST_OK && more) {
-            one_status = st_log_read(log, &record, &more, NULL);
-            if (one_status == ST_OK && more)
-                add_record(&own, &record);
+        while (log_status == ST_OK && more) {
+            log_status = st_log_read(log, &record, &more, NULL);
+            if (log_status == ST_OK && more)
+                add_record(&reader, &record);
             calls += more && record.call != 0;
         }
-        if (one_status != ST_OK)
+        if (log_status != ST_OK)
             outcome->unreadable++;
         else if (!st_log_is_whole(log))
             outcome->cut_logs++;
-        if (one_status != ST_OK || !st_log_is_whole(log))
+        if (log_status != ST_OK || !st_log_is_whole(log))
             outcome->calls += calls; /* whole logs have the count in their last record */
         st_log_destroy(log);
     }

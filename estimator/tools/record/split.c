@@ -22,10 +22,11 @@ static int32_t group_of(const grid *of, int32_t rank)
 }
 
 /* Colors are what programs take for them: the number of the group, or its first rank. */
-static bool is_usual(const grid *of, const st_split_member *own)
+static bool is_usual(const grid *of, const st_split_member *asking)
 {
-    int32_t first = own->rank / (of->stride * of->size) * of->stride * of->size;
-    return own->color == group_of(of, own->rank) || own->color == first + own->rank % of->stride;
+    int32_t first = asking->rank / (of->stride * of->size) * of->stride * of->size;
+    return asking->color == group_of(of, asking->rank) ||
+           asking->color == first + asking->rank % of->stride;
 }
 
 typedef struct answer {
@@ -34,15 +35,16 @@ typedef struct answer {
     int equal; /* answers of this score */
 } answer;
 
-static void weigh(answer *found, const grid *of, const st_split *split, const st_split_member *own)
+static void weigh(answer *found, const grid *of, const st_split *split,
+                  const st_split_member *asking)
 {
     bool usual = true;
     /* Known ranks have the same color if, and only if, they are of one group. */
     for (size_t i = 0; i < split->count; i++) {
         const st_split_member *other = &split->members[i];
-        bool same = group_of(of, other->rank) == group_of(of, own->rank);
+        bool same = group_of(of, other->rank) == group_of(of, asking->rank);
         bool apart = other->color < 0 && same; /* it is in no group */
-        if (apart || (other->color >= 0 && same != (other->color == own->color)))
+        if (apart || (other->color >= 0 && same != (other->color == asking->color)))
             return;
     }
     for (size_t i = 0; i < split->count && usual; i++)
@@ -58,7 +60,7 @@ static void weigh(answer *found, const grid *of, const st_split *split, const st
     found->best = *of;
 }
 
-st_split_place st_split_find(const st_split *split, const st_split_member *own)
+st_split_place st_split_find(const st_split *split, const st_split_member *asking)
 {
     answer found = {.score = 0};
     if ((int64_t)split->count >= split->ranks) {
@@ -66,21 +68,21 @@ st_split_place st_split_find(const st_split *split, const st_split_member *own)
         st_split_place place = {.certain = true};
         for (size_t i = 0; i < split->count; i++) {
             const st_split_member *other = &split->members[i];
-            if (other->color != own->color)
+            if (other->color != asking->color)
                 continue;
             place.ranks++;
-            place.rank +=
-                other->key < own->key || (other->key == own->key && other->rank < own->rank);
+            place.rank += other->key < asking->key ||
+                          (other->key == asking->key && other->rank < asking->rank);
         }
         return place;
     }
     for (int32_t stride = 1; stride <= split->ranks; stride++)
         for (int32_t size = 1; split->ranks % stride == 0 && size <= split->ranks / stride; size++)
             if (split->ranks / stride % size == 0 && (size > 1 || stride == 1))
-                weigh(&found, &(grid){stride, size}, split, own);
+                weigh(&found, &(grid){stride, size}, split, asking);
     if (found.equal != 1)
-        return (st_split_place){.rank = own->rank, .ranks = split->ranks};
-    return (st_split_place){.rank = own->rank / found.best.stride % found.best.size,
+        return (st_split_place){.rank = asking->rank, .ranks = split->ranks};
+    return (st_split_place){.rank = asking->rank / found.best.stride % found.best.size,
                             .ranks = found.best.size,
                             .certain = true};
 }

@@ -50,11 +50,11 @@ typedef struct reader {
     size_t left;
     bool cut; /* there is less than it needs */
     bool bad;
-} reader;
+} request_reader;
 
 /* ---- reading ---- */
 
-static void take_raw(reader *from, void *into, size_t bytes)
+static void take_raw(request_reader *from, void *into, size_t bytes)
 {
     memset(into, 0, bytes);
     from->cut = from->cut || from->left < bytes;
@@ -65,14 +65,14 @@ static void take_raw(reader *from, void *into, size_t bytes)
     from->left -= bytes;
 }
 
-static uint64_t take64(reader *from)
+static uint64_t take64(request_reader *from)
 {
     uint64_t number;
     take_raw(from, &number, sizeof number);
     return number;
 }
 
-static st_bytes take_bytes(reader *from)
+static st_bytes take_bytes(request_reader *from)
 {
     uint64_t length = take64(from);
     from->bad = from->bad || length > MOST_BYTES;
@@ -86,7 +86,7 @@ static st_bytes take_bytes(reader *from)
 }
 
 /* Names behind their number, as they came. */
-static st_bytes take_names(reader *from, uint64_t *count)
+static st_bytes take_names(request_reader *from, uint64_t *count)
 {
     *count = take64(from);
     from->bad = from->bad || *count > MOST_KEYS;
@@ -126,10 +126,10 @@ static void answer_bytes(st_store *store, connection *to, st_bytes bytes)
 
 /* The key of a command that has come whole, made where it is new. NULL: it has not come, or there
  * is no memory, which ends the connection. */
-static st_store_key *made_key(st_store *store, reader *r, st_bytes name)
+static st_store_key *made_key(st_store *store, request_reader *reader, st_bytes name)
 {
-    st_store_key *key = r->cut ? NULL : st_store_keys_find(&store->keys, name, true);
-    r->bad = r->bad || (key == NULL && !r->cut);
+    st_store_key *key = reader->cut ? NULL : st_store_keys_find(&store->keys, name, true);
+    reader->bad = reader->bad || (key == NULL && !reader->cut);
     return key;
 }
 
@@ -139,31 +139,31 @@ static st_bytes value_of(const st_store_key *key)
     return has ? (st_bytes){key->value.data, key->value.length} : (st_bytes){"", 0};
 }
 
-static void do_validate(st_store *store, connection *from, reader *r)
+static void do_validate(st_store *store, connection *from, request_reader *reader)
 {
     uint32_t magic;
     (void)store;
     (void)from;
-    take_raw(r, &magic, sizeof magic);
-    r->bad = !r->cut && magic != MAGIC;
+    take_raw(reader, &magic, sizeof magic);
+    reader->bad = !reader->cut && magic != MAGIC;
 }
 
-static void do_set(st_store *store, connection *from, reader *r)
+static void do_set(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    st_bytes value = take_bytes(r);
+    st_bytes name = take_bytes(reader);
+    st_bytes value = take_bytes(reader);
     (void)from;
-    st_store_key *key = made_key(store, r, name);
+    st_store_key *key = made_key(store, reader, name);
     if (key != NULL && !st_store_keys_set(&store->keys, key, value))
-        r->bad = true;
+        reader->bad = true;
 }
 
-static void do_compare_set(st_store *store, connection *from, reader *r)
+static void do_compare_set(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    st_bytes expected = take_bytes(r);
-    st_bytes wanted = take_bytes(r);
-    st_store_key *key = made_key(store, r, name);
+    st_bytes name = take_bytes(reader);
+    st_bytes expected = take_bytes(reader);
+    st_bytes wanted = take_bytes(reader);
+    st_store_key *key = made_key(store, reader, name);
     if (key == NULL)
         return;
     st_bytes now = value_of(key);
@@ -171,23 +171,23 @@ static void do_compare_set(st_store *store, connection *from, reader *r)
                                      memcmp(now.at, expected.at, expected.length) == 0
                                : expected.length == 0;
     if (fits && !st_store_keys_set(&store->keys, key, wanted))
-        r->bad = true;
+        reader->bad = true;
     answer_bytes(store, from, key->has_value ? value_of(key) : expected);
 }
 
-static void do_get(st_store *store, connection *from, reader *r)
+static void do_get(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    if (!r->cut)
+    st_bytes name = take_bytes(reader);
+    if (!reader->cut)
         answer_bytes(store, from, value_of(st_store_keys_find(&store->keys, name, false)));
 }
 
-static void do_add(st_store *store, connection *from, reader *r)
+static void do_add(st_store *store, connection *from, request_reader *reader)
 {
     char text[24] = "";
-    st_bytes name = take_bytes(r);
-    int64_t number = (int64_t)take64(r);
-    st_store_key *key = made_key(store, r, name);
+    st_bytes name = take_bytes(reader);
+    int64_t number = (int64_t)take64(reader);
+    st_store_key *key = made_key(store, reader, name);
     if (key == NULL)
         return;
     st_bytes now = value_of(key);
@@ -197,16 +197,16 @@ static void do_add(st_store *store, connection *from, reader *r)
     }
     int length = snprintf(text, sizeof text, "%lld", (long long)number);
     if (!st_store_keys_set(&store->keys, key, (st_bytes){text, (size_t)length}))
-        r->bad = true;
+        reader->bad = true;
     answer64(store, from, (uint64_t)number);
 }
 
 /* The next of some names. */
 static st_store_key *next_key(st_store *store, st_bytes *names, bool make)
 {
-    reader r = {.at = names->at, .left = names->length};
-    st_bytes name = take_bytes(&r);
-    *names = (st_bytes){r.at, r.left};
+    request_reader reader = {.at = names->at, .left = names->length};
+    st_bytes name = take_bytes(&reader);
+    *names = (st_bytes){reader.at, reader.left};
     return st_store_keys_find(&store->keys, name, make);
 }
 
@@ -218,11 +218,11 @@ static bool has_all(st_store *store, st_bytes names)
     return true;
 }
 
-static void do_check(st_store *store, connection *from, reader *r)
+static void do_check(st_store *store, connection *from, request_reader *reader)
 {
     uint64_t count;
-    st_bytes names = take_names(r, &count);
-    if (!r->cut)
+    st_bytes names = take_names(reader, &count);
+    if (!reader->cut)
         answer(store, from, has_all(store, names) ? READY : NOT_READY);
 }
 
@@ -235,86 +235,86 @@ static void begin_wait(st_store *store, connection *from, st_bytes names)
         from->ended = true;
 }
 
-static void do_wait(st_store *store, connection *from, reader *r)
+static void do_wait(st_store *store, connection *from, request_reader *reader)
 {
     uint64_t count;
-    st_bytes names = take_names(r, &count);
-    if (!r->cut)
+    st_bytes names = take_names(reader, &count);
+    if (!reader->cut)
         begin_wait(store, from, names);
 }
 
-static void do_count(st_store *store, connection *from, reader *r)
+static void do_count(st_store *store, connection *from, request_reader *reader)
 {
-    (void)r;
+    (void)reader;
     answer64(store, from, store->keys.values);
 }
 
-static void do_delete(st_store *store, connection *from, reader *r)
+static void do_delete(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    if (r->cut)
+    st_bytes name = take_bytes(reader);
+    if (reader->cut)
         return;
     st_store_key *key = st_store_keys_find(&store->keys, name, false);
     bool had = key != NULL && st_store_keys_unset(&store->keys, key);
     answer64(store, from, had);
 }
 
-static void do_append(st_store *store, connection *from, reader *r)
+static void do_append(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    st_bytes value = take_bytes(r);
+    st_bytes name = take_bytes(reader);
+    st_bytes value = take_bytes(reader);
     (void)from;
-    st_store_key *key = made_key(store, r, name);
+    st_store_key *key = made_key(store, reader, name);
     if (key != NULL && !st_store_keys_append(&store->keys, key, value))
-        r->bad = true;
+        reader->bad = true;
 }
 
-static void do_multi_get(st_store *store, connection *from, reader *r)
+static void do_multi_get(st_store *store, connection *from, request_reader *reader)
 {
     uint64_t count;
-    st_bytes names = take_names(r, &count);
-    while (!r->cut && !from->ended && names.length > 0)
+    st_bytes names = take_names(reader, &count);
+    while (!reader->cut && !from->ended && names.length > 0)
         answer_bytes(store, from, value_of(next_key(store, &names, false)));
 }
 
-static void do_multi_set(st_store *store, connection *from, reader *r)
+static void do_multi_set(st_store *store, connection *from, request_reader *reader)
 {
-    uint64_t count = take64(r);
-    r->bad = count > MOST_KEYS;
-    for (uint64_t i = 0; i < count && !r->cut && !r->bad; i++)
-        do_set(store, from, r);
+    uint64_t count = take64(reader);
+    reader->bad = count > MOST_KEYS;
+    for (uint64_t i = 0; i < count && !reader->cut && !reader->bad; i++)
+        do_set(store, from, reader);
 }
 
-static void do_cancel(st_store *store, connection *from, reader *r)
+static void do_cancel(st_store *store, connection *from, request_reader *reader)
 {
-    (void)r;
+    (void)reader;
     from->waits = false;
     answer(store, from, WAIT_CANCELED);
 }
 
-static void do_ping(st_store *store, connection *from, reader *r)
+static void do_ping(st_store *store, connection *from, request_reader *reader)
 {
     char nonce[4];
-    take_raw(r, nonce, sizeof nonce);
-    if (!r->cut)
+    take_raw(reader, nonce, sizeof nonce);
+    if (!reader->cut)
         answer_raw(store, from, (st_bytes){nonce, sizeof nonce});
 }
 
-static void do_push(st_store *store, connection *from, reader *r)
+static void do_push(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    st_bytes value = take_bytes(r);
+    st_bytes name = take_bytes(reader);
+    st_bytes value = take_bytes(reader);
     (void)from;
-    st_store_key *key = made_key(store, r, name);
+    st_store_key *key = made_key(store, reader, name);
     if (key != NULL && !st_store_keys_push(&store->keys, key, value))
-        r->bad = true;
+        reader->bad = true;
 }
 
 /* How many there were, and the first. */
-static void do_pop(st_store *store, connection *from, reader *r)
+static void do_pop(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    if (r->cut)
+    st_bytes name = take_bytes(reader);
+    if (reader->cut)
         return;
     st_store_key *key = st_store_keys_find(&store->keys, name, false);
     answer64(store, from, key != NULL ? key->queued : 0);
@@ -322,18 +322,18 @@ static void do_pop(st_store *store, connection *from, reader *r)
         from->ended = true;
 }
 
-static void do_queued(st_store *store, connection *from, reader *r)
+static void do_queued(st_store *store, connection *from, request_reader *reader)
 {
-    st_bytes name = take_bytes(r);
-    if (r->cut)
+    st_bytes name = take_bytes(reader);
+    if (reader->cut)
         return;
     const st_store_key *key = st_store_keys_find(&store->keys, name, false);
     answer64(store, from, key != NULL ? key->queued : 0);
 }
 
-static void do_list(st_store *store, connection *from, reader *r)
+static void do_list(st_store *store, connection *from, request_reader *reader)
 {
-    (void)r;
+    (void)reader;
     answer64(store, from, store->keys.values);
     for (size_t i = 0; i < store->keys.slot_count && !from->ended; i++) {
         const st_store_key *key = store->keys.slots[i];
@@ -342,13 +342,13 @@ static void do_list(st_store *store, connection *from, reader *r)
     }
 }
 
-static void do_barrier(st_store *store, connection *from, reader *r)
+static void do_barrier(st_store *store, connection *from, request_reader *reader)
 {
-    const char *first = r->at;
-    st_bytes name = take_bytes(r);
-    size_t bytes = (size_t)(r->at - first);
-    int64_t world = (int64_t)take64(r);
-    st_store_key *key = made_key(store, r, name);
+    const char *first = reader->at;
+    st_bytes name = take_bytes(reader);
+    size_t bytes = (size_t)(reader->at - first);
+    int64_t world = (int64_t)take64(reader);
+    st_store_key *key = made_key(store, reader, name);
     if (key == NULL)
         return;
     begin_wait(store, from, (st_bytes){first, bytes});
@@ -360,7 +360,7 @@ static void do_barrier(st_store *store, connection *from, reader *r)
     key->barrier++;
 }
 
-typedef void command(st_store *store, connection *from, reader *r);
+typedef void command(st_store *store, connection *from, request_reader *r);
 
 /* By the first byte. */
 static command *const commands[] = {
@@ -386,17 +386,18 @@ static void run_commands(st_store *store, connection *from)
 {
     size_t done = 0;
     while (!from->ended && done < from->in.length) {
-        reader r = {.at = from->in.data + done + 1, .left = from->in.length - done - 1};
+        request_reader reader = {.at = from->in.data + done + 1,
+                                 .left = from->in.length - done - 1};
         uint8_t kind = (uint8_t)from->in.data[done];
         if (kind >= ST_COUNT(commands)) {
             from->ended = true; /* whatever it speaks, it is not this */
             break;
         }
-        commands[kind](store, from, &r);
-        from->ended = from->ended || r.bad;
-        if (r.cut || from->ended)
+        commands[kind](store, from, &reader);
+        from->ended = from->ended || reader.bad;
+        if (reader.cut || from->ended)
             break;
-        done = (size_t)(r.at - from->in.data);
+        done = (size_t)(reader.at - from->in.data);
     }
     drop_first(store, &from->in, done);
 }
@@ -414,36 +415,36 @@ static bool is_over(st_store *store, const connection *of)
 static void settle(st_store *store)
 {
     for (size_t i = 0; i < store->count; i++) {
-        connection *own = store->connections[i];
-        if (own->waits && !own->ended && is_over(store, own)) {
-            own->waits = false;
-            answer(store, own, STOP_WAITING);
+        connection *client = store->connections[i];
+        if (client->waits && !client->ended && is_over(store, client)) {
+            client->waits = false;
+            answer(store, client, STOP_WAITING);
         }
-        if (own->out.length > 0 && !own->ended) {
+        if (client->out.length > 0 && !client->ended) {
             size_t sent = 0;
-            while (sent < own->out.length) {
-                ssize_t bytes = send(own->file, own->out.data + sent, own->out.length - sent,
-                                     MSG_NOSIGNAL | MSG_DONTWAIT);
+            while (sent < client->out.length) {
+                ssize_t bytes = send(client->file, client->out.data + sent,
+                                     client->out.length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
                 if (bytes < 0 && errno == EINTR)
                     continue;
                 if (bytes < 0) {
-                    own->ended = own->ended || (errno != EAGAIN && errno != EWOULDBLOCK);
+                    client->ended = client->ended || (errno != EAGAIN && errno != EWOULDBLOCK);
                     break;
                 }
                 sent += (size_t)bytes;
             }
-            drop_first(store, &own->out, sent);
+            drop_first(store, &client->out, sent);
         }
     }
 }
 
-static void free_connection(st_store *store, connection *own)
+static void free_connection(st_store *store, connection *client)
 {
-    close(own->file);
-    st_store_release(&store->keys, &own->in);
-    st_store_release(&store->keys, &own->out);
-    st_store_release(&store->keys, &own->wait_names);
-    free(own);
+    close(client->file);
+    st_store_release(&store->keys, &client->in);
+    st_store_release(&store->keys, &client->out);
+    st_store_release(&store->keys, &client->wait_names);
+    free(client);
 }
 
 static void drop_ended(st_store *store)
@@ -523,9 +524,9 @@ void st_store_serve(st_store *store, uint32_t wait_us)
     size_t count = store->count;
     store->polls[0] = (struct pollfd){.fd = store->listener, .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
-        const connection *own = store->connections[i];
-        short events = own->out.length > 0 ? POLLIN | POLLOUT : POLLIN;
-        store->polls[i + 1] = (struct pollfd){.fd = own->file, .events = events};
+        const connection *client = store->connections[i];
+        short events = client->out.length > 0 ? POLLIN | POLLOUT : POLLIN;
+        store->polls[i + 1] = (struct pollfd){.fd = client->file, .events = events};
     }
     if (ppoll(store->polls, (nfds_t)count + 1, &wait, NULL) <= 0)
         return;
@@ -595,17 +596,17 @@ static bool stand_in(st_store *store, st_store_key *key)
 void st_store_stand_in(st_store *store)
 {
     for (size_t i = 0; i < store->count; i++) {
-        connection *own = store->connections[i];
-        st_bytes names = {own->wait_names.data, own->wait_names.length};
-        while (own->waits && names.length > 0) {
+        connection *client = store->connections[i];
+        st_bytes names = {client->wait_names.data, client->wait_names.length};
+        while (client->waits && names.length > 0) {
             st_store_key *key = next_key(store, &names, true);
-            if (key != NULL && own->at_barrier && key->barrier == own->barrier) {
+            if (key != NULL && client->at_barrier && key->barrier == client->barrier) {
                 key->arrived = 0;
                 key->barrier++;
                 store->stood_in++;
             } else if (key == NULL ||
-                       (!own->at_barrier && !st_store_keys_has(key) && !stand_in(store, key))) {
-                own->ended = true;
+                       (!client->at_barrier && !st_store_keys_has(key) && !stand_in(store, key))) {
+                client->ended = true;
             }
         }
     }

@@ -110,12 +110,12 @@ void st_chakra_write(const st_workload *workload, size_t rank, st_buffer *buffer
         st_proto_number(&write.node, ST_CHAKRA_NODE_DURATION, duration_us(&write, node));
         put_number(&write, "is_cpu_op", ST_CHAKRA_ATTR_BOOL, node->host);
         if (node->type == ST_CHAKRA_COLL) {
-            char node_text[32];
+            char group_id[32];
             put_number(&write, "comm_type", ST_CHAKRA_ATTR_INT64, node->collective);
             put_number(&write, "comm_size", ST_CHAKRA_ATTR_INT64, node->bytes);
-            (void)snprintf(node_text, sizeof node_text, "%zu",
+            (void)snprintf(group_id, sizeof group_id, "%zu",
                            st_workload_group_id(write.workload, node->group, write.rank));
-            put_text(&write, "pg_name", node_text, ST_CHAKRA_NODE_ATTR);
+            put_text(&write, "pg_name", group_id, ST_CHAKRA_NODE_ATTR);
         } else if (node->type != ST_CHAKRA_COMP) {
             size_t peer = st_workload_peer(write.workload, write.rank, node->peer);
             bool sends = node->type == ST_CHAKRA_SEND;

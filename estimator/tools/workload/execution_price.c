@@ -90,7 +90,7 @@ static group *find_group(pricer *pricing, const char *name)
     return &pricing->groups[pricing->group_count - 1];
 }
 
-static st_status price_collective(const pricer *pricing, st_execution_node *node, int64_t ranks)
+static st_status price_collective(pricer *pricing, st_execution_node *node)
 {
     static const char *const names[ST_CHAKRA_COLLECTIVES] = {
         [ST_CHAKRA_ALL_REDUCE] = "all_reduce",
@@ -101,6 +101,11 @@ static st_status price_collective(const pricer *pricing, st_execution_node *node
         [ST_CHAKRA_REDUCE_SCATTER] = "reduce_scatter",
         [ST_CHAKRA_REDUCE_SCATTER_BLOCK] = "reduce_scatter",
     };
+    /* How many ranks it has; if the trace lacks it, as many as have its group. One alone is one of
+     * a group that the files do not show. */
+    const int64_t ranks = node->group_size > 0 ? node->group_size
+                          : pricing->world > 0 ? (int64_t)pricing->world
+                                               : find_group(pricing, group_name(node))->members;
     st_price price = {0};
     bool gathers = node->collective == ST_CHAKRA_ALL_GATHER;
     const st_trace_transfer transfer = {
@@ -125,16 +130,6 @@ static st_status price_collective(const pricer *pricing, st_execution_node *node
     pricing->made->unpriced += price.unknown;
     node->price_ns = in_ns(price.time_s);
     return ST_OK;
-}
-
-/* How many ranks a collective has; if the trace lacks it, as many as have its group. One
- * alone is one of a group that the files do not show. */
-static int64_t ranks_of(pricer *pricing, const st_execution_node *node)
-{
-    if (node->group_size > 0)
-        return node->group_size;
-    const group *found = find_group(pricing, group_name(node));
-    return pricing->world > 0 ? (int64_t)pricing->world : found->members;
 }
 
 st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
@@ -166,7 +161,7 @@ st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t 
         for (size_t j = 0; j < rank->count && status == ST_OK; j++) {
             st_execution_node *node = &rank->nodes[j];
             if (node->type == ST_CHAKRA_COLL)
-                status = price_collective(&pricing, node, ranks_of(&pricing, node));
+                status = price_collective(&pricing, node);
             else if (node->type == ST_CHAKRA_COMP && !node->host)
                 status = price_kernel(&pricing, node);
         }

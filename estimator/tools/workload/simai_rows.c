@@ -144,14 +144,15 @@ static void add_node(maker *make, const st_work_node *node)
         *seen += begins_layer(node) ? 1 : 0;
         uint32_t at = *seen > 0 ? *seen - 1 : 0;
         at = at < count ? at : count - 1;
-        layer *own = &make->layers[place * make->depth +
-                                   (pass.column == ST_SIMAI_FORWARD ? at : count - 1 - at)];
+        layer *totals = &make->layers[place * make->depth +
+                                      (pass.column == ST_SIMAI_FORWARD ? at : count - 1 - at)];
         st_simai_column column =
             pass.column == ST_SIMAI_FORWARD ? ST_SIMAI_FORWARD : ST_SIMAI_INPUT;
         if (node->type == ST_CHAKRA_COMP)
-            own->ticks[pass.column] += node->duration;
+            totals->ticks[pass.column] += node->duration;
         if (node->type == ST_CHAKRA_COLL)
-            own->bytes[column][node->group == ST_GROUP_EP ? MESSAGE_EP : MESSAGE_TP] += node->bytes;
+            totals->bytes[column][node->group == ST_GROUP_EP ? MESSAGE_EP : MESSAGE_TP] +=
+                node->bytes;
     } else if (node->type == ST_CHAKRA_COLL && node->group == ST_GROUP_EMBEDDING) {
         make->tied_bytes += node->bytes;
     } else {
@@ -219,10 +220,11 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
         for (size_t depth = 0; depth < make.forward_layers[place]; depth++) {
             static const st_simai_kind kinds[] = {ST_SIMAI_ALL_REDUCE, ST_SIMAI_ALL_TO_ALL};
             static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_EP};
-            const layer *own = &make.layers[place * make.depth + depth];
+            const layer *totals = &make.layers[place * make.depth + depth];
             bool first = true;
             for (int i = 0; i < MESSAGES; i++) {
-                bool sends = own->bytes[ST_SIMAI_FORWARD][i] + own->bytes[ST_SIMAI_INPUT][i] > 0;
+                bool sends =
+                    totals->bytes[ST_SIMAI_FORWARD][i] + totals->bytes[ST_SIMAI_INPUT][i] > 0;
                 bool silent = i + 1 == MESSAGES && first;
                 if (!sends && !silent)
                     continue;
@@ -231,11 +233,11 @@ st_status st_simai_make(const st_workload *workload, size_t stage, st_arena *are
                                             place / make.chunks + 1, place % make.chunks + 1,
                                             depth + 1, first ? "" : ".experts")};
                 for (int j = 0; j < ST_SIMAI_COLUMNS && first; j++)
-                    row.work[j].compute_ns = whole_ns(&make, (st_simai_column)j, own->ticks[j]);
+                    row.work[j].compute_ns = whole_ns(&make, (st_simai_column)j, totals->ticks[j]);
                 for (int j = 0; j < ST_SIMAI_WEIGHTS; j++) {
-                    row.work[j].bytes = own->bytes[j][i];
+                    row.work[j].bytes = totals->bytes[j][i];
                     row.work[j].group = groups[i];
-                    row.work[j].kind = own->bytes[j][i] > 0 ? kinds[i] : ST_SIMAI_NONE;
+                    row.work[j].kind = totals->bytes[j][i] > 0 ? kinds[i] : ST_SIMAI_NONE;
                 }
                 (void)ST_APPEND(arena, simai->rows, simai->count, row);
                 first = false;

@@ -96,7 +96,7 @@ static st_status read_nodes(forest *trees, const char *text, size_t *places)
 static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_model *model,
                              st_errors *errors)
 {
-    forest own = {.arena = arena, .errors = errors};
+    forest learnt = {.arena = arena, .errors = errors};
     const char *const *texts = NULL;
     size_t count = 0;
     st_status status = st_trees_dump(trees, &texts, &count, errors);
@@ -107,26 +107,26 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
     if (places == NULL || model->starts == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        model->starts[i] = own.count;
+        model->starts[i] = learnt.count;
         const char *text = texts[i];
-        size_t first = own.count;
+        size_t first = learnt.count;
         memset(places, 0xff, MOST_ID * sizeof *places);
-        st_status tree_status = read_nodes(&own, text, places);
-        for (size_t j = first; j < own.count && tree_status == ST_OK; j++) {
-            st_times_node *node = &own.nodes[j];
+        st_status tree_status = read_nodes(&learnt, text, places);
+        for (size_t j = first; j < learnt.count && tree_status == ST_OK; j++) {
+            st_times_node *node = &learnt.nodes[j];
             if (node->feature < 0)
                 continue;
             node->left = places[node->left];
             node->right = places[node->right];
             if (node->left == SIZE_MAX || node->right == SIZE_MAX || node->left <= j - first ||
                 node->right <= j - first)
-                tree_status = fail(&own);
+                tree_status = fail(&learnt);
         }
         status = tree_status;
     }
     model->tree_count = count;
-    model->nodes = own.nodes;
-    model->node_count = own.count;
+    model->nodes = learnt.nodes;
+    model->node_count = learnt.count;
     return status;
 }
 

@@ -237,11 +237,10 @@ static int open_times(const st_plugin_host *host, void **instance)
         host->release(host->context, times);
         return ST_PLUGIN_FAILED;
     }
-    if (!times->has_times) {
+    if (!times->has_times)
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
                   "no times are given, so all values are those of the formulas; 'steptime fit "
                   "kernels' makes profiles with times");
-    }
     *instance = times;
     return ST_PLUGIN_OK;
 }

@@ -311,27 +311,27 @@ static const char *read_models(text_reader *text, st_times *times)
 const char *st_times_read(st_times *times, const char *text, size_t length, char *reason,
                           size_t reason_bytes)
 {
-    text_reader own = {
+    text_reader reader = {
         .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
     memset(times, 0, sizeof *times);
     const char *fault = NULL;
     char word[ST_TIMES_NAME];
-    if (!next_key(&own, "steptime-kernel-times") || !next_word(&own, word, sizeof word) ||
+    if (!next_key(&reader, "steptime-kernel-times") || !next_word(&reader, word, sizeof word) ||
         strcmp(word, "1") != 0)
-        fault =
-            refuse(&own, "missing 'steptime-kernel-times 1', which 'steptime fit kernels' writes");
-    else if (!next_key(&own, "value") || !next_word(&own, times->value, sizeof times->value))
-        fault = refuse(&own, "missing 'value' with the name of a cell");
-    else if (!next_key(&own, "gpu") || !next_number(&own, 1, 1e30, &times->peak) ||
-             !next_number(&own, 1, 1e30, &times->bandwidth) ||
-             !next_word(&own, times->gpu, sizeof times->gpu))
-        fault = refuse(&own, "missing 'gpu' with its peak rate, its bandwidth and its name");
+        fault = refuse(&reader,
+                       "missing 'steptime-kernel-times 1', which 'steptime fit kernels' writes");
+    else if (!next_key(&reader, "value") || !next_word(&reader, times->value, sizeof times->value))
+        fault = refuse(&reader, "missing 'value' with the name of a cell");
+    else if (!next_key(&reader, "gpu") || !next_number(&reader, 1, 1e30, &times->peak) ||
+             !next_number(&reader, 1, 1e30, &times->bandwidth) ||
+             !next_word(&reader, times->gpu, sizeof times->gpu))
+        fault = refuse(&reader, "missing 'gpu' with its peak rate, its bandwidth and its name");
     if (fault == NULL)
-        fault = read_lists(&own, times);
+        fault = read_lists(&reader, times);
     if (fault == NULL)
-        fault = read_rows(&own, times);
+        fault = read_rows(&reader, times);
     if (fault == NULL)
-        fault = read_models(&own, times);
+        fault = read_models(&reader, times);
     if (fault != NULL)
         st_times_free(times);
     return fault;

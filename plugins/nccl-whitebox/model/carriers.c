@@ -31,9 +31,9 @@ static const carrier carriers[ST_NCCL_CARRIERS] = {
 
 void st_nccl_of_carrier(const st_nccl_machine *machine, st_nccl_factors *factors)
 {
-    const carrier *own = &carriers[machine->carrier];
+    const carrier *found = &carriers[machine->carrier];
     for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
-        factors->across.latency[i] *= own->latency[i];
-        factors->across.bandwidth[i] *= own->bandwidth;
+        factors->across.latency[i] *= found->latency[i];
+        factors->across.bandwidth[i] *= found->bandwidth;
     }
 }

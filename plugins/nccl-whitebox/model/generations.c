@@ -43,19 +43,19 @@ static const generation transfers[] = {
 void st_nccl_of_generation(const st_nccl_machine *machine, const st_nccl_plan *plan,
                            st_nccl_factors *factors)
 {
-    const generation *own = plan->collective >= ST_NCCL_ALL_TO_ALL ? transfers : rings;
+    const generation *found = plan->collective >= ST_NCCL_ALL_TO_ALL ? transfers : rings;
     if (machine->link != ST_NCCL_NVLINK)
         return;
-    own += machine->arch;
+    found += machine->arch;
     for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
-        factors->inside.setup[i] *= own->setup[i];
-        factors->inside.latency[i] *= own->latency[i];
-        factors->inside.bandwidth[i] *= own->bandwidth[i];
+        factors->inside.setup[i] *= found->setup[i];
+        factors->inside.latency[i] *= found->latency[i];
+        factors->inside.bandwidth[i] *= found->bandwidth[i];
         /* Across machines no kernel was measured to begin sooner than NCCL says. */
-        factors->across.setup[i] *= own->setup[i] > 1.0 ? own->setup[i] : 1.0;
+        factors->across.setup[i] *= found->setup[i] > 1.0 ? found->setup[i] : 1.0;
     }
     /* Hops of LL are as inside; the rest is the network's. */
-    factors->across.latency[ST_NCCL_LL] *= own->latency[ST_NCCL_LL];
-    factors->small_group *= own->small_group;
-    factors->nvls_latency *= own->nvls_latency;
+    factors->across.latency[ST_NCCL_LL] *= found->latency[ST_NCCL_LL];
+    factors->small_group *= found->small_group;
+    factors->nvls_latency *= found->nvls_latency;
 }

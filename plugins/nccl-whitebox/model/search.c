@@ -34,11 +34,11 @@ static ladder inside_of(int arch)
 #define MOST_HEADS 32.0 /* GPUs that reduce in a switch, at most */
 
 /* The greatest rung that is not above `limit`; below the lowest one the limit itself. */
-static double rung(ladder own, double limit)
+static double rung(ladder steps, double limit)
 {
-    for (size_t i = 0; i < own.count; i++) {
-        if (own.rungs[i] <= limit * (1.0 + 1e-9)) {
-            return own.rungs[i];
+    for (size_t i = 0; i < steps.count; i++) {
+        if (steps.rungs[i] <= limit * (1.0 + 1e-9)) {
+            return steps.rungs[i];
         }
     }
     return limit;
@@ -47,16 +47,16 @@ static double rung(ladder own, double limit)
 /* Rings inside a machine: the highest rung that fills the links best. */
 static void search_inside(st_nccl_search *found, const st_nccl_machine *machine)
 {
-    ladder own = inside_of(machine->arch);
+    ladder steps = inside_of(machine->arch);
     double total = machine->links_gbs;
-    if (machine->link == ST_NCCL_PCI || total < own.rungs[own.count - 1]) {
-        found->intra_gbs = machine->reached ? total : rung(own, total);
+    if (machine->link == ST_NCCL_PCI || total < steps.rungs[steps.count - 1]) {
+        found->intra_gbs = machine->reached ? total : rung(steps, total);
         found->channels = 1.0;
         found->inter_gbs = found->intra_gbs;
         return;
     }
-    for (size_t i = 0; i < own.count; i++) {
-        double rate = own.rungs[i];
+    for (size_t i = 0; i < steps.count; i++) {
+        double rate = steps.rungs[i];
         double channels = fmin(16.0, floor(total / rate * (1.0 + 1e-9)));
         if (channels * rate > found->channels * found->intra_gbs) {
             found->channels = channels;
@@ -84,16 +84,16 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
          * two machines a tree sends every byte once each way, so that inside it may go twice as
          * fast. */
         const int arch = machine->arch;
-        ladder own = arch >= ST_NCCL_BLACKWELL ? (ladder){inter_blackwell, COUNT(inter_blackwell)}
-                     : arch >= ST_NCCL_HOPPER  ? (ladder){inter_new, COUNT(inter_new)}
-                                               : (ladder){inter_old, COUNT(inter_old)};
+        ladder steps = arch >= ST_NCCL_BLACKWELL ? (ladder){inter_blackwell, COUNT(inter_blackwell)}
+                       : arch >= ST_NCCL_HOPPER  ? (ladder){inter_new, COUNT(inter_new)}
+                                                 : (ladder){inter_old, COUNT(inter_old)};
         double pooled = machine->nics_gbs * group->per_node / machine->gpus;
         double nics = fmax(1.0, fmin(group->per_node, floor(pooled / 12.0)));
         double limit = pooled / nics;
         if (group->per_node > 1.0)
             limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
         found.channels = nics;
-        found.inter_gbs = machine->reached ? limit : rung(own, limit);
+        found.inter_gbs = machine->reached ? limit : rung(steps, limit);
         found.intra_gbs = found.inter_gbs;
         found.tree_gbs = 2.0 * found.inter_gbs;
         if (group->per_node > 1.0)

@@ -66,7 +66,7 @@ static const char library_key[] = ST_KEY_OPERATOR_LIBRARY;
 typedef struct part {
     st_measured set;
     size_t *rows; /* in the group's table */
-} part;
+} times_part;
 
 /* ---- parts ---- */
 
@@ -82,7 +82,7 @@ static bool in_first_half(const st_operator_group *group, size_t row)
 
 /* The rows of the first half (0), of the second (1), or all (2), with inputs of their own. */
 static st_status take_part(const st_operator_fit *fit, const st_operator_group *group,
-                           unsigned which, part *taken)
+                           unsigned which, times_part *taken)
 {
     const st_measured *table = group->table;
     size_t count = 0;
@@ -107,19 +107,19 @@ static st_status take_part(const st_operator_fit *fit, const st_operator_group *
     return ST_OK;
 }
 
-static void put_constant(part *own, size_t input, double value)
+static void put_constant(times_part *part, size_t input, double value)
 {
-    for (size_t row = 0; row < own->set.row_count; row++)
-        own->set.inputs[input * own->set.row_count + row] = value;
+    for (size_t row = 0; row < part->set.row_count; row++)
+        part->set.inputs[input * part->set.row_count + row] = value;
 }
 
 /* Puts values of the first constants into all rows; libraries of which none says anything are as
  * all are together. */
 static void put_constants(const st_operator_group *group, const double *values, size_t value_count,
-                          part *own)
+                          times_part *part)
 {
     size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(own->set.sheet, &count);
+    const st_sheet_input *inputs = st_sheet_inputs(part->set.sheet, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_factor = false;
         const char *key = inputs[i].from;
@@ -129,19 +129,19 @@ static void put_constants(const st_operator_group *group, const double *values, 
                 break;
             }
         if (is_factor)
-            put_constant(own, i, 1);
+            put_constant(part, i, 1);
         for (size_t k = 0; k < value_count; k++)
             if (strcmp(inputs[i].from, group->varied[k].path) == 0)
-                put_constant(own, i, values[k]);
+                put_constant(part, i, values[k]);
     }
 }
 
 /* Estimates all rows by values of constants. */
 static st_status estimate(const st_operator_fit *fit, const st_operator_group *group,
-                          const double *values, part *own)
+                          const double *values, times_part *part)
 {
-    put_constants(group, values, group->varied_count, own);
-    return st_measured_run(&own->set, fit->arena, fit->errors);
+    put_constants(group, values, group->varied_count, part);
+    return st_measured_run(&part->set, fit->arena, fit->errors);
 }
 
 /* ---- constants ---- */
@@ -247,13 +247,14 @@ static st_status list_factors(const st_operator_fit *fit, st_operator_group *gro
 
 /* Fits a range of the constants of a group. What goes wrong with it is said next to it, and the
  * others go on. */
-static st_status calibrate(const st_operator_fit *fit, st_operator_group *group, const part *own,
-                           const size_t range[2], st_calibration *calibration)
+static st_status calibrate(const st_operator_fit *fit, st_operator_group *group,
+                           const times_part *part, const size_t range[2],
+                           st_calibration *calibration)
 {
     st_errors *faults = st_errors_create();
     if (faults == NULL)
         return ST_ERR_MEMORY;
-    *calibration = (st_calibration){.sets = &own->set,
+    *calibration = (st_calibration){.sets = &part->set,
                                     .set_count = 1,
                                     .varied = group->varied + range[0],
                                     .varied_count = range[1] - range[0],
@@ -271,17 +272,18 @@ static st_status calibrate(const st_operator_fit *fit, st_operator_group *group,
 
 /* What all libraries share is fitted as if they were one: it holds for one that is not named. What
  * distinguishes them is fitted after that, and moves nothing of it. */
-static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, part *own,
+static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, times_part *part,
                           st_calibration *calibration)
 {
     size_t shared = group->shared_count;
-    put_constants(group, NULL, 0, own);
-    st_status status = calibrate(fit, group, own, (const size_t[]){0, shared}, calibration);
+    put_constants(group, NULL, 0, part);
+    st_status status = calibrate(fit, group, part, (const size_t[]){0, shared}, calibration);
     if (status != ST_OK || group->fault != NULL || group->varied_count == shared)
         return status;
     st_solution solution = calibration->solution;
-    put_constants(group, solution.values, shared, own);
-    status = calibrate(fit, group, own, (const size_t[]){shared, group->varied_count}, calibration);
+    put_constants(group, solution.values, shared, part);
+    status =
+        calibrate(fit, group, part, (const size_t[]){shared, group->varied_count}, calibration);
     for (size_t i = shared; i < group->varied_count; i++) {
         solution.values[i] = calibration->solution.values[i - shared];
         solution.errors[i] = calibration->solution.errors[i - shared];
@@ -292,13 +294,14 @@ static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, 
     return status;
 }
 
-static void summarize_part(const st_operator_fit *fit, const part *own, st_error_summary *summary)
+static void summarize_part(const st_operator_fit *fit, const times_part *part,
+                           st_error_summary *summary)
 {
-    double *errors = st_arena_alloc(fit->arena, own->set.row_count + 1, sizeof *errors);
+    double *errors = st_arena_alloc(fit->arena, part->set.row_count + 1, sizeof *errors);
     size_t count = 0;
-    for (size_t i = 0; errors != NULL && i < own->set.row_count; i++)
-        if (own->set.rows[i].left_out == NULL)
-            errors[count++] = own->set.rows[i].error;
+    for (size_t i = 0; errors != NULL && i < part->set.row_count; i++)
+        if (part->set.rows[i].left_out == NULL)
+            errors[count++] = part->set.rows[i].error;
     if (errors != NULL)
         *summary = st_summarize_errors(errors, count);
 }
@@ -315,10 +318,10 @@ static size_t key_count(st_operator_kind kind)
 
 /* Measured over estimated, or over the work where `by_work`, of one half. */
 static st_status take_points(const st_operator_fit *fit, const st_operator_group *group,
-                             const part *own, bool by_work, st_operator_points *points)
+                             const times_part *part, bool by_work, st_operator_points *points)
 {
     size_t keys = key_count(group->kind);
-    size_t count = own->set.row_count;
+    size_t count = part->set.row_count;
     *points = (st_operator_points){
         .logs = st_arena_alloc(fit->arena, count * keys + 1, sizeof *points->logs),
         .ratios = st_arena_alloc(fit->arena, count + 1, sizeof *points->ratios),
@@ -327,9 +330,9 @@ static st_status take_points(const st_operator_fit *fit, const st_operator_group
     if (points->logs == NULL || points->ratios == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        const st_row *row = &own->set.rows[i];
+        const st_row *row = &part->set.rows[i];
         /* The logarithms of a shape, and what its work is proportional to. */
-        const size_t shape_row = own->rows[i];
+        const size_t shape_row = part->rows[i];
         double *logs = points->logs + i * keys;
         const st_operator_shape *shape = &st_operator_shapes[group->kind];
         double work = 1;
@@ -362,8 +365,8 @@ static st_status try_between(const st_operator_fit *fit, const st_operator_point
 
 static st_status try_halves(const st_operator_fit *fit, st_operator_group *group)
 {
-    part known = {0};
-    part held = {0};
+    times_part known = {0};
+    times_part held = {0};
     st_calibration calibration = {0};
     st_status status = take_part(fit, group, 0, &known);
     if (status == ST_OK)
@@ -413,9 +416,11 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
 /* GPUs of one architecture: 8.9 is not that of 8.0, 10.3 is that of 10.0. */
 static bool is_kin(const st_operator_group *group, const st_operator_group *other)
 {
-    const st_job_value *own = st_job_value_of(group->job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
+    const st_job_value *capability =
+        st_job_value_of(group->job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
     const st_job_value *its = st_job_value_of(other->job, ST_KEY_CLUSTER_GPU_COMPUTE_CAPABILITY);
-    return floor(own->number) == floor(its->number) && fabs(own->number - its->number) < 0.75;
+    return floor(capability->number) == floor(its->number) &&
+           fabs(capability->number - its->number) < 0.75;
 }
 
 static bool is_like(const st_operator_group *group, const st_operator_group *other)
@@ -471,7 +476,7 @@ static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, b
     group->kin_names = st_buffer_keep(&names, fit->arena);
     if (count == 0 && kin_only)
         return try_kin(fit, group, false);
-    part all = {0};
+    times_part all = {0};
     st_status status = take_part(fit, group, 2, &all);
     if (status == ST_OK && count > 0)
         status = estimate(fit, group, values, &all);
@@ -485,17 +490,17 @@ st_status st_operators_fit(st_operator_fit *fit)
     st_status status = ST_OK;
     for (size_t i = 0; i < fit->group_count && status == ST_OK; i++) {
         st_operator_group *group = &fit->groups[i];
-        part all = {0};
+        times_part all = {0};
         st_calibration calibration = {0};
         st_status group_status = ST_OK;
         for (size_t j = 0; j < ST_OPERATOR_CONSTANTS && group_status == ST_OK; j++) {
-            const constant *own = &constants[group->kind][j];
-            if (own->key == NULL || !has_rows_for(group, own->key))
+            const constant *row = &constants[group->kind][j];
+            if (row->key == NULL || !has_rows_for(group, row->key))
                 continue; /* the sheet's own value holds */
             const char *key =
-                st_arena_printf(fit->arena, "%s%s", own->key,
-                                own->by_precision ? constants_of(group->precision_name) : "");
-            group_status = add_constant(fit, group, key, own->low, own->high);
+                st_arena_printf(fit->arena, "%s%s", row->key,
+                                row->by_precision ? constants_of(group->precision_name) : "");
+            group_status = add_constant(fit, group, key, row->low, row->high);
         }
         group->shared_count = group->varied_count;
         if (group_status == ST_OK)

@@ -94,12 +94,12 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
         }
         st_table_show(errors, map,
                       fit->leave_gpu ? ERRORS ",kin/mean_absolute,.note" : ERRORS ",.note");
-        st_node *own = st_put_list(map, "constants");
+        st_node *item = st_put_list(map, "constants");
         for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++) {
             const st_varied *varied = &group->varied[k];
             const st_solution *solution = &group->solution;
             bool at_bound = solution->at_low[k] || solution->at_high[k];
-            st_node *constant_map = st_put_line_map(own, NULL);
+            st_node *constant_map = st_put_line_map(item, NULL);
             st_put_text(constant_map, "key", varied->path);
             st_put_value(constant_map, "value", varied->type, solution->values[k]);
             st_put_value(constant_map, "standard_error", varied->type, solution->errors[k]);
@@ -109,7 +109,7 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
             st_put_text(constant_map, ".key", varied->path + strlen(ST_KEY_CLUSTER_GPU "."));
             st_put_text(constant_map, ".note", at_bound ? "at a bound" : "");
         }
-        st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
+        st_table_show(constants, item, ".gpu,.key,value,standard_error,.note");
     }
 }
 

@@ -2,6 +2,7 @@
 /* Tables of measured operators, and their rows by GPU, kind and precision; see operators.h. */
 #include "operator-times/fit/operators.h"
 
+#include "base/chars.h"
 #include "fit/steps/row_fields.h"
 #include "fit/steps/table_csv.h"
 #include "steptime/keys.h"
@@ -27,11 +28,6 @@ bool st_operator_same_gpu(const st_operator_group *group, const st_operator_grou
 }
 
 /* ---- the source of a table ---- */
-
-static bool is_of_sheet(const st_table_source *source)
-{
-    return source->sheet != NULL && strcmp(source->sheet, SHEET) == 0;
-}
 
 /* Number of columns that identify the shape; 0 if the table lacks one of them. */
 static size_t shape_columns(const st_table_source *source, const st_csv *csv)
@@ -62,7 +58,8 @@ static const st_table_source *find_source(const st_operator_fit *fit, const st_c
     const st_table_source *best = NULL;
     for (size_t i = 0; i < fit->request.source_count; i++) {
         const st_table_source *source = &fit->request.sources[i];
-        if (!is_of_sheet(source) || shape_columns(source, csv) == 0)
+        if (source->sheet == NULL || !st_same(source->sheet, SHEET) ||
+            shape_columns(source, csv) == 0)
             continue;
         if (best == NULL || known_columns(source, csv) > known_columns(best, csv))
             best = source;

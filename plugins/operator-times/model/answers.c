@@ -140,7 +140,7 @@ static void read_experts(const double *const *columns, size_t row, shape_request
         request->kept = "tables have experts with a gate, these experts have none";
 }
 
-static void read_request(const operator_times *own, st_operator of, const double *const *columns,
+static void read_request(const operator_times *times, st_operator of, const double *const *columns,
                          size_t row, shape_request *request)
 {
     memset(request, 0, sizeof *request);
@@ -151,7 +151,7 @@ static void read_request(const operator_times *own, st_operator of, const double
         request->rates =
             (st_rates){.rate = columns[RATE][row],
                        .bandwidth = column_of(columns, BANDWIDTH, row, 0),
-                       .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT]),
+                       .width = column_of(columns, WIDTH, row, times->widths[ST_PRODUCT]),
                        .constant_s = column_of(columns, CONSTANT, row, 0),
                        .result = column_of(columns, RESULT, row, 0)};
         request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
@@ -181,25 +181,25 @@ static void read_request(const operator_times *own, st_operator of, const double
         for (size_t i = MOVED_BYTES; i <= MOVED_REDUCTIONS;
              i++) /* in the order of a table's columns */
             request->sizes[i] = columns[i][row];
-        request->rates =
-            (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row], .width = own->widths[ST_MOVED]};
+        request->rates = (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row],
+                                    .width = times->widths[ST_MOVED]};
         request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
         if (!(request->sizes[ST_BYTES] > 0))
             request->kept = "nothing is moved";
     } else {
         read_experts(columns, row, request);
     }
-    if (own->shapes[of].table.count == 0)
+    if (times->shapes[of].table.count == 0)
         request->kept = "no times are given";
     else if (request->kept == NULL &&
-             !(fabs(request->rates.width - own->widths[of]) <= 0.1 * own->widths[of]))
+             !(fabs(request->rates.width - times->widths[of]) <= 0.1 * times->widths[of]))
         request->kept = "the table's numbers have another width";
 }
 
 /* ---- answers ---- */
 
 /* NULL, or why the row is refused, in `reason`. */
-static const char *answer_request(const operator_times *own, st_operator of,
+static const char *answer_request(const operator_times *times, st_operator of,
                                   const shape_request *request, double *value_s,
                                   st_neighbours *neighbours, char *reason)
 {
@@ -209,22 +209,22 @@ static const char *answer_request(const operator_times *own, st_operator of,
         return "the formula's own time is not finite";
     if (request->kept != NULL)
         return NULL;
-    const char *outside = st_shapes_outside(&own->shapes[of], request->sizes, reason);
+    const char *outside = st_shapes_outside(&times->shapes[of], request->sizes, reason);
     if (outside != NULL)
         return outside;
-    double ratio =
-        st_shapes_ratio(&own->shapes[of], request->sizes, &request->rates, own->reach, neighbours);
+    double ratio = st_shapes_ratio(&times->shapes[of], request->sizes, &request->rates,
+                                   times->reach, neighbours);
     *value_s = (request->formula_s + request->around_s) * ratio - request->around_s;
-    if (own->trees[of] != NULL)
-        *value_s = neighbours->share * st_shape_trees_time(own->trees[of], request->sizes) +
+    if (times->trees[of] != NULL)
+        *value_s = neighbours->share * st_shape_trees_time(times->trees[of], request->sizes) +
                    (1.0 - neighbours->share) * request->formula_s;
     if (*value_s > 0 && isfinite(*value_s))
         return NULL;
-    if (own->trees[of] == NULL)
+    if (times->trees[of] == NULL)
         return "the nearest measured shapes take less time than the sheet has for permutation "
                "alone";
     (void)snprintf(reason, ST_TABLE_REASON, "XGBoost fails: %.160s",
-                   st_shape_trees_error(own->trees[of]));
+                   st_shape_trees_error(times->trees[of]));
     return reason;
 }
 
@@ -247,22 +247,22 @@ static int evaluate(void *instance, st_operator of, size_t rows, const double *c
 static int explain(void *instance, st_operator of, const double *const *columns,
                    const st_plugin_sink *sink)
 {
-    const operator_times *own = instance;
+    const operator_times *times = instance;
     char reason[ST_TABLE_REASON];
     char text[ST_TABLE_REASON];
     double value_s = 0;
     shape_request request;
     st_neighbours neighbours;
-    read_request(own, of, columns, 0, &request);
-    const char *refusal = answer_request(own, of, &request, &value_s, &neighbours, reason);
+    read_request(times, of, columns, 0, &request);
+    const char *refusal = answer_request(times, of, &request, &value_s, &neighbours, reason);
     if (refusal != NULL)
-        return st_plugin_fail(own->host, refusal);
+        return st_plugin_fail(times->host, refusal);
     st_plugin_tell_part(sink, "formula", "us", request.formula_s,
                         "the slower of arithmetic and memory");
     if (request.kept != NULL) {
         (void)snprintf(text, sizeof text, "formula: %s", request.kept);
     } else {
-        bool trees = own->trees[of] != NULL;
+        bool trees = times->trees[of] != NULL;
         st_plugin_tell_part(sink, trees ? "trees" : "neighbours", "us", value_s - request.formula_s,
                             trees ? "correction of the formula by trees over all measured shapes"
                                   : "correction of the formula at the nearest measured shapes");

@@ -100,20 +100,20 @@ static const struct {
 /* ---- opening ---- */
 
 /* NULL, or what is wrong, in `reason` of `size` bytes. */
-static const char *read_shapes(operator_times *own, st_operator of, char *reason, size_t size)
+static const char *read_shapes(operator_times *times, st_operator of, char *reason, size_t size)
 {
-    const st_plugin_setting *const *settings = own->host->settings;
+    const st_plugin_setting *const *settings = times->host->settings;
     const char *name = settings[tables[of].times]->text;
     bool has_types = tables[of].dtype != OPTIONS;
     const st_table_filter filter = {settings[GPU]->text,
                                     has_types ? settings[tables[of].dtype]->text : "",
                                     has_types ? settings[tables[of].source]->text : ""};
     char fault[ST_TABLE_REASON] = "";
-    own->widths[of] = has_types ? settings[tables[of].width]->number : 1;
+    times->widths[of] = has_types ? settings[tables[of].width]->number : 1;
     if (name[0] == '\0')
         return NULL;
     /* A path, or the name of a file in the plugin's folder. */
-    const st_plugin_host *host = own->host;
+    const st_plugin_host *host = times->host;
     char path[4096];
     size_t bytes = 0;
     char *time_text = read_file(name, LARGEST_TEXT, &bytes);
@@ -127,44 +127,44 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
         free(text);
         return reason;
     }
-    const char *found = st_shapes_read(&own->shapes[of], of, text, &filter, fault);
+    const char *found = st_shapes_read(&times->shapes[of], of, text, &filter, fault);
     free(text);
-    for (size_t i = 0; i < own->shapes[of].table.count; i++)
-        own->shapes[of].table.rows[i].time_s *= settings[SCALE]->number;
+    for (size_t i = 0; i < times->shapes[of].table.count; i++)
+        times->shapes[of].table.rows[i].time_s *= settings[SCALE]->number;
     if (found == NULL)
         return NULL;
     (void)snprintf(reason, size, "%s%.180s: %s", tables[of].name, name, found);
     return reason;
 }
 
-static void free_times(operator_times *own)
+static void free_times(operator_times *times)
 {
     for (size_t i = 0; i < ST_OPERATORS; i++) {
-        st_shapes_free(&own->shapes[i]);
-        st_shape_trees_free(own->trees[i]);
+        st_shapes_free(&times->shapes[i]);
+        st_shape_trees_free(times->trees[i]);
     }
-    own->host->release(own->host->context, own);
+    times->host->release(times->host->context, times);
 }
 
 static int open_times(const st_plugin_host *host, void **instance)
 {
     char reason[ST_TABLE_REASON + 240];
     size_t rows = 0;
-    operator_times *own = host->allocate(host->context, sizeof *own);
-    if (own == NULL)
+    operator_times *times = host->allocate(host->context, sizeof *times);
+    if (times == NULL)
         return st_plugin_fail(host, "out of memory");
-    *own = (operator_times){.host = host, .reach = host->settings[REACH]->number};
+    *times = (operator_times){.host = host, .reach = host->settings[REACH]->number};
     for (size_t i = 0; i < ST_OPERATORS; i++) {
-        if (read_shapes(own, (st_operator)i, reason, sizeof reason) != NULL) {
+        if (read_shapes(times, (st_operator)i, reason, sizeof reason) != NULL) {
             host->error(host->context, reason);
-            free_times(own);
+            free_times(times);
             return ST_PLUGIN_FAILED;
         }
-        rows += own->shapes[i].table.count;
+        rows += times->shapes[i].table.count;
     }
     const char *untrained = NULL;
     const size_t size = sizeof reason;
-    const st_plugin_setting *const *settings = own->host->settings;
+    const st_plugin_setting *const *settings = times->host->settings;
     bool trains = settings[MODEL]->number == TREES;
     char fault[ST_TABLE_REASON] = "";
     if (!trains && settings[MULTIPROCESSORS]->number > 0) {
@@ -172,16 +172,16 @@ static int open_times(const st_plugin_host *host, void **instance)
     } else {
         size_t tree_rows = 0;
         for (size_t i = 0; i < ST_EXPERTS; i++)
-            tree_rows += own->shapes[i].table.count;
+            tree_rows += times->shapes[i].table.count;
         if (trains && tree_rows == 0) {
             untrained = "model=trees requires times=, attention= or moved= to train on";
         } else if (trains) {
             for (size_t i = 0; i < ST_EXPERTS; i++) {
-                if (own->shapes[i].table.count == 0)
+                if (times->shapes[i].table.count == 0)
                     continue;
-                const char *found =
-                    st_shape_trees_train(&own->shapes[i], own->widths[i],
-                                         settings[MULTIPROCESSORS]->number, &own->trees[i], fault);
+                const char *found = st_shape_trees_train(&times->shapes[i], times->widths[i],
+                                                         settings[MULTIPROCESSORS]->number,
+                                                         &times->trees[i], fault);
                 if (found == NULL)
                     continue;
                 (void)snprintf(reason, size, "%s%s", tables[i].name, found);
@@ -192,13 +192,13 @@ static int open_times(const st_plugin_host *host, void **instance)
     }
     if (untrained != NULL) {
         host->error(host->context, untrained);
-        free_times(own);
+        free_times(times);
         return ST_PLUGIN_FAILED;
     }
     if (rows == 0)
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
                   "no times are given, so all values are those of the formula");
-    *instance = own;
+    *instance = times;
     return ST_PLUGIN_OK;
 }
 

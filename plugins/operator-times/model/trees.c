@@ -179,17 +179,17 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
                                  st_shape_trees **trees, char *reason)
 {
     size_t count = shapes->table.count;
-    st_shape_trees *own = calloc(1, sizeof *own);
+    st_shape_trees *made = calloc(1, sizeof *made);
     float *features = calloc(count + 1, FEATURES * sizeof *features);
     float *targets = calloc(count + 1, sizeof *targets);
     const char *fault = NULL;
-    if (own == NULL || features == NULL || targets == NULL) {
+    if (made == NULL || features == NULL || targets == NULL) {
         fault = "out of memory";
         goto cleanup;
     }
-    *own = (st_shape_trees){.of = shapes->of, .multiprocessors = multiprocessors};
+    *made = (st_shape_trees){.of = shapes->of, .multiprocessors = multiprocessors};
     /* The roofline has the best rates of the table. */
-    st_rates *rates = &own->rates;
+    st_rates *rates = &made->rates;
     static const double endless = 1e300;
     *rates = (st_rates){.width = width};
     for (size_t i = 0; i < shapes->table.count; i++) {
@@ -206,19 +206,19 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
                        LEAST_SHAPES, count);
         fault = reason;
     }
-    bool loaded = fault == NULL && load(&own->library, reason);
+    bool loaded = fault == NULL && load(&made->library, reason);
     if (fault == NULL && !loaded)
         fault = reason;
-    if (loaded && !train(own, shapes, features, targets)) {
+    if (loaded && !train(made, shapes, features, targets)) {
         (void)snprintf(reason, ST_TABLE_REASON, "XGBoost cannot learn from the table: %.160s",
-                       st_shape_trees_error(own));
+                       st_shape_trees_error(made));
         fault = reason;
     }
     if (fault == NULL)
-        *trees = own;
+        *trees = made;
 cleanup:
     if (fault != NULL)
-        st_shape_trees_free(own);
+        st_shape_trees_free(made);
     free(features);
     free(targets);
     return fault;

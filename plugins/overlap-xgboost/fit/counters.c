@@ -118,16 +118,16 @@ typedef struct reader {
     st_field_reader fields;
     st_counters *into;
     bool seen[ST_COUNTERS];
-} reader;
+} counter_reader;
 
-static st_counted_kernel *add_kernel(reader *self, const counter_row *row)
+static st_counted_kernel *add_kernel(counter_reader *reader, const counter_row *row)
 {
-    st_counted_kernel *kernel = &self->into->kernels[self->into->count++];
+    st_counted_kernel *kernel = &reader->into->kernels[reader->into->count++];
     size_t length = 0;
     const char *name = st_function_name(row->name, &length);
-    kernel->name = st_arena_copy(self->fields.arena, name, length);
+    kernel->name = st_arena_copy(reader->fields.arena, name, length);
     if (kernel->name == NULL) {
-        self->fields.status = st_out_of_memory(self->fields.errors);
+        reader->fields.status = st_out_of_memory(reader->fields.errors);
         kernel->name = "";
     }
     memcpy(kernel->grid, row->grid, sizeof kernel->grid);
@@ -146,25 +146,25 @@ static size_t counter_of(const char *metric)
 }
 
 /* On the page details rows of one kernel follow each other and have its ID. */
-static void read_row(reader *self, size_t index, const char **last)
+static void read_row(counter_reader *reader, size_t index, const char **last)
 {
     counter_row row = {.id = ""};
     for (size_t i = 0; i < ST_COUNTERS; i++)
         row.values[i] = (double)NAN;
-    if (!st_fields_read(&self->fields, index, &row))
+    if (!st_fields_read(&reader->fields, index, &row))
         return;
-    bool details = st_fields_have(&self->fields, METRIC);
+    bool details = st_fields_have(&reader->fields, METRIC);
     bool begins = !details || *last == NULL || strcmp(*last, row.id) != 0;
     st_counted_kernel *kernel =
-        begins ? add_kernel(self, &row) : &self->into->kernels[self->into->count - 1];
+        begins ? add_kernel(reader, &row) : &reader->into->kernels[reader->into->count - 1];
     *last = row.id;
     /* "Memory Throughput" is there twice, in percent and in bytes per second */
     size_t counter = details && strcmp(row.unit, "%") == 0 ? counter_of(row.metric) : ST_COUNTERS;
     if (counter < ST_COUNTERS &&
         !set_percent(&fields[counter], row.value, 1, &kernel->values[counter]))
-        st_fields_refuse(&self->fields, index, VALUE, fields[counter].expected);
+        st_fields_refuse(&reader->fields, index, VALUE, fields[counter].expected);
     for (size_t i = 0; i < ST_COUNTERS; i++)
-        self->seen[i] = self->seen[i] || !isnan(kernel->values[i]);
+        reader->seen[i] = reader->seen[i] || !isnan(kernel->values[i]);
 }
 
 /* ---- the whole ---- */
@@ -180,14 +180,14 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     st_status status = st_csv_read(&input, arena, &csv, errors);
     if (status != ST_OK)
         return status;
-    reader self = {
+    counter_reader reader = {
         .fields = {.csv = csv, .fields = fields, .count = FIELDS, .arena = arena, .errors = errors},
         .into = counters};
     counters->kernels = st_arena_alloc(arena, csv->row_count + 1, sizeof *counters->kernels);
     if (counters->kernels == NULL)
         return st_out_of_memory(errors);
     bool known = false;
-    st_field_reader *own = &self.fields;
+    st_field_reader *own = &reader.fields;
     static const size_t needed[] = {ID, UNIT, VALUE};
     if (st_fields_find(own)) {
         for (size_t i = 0; st_fields_have(own, METRIC) && i < ST_COUNT(needed); i++)
@@ -197,34 +197,34 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     }
     /* A row of units follows the heading of the page raw: percents must be percents. */
     for (size_t row = 0; known && row < csv->row_count; row++)
-        if (!st_fields_have(&self.fields, METRIC) &&
-            st_fields_text(&self.fields, row, NAME)[0] == '\0' &&
-            st_fields_text(&self.fields, row, ID)[0] == '\0') {
+        if (!st_fields_have(&reader.fields, METRIC) &&
+            st_fields_text(&reader.fields, row, NAME)[0] == '\0' &&
+            st_fields_text(&reader.fields, row, ID)[0] == '\0') {
             for (size_t i = 0; i < ST_COUNTERS; i++) {
-                const char *unit = st_fields_text(&self.fields, row, i);
+                const char *unit = st_fields_text(&reader.fields, row, i);
                 if (unit[0] != '\0' && strcmp(unit, "%") != 0)
-                    st_fields_refuse(&self.fields, row, i, "the unit '%'");
+                    st_fields_refuse(&reader.fields, row, i, "the unit '%'");
             }
         } else {
-            read_row(&self, row, &last);
+            read_row(&reader, row, &last);
         }
-    if (self.fields.status == ST_OK) {
-        st_errors *whole_errors = self.fields.errors;
-        const st_csv *whole_csv = self.fields.csv;
-        if (self.into->count == 0) {
-            self.fields.status =
+    if (reader.fields.status == ST_OK) {
+        st_errors *whole_errors = reader.fields.errors;
+        const st_csv *whole_csv = reader.fields.csv;
+        if (reader.into->count == 0) {
+            reader.fields.status =
                 st_fail(whole_errors, ST_ERR_VALUE, (st_place){.file = whole_csv->file},
                         "no kernels below the heading" ST_EXPECTED
                         "the output of 'ncu --csv --page raw' or 'ncu --csv'");
         } else {
             for (size_t i = 0; i < ST_COUNTERS; i++) {
-                if (!self.seen[i])
-                    self.fields.status =
+                if (!reader.seen[i])
+                    reader.fields.status =
                         st_fail(whole_errors, ST_ERR_NAME, st_csv_head_place(whole_csv, 0),
                                 "no metric '%s'" ST_HINT "record it with 'ncu --section %s'",
                                 fields[i].name, sections[i]);
             }
         }
     }
-    return self.fields.status;
+    return reader.fields.status;
 }

@@ -13,11 +13,11 @@ typedef struct name_reader {
 
 const char *st_function_name(const char *name, size_t *length)
 {
-    name_reader own = {.at = name, .start = name};
-    while (*own.at != '\0') {
+    name_reader reader = {.at = name, .start = name};
+    while (*reader.at != '\0') {
         /* Where brackets that stand for a namespace without a name end. */
         size_t passed = 0;
-        const char *text = own.at;
+        const char *text = reader.at;
         static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>",
                                                 "<(anonymous)>"};
         for (size_t i = 0; i < ST_COUNT(spellings); i++) {
@@ -28,31 +28,31 @@ const char *st_function_name(const char *name, size_t *length)
             }
         }
         if (passed > 0) {
-            own.at += passed;
-        } else if (*own.at == '(' && own.depth == 0) {
+            reader.at += passed;
+        } else if (*reader.at == '(' && reader.depth == 0) {
             break; /* parameters */
         } else {
             /* Passes one character. Outside of all brackets, a blank or "::" begins a new name and
              * '<' ends it (its arguments). */
-            char c = *own.at;
+            char c = *reader.at;
             if (c == '<' || c == '(') {
-                own.end = own.depth == 0 && own.end == NULL ? own.at : own.end;
-                own.depth++;
+                reader.end = reader.depth == 0 && reader.end == NULL ? reader.at : reader.end;
+                reader.depth++;
             } else if (c == '>' || c == ')') {
-                own.depth -= own.depth > 0 ? 1 : 0;
-            } else if (own.depth == 0 && (c == ' ' || strncmp(own.at, "::", 2) == 0)) {
-                own.at += c == ':' ? 1 : 0;
-                own.start = own.at + 1;
-                own.end = NULL;
+                reader.depth -= reader.depth > 0 ? 1 : 0;
+            } else if (reader.depth == 0 && (c == ' ' || strncmp(reader.at, "::", 2) == 0)) {
+                reader.at += c == ':' ? 1 : 0;
+                reader.start = reader.at + 1;
+                reader.end = NULL;
             }
-            own.at++;
+            reader.at++;
         }
     }
-    const char *end = own.end != NULL ? own.end : own.at;
-    if (end <= own.start) { /* an operator, or nothing that is known */
+    const char *end = reader.end != NULL ? reader.end : reader.at;
+    if (end <= reader.start) { /* an operator, or nothing that is known */
         *length = strlen(name);
         return name;
     }
-    *length = (size_t)(end - own.start);
-    return own.start;
+    *length = (size_t)(end - reader.start);
+    return reader.start;
 }

@@ -256,14 +256,14 @@ static bool make_order(const st_counters *counters, int (*order)(const void *, c
 
 st_status st_join_make(const st_counters *counters, st_arena *arena, st_join **join)
 {
-    st_join *own = st_arena_alloc(arena, 1, sizeof *own);
-    if (own == NULL || !make_order(counters, by_function, arena, &own->by_function) ||
-        !make_order(counters, by_shape, arena, &own->by_shape))
+    st_join *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL || !make_order(counters, by_function, arena, &made->by_function) ||
+        !make_order(counters, by_shape, arena, &made->by_shape))
         return ST_ERR_MEMORY;
-    own->count = counters->count;
+    made->count = counters->count;
     for (size_t i = 0; i < counters->count; i++)
-        own->has_shapes = own->has_shapes || counters->kernels[i].grid[0] > 0;
-    *join = own;
+        made->has_shapes = made->has_shapes || counters->kernels[i].grid[0] > 0;
+    *join = made;
     return ST_OK;
 }
 

@@ -84,11 +84,10 @@ static void say_report(const st_overlap_report *report, st_node *root)
     for (size_t i = 0; i < kernels->unused_count; i++)
         st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
     st_say(root, kernels->unused_count > 0 ? "\n" : "");
-    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
+    for (int i = 0; i < ST_FEATURE_CLASS; i++)
         if (!st_kernels_have(kernels, (st_feature)i, false))
             st_say(root, "%s%s", absent++ == 0 ? "unknown features: " : ", ",
                    st_feature_name((st_feature)i));
-    }
     st_say(root, absent > 0 ? "\n" : "");
     st_say(root, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
     st_say(root, "one slowdown for all kernels: %.4g\n", report->constant);

@@ -116,13 +116,14 @@ static void write_row(pairing *pairs, const st_recorded_kernel *alone,
     for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
         st_buffer_printf(pairs->table, ",%.9g", counted->values[i]);
     static const st_recorded_collective none = {"", "", "", 0, 0};
-    const st_recorded_collective *own = collective != NULL ? collective : &none;
-    st_buffer_printf(pairs->table, ",%s,%s,%s,", own->collective, own->protocol, own->algorithm);
-    if (own->bytes > 0)
-        st_buffer_printf(pairs->table, "%.17g", own->bytes);
+    const st_recorded_collective *shown = collective != NULL ? collective : &none;
+    st_buffer_printf(pairs->table, ",%s,%s,%s,", shown->collective, shown->protocol,
+                     shown->algorithm);
+    if (shown->bytes > 0)
+        st_buffer_printf(pairs->table, "%.17g", shown->bytes);
     st_buffer_text(pairs->table, ",");
-    if (own->channels > 0)
-        st_buffer_printf(pairs->table, "%lld", (long long)own->channels);
+    if (shown->channels > 0)
+        st_buffer_printf(pairs->table, "%lld", (long long)shown->channels);
     /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
     st_buffer *table = pairs->table;
     size_t index = st_word_index(pairs->with.recorded->gpu, ST_KERNEL_GPUS, true);

@@ -43,58 +43,58 @@ static st_status run_baselines(fold_run *fold)
     return ST_OK;
 }
 
-static st_status run_split(fold_run *own, st_split split)
+static st_status run_split(fold_run *folds, st_split split)
 {
     st_status status = ST_OK;
     if (split == ST_SPLIT_NAMES) {
         /* All kernels of a name fall into one fold; the names are dealt out one after the other. */
         size_t names = 0;
-        for (size_t i = 0; i < own->kernels->count; i++) {
+        for (size_t i = 0; i < folds->kernels->count; i++) {
             size_t same = 0;
-            while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0)
+            while (strcmp(folds->kernels->rows[same].name, folds->kernels->rows[i].name) != 0)
                 same++;
-            own->fold[i] = same < i ? own->fold[same] : names++ % ST_FOLDS;
+            folds->fold[i] = same < i ? folds->fold[same] : names++ % ST_FOLDS;
         }
     } else {
         st_dice dice = st_dice_of(42);
-        for (size_t i = 0; i < own->kernels->count; i++)
-            own->everyone[i] = i;
-        st_shuffle(own->everyone, own->kernels->count, &dice);
-        for (size_t i = 0; i < own->kernels->count; i++)
-            own->fold[own->everyone[i]] = i % ST_FOLDS;
+        for (size_t i = 0; i < folds->kernels->count; i++)
+            folds->everyone[i] = i;
+        st_shuffle(folds->everyone, folds->kernels->count, &dice);
+        for (size_t i = 0; i < folds->kernels->count; i++)
+            folds->fold[folds->everyone[i]] = i % ST_FOLDS;
     }
     for (size_t fold = 0; fold < ST_FOLDS && status == ST_OK; fold++) {
-        own->learn_count = own->held_count = 0;
-        for (size_t i = 0; i < own->kernels->count; i++)
-            if (own->fold[i] == fold)
-                own->held[own->held_count++] = i;
+        folds->learn_count = folds->held_count = 0;
+        for (size_t i = 0; i < folds->kernels->count; i++)
+            if (folds->fold[i] == fold)
+                folds->held[folds->held_count++] = i;
             else
-                own->learn[own->learn_count++] = i;
+                folds->learn[folds->learn_count++] = i;
         st_slowdown_model model = {0};
-        st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
-        st_kernel_rows held = {own->kernels, own->held, own->held_count};
+        st_kernel_rows learn = {folds->kernels, folds->learn, folds->learn_count};
+        st_kernel_rows held = {folds->kernels, folds->held, folds->held_count};
         status = ST_OK;
-        for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
-            const st_recipe *recipe = own->trials->items[i].recipe;
-            status =
-                st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
+        for (size_t i = 0; i < folds->trials->recipe_count && status == ST_OK; i++) {
+            const st_recipe *recipe = folds->trials->items[i].recipe;
+            status = st_slowdown_train(folds->library, &learn, recipe, folds->arena, &model,
+                                       folds->errors);
             if (status == ST_OK)
-                status =
-                    st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
+                status = st_slowdown_predict(&model, &held, folds->arena, folds->predicted,
+                                             folds->errors);
             if (status == ST_OK)
-                keep(own, i);
+                keep(folds, i);
             st_slowdown_destroy(&model);
         }
         if (status == ST_OK)
-            status = run_baselines(own);
+            status = run_baselines(folds);
     }
-    for (size_t i = 0; i < own->kernels->count; i++)
-        own->everyone[i] = i;
-    st_kernel_rows all = {own->kernels, own->everyone, own->kernels->count};
-    for (size_t i = 0; i < own->trials->count && status == ST_OK; i++)
+    for (size_t i = 0; i < folds->kernels->count; i++)
+        folds->everyone[i] = i;
+    st_kernel_rows all = {folds->kernels, folds->everyone, folds->kernels->count};
+    for (size_t i = 0; i < folds->trials->count && status == ST_OK; i++)
         for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
-            own->trials->items[i].held_out[split][part] =
-                st_slowdown_compare(&all, own->factors[i], (st_slowdown_part)part);
+            folds->trials->items[i].held_out[split][part] =
+                st_slowdown_compare(&all, folds->factors[i], (st_slowdown_part)part);
     return status;
 }
 

@@ -28,29 +28,29 @@ typedef struct line_reader {
     size_t reason_bytes;
 } line_reader;
 
-static bool next_line(line_reader *own)
+static bool next_line(line_reader *reader)
 {
-    if (own->at >= own->end)
+    if (reader->at >= reader->end)
         return false;
-    own->line = own->at;
-    own->line_end = memchr(own->at, '\n', (size_t)(own->end - own->at));
-    own->number++;
-    if (own->line_end == NULL) {
+    reader->line = reader->at;
+    reader->line_end = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+    reader->number++;
+    if (reader->line_end == NULL) {
         return false; /* a line that is cut */
     }
-    own->at = own->line_end + 1;
+    reader->at = reader->line_end + 1;
     return true;
 }
 
 /* Takes the next word of the line into `word`; false at the end of the line, or if it is long. */
-static bool next_word(line_reader *own, char *word, size_t size)
+static bool next_word(line_reader *reader, char *word, size_t size)
 {
-    while (own->line < own->line_end && *own->line == ' ')
-        own->line++;
-    const char *start = own->line;
-    while (own->line < own->line_end && *own->line != ' ')
-        own->line++;
-    size_t length = (size_t)(own->line - start);
+    while (reader->line < reader->line_end && *reader->line == ' ')
+        reader->line++;
+    const char *start = reader->line;
+    while (reader->line < reader->line_end && *reader->line != ' ')
+        reader->line++;
+    size_t length = (size_t)(reader->line - start);
     if (length == 0 || length >= size)
         return false;
     memcpy(word, start, length);
@@ -58,22 +58,22 @@ static bool next_word(line_reader *own, char *word, size_t size)
     return true;
 }
 
-static bool next_number(line_reader *own, double *value)
+static bool next_number(line_reader *reader, double *value)
 {
     char word[64];
     char *end = NULL;
-    if (!next_word(own, word, sizeof word))
+    if (!next_word(reader, word, sizeof word))
         return false;
     *value = strtod(word, &end);
     return *end == '\0' && isfinite(*value);
 }
 
 /* A number, or a word that says there is none. */
-static bool next_feature(line_reader *own, const char *absent, float *value)
+static bool next_feature(line_reader *reader, const char *absent, float *value)
 {
     char word[64];
     char *end = NULL;
-    if (!next_word(own, word, sizeof word))
+    if (!next_word(reader, word, sizeof word))
         return false;
     if (strcmp(word, absent) == 0) {
         *value = NAN;
@@ -84,22 +84,23 @@ static bool next_feature(line_reader *own, const char *absent, float *value)
 }
 
 /* The next line, which must begin with `key`. */
-static bool next_key(line_reader *own, const char *key)
+static bool next_key(line_reader *reader, const char *key)
 {
     char word[64];
-    return next_line(own) && next_word(own, word, sizeof word) && strcmp(word, key) == 0;
+    return next_line(reader) && next_word(reader, word, sizeof word) && strcmp(word, key) == 0;
 }
 
-static bool next_setting(line_reader *own, const char *key, double least, double most,
+static bool next_setting(line_reader *reader, const char *key, double least, double most,
                          double *value)
 {
-    return next_key(own, key) && next_number(own, value) && *value >= least && *value <= most;
+    return next_key(reader, key) && next_number(reader, value) && *value >= least && *value <= most;
 }
 
-static const char *refuse(line_reader *own, const char *what)
+static const char *refuse(line_reader *reader, const char *what)
 {
-    (void)snprintf(own->reason, own->reason_bytes, "line %zu of the model: %s", own->number, what);
-    return own->reason;
+    (void)snprintf(reader->reason, reader->reason_bytes, "line %zu of the model: %s",
+                   reader->number, what);
+    return reader->reason;
 }
 
 /* ---- members ---- */
@@ -152,36 +153,36 @@ static unsigned char *unpack(const unsigned char *packed, size_t packed_size, si
     return bytes;
 }
 
-static const char *read_member(line_reader *own, model *into)
+static const char *read_member(line_reader *reader, model *into)
 {
     double size = 0;
     double packed_size = 0;
     char checksum[16];
-    if (!next_key(own, "member") || !next_number(own, &size) || size < 1 || size > 64e6 ||
-        !next_number(own, &packed_size) || packed_size < 1 || packed_size > 64e6 ||
-        !next_word(own, checksum, sizeof checksum)) {
-        return refuse(own, "incomplete member; the file may be cut");
-    }
+    if (!next_key(reader, "member") || !next_number(reader, &size) || size < 1 || size > 64e6 ||
+        !next_number(reader, &packed_size) || packed_size < 1 || packed_size > 64e6 ||
+        !next_word(reader, checksum, sizeof checksum))
+        return refuse(reader, "incomplete member; the file may be cut");
     unsigned char *packed = malloc((size_t)packed_size);
     if (packed == NULL)
-        return refuse(own, "out of memory");
+        return refuse(reader, "out of memory");
     const char *reason = NULL;
     unsigned char *bytes = NULL;
-    const char *text = own->line < own->line_end ? own->line + 1 : own->line;
-    if (decode(text, (size_t)(own->line_end - text), packed, (size_t)packed_size))
+    const char *text = reader->line < reader->line_end ? reader->line + 1 : reader->line;
+    if (decode(text, (size_t)(reader->line_end - text), packed, (size_t)packed_size))
         bytes = unpack(packed, (size_t)packed_size, (size_t)size, strtoul(checksum, NULL, 16));
     if (bytes == NULL) {
-        reason = refuse(own, "this member is damaged");
+        reason = refuse(reader, "this member is damaged");
     } else {
         reason = NULL;
         const size_t member_size = (size_t)size;
         BoosterHandle made = NULL;
         if (XGBoosterCreate(NULL, 0, &made) != 0) {
-            reason = refuse(own, "XGBoost cannot begin");
+            reason = refuse(reader, "XGBoost cannot begin");
         } else if (XGBoosterLoadModelFromBuffer(made, bytes, member_size) != 0 ||
                    XGBoosterSetParam(made, "nthread", "1") != 0) {
             (void)XGBoosterFree(made);
-            reason = refuse(own, "XGBoost cannot read this member; it may be of another version");
+            reason =
+                refuse(reader, "XGBoost cannot read this member; it may be of another version");
         } else {
             into->members[into->member_count++] = made;
         }
@@ -193,91 +194,92 @@ static const char *read_member(line_reader *own, model *into)
 
 /* ---- the text ---- */
 
-static const char *read_features(line_reader *own, model *into)
+static const char *read_features(line_reader *reader, model *into)
 {
     double count = 0;
-    if (!next_setting(own, "features", MODEL_FEATURES, MODEL_FEATURES, &count))
-        return refuse(own, "the number of features differs from this plugin's");
+    if (!next_setting(reader, "features", MODEL_FEATURES, MODEL_FEATURES, &count))
+        return refuse(reader, "the number of features differs from this plugin's");
     for (size_t i = 0; i < MODEL_FEATURES; i++) {
         double index = 0;
-        if (!next_key(own, "feature") || !next_number(own, &index) || index != (double)i ||
-            !next_feature(own, "unknown", &into->least[i])) {
-            return refuse(own, "missing range of a feature");
+        if (!next_key(reader, "feature") || !next_number(reader, &index) || index != (double)i ||
+            !next_feature(reader, "unknown", &into->least[i])) {
+            return refuse(reader, "missing range of a feature");
         }
         into->most[i] = into->least[i];
         if (!isnan(into->least[i]) &&
-            (!next_feature(own, "unknown", &into->most[i]) || into->most[i] < into->least[i])) {
-            return refuse(own, "missing range of a feature");
+            (!next_feature(reader, "unknown", &into->most[i]) || into->most[i] < into->least[i])) {
+            return refuse(reader, "missing range of a feature");
         }
     }
     return NULL;
 }
 
-static const char *read_gpus(line_reader *own, model *into)
+static const char *read_gpus(line_reader *reader, model *into)
 {
     double count = 0;
-    if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS)
-        return refuse(own, "missing GPUs of the kernels");
+    if (!next_key(reader, "gpus") || !next_number(reader, &count) || count < 0 ||
+        count > MODEL_GPUS)
+        return refuse(reader, "missing GPUs of the kernels");
     for (; into->gpu_count < (size_t)count; into->gpu_count++) {
         double gpu = 0;
-        if (!next_number(own, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
-            return refuse(own, "missing GPU");
+        if (!next_number(reader, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
+            return refuse(reader, "missing GPU");
         }
         into->gpus[into->gpu_count] = (size_t)gpu;
     }
     return NULL;
 }
 
-static const char *read_classes(line_reader *own, model *into)
+static const char *read_classes(line_reader *reader, model *into)
 {
     double count = 0;
-    if (!next_setting(own, "classes", MODEL_CLASSES, MODEL_CLASSES, &count))
-        return refuse(own, "the number of classes differs from this plugin's");
+    if (!next_setting(reader, "classes", MODEL_CLASSES, MODEL_CLASSES, &count))
+        return refuse(reader, "the number of classes differs from this plugin's");
     for (size_t k = 0; k < MODEL_CLASSES; k++) {
         model_class *class = &into->classes[k];
         char name[32];
         double kernels = 0;
-        if (!next_key(own, "class") || !next_word(own, name, sizeof name) ||
-            strcmp(name, class_names[k]) != 0 || !next_number(own, &kernels) || kernels < 0 ||
-            kernels > 1e9 || !next_number(own, &class->weight) || class->weight < 0) {
-            return refuse(own, "missing class");
+        if (!next_key(reader, "class") || !next_word(reader, name, sizeof name) ||
+            strcmp(name, class_names[k]) != 0 || !next_number(reader, &kernels) || kernels < 0 ||
+            kernels > 1e9 || !next_number(reader, &class->weight) || class->weight < 0) {
+            return refuse(reader, "missing class");
         }
         class->count = (size_t)kernels;
         float slowdown = NAN;
-        bool good = own->earlier || next_feature(own, "-", &slowdown);
+        bool good = reader->earlier || next_feature(reader, "-", &slowdown);
         class->slowdown = (double)slowdown;
         if (!good || class->slowdown < 0 || class->slowdown > 1000) {
-            return refuse(own, "a class without its slowdown");
+            return refuse(reader, "a class without its slowdown");
         }
         for (size_t i = 0; i < MODEL_FEATURES; i++) {
-            if (!next_feature(own, "-", &class->features[i])) {
-                return refuse(own, "a class without all of its features");
+            if (!next_feature(reader, "-", &class->features[i])) {
+                return refuse(reader, "a class without all of its features");
             }
         }
     }
     return NULL;
 }
 
-static const char *read_members(line_reader *own, model *into)
+static const char *read_members(line_reader *reader, model *into)
 {
     double count = 0;
     const char *reason = NULL;
-    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count))
-        return refuse(own, "missing members");
+    if (!next_setting(reader, "members", 1, MODEL_MEMBERS, &count))
+        return refuse(reader, "missing members");
     for (size_t i = 0; i < (size_t)count && reason == NULL; i++)
-        reason = read_member(own, into);
+        reason = read_member(reader, into);
     if (reason != NULL)
         return reason;
     /* The last line has a checksum of all before it. */
     char checksum[16];
     char *end = NULL;
-    size_t length = (size_t)(own->at - own->text);
-    if (!next_key(own, "end") || !next_word(own, checksum, sizeof checksum))
-        return refuse(own, "the model is cut");
+    size_t length = (size_t)(reader->at - reader->text);
+    if (!next_key(reader, "end") || !next_word(reader, checksum, sizeof checksum))
+        return refuse(reader, "the model is cut");
     unsigned long given = strtoul(checksum, &end, 16);
-    if (*end != '\0' || own->line != own->line_end || own->at != own->end ||
-        given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)own->text, length))
-        return refuse(own, "the model is damaged: its checksum differs");
+    if (*end != '\0' || reader->line != reader->line_end || reader->at != reader->end ||
+        given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)reader->text, length))
+        return refuse(reader, "the model is damaged: its checksum differs");
     return NULL;
 }
 

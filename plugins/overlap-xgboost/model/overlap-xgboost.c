@@ -73,12 +73,6 @@ static double look_up(const overlap *plugin, const double factors[GRID], double 
     return (1 - weight) * factors[below] + weight * factors[above];
 }
 
-/* Whether the job says anything of its GPU. */
-static bool has_gpu(const double *const *columns, size_t row)
-{
-    return columns[COLUMN_PEAK] != NULL && columns[COLUMN_PEAK][row] > 0;
-}
-
 /* The place of a job's GPU among those of the kernels; SIZE_MAX: it is another one. */
 static size_t place_of_gpu(const overlap *plugin, const double *const *columns, size_t row)
 {
@@ -88,7 +82,9 @@ static size_t place_of_gpu(const overlap *plugin, const double *const *columns, 
             return i;
         }
     }
-    bool unknown = plugin->gpu_count == 0 || !has_gpu(columns, row);
+    /* Or the job says nothing of its GPU. */
+    bool unknown =
+        plugin->gpu_count == 0 || columns[COLUMN_PEAK] == NULL || !(columns[COLUMN_PEAK][row] > 0);
     return unknown || plugin->other_gpu ? 0 : SIZE_MAX;
 }
 
@@ -215,10 +211,9 @@ static bool scale_class(overlap *plugin, const model *trees, size_t slot, size_t
 
 static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
 {
-    if (given[0] == '\0') {
+    if (given[0] == '\0')
         return "the option 'model' is missing; create one with 'steptime fit overlap TABLE -o "
                "FILE'";
-    }
     if (strncmp(given, "steptime-slowdown ", 18) == 0)
         return model_read(trees, given, strlen(given), reason, reason_bytes);
     size_t length = 0;

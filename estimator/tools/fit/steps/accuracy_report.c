@@ -133,14 +133,14 @@ static void put_assumptions(const st_measured *measured, bool details, st_node *
         st_say(map, "  assumed:\n");
     st_node *assumptions = st_put_list(map, "assumptions");
     for (size_t i = 0; i < count; i++) {
-        const st_assumption *own = &source->assumptions[i];
+        const st_assumption *assumption = &source->assumptions[i];
         st_node *row = st_put_line_map(assumptions, NULL);
-        put_assigned(row, "set", own->set, own->set_count, details);
-        put_assigned(row, "fill", own->fill, own->fill_count, details);
-        st_put_text(row, "why", own->why);
+        put_assigned(row, "set", assumption->set, assumption->set_count, details);
+        put_assigned(row, "fill", assumption->fill, assumption->fill_count, details);
+        st_put_text(row, "why", assumption->why);
         if (details) {
             st_say(row, "      ");
-            st_say_ink(row, ST_INK_FAINT, own->why);
+            st_say_ink(row, ST_INK_FAINT, assumption->why);
             st_say(row, "\n");
         }
     }

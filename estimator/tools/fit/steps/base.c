@@ -71,17 +71,17 @@ static const char **list_sets(st_bases *bases, const st_base_name *name, const c
 static st_status take_value(st_bases *bases, const st_job *job, const st_sheet_input *input,
                             double *value, st_origin *origin)
 {
-    const st_job_value *own = st_job_value_of(job, input->from);
+    const st_job_value *given = st_job_value_of(job, input->from);
     *value = input->has_default ? input->default_value : (double)NAN;
     *origin = ST_ORIGIN_NONE;
-    if (own == NULL || own->origin == ST_ORIGIN_NONE)
+    if (given == NULL || given->origin == ST_ORIGIN_NONE)
         return ST_OK;
-    *origin = own->origin;
-    *value = own->number;
-    if (own->key != NULL && own->key->kind != ST_KEY_ENUM)
+    *origin = given->origin;
+    *value = given->number;
+    if (given->key != NULL && given->key->kind != ST_KEY_ENUM)
         return ST_OK;
     const st_value_text text = {
-        .text = own->text, .length = strlen(own->text), .place = own->place};
+        .text = given->text, .length = strlen(given->text), .place = given->place};
     return st_input_parse(input, &text, value, bases->errors);
 }
 
@@ -193,20 +193,20 @@ static st_status take_job(st_bases *bases, const st_job_parts *parts, st_base *b
 static st_status take_row_job(st_bases *bases, const st_job_parts *parts, st_base *base)
 {
     st_errors *errors = bases->errors;
-    st_errors *own = st_errors_create();
-    if (own == NULL)
+    st_errors *faults = st_errors_create();
+    if (faults == NULL)
         return ST_ERR_MEMORY;
-    bases->errors = own;
+    bases->errors = faults;
     st_status status = take_job(bases, parts, base);
     bases->errors = errors;
     if (status != ST_OK && status != ST_ERR_MEMORY) {
-        const st_error *first = st_errors_at(own, 0);
+        const st_error *first = st_errors_at(faults, 0);
         const char *found = first->found != NULL ? first->found : "";
         base->fault = st_arena_printf(bases->arena, "%s%s%s", first->message,
                                       found[0] != '\0' ? ": " : "", found);
         status = base->fault != NULL ? ST_OK : ST_ERR_MEMORY;
     }
-    st_errors_destroy(own);
+    st_errors_destroy(faults);
     return status;
 }
 

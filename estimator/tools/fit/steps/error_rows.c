@@ -36,11 +36,11 @@ st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st
         const st_row *row = &measured->rows[i];
         if (row->left_out != NULL || row->ran_out || row->job == NULL || !isfinite(row->error))
             continue;
-        st_error_row own = {.kind = kind_of(measured, i),
-                            .error = row->error,
-                            .fitted = row->fitted,
-                            .source = measured->name};
-        if (!ST_APPEND(arena, rows->items, rows->count, own))
+        st_error_row made = {.kind = kind_of(measured, i),
+                             .error = row->error,
+                             .fitted = row->fitted,
+                             .source = measured->name};
+        if (!ST_APPEND(arena, rows->items, rows->count, made))
             return ST_ERR_MEMORY;
     }
     return ST_OK;

@@ -30,8 +30,9 @@ st_status st_table_sources_load(const st_paths *paths, st_arena *arena,
     if (list == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < *count; i++) {
-        st_status own = st_table_source_load(paths, entries[i].name, arena, &list[i], errors);
-        status = status == ST_OK ? own : status;
+        st_status source_status =
+            st_table_source_load(paths, entries[i].name, arena, &list[i], errors);
+        status = status == ST_OK ? source_status : status;
     }
     *sources = list;
     return status;
@@ -166,19 +167,19 @@ static st_status parse_measured(const table_reader *reader, const measured_colum
 static st_status read_measured(const table_reader *reader, const measured_column *column,
                                st_measured *measured, size_t row)
 {
-    st_row *own = &measured->rows[row];
+    st_row *kept_row = &measured->rows[row];
     const char *ran_out = measured->source != NULL ? measured->source->ran_out : NULL;
     const char *text =
-        st_csv_field(reader->csv, own->line, st_csv_column(reader->csv, column->name));
-    own->measured = (double)NAN;
+        st_csv_field(reader->csv, kept_row->line, st_csv_column(reader->csv, column->name));
+    kept_row->measured = (double)NAN;
     if (text[0] == '\0') {
-        own->unmeasured = true;
+        kept_row->unmeasured = true;
         return ST_OK;
     }
-    own->ran_out = ran_out != NULL && strcmp(text, ran_out) == 0;
-    if (own->ran_out)
+    kept_row->ran_out = ran_out != NULL && strcmp(text, ran_out) == 0;
+    if (kept_row->ran_out)
         return ST_OK;
-    return parse_measured(reader, column, measured->type, own->line, &own->measured);
+    return parse_measured(reader, column, measured->type, kept_row->line, &kept_row->measured);
 }
 
 /* ---- one source of a table ---- */
@@ -328,8 +329,8 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
         return status;
     st_status row_status = ST_OK;
     for (size_t row = 0; row < measured->row_count; row++) {
-        st_status own = read_measured(reader, &column, measured, row);
-        row_status = row_status == ST_OK ? own : row_status;
+        st_status source_status = read_measured(reader, &column, measured, row);
+        row_status = row_status == ST_OK ? source_status : row_status;
     }
     (void)st_sheet_inputs(measured->sheet, &measured->input_count);
     size_t values = measured->input_count * measured->row_count;
@@ -401,8 +402,8 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
     for (size_t owner = 0; owner <= sources; owner++) {
         if (!has_lines[owner])
             continue;
-        st_status own = read_source(&reader, owner, list++);
-        table_status = table_status == ST_OK ? own : table_status;
+        st_status source_status = read_source(&reader, owner, list++);
+        table_status = table_status == ST_OK ? source_status : table_status;
     }
     return table_status;
 }
@@ -493,16 +494,16 @@ static const st_words *words_of(const row_reader *reader, const char *path)
 /* Checks a literal against the key even where this sheet does not read it. */
 static void resolve(row_reader *reader, const st_assigned *from)
 {
-    resolved *own = &reader->values[reader->value_count++];
-    *own = (resolved){.from = from,
-                      .input = st_sheet_reading_index(reader->measured->sheet, from->path)};
+    resolved *found = &reader->values[reader->value_count++];
+    *found = (resolved){.from = from,
+                        .input = st_sheet_reading_index(reader->measured->sheet, from->path)};
     if (from->section != NULL || from->formula != ST_NO_FORMULA)
         return;
-    if (own->input != SIZE_MAX)
-        note(reader, st_input_parse(reader->plans[own->input].input, &from->value, &own->number,
+    if (found->input != SIZE_MAX)
+        note(reader, st_input_parse(reader->plans[found->input].input, &from->value, &found->number,
                                     reader->errors));
     else if (from->key != NULL)
-        note(reader, st_value_parse(from->key, &from->value, &own->number, reader->errors));
+        note(reader, st_value_parse(from->key, &from->value, &found->number, reader->errors));
 }
 
 static void resolve_assumptions(row_reader *reader)
@@ -518,11 +519,11 @@ static void resolve_assumptions(row_reader *reader)
         return;
     }
     for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
-        const st_assumption *own = &source->assumptions[i];
-        for (size_t k = 0; k < own->set_count; k++)
-            resolve(reader, &own->set[k]);
-        for (size_t k = 0; k < own->fill_count; k++)
-            resolve(reader, &own->fill[k]);
+        const st_assumption *assumption = &source->assumptions[i];
+        for (size_t k = 0; k < assumption->set_count; k++)
+            resolve(reader, &assumption->set[k]);
+        for (size_t k = 0; k < assumption->fill_count; k++)
+            resolve(reader, &assumption->fill[k]);
     }
 }
 
@@ -647,26 +648,26 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
     text = st_words_meaning(plan->words, text);
     if (!own_name && strcmp(path, ST_KEY_PRECISION_WEIGHTS) == 0) {
         /* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
-        const st_value_text own = {.text = text, .length = strlen(text)};
+        const st_value_text given = {.text = text, .length = strlen(text)};
         const st_value_text bf16 = {.text = "bf16", .length = 4};
         bool fp8 = strcmp(text, "fp8") == 0;
-        if (st_input_parse(plan->input, fp8 ? &bf16 : &own, value, NULL) != ST_OK)
+        if (st_input_parse(plan->input, fp8 ? &bf16 : &given, value, NULL) != ST_OK)
             leave_out(reader, row,
                       st_arena_printf(reader->arena, "type '%s' is not modelled", text));
     } else {
         /* A text of the table as the value of an input. A wrong one is looked at again for its
          * place, which would take too long for every field. */
         const st_source_field field = plan->field;
-        st_value_text own = {.text = text, .length = strlen(text)};
+        st_value_text given = {.text = text, .length = strlen(text)};
         if (plan->input->type.kind == ST_TYPE_BOOL && is_bit(text)) {
             *value = text[0] - '0';
-        } else if (st_input_parse(plan->input, &own, value, NULL) != ST_OK) {
-            own.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
+        } else if (st_input_parse(plan->input, &given, value, NULL) != ST_OK) {
+            given.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
             if (plan->words != NULL)
                 note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
-                                             own.place, reader->errors));
+                                             given.place, reader->errors));
             else
-                note(reader, st_input_parse(plan->input, &own, value, reader->errors));
+                note(reader, st_input_parse(plan->input, &given, value, reader->errors));
         }
     }
     if (!own_name && strcmp(path, ST_KEY_PARALLEL_ZERO) == 0) {
@@ -682,11 +683,11 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
 /* The value of an assumption for a row; NaN where its formula has none that the key can take. */
 static const double *assumed_value(row_reader *reader, size_t index, size_t row)
 {
-    const resolved *own = &reader->values[index];
-    if (own->from->formula == ST_NO_FORMULA)
-        return &own->number;
-    double value = reader->measured->formulas[own->from->formula][row];
-    const st_key *key = own->from->key;
+    const resolved *found = &reader->values[index];
+    if (found->from->formula == ST_NO_FORMULA)
+        return &found->number;
+    double value = reader->measured->formulas[found->from->formula][row];
+    const st_key *key = found->from->key;
     bool whole = key->kind != ST_KEY_COUNT || value == floor(value);
     bool in_range = key->kind == ST_KEY_BOOL || (value >= key->minimum && value <= key->maximum);
     reader->storage[index] = whole && in_range ? value : (double)NAN;
@@ -716,33 +717,33 @@ static void add_texts(row_reader *reader, size_t row)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
     for (size_t i = 0; i < reader->unread_count; i++) {
-        const unread_key *own = &reader->unread[i];
-        const char *field = text_of(reader, own->field, row, storage);
-        const char *text = st_words_meaning(own->words, field);
+        const unread_key *unread = &reader->unread[i];
+        const char *field = text_of(reader, unread->field, row, storage);
+        const char *text = st_words_meaning(unread->words, field);
         if (field[0] != '\0') {
-            const char *meaning = st_words_meaning(own->words, field);
+            const char *meaning = st_words_meaning(unread->words, field);
             st_value_text unread_text = {.text = meaning, .length = strlen(meaning)};
-            if (own->key->kind != ST_KEY_TEXT && !is_bare(own->key, meaning) &&
-                st_value_parse(own->key, &unread_text, &(double){0}, NULL) != ST_OK) {
-                unread_text.place =
-                    st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
-                if (own->words != NULL)
-                    note(reader,
-                         st_words_refuse(own->words, field, reader->csv->columns[own->field.column],
-                                         unread_text.place, reader->errors));
+            if (unread->key->kind != ST_KEY_TEXT && !is_bare(unread->key, meaning) &&
+                st_value_parse(unread->key, &unread_text, &(double){0}, NULL) != ST_OK) {
+                unread_text.place = st_csv_place(reader->csv, reader->measured->rows[row].line,
+                                                 unread->field.column);
+                if (unread->words != NULL)
+                    note(reader, st_words_refuse(unread->words, field,
+                                                 reader->csv->columns[unread->field.column],
+                                                 unread_text.place, reader->errors));
                 else
                     note(reader,
-                         st_value_parse(own->key, &unread_text, &(double){0}, reader->errors));
+                         st_value_parse(unread->key, &unread_text, &(double){0}, reader->errors));
             }
         }
-        if (!is_row_text(own->key))
+        if (!is_row_text(unread->key))
             continue;
-        text = own->set != NULL ? own->set : text;
+        text = unread->set != NULL ? unread->set : text;
         if (strcmp(text, ST_NO_WORD) == 0)
             text = "";
-        text = text[0] == '\0' ? st_or_none(own->fill) : text;
+        text = text[0] == '\0' ? st_or_none(unread->fill) : text;
         if (text[0] != '\0')
-            add_section(reader, own->key->path, text, reader->texts);
+            add_section(reader, unread->key->path, text, reader->texts);
     }
 }
 
@@ -758,9 +759,9 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
     for (size_t i = 0; i < reader->unread_count; i++)
         reader->unread[i].set = reader->unread[i].fill = NULL;
     for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
-        const st_assumption *own = &source->assumptions[i];
-        size_t all = own->set_count + own->fill_count;
-        bool holds = st_measured_holds(reader->measured, &own->when, row);
+        const st_assumption *assumption = &source->assumptions[i];
+        size_t all = assumption->set_count + assumption->fill_count;
+        bool holds = st_measured_holds(reader->measured, &assumption->when, row);
         for (size_t k = 0; k < all; k++, index++) {
             const resolved *value = &reader->values[index];
             if (!holds)
@@ -768,16 +769,16 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
             if (value->input == SIZE_MAX) {
                 /* What an assumption says of a text or a file. */
                 const st_assigned *from = value->from;
-                const bool set = k < own->set_count;
-                unread_key *text_own = from->section == NULL ? unread_of(reader, from->path) : NULL;
+                const bool set = k < assumption->set_count;
+                unread_key *unread = from->section == NULL ? unread_of(reader, from->path) : NULL;
                 if (from->section != NULL)
                     add_section(reader, from->path, from->value.text, sections);
                 else if (strcmp(from->path, ST_KEY_PARALLEL_ORDER) == 0)
                     *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
-                else if (text_own != NULL)
-                    *(set ? &text_own->set : &text_own->fill) = from->value.text;
+                else if (unread != NULL)
+                    *(set ? &unread->set : &unread->fill) = from->value.text;
             } else {
-                (k < own->set_count ? reader->set : reader->fill)[value->input] =
+                (k < assumption->set_count ? reader->set : reader->fill)[value->input] =
                     assumed_value(reader, index, row);
             }
         }
@@ -882,11 +883,11 @@ static const char *asked_order(const row_reader *reader, size_t row)
 /* Finds the providers of a row whose inputs are there. */
 static void place_row(row_reader *reader, size_t row, const st_base *base)
 {
-    st_row *own = &reader->measured->rows[row];
+    st_row *kept_row = &reader->measured->rows[row];
     const char *asked = asked_order(reader, row);
     bool is_other = asked[0] != '\0' && strcmp(asked, base->order) != 0;
     const char *order = is_other && !base->order_is_set ? asked : base->order;
-    if (own->left_out == NULL && order[0] != '\0') {
+    if (kept_row->left_out == NULL && order[0] != '\0') {
         /* An order that does not suit the row's plan leaves the row out. */
         static const struct {
             const char *key;
@@ -912,7 +913,7 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
                       st_arena_printf(reader->arena, "%s", st_errors_at(errors, 0)->message));
         st_errors_destroy(errors);
     }
-    if (own->left_out != NULL)
+    if (kept_row->left_out != NULL)
         return;
     if (reader->texts[0] != '\0') {
         /* Numbers with which the texts of a row must agree, which its job gets as well. */
@@ -940,8 +941,8 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
     } else if (base->fault != NULL) {
         leave_out(reader, row, base->fault);
     } else {
-        own->variant = base->variant;
-        own->job = base->job;
+        kept_row->variant = base->variant;
+        kept_row->job = base->job;
     }
 }
 
@@ -976,17 +977,17 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     const st_table_source *source = reader->source;
     memset(reader->listed, 0, reader->plan_count * sizeof(bool));
     for (size_t i = 0; source != NULL && i < source->list_count; i++) {
-        const st_words *own = &source->lists[i];
+        const st_words *words = &source->lists[i];
         size_t line = reader->measured->rows[row].line;
-        size_t column = st_csv_column(reader->csv, own->path);
+        size_t column = st_csv_column(reader->csv, words->path);
         const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
         while (st_next_word(&field, word)) {
-            const char *path = st_words_meaning(own, word);
+            const char *path = st_words_meaning(words, word);
             size_t input = st_sheet_reading_index(reader->measured->sheet, path);
             if (path == word)
                 note(reader,
-                     st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
-                                     reader->errors));
+                     st_words_refuse(words, word, words->path,
+                                     st_csv_place(reader->csv, line, column), reader->errors));
             else if (input != SIZE_MAX)
                 reader->listed[input] = true;
         }
@@ -1013,10 +1014,9 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     char fp8_storage[ST_SOURCE_FIELD_BYTES];
     size_t index = st_sheet_reading_index(reader->measured->sheet, ST_KEY_PRECISION_FP8);
     st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
-    if (index != SIZE_MAX && base->origins[index] != ST_ORIGIN_SET && reader->set[index] == NULL) {
+    if (index != SIZE_MAX && base->origins[index] != ST_ORIGIN_SET && reader->set[index] == NULL)
         if (strcmp(text_of(reader, field, row, fp8_storage), "fp8") == 0)
             *value_at(reader, index, row) = 1;
-    }
     check_gpus(reader, row);
     place_row(reader, row, base);
 }

@@ -23,7 +23,7 @@ typedef struct row_run {
     double **outputs; /* by cell, then by check */
     st_arena *arena;
     st_errors *errors;
-} row_run;
+} run_of_rows;
 
 size_t st_measured_variants(const st_measured *measured)
 {
@@ -36,36 +36,38 @@ const st_provider_list *st_measured_providers(const st_measured *measured, size_
     return variant < measured->variant_count ? &measured->variants[variant] : &none;
 }
 
-static st_status run_rows(row_run *run, const st_program *program, st_workspace *workspace)
+static st_status run_rows(run_of_rows *rows_run, const st_program *program, st_workspace *workspace)
 {
-    const st_measured *measured = run->measured;
+    const st_measured *measured = rows_run->measured;
     for (size_t i = 0; i < measured->input_count; i++) {
-        double *values = run->inputs + i * run->row_count;
-        for (size_t row = 0; row < run->row_count; row++)
-            values[row] = measured->inputs[i * measured->row_count + run->rows[row]];
-        run->columns[i] = (st_column){values, 1};
+        double *values = rows_run->inputs + i * rows_run->row_count;
+        for (size_t row = 0; row < rows_run->row_count; row++)
+            values[row] = measured->inputs[i * measured->row_count + rows_run->rows[row]];
+        rows_run->columns[i] = (st_column){values, 1};
     }
-    st_status status = st_program_run(program, workspace, run->columns, run->row_count,
-                                      run->outputs, run->outputs + run->asked->count);
+    st_status status =
+        st_program_run(program, workspace, rows_run->columns, rows_run->row_count,
+                       rows_run->outputs, rows_run->outputs + rows_run->asked->count);
     if (status == ST_OK) {
-        const st_asked_cells *asked = run->asked;
-        for (size_t i = 0; i < asked->count + run->check_count; i++) {
+        const st_asked_cells *asked = rows_run->asked;
+        for (size_t i = 0; i < asked->count + rows_run->check_count; i++) {
             double *into = i < asked->count ? asked->values[i] : asked->checks[i - asked->count];
-            for (size_t row = 0; row < run->row_count; row++)
-                into[run->rows[row]] = run->outputs[i][row];
+            for (size_t row = 0; row < rows_run->row_count; row++)
+                into[rows_run->rows[row]] = rows_run->outputs[i][row];
         }
     }
     return status;
 }
 
-static st_status run_variant(row_run *run, size_t variant)
+static st_status run_variant(run_of_rows *rows_run, size_t variant)
 {
-    const st_measured *measured = run->measured;
+    const st_measured *measured = rows_run->measured;
     const st_program *program = NULL;
     st_status status = ST_ERR_MEMORY;
-    const st_asked_cells *asked = run->asked;
-    const st_provider_list *list = st_measured_providers(run->measured, variant);
-    const st_provider **providers = st_arena_alloc(run->arena, list->count + 1, sizeof(*providers));
+    const st_asked_cells *asked = rows_run->asked;
+    const st_provider_list *list = st_measured_providers(rows_run->measured, variant);
+    const st_provider **providers =
+        st_arena_alloc(rows_run->arena, list->count + 1, sizeof(*providers));
     size_t count = 0;
     if (providers != NULL) {
         if (asked->before != NULL)
@@ -77,27 +79,27 @@ static st_status run_variant(row_run *run, size_t variant)
                                             .providers = providers,
                                             .provider_count = count,
                                             .without_checks = asked->checks == NULL};
-        status =
-            st_program_compile(run->measured->sheet, &options, run->arena, &program, run->errors);
+        status = st_program_compile(rows_run->measured->sheet, &options, rows_run->arena, &program,
+                                    rows_run->errors);
     }
     if (status != ST_OK)
         return status;
     st_workspace *workspace = st_workspace_create(program);
     if (workspace == NULL)
         return ST_ERR_MEMORY;
-    run->row_count = 0;
+    rows_run->row_count = 0;
     for (size_t i = 0; i < measured->row_count && status == ST_OK; i++) {
         if (measured->rows[i].variant != variant)
             continue;
-        run->rows[run->row_count++] = i;
-        if (run->asked->row == NULL)
+        rows_run->rows[rows_run->row_count++] = i;
+        if (rows_run->asked->row == NULL)
             continue;
-        *run->asked->row = i;
-        status = run_rows(run, program, workspace);
-        run->row_count = 0;
+        *rows_run->asked->row = i;
+        status = run_rows(rows_run, program, workspace);
+        rows_run->row_count = 0;
     }
-    if (status == ST_OK && run->asked->row == NULL)
-        status = run_rows(run, program, workspace);
+    if (status == ST_OK && rows_run->asked->row == NULL)
+        status = run_rows(rows_run, program, workspace);
     st_workspace_destroy(workspace);
     return status;
 }
@@ -105,21 +107,22 @@ static st_status run_variant(row_run *run, size_t variant)
 st_status st_measured_ask(const st_measured *measured, const st_asked_cells *asked, st_arena *arena,
                           st_errors *errors)
 {
-    row_run run = {.measured = measured, .asked = asked, .arena = arena, .errors = errors};
+    run_of_rows rows_run = {.measured = measured, .asked = asked, .arena = arena, .errors = errors};
     size_t rows = measured->row_count;
     if (asked->checks != NULL)
-        (void)st_sheet_checks(measured->sheet, &run.check_count);
-    size_t outputs = asked->count + run.check_count;
-    run.columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run.columns);
-    run.inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run.inputs);
-    run.rows = st_arena_alloc(arena, rows + 1, sizeof *run.rows);
-    run.outputs = st_arena_alloc(arena, outputs + 1, sizeof *run.outputs);
-    for (size_t i = 0; run.outputs != NULL && i < outputs; i++)
-        run.outputs[i] = st_arena_alloc(arena, rows + 1, sizeof *run.outputs[i]);
-    bool failed = run.outputs == NULL || st_arena_failed(arena);
+        (void)st_sheet_checks(measured->sheet, &rows_run.check_count);
+    size_t outputs = asked->count + rows_run.check_count;
+    rows_run.columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *rows_run.columns);
+    rows_run.inputs =
+        st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *rows_run.inputs);
+    rows_run.rows = st_arena_alloc(arena, rows + 1, sizeof *rows_run.rows);
+    rows_run.outputs = st_arena_alloc(arena, outputs + 1, sizeof *rows_run.outputs);
+    for (size_t i = 0; rows_run.outputs != NULL && i < outputs; i++)
+        rows_run.outputs[i] = st_arena_alloc(arena, rows + 1, sizeof *rows_run.outputs[i]);
+    bool failed = rows_run.outputs == NULL || st_arena_failed(arena);
     st_status status = failed ? ST_ERR_MEMORY : ST_OK;
     for (size_t i = 0; i < st_measured_variants(measured) && status == ST_OK; i++)
-        status = run_variant(&run, i);
+        status = run_variant(&rows_run, i);
     return status;
 }
 
@@ -215,13 +218,13 @@ static st_status load_job(const st_measured_request *request, const char *job, s
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < request->set_count; i++)
         sets[count++] = request->sets[i];
-    const st_request own = {.job = job,
-                            .sheet = request->sheet,
-                            .sets = sets,
-                            .set_count = count,
-                            .refine = request->refine,
-                            .refine_count = request->refine_count};
-    return st_estimate_load(request->paths, &own, arena, estimate, errors);
+    const st_request request_here = {.job = job,
+                                     .sheet = request->sheet,
+                                     .sets = sets,
+                                     .set_count = count,
+                                     .refine = request->refine,
+                                     .refine_count = request->refine_count};
+    return st_estimate_load(request->paths, &request_here, arena, estimate, errors);
 }
 
 st_status st_measured_job(const st_measured_request *request, const char *job, st_arena *arena,

@@ -77,9 +77,10 @@ static void add_priors(const st_problem *problem, const double *values, size_t n
                        gsl_vector *result)
 {
     for (size_t i = 0; i < problem->parameter_count; i++) {
-        const st_parameter *own = &problem->parameters[i];
-        if (has_prior(own))
-            gsl_vector_set(result, next++, problem->noise * log(values[i] / own->prior) / own->sd);
+        const st_parameter *parameter = &problem->parameters[i];
+        if (has_prior(parameter))
+            gsl_vector_set(result, next++,
+                           problem->noise * log(values[i] / parameter->prior) / parameter->sd);
     }
 }
 

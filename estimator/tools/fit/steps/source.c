@@ -69,23 +69,24 @@ static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source 
     *count = node->count;
     for (size_t i = 0; i < node->count; i++) {
         const st_yaml_node *item = node->items[i];
-        st_assigned *own = &list[i];
-        *own = (st_assigned){
+        st_assigned *assigned = &list[i];
+        *assigned = (st_assigned){
             .path = node->keys[i], .formula = ST_NO_FORMULA, .place = node->key_places[i]};
-        find_path(reader, own);
-        if (!st_read_is(reader, item, ST_YAML_SCALAR,
-                        st_errors_text(reader->errors, "the value of %s is not a text", own->path)))
+        find_path(reader, assigned);
+        if (!st_read_is(
+                reader, item, ST_YAML_SCALAR,
+                st_errors_text(reader->errors, "the value of %s is not a text", assigned->path)))
             continue;
-        own->value = (st_value_text){item->text, item->length, item->quoted, item->place};
+        assigned->value = (st_value_text){item->text, item->length, item->quoted, item->place};
         if (!item->quoted && item->text[0] == '=') {
             /* A value that begins with '=' is a formula over the row's columns. */
             size_t offset = 1 + strspn(item->text + 1, " \t");
-            const char *unit = own->key != NULL ? unit_of(own->key) : NULL;
+            const char *unit = assigned->key != NULL ? unit_of(assigned->key) : NULL;
             if (unit != NULL)
-                own->formula = add_formula(reader, source, item, offset, unit);
+                assigned->formula = add_formula(reader, source, item, offset, unit);
             else
                 ST_NOTE(reader, ST_ERR_VALUE, item->place,
-                        "%s cannot be a formula" ST_EXPECTED "a value", own->path);
+                        "%s cannot be a formula" ST_EXPECTED "a value", assigned->path);
         }
     }
     return list;
@@ -201,10 +202,10 @@ static const st_words *read_words(st_yaml_reader *reader, const st_yaml_node *ro
     st_words *list = st_read_room(reader, &map, sizeof *list);
     *count = map->count;
     for (size_t i = 0; i < map->count; i++) {
-        st_words *own = &list[i];
-        *own = (st_words){.path = map->keys[i], .place = map->key_places[i]};
-        own->items = read_renamed(reader, map, map->keys[i], &own->count);
-        check(reader, own);
+        st_words *words = &list[i];
+        *words = (st_words){.path = map->keys[i], .place = map->key_places[i]};
+        words->items = read_renamed(reader, map, map->keys[i], &words->count);
+        check(reader, words);
     }
     return list;
 }

@@ -49,19 +49,19 @@ static const st_yaml_node *node_of(st_yaml_reader *reader, const st_yaml_node *l
 
 /* Lists one behind the other; of maps what the own one lacks. */
 static const st_yaml_node *merge(st_yaml_reader *reader, const st_yaml_node *base,
-                                 const st_yaml_node *own)
+                                 const st_yaml_node *given)
 {
     node_room room;
-    if (base == NULL || own == NULL || base->kind != own->kind || own->kind == ST_YAML_SCALAR)
-        return own != NULL ? own : base;
-    if (!make_room(reader, base->count + own->count, &room))
-        return own;
+    if (base == NULL || given == NULL || base->kind != given->kind || given->kind == ST_YAML_SCALAR)
+        return given != NULL ? given : base;
+    if (!make_room(reader, base->count + given->count, &room))
+        return given;
     for (size_t i = 0; i < base->count; i++)
-        if (own->kind == ST_YAML_LIST || st_yaml_get(own, base->keys[i]) == NULL)
+        if (given->kind == ST_YAML_LIST || st_yaml_get(given, base->keys[i]) == NULL)
             put_item(base, i, &room);
-    for (size_t i = 0; i < own->count; i++)
-        put_item(own, i, &room);
-    return node_of(reader, own, &room);
+    for (size_t i = 0; i < given->count; i++)
+        put_item(given, i, &room);
+    return node_of(reader, given, &room);
 }
 
 static bool is_shared(const char *key)
@@ -70,20 +70,20 @@ static bool is_shared(const char *key)
 }
 
 static const st_yaml_node *merge_roots(st_yaml_reader *reader, const st_yaml_node *base,
-                                       const st_yaml_node *own)
+                                       const st_yaml_node *given)
 {
     node_room room;
-    if (!make_room(reader, own->count + SHARED, &room))
-        return own;
-    for (size_t i = 0; i < own->count; i++) {
-        put_item(own, i, &room);
-        if (is_shared(own->keys[i]))
-            room.items[i] = merge(reader, st_yaml_get(base, own->keys[i]), own->items[i]);
+    if (!make_room(reader, given->count + SHARED, &room))
+        return given;
+    for (size_t i = 0; i < given->count; i++) {
+        put_item(given, i, &room);
+        if (is_shared(given->keys[i]))
+            room.items[i] = merge(reader, st_yaml_get(base, given->keys[i]), given->items[i]);
     }
     for (size_t i = 0; i < base->count; i++)
-        if (is_shared(base->keys[i]) && st_yaml_get(own, base->keys[i]) == NULL)
+        if (is_shared(base->keys[i]) && st_yaml_get(given, base->keys[i]) == NULL)
             put_item(base, i, &room);
-    return node_of(reader, own, &room);
+    return node_of(reader, given, &room);
 }
 
 st_status st_source_read(const st_paths *paths, const char *name, st_arena *arena,

@@ -189,28 +189,28 @@ st_status st_trees_train(st_trees_library *library, const st_samples *samples,
                          const st_trees_options *options, st_trees **trees, st_errors *errors)
 {
     DMatrixHandle matrix = NULL;
-    st_trees *own = calloc(1, sizeof *own);
-    if (own == NULL)
+    st_trees *made = calloc(1, sizeof *made);
+    if (made == NULL)
         return st_out_of_memory(errors);
-    *own = (st_trees){.library = library, .feature_count = samples->feature_count};
+    *made = (st_trees){.library = library, .feature_count = samples->feature_count};
     st_status status = make_matrix(library, samples, &matrix, errors);
     if (status != ST_OK)
         goto cleanup;
-    if (library->XGBoosterCreate(&matrix, 1, &own->booster) != 0) {
+    if (library->XGBoosterCreate(&matrix, 1, &made->booster) != 0) {
         status = failed(library, "begin", errors);
         goto cleanup;
     }
-    status = set_parameters(own, options, errors);
+    status = set_parameters(made, options, errors);
     for (int i = 0; i < options->rounds && status == ST_OK; i++)
-        if (library->XGBoosterUpdateOneIter(own->booster, i, matrix) != 0)
+        if (library->XGBoosterUpdateOneIter(made->booster, i, matrix) != 0)
             status = failed(library, "learn", errors);
 cleanup:
     if (matrix != NULL)
         (void)library->XGDMatrixFree(matrix);
     if (status == ST_OK)
-        *trees = own;
+        *trees = made;
     else
-        st_trees_destroy(own);
+        st_trees_destroy(made);
     return status;
 }
 

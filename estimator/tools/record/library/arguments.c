@@ -12,7 +12,7 @@ typedef struct drafter {
     uint32_t used; /* of `into` */
     uint32_t first;
     uint64_t reached;
-} drafter;
+} argument_drafter;
 
 static uint8_t pointer_code(uint64_t width)
 {
@@ -47,36 +47,36 @@ static uint64_t read_bytes(uint64_t address, uint64_t bytes)
     return raw;
 }
 
-static void put_argument(drafter *own, uint8_t kind, uint64_t value, uint32_t block)
+static void put_argument(argument_drafter *drafter, uint8_t kind, uint64_t value, uint32_t block)
 {
-    if (own->into == NULL || own->used == ST_LOG_ARGUMENTS_OF_RECORD) {
-        if (own->call->extra_count == ST_CALL_EXTRAS)
+    if (drafter->into == NULL || drafter->used == ST_LOG_ARGUMENTS_OF_RECORD) {
+        if (drafter->call->extra_count == ST_CALL_EXTRAS)
             return;
-        own->into = &st_extra(own->call, ST_LOG_ARGUMENTS)->arguments;
-        own->into->first = (uint8_t)own->first;
-        own->used = 0;
+        drafter->into = &st_extra(drafter->call, ST_LOG_ARGUMENTS)->arguments;
+        drafter->into->first = (uint8_t)drafter->first;
+        drafter->used = 0;
     }
-    own->into->kind[own->used] = kind;
-    own->into->value[own->used] = value;
-    own->into->block[own->used++] = block;
-    own->first++;
+    drafter->into->kind[drafter->used] = kind;
+    drafter->into->value[drafter->used] = value;
+    drafter->into->block[drafter->used++] = block;
+    drafter->first++;
 }
 
 /* A pointer with the bytes to the end of its block; false: it has no block. */
-static bool put_pointer(drafter *own, uint64_t address, uint8_t code)
+static bool put_pointer(argument_drafter *drafter, uint64_t address, uint8_t code)
 {
     const st_block *block = st_memory_find(address);
     if (block == NULL)
         return false;
     uint64_t extent = block->start + block->bytes - address;
-    own->reached += extent;
-    put_argument(own, code, extent, block->number);
+    drafter->reached += extent;
+    put_argument(drafter, code, extent, block->number);
     return true;
 }
 
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
 {
-    drafter own = {.call = call};
+    argument_drafter drafter = {.call = call};
     bool in_row = given->list == 0;
     uint32_t count = of->layout.count > 0 ? of->layout.count : of->count;
     if (in_row && (given->buffer == 0 || of->layout.count == 0)) /* offsets are not known */
@@ -88,21 +88,21 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
             const uint64_t raw = read_bytes(address, of->bytes[i]);
             uint8_t kind = of->kinds[i];
             if (of->code[i] == 0)
-                put_argument(&own, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
-            else if (!put_pointer(&own, raw, of->code[i]))
-                put_argument(&own, ST_LOG_ARG_POINTER, 0, 0);
+                put_argument(&drafter, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
+            else if (!put_pointer(&drafter, raw, of->code[i]))
+                put_argument(&drafter, ST_LOG_ARG_POINTER, 0, 0);
         } else {
             const uint64_t bytes = of->layout.bytes[i];
             uint64_t raw = read_bytes(address, bytes);
             if (bytes > 8) {
                 /* Of a structure only pointers are known, by the blocks that they lie in. */
                 for (uint64_t at = 0; at + 8 <= bytes; at += 8)
-                    (void)put_pointer(&own, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
-            } else if (bytes < 8 || !put_pointer(&own, raw, ST_LOG_ARG_POINTER)) {
-                put_argument(&own, ST_LOG_ARG_INTEGER, raw, 0);
+                    (void)put_pointer(&drafter, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
+            } else if (bytes < 8 || !put_pointer(&drafter, raw, ST_LOG_ARG_POINTER)) {
+                put_argument(&drafter, ST_LOG_ARG_INTEGER, raw, 0);
             }
         }
     }
-    uint64_t kib = (own.reached + 1023) / 1024;
+    uint64_t kib = (drafter.reached + 1023) / 1024;
     return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
 }

@@ -135,31 +135,31 @@ static void leave(descriptor *of)
     descriptor *pending[MOST_OPERATIONS] = {of};
     size_t count = 1;
     while (count > 0) {
-        descriptor *own = pending[--count];
-        if (own == NULL || --own->users > 0)
+        descriptor *made = pending[--count];
+        if (made == NULL || --made->users > 0)
             continue;
-        while (own->attributes != NULL) {
-            attribute *at = own->attributes;
+        while (made->attributes != NULL) {
+            attribute *at = made->attributes;
             /* More than fit here stay in memory. */
             for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++)
                 if (count < MOST_OPERATIONS)
                     pending[count++] = element(at, i);
-            own->attributes = at->next;
+            made->attributes = at->next;
             free(at);
         }
-        own->word = 0;
-        free(own);
+        made->word = 0;
+        free(made);
     }
 }
 
 static void use_elements(const attribute *at, bool use)
 {
     for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++) {
-        descriptor *own = element(at, i);
-        if (own != NULL && use)
-            own->users++;
-        else if (own != NULL)
-            leave(own);
+        descriptor *made = element(at, i);
+        if (made != NULL && use)
+            made->users++;
+        else if (made != NULL)
+            leave(made);
     }
 }
 
@@ -298,9 +298,9 @@ static uint64_t put_descriptors(st_call *call, const attribute *at)
             return bad(call);
         if (to == NULL)
             into[i] = from;
-        for (const attribute *own = to != NULL && to != from ? from->attributes : NULL; own != NULL;
-             own = own->next)
-            if (!put(to, own->name, own->type, own->count, own->bytes))
+        for (const attribute *kept = to != NULL && to != from ? from->attributes : NULL;
+             kept != NULL; kept = kept->next)
+            if (!put(to, kept->name, kept->type, kept->count, kept->bytes))
                 return ALLOC_FAILED;
     }
     return 0;
@@ -399,43 +399,44 @@ typedef struct reading {
     double bytes; /* of tensors that lie in memory */
     char text[512];
     size_t length;
-} reading;
+} graph_reader;
 
-static void add_tensor(reading *own, const descriptor *of)
+static void add_tensor(graph_reader *reader, const descriptor *of)
 {
-    for (size_t i = 0; i < own->seen_count; i++)
-        if (own->seen[i] == of)
+    for (size_t i = 0; i < reader->seen_count; i++)
+        if (reader->seen[i] == of)
             return;
-    if (own->seen_count == MOST_TENSORS)
+    if (reader->seen_count == MOST_TENSORS)
         return;
-    own->seen[own->seen_count++] = of;
+    reader->seen[reader->seen_count++] = of;
     tensor read = read_tensor(of);
     uint32_t bytes = st_log_type_bytes(read.type);
     if (!read.is_virtual) {
-        own->bytes += read.elements * (bytes > 0 ? bytes : 1);
-        own->into->tensors++;
+        reader->bytes += read.elements * (bytes > 0 ? bytes : 1);
+        reader->into->tensors++;
     }
 }
 
 /* Batch, heads, length and width of the queries, length and width of the keys, and how many heads
  * of queries share one of keys. */
-static void read_attention(reading *own, const descriptor *of, uint32_t q, uint32_t k)
+static void read_attention(graph_reader *reader, const descriptor *of, uint32_t q, uint32_t k)
 {
     tensor queries = read_tensor(part(of, q, 0));
     tensor keys = read_tensor(part(of, k, 0));
     for (size_t i = 0; i < 4; i++)
-        own->into->dims[i] = dim_of(&queries, 4 - i);
-    own->into->other[0] = dim_of(&keys, 2);
-    own->into->other[1] = dim_of(&keys, 1);
+        reader->into->dims[i] = dim_of(&queries, 4 - i);
+    reader->into->other[0] = dim_of(&keys, 2);
+    reader->into->other[1] = dim_of(&keys, 1);
     uint32_t heads = dim_of(&queries, 3);
     uint32_t of_keys = dim_of(&keys, 3);
     if (of_keys > 0 && heads % of_keys == 0 && heads / of_keys <= UINT8_MAX)
-        own->into->share = (uint8_t)(heads / of_keys);
-    own->into->type = (uint8_t)queries.type;
+        reader->into->share = (uint8_t)(heads / of_keys);
+    reader->into->type = (uint8_t)queries.type;
 }
 
 /* The product that a convolution is: all places of the output, its channels, and a filter. */
-static void read_convolution(reading *own, const descriptor *of, uint32_t filter, uint32_t output)
+static void read_convolution(graph_reader *reader, const descriptor *of, uint32_t filter,
+                             uint32_t output)
 {
     tensor w = read_tensor(part(of, filter, 0)); /* channels out, channels in, and its sizes */
     tensor y = read_tensor(part(of, output, 0)); /* batch, channels out, and its sizes */
@@ -444,27 +445,27 @@ static void read_convolution(reading *own, const descriptor *of, uint32_t filter
     double inner = w.count > 0 && w.dims[0] > 0 ? w.elements / (double)w.dims[0] : 1;
     const double sizes[] = {places, channels, inner};
     for (size_t i = 0; i < 3; i++)
-        own->into->dims[i] = sizes[i] < UINT32_MAX ? (uint32_t)sizes[i] : UINT32_MAX;
-    own->into->dims[3] = 1;
-    own->into->type = (uint8_t)y.type;
-    own->into->matmuls++;
+        reader->into->dims[i] = sizes[i] < UINT32_MAX ? (uint32_t)sizes[i] : UINT32_MAX;
+    reader->into->dims[3] = 1;
+    reader->into->type = (uint8_t)y.type;
+    reader->into->matmuls++;
 }
 
-static void read_matmul(reading *own, const descriptor *of)
+static void read_matmul(graph_reader *reader, const descriptor *of)
 {
     tensor a = read_tensor(part(of, MATMUL_A, 0));
     tensor c = read_tensor(part(of, MATMUL_C, 0));
     double batch = c.elements / ((double)dim_of(&c, 1) * dim_of(&c, 2));
-    if (own->into->matmuls++ > 0)
+    if (reader->into->matmuls++ > 0)
         return; /* the first product identifies attention */
-    own->into->dims[0] = dim_of(&c, 2);
-    own->into->dims[1] = dim_of(&c, 1);
-    own->into->dims[2] = dim_of(&a, 1);
-    own->into->dims[3] = batch >= 1 && batch < UINT32_MAX ? (uint32_t)batch : 1;
-    own->into->type = (uint8_t)a.type;
+    reader->into->dims[0] = dim_of(&c, 2);
+    reader->into->dims[1] = dim_of(&c, 1);
+    reader->into->dims[2] = dim_of(&a, 1);
+    reader->into->dims[3] = batch >= 1 && batch < UINT32_MAX ? (uint32_t)batch : 1;
+    reader->into->type = (uint8_t)a.type;
 }
 
-static void read_operation(reading *own, const descriptor *of)
+static void read_operation(graph_reader *reader, const descriptor *of)
 {
     const uint32_t type = of->type;
     static const char *const names[DESCRIPTORS] = {
@@ -492,36 +493,37 @@ static void read_operation(reading *own, const descriptor *of)
         [43] = "attention_backward",
     };
     const char *name = type < DESCRIPTORS && names[type] != NULL ? names[type] : "other";
-    size_t left = sizeof own->text - own->length;
-    int length = snprintf(own->text + own->length, left, "%s%s", own->length > 0 ? "," : "", name);
+    size_t left = sizeof reader->text - reader->length;
+    int length =
+        snprintf(reader->text + reader->length, left, "%s%s", reader->length > 0 ? "," : "", name);
     if (length > 0 && (size_t)length < left)
-        own->length += (size_t)length;
+        reader->length += (size_t)length;
     for (const attribute *at = of->attributes; at != NULL; at = at->next)
         for (uint64_t i = 0; at->type == TYPE_DESCRIPTOR && i < at->count; i++) {
             const descriptor *tensor_of = part(of, at->name, i);
             if (tensor_of != NULL && tensor_of->type == TENSOR)
-                add_tensor(own, tensor_of);
+                add_tensor(reader, tensor_of);
         }
     switch (of->type) {
     case CONVOLUTION:
-        read_convolution(own, of, FORWARD_W, FORWARD_Y);
+        read_convolution(reader, of, FORWARD_W, FORWARD_Y);
         break;
     case CONVOLUTION_FILTER:
-        read_convolution(own, of, FILTER_DW, FILTER_DY);
+        read_convolution(reader, of, FILTER_DW, FILTER_DY);
         break;
     case CONVOLUTION_DATA:
-        read_convolution(own, of, DATA_W, DATA_DY);
+        read_convolution(reader, of, DATA_W, DATA_DY);
         break;
     case MATMUL:
-        read_matmul(own, of);
+        read_matmul(reader, of);
         break;
     case SDPA_FORWARD:
-        own->into->matmuls = 2;
-        read_attention(own, of, SDPA_Q, SDPA_K);
+        reader->into->matmuls = 2;
+        read_attention(reader, of, SDPA_Q, SDPA_K);
         break;
     case SDPA_BACKWARD:
-        own->into->matmuls = 5;
-        read_attention(own, of, SDPA_BACKWARD_Q, SDPA_BACKWARD_K);
+        reader->into->matmuls = 5;
+        read_attention(reader, of, SDPA_BACKWARD_Q, SDPA_BACKWARD_K);
         break;
     default:
         break;
@@ -546,27 +548,27 @@ uint64_t st_do_descriptor_execute(st_call *call)
     st_log_cudnn *into = &call->draft.cudnn;
     call->draft.kind = ST_LOG_CUDNN;
     *into = (st_log_cudnn){.stream = stream->number, .type = ST_LOG_TYPE_UNKNOWN};
-    reading own = {.into = into};
+    graph_reader reader = {.into = into};
     const descriptor *graph = part(engine, ENGINE_GRAPH, 0);
     uint64_t k = 0;
     for (const descriptor *of = part(graph, GRAPH_OPERATIONS, k); of != NULL && k < MOST_OPERATIONS;
          of = part(graph, GRAPH_OPERATIONS, ++k))
-        read_operation(&own, of);
-    if (own.into->matmuls == 2 || own.into->matmuls == 5) {
+        read_operation(&reader, of);
+    if (reader.into->matmuls == 2 || reader.into->matmuls == 5) {
         /* Attention of single operations: its first product is that of queries and keys. */
         for (uint64_t j = 0; j < MOST_OPERATIONS; j++) {
             const descriptor *of = part(graph, GRAPH_OPERATIONS, j);
             if (of != NULL && of->type == MATMUL) {
-                read_attention(&own, of, MATMUL_A, MATMUL_B);
+                read_attention(&reader, of, MATMUL_A, MATMUL_B);
                 break;
             }
         }
     }
-    double kib = (own.bytes + 1023) / 1024;
-    own.into->kib = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
-    own.into->operations = st_string(own.text);
+    double kib = (reader.bytes + 1023) / 1024;
+    reader.into->kib = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
+    reader.into->operations = st_string(reader.text);
     st_enqueue(call, stream);
-    st_mix(st_hash_text(ST_HASH_BEGIN, own.text));
+    st_mix(st_hash_text(ST_HASH_BEGIN, reader.text));
     for (size_t i = 0; i < 4; i++)
         st_mix(into->dims[i]);
     st_mix(into->share);

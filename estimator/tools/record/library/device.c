@@ -56,9 +56,9 @@ typedef struct facts {
 
 static facts facts_of(int32_t device)
 {
-    const limits *own = all_limits;
-    while (own->capability > st_now.compute_capability)
-        own++;
+    const limits *row = all_limits;
+    while (row->capability > st_now.compute_capability)
+        row++;
     const uint64_t number = (uint64_t)device + 1;
     return (facts){{
         {0, 256, 256, 4, number}, /* a UUID that differs between devices */
@@ -83,20 +83,20 @@ static facts facts_of(int32_t device)
         {32, 564, 580, 4, 1},
         {33, 0, 0, 4, 1},
         {0, 568, 584, 4, number}, /* its bus */
-        {38, 596, 616, 4, own->l2},
-        {39, 604, 624, 4, own->threads},
+        {38, 596, 616, 4, row->l2},
+        {39, 604, 624, 4, row->threads},
         {40, 584, 600, 4, 3},
         {41, 588, 604, 4, 1},
         {75, 360, 360, 4, st_now.compute_capability / 10},
         {76, 364, 364, 4, st_now.compute_capability % 10},
         {78, 608, 628, 4, 1},
-        {81, 624, 640, 8, own->shared},
+        {81, 624, 640, 8, row->shared},
         {82, 632, 648, 4, BLOCK_REGISTERS},
         {83, 636, 652, 4, 1},
         {88, 0, 0, 4, 1},
         {89, 656, 676, 4, 1},
         {95, 668, 688, 4, 1},
-        {97, 672, 696, 8, own->shared - 1024},
+        {97, 672, 696, 8, row->shared - 1024},
         {102, 0, 0, 4, 1},
         {115, 720, 744, 4, 1},
     }};
@@ -115,18 +115,18 @@ uint64_t st_do_device_properties(st_call *call)
     const facts known = facts_of(device);
     memset(to, 0, is_12 ? PROPERTIES_12 : PROPERTIES_13);
     (void)snprintf((char *)to, 256, "%s", st_now.device_name);
-    for (const fact *own = known.rows; own->bytes > 0; own++)
-        if (own->at_13 > 0)
-            memcpy(to + (is_12 ? own->at_12 : own->at_13), &own->value, own->bytes);
+    for (const fact *row = known.rows; row->bytes > 0; row++)
+        if (row->at_13 > 0)
+            memcpy(to + (is_12 ? row->at_12 : row->at_13), &row->value, row->bytes);
     return 0;
 }
 
 static uint32_t attribute_of(int32_t attribute)
 {
     const facts known = facts_of(0);
-    for (const fact *own = known.rows; own->bytes > 0; own++)
-        if (own->attribute == attribute && attribute > 0)
-            return (uint32_t)own->value;
+    for (const fact *row = known.rows; row->bytes > 0; row++)
+        if (row->attribute == attribute && attribute > 0)
+            return (uint32_t)row->value;
     return 0;
 }
 

@@ -291,10 +291,10 @@ static uint32_t add_parameters(const void *image, const char *name)
 {
     if (!ST_ROOM(parameters, parameter_count, parameter_capacity))
         return UINT32_MAX;
-    st_parameters *own = &parameters[parameter_count];
-    *own = (st_parameters){0};
-    st_parameters_name(own, name);
-    (void)st_layout_find(image, name, &own->layout);
+    st_parameters *made = &parameters[parameter_count];
+    *made = (st_parameters){0};
+    st_parameters_name(made, name);
+    (void)st_layout_find(image, name, &made->layout);
     return parameter_count++;
 }
 

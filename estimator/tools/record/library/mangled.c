@@ -38,7 +38,7 @@ typedef struct type {
 typedef struct spelling {
     type known[64];
     size_t count;
-} spelling;
+} name_spelling;
 
 static type class_of(const char *name)
 {
@@ -54,15 +54,15 @@ static type class_of(const char *name)
     return (type){0};
 }
 
-static void remember(spelling *own, type read)
+static void remember(name_spelling *spelling, type read)
 {
-    if (own->count < sizeof own->known / sizeof own->known[0])
-        own->known[own->count++] = read;
+    if (spelling->count < sizeof spelling->known / sizeof spelling->known[0])
+        spelling->known[spelling->count++] = read;
 }
 
 /* Behind a type; NULL: it is spelled in a way not known here. Qualifiers and pointers are read up
  * to what they are of, and remembered from there on. */
-static const char *read_type(spelling *own, const char *at, type *read)
+static const char *read_type(name_spelling *spelling, const char *at, type *read)
 {
     const char *prefix = at;
     at += strspn(at, "PKVr");
@@ -76,14 +76,14 @@ static const char *read_type(spelling *own, const char *at, type *read)
             index = (size_t)(*substitution_at++ - '0') + 1;
         else if (isupper((unsigned char)*substitution_at))
             index = (size_t)(*substitution_at++ - 'A') + 11;
-        if (*substitution_at == '_' && index < own->count) {
-            *read = own->known[index];
+        if (*substitution_at == '_' && index < spelling->count) {
+            *read = spelling->known[index];
             end = substitution_at + 1;
         }
     } else if (isdigit((unsigned char)*at)) {
         *read = class_of(at);
         end = skip_name(at);
-        remember(own, *read);
+        remember(spelling, *read);
     } else if (islower((unsigned char)*at)) {
         *read = (type){.letter = (uint8_t)*at, .bytes = (uint8_t)st_mangled_bytes((uint8_t)*at)};
         end = at + 1;
@@ -91,21 +91,21 @@ static const char *read_type(spelling *own, const char *at, type *read)
     for (; end != NULL && at > prefix; at--) {
         if (at[-1] == 'P')
             *read = (type){.letter = 'P', .bytes = 8, .width = read->bytes};
-        remember(own, *read);
+        remember(spelling, *read);
     }
     return end;
 }
 
 size_t st_mangled_kinds(const char *name, uint8_t *kinds, uint8_t *width, size_t most)
 {
-    spelling own = {.count = 0};
+    name_spelling spelling = {.count = 0};
     type read = {0};
     if (strncmp(name, "_Z", 2) != 0)
         return 0;
     const char *at = skip_name(name + 2);
     size_t count = 0;
     while (at != NULL && *at != '\0' && count < most) {
-        at = read_type(&own, at, &read);
+        at = read_type(&spelling, at, &read);
         if (at == NULL || read.letter == 0 || st_mangled_bytes(read.letter) == 0)
             break;
         kinds[count] = read.letter;

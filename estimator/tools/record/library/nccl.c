@@ -113,12 +113,12 @@ uint64_t st_do_comm_init_all(st_call *call)
 uint64_t st_do_comm_split(st_call *call)
 {
     st_object *parent = st_object_taken(call, 0, ST_OBJECT_COMM);
-    st_split_member own = {.color = st_int(call, 1), .key = st_int(call, 2)};
+    st_split_member asked = {.color = st_int(call, 1), .key = st_int(call, 2)};
     if (parent == NULL)
         return call->draft.status;
     uint64_t parent_id = parent->comm.id;
     uint32_t splits = parent->comm.splits++;
-    own.rank = parent->comm.rank;
+    asked.rank = parent->comm.rank;
     st_split split = {.ranks = parent->comm.ranks, .node = (int32_t)st_now.header.device_count};
     /* Leaves what this rank wants of a split for the others, and reads what they left. Where all
      * ranks run, it waits for them, as NCCL does. */
@@ -128,9 +128,9 @@ uint64_t st_do_comm_split(st_call *call)
     st_split_member *members = st_split_read(path, &split.count);
     bool known = false;
     for (size_t i = 0; i < split.count && !known; i++)
-        known = members[i].rank == own.rank;
+        known = members[i].rank == asked.rank;
     int file = known ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    bool written = file >= 0 && write(file, &own, sizeof *&own) == (ssize_t)sizeof *&own;
+    bool written = file >= 0 && write(file, &asked, sizeof asked) == (ssize_t)sizeof asked;
     if (file >= 0)
         close(file);
     bool waits = written && st_now.complete && group_depth == 0;
@@ -143,11 +143,11 @@ uint64_t st_do_comm_split(st_call *call)
         st_pause(WAIT_MS);
     }
     split.members = members;
-    st_split_place place = st_split_find(&split, &own);
+    st_split_place place = st_split_find(&split, &asked);
     free(members);
-    if (own.color < 0) /* NCCL_SPLIT_NOCOLOR: this rank is in none */
+    if (asked.color < 0) /* NCCL_SPLIT_NOCOLOR: this rank is in none */
         return ST_PUT(call, 3, uint64_t, 0);
-    const uint64_t name[] = {splits, (uint32_t)own.color};
+    const uint64_t name[] = {splits, (uint32_t)asked.color};
     uint64_t id = hash_words(name, 2, parent_id);
     st_object *comm = make_comm(call, id, place.ranks, place.rank);
     if (comm == NULL)
@@ -156,8 +156,8 @@ uint64_t st_do_comm_split(st_call *call)
                                      .parent = parent_id,
                                      .rank = place.certain ? place.rank : -1,
                                      .ranks = place.certain ? place.ranks : -1,
-                                     .color = own.color,
-                                     .key = own.key,
+                                     .color = asked.color,
+                                     .key = asked.key,
                                      .splits = splits};
     return ST_PUT(call, 3, uint64_t, comm->handle);
 }

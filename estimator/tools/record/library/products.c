@@ -23,7 +23,7 @@ typedef struct passed {
     const st_call *call;
     st_log_gemm (*read)(const st_call *call);
     uint64_t result;
-} passed;
+} passed_product;
 
 /* Products that are part of one: cuBLAS calls cuBLASLt. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local uint32_t depth;
@@ -48,22 +48,22 @@ static void *find_real(uint8_t library, const char *name)
 
 static void run_real(void *context)
 {
-    passed *own = context;
+    passed_product *passed = context;
     bool outermost = depth++ == 0;
     if (outermost) {
-        const st_log_gemm gemm = own->read(own->call);
+        const st_log_gemm gemm = passed->read(passed->call);
         st_product_push(&gemm);
     }
-    const st_call *call = own->call;
+    const st_call *call = passed->call;
     real_function *real = NULL;
     void *found = find_real(call->entry->library, call->entry->name);
     const uint64_t *r = call->registers;
     const uint64_t *s = call->stack;
     memcpy(&real, &found, sizeof real);
     if (real != NULL)
-        own->result = real(r[0], r[1], r[2], r[3], r[4], r[5], s[0], s[1], s[2], s[3], s[4], s[5],
-                           s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15], s[16],
-                           s[WORDS_OF_STACK - 1]);
+        passed->result = real(r[0], r[1], r[2], r[3], r[4], r[5], s[0], s[1], s[2], s[3], s[4],
+                              s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14],
+                              s[15], s[16], s[WORDS_OF_STACK - 1]);
     if (outermost)
         st_product_pop();
     depth--;
@@ -71,9 +71,9 @@ static void run_real(void *context)
 
 static uint64_t pass(st_call *call, st_log_gemm (*read)(const st_call *call))
 {
-    passed own = {.call = call, .read = read, .result = NOT_INITIALIZED};
-    st_call_back(run_real, &own);
-    return own.result & UINT32_MAX;
+    passed_product passed = {.call = call, .read = read, .result = NOT_INITIALIZED};
+    st_call_back(run_real, &passed);
+    return passed.result & UINT32_MAX;
 }
 
 uint64_t st_do_gemm(st_call *call)

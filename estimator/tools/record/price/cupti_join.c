@@ -19,7 +19,7 @@ typedef struct joiner {
     size_t joined_count;
     bool *is_default; /* by stream number below MOST_STREAMS */
     size_t measured_count;
-} joiner;
+} task_joiner;
 
 enum { MOST_STREAMS = 4096 };
 
@@ -54,32 +54,33 @@ ST_COMPARE(order_launched, launched,
                ST_RISING(task->order));
 
 /* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
-static void give_products(const joiner *j)
+static void give_products(const task_joiner *joiner)
 {
-    launched *all = st_arena_alloc(j->run->arena, j->task_count + 1, sizeof *all);
+    launched *all = st_arena_alloc(joiner->run->arena, joiner->task_count + 1, sizeof *all);
     size_t count = 0;
     size_t part = 0;
-    for (size_t i = 0; i < j->task_count; i++) {
-        st_worker_call *task = j->tasks[i];
+    for (size_t i = 0; i < joiner->task_count; i++) {
+        st_worker_call *task = joiner->tasks[i];
         uint32_t correlation = task->times.correlation;
-        while (part < j->part_count && j->parts[part]->times.correlation < correlation)
+        while (part < joiner->part_count && joiner->parts[part]->times.correlation < correlation)
             part++;
-        bool found = part < j->part_count && j->parts[part]->times.correlation == correlation;
+        bool found =
+            part < joiner->part_count && joiner->parts[part]->times.correlation == correlation;
         if (found && task->record.kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
-            all[count++] = (launched){j->parts[part]->times.product, task->times.length_ns, task,
-                                      j->parts[part]};
+            all[count++] = (launched){joiner->parts[part]->times.product, task->times.length_ns,
+                                      task, joiner->parts[part]};
     }
     st_sort(all, count, sizeof *all, order_launched);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && all[i].product == all[i - 1].product)
             continue;
         /* The sizes and the type of the product; the time is the kernel's own. */
-        st_task_shape shape = j->run->shapes[all[i].task->shape];
-        const st_task_shape *of = &j->run->shapes[all[i].part->shape];
+        st_task_shape shape = joiner->run->shapes[all[i].task->shape];
+        const st_task_shape *of = &joiner->run->shapes[all[i].part->shape];
         shape.form = of->form;
         shape.type = of->type;
         memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
-        all[i].task->shape = st_run_shape(j->run, &shape);
+        all[i].task->shape = st_run_shape(joiner->run, &shape);
     }
 }
 
@@ -95,17 +96,17 @@ static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t nu
     return (uint32_t)threads->count - 1;
 }
 
-static void join_call(joiner *j, const st_worker_call *call, uint32_t thread)
+static void join_call(task_joiner *joiner, const st_worker_call *call, uint32_t thread)
 {
     uint32_t correlation = call->times.correlation;
     /* The first task of a call. */
     size_t first = 0;
-    ST_BISECT(first, j->task_count, j->tasks[middle]->times.correlation < correlation);
+    ST_BISECT(first, joiner->task_count, joiner->tasks[middle]->times.correlation < correlation);
     uint32_t behind = 0;
-    for (size_t i = first; i < j->task_count; i++) {
-        if (j->tasks[i]->times.correlation != correlation || j->tasks[i]->behind != 0)
+    for (size_t i = first; i < joiner->task_count; i++) {
+        if (joiner->tasks[i]->times.correlation != correlation || joiner->tasks[i]->behind != 0)
             break; /* or another call of this number has them, which only a broken log has */
-        st_worker_call made = *j->tasks[i];
+        st_worker_call made = *joiner->tasks[i];
         made.record.begin_ns = call->record.begin_ns;
         made.record.length_ns = behind == 0 ? call->record.length_ns : 0;
         made.record.status = call->record.status;
@@ -115,61 +116,63 @@ static void join_call(joiner *j, const st_worker_call *call, uint32_t thread)
         made.behind = behind++;
         /* A copy that the host does not wait for has Async in its name. */
         if (made.record.kind == ST_LOG_COPY &&
-            strstr(j->run->names->texts[call->name], "Async") != NULL)
+            strstr(joiner->run->names->texts[call->name], "Async") != NULL)
             made.record.flags |= ST_LOG_ASYNC;
-        (void)ST_APPEND(j->run->arena, j->joined, j->joined_count, made);
-        j->tasks[i]->behind = 1; /* has its call */
+        (void)ST_APPEND(joiner->run->arena, joiner->joined, joiner->joined_count, made);
+        joiner->tasks[i]->behind = 1; /* has its call */
     }
     if (behind > 0)
         return;
     st_worker_call made = *call;
     made.thread = thread;
-    (void)ST_APPEND(j->run->arena, j->joined, j->joined_count, made);
+    (void)ST_APPEND(joiner->run->arena, joiner->joined, joiner->joined_count, made);
 }
 
 void st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads, uint64_t *lost)
 {
-    joiner j = {.run = run, .worker = worker};
-    j.tasks = st_arena_alloc(j.run->arena, j.worker->call_count + 1, sizeof *j.tasks);
-    j.parts = st_arena_alloc(j.run->arena, j.worker->call_count + 1, sizeof *j.parts);
-    j.is_default = st_arena_alloc(j.run->arena, MOST_STREAMS, sizeof *j.is_default);
-    for (size_t i = 0; i < j.worker->call_count; i++) {
-        st_worker_call *call = &j.worker->calls[i];
-        j.measured_count += call->measured;
+    task_joiner joiner = {.run = run, .worker = worker};
+    joiner.tasks =
+        st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.tasks);
+    joiner.parts =
+        st_arena_alloc(joiner.run->arena, joiner.worker->call_count + 1, sizeof *joiner.parts);
+    joiner.is_default = st_arena_alloc(joiner.run->arena, MOST_STREAMS, sizeof *joiner.is_default);
+    for (size_t i = 0; i < joiner.worker->call_count; i++) {
+        st_worker_call *call = &joiner.worker->calls[i];
+        joiner.measured_count += call->measured;
         if (is_task(call) && call->record.kind == ST_LOG_GEMM)
-            j.parts[j.part_count++] = call;
+            joiner.parts[joiner.part_count++] = call;
         else if (is_task(call))
-            j.tasks[j.task_count++] = call;
+            joiner.tasks[joiner.task_count++] = call;
         bool names =
             call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
         if (names && call->record.stream.stream < MOST_STREAMS)
-            j.is_default[call->record.stream.stream] = true;
+            joiner.is_default[call->record.stream.stream] = true;
     }
-    st_sort(j.tasks, j.task_count, sizeof *j.tasks, order_tasks);
-    st_sort(j.parts, j.part_count, sizeof *j.parts, order_tasks);
-    give_products(&j);
-    if (j.measured_count == 0)
+    st_sort(joiner.tasks, joiner.task_count, sizeof *joiner.tasks, order_tasks);
+    st_sort(joiner.parts, joiner.part_count, sizeof *joiner.parts, order_tasks);
+    give_products(&joiner);
+    if (joiner.measured_count == 0)
         return;
-    for (size_t i = 0; i < j.worker->call_count; i++) {
-        const st_worker_call *call = &j.worker->calls[i];
+    for (size_t i = 0; i < joiner.worker->call_count; i++) {
+        const st_worker_call *call = &joiner.worker->calls[i];
         if (!call->measured)
-            (void)ST_APPEND(run->arena, j.joined, j.joined_count, *call);
+            (void)ST_APPEND(run->arena, joiner.joined, joiner.joined_count, *call);
         else if (!is_task(call)) /* parts are gone with that */
-            join_call(&j, call, thread_of(run, threads, call->times.thread));
+            join_call(&joiner, call, thread_of(run, threads, call->times.thread));
     }
-    for (size_t i = 0; i < j.joined_count; i++)
-        j.joined[i].order = (uint32_t)i;
-    for (size_t i = 0; i < j.task_count; i++)
-        *lost += j.tasks[i]->behind == 0;
+    for (size_t i = 0; i < joiner.joined_count; i++)
+        joiner.joined[i].order = (uint32_t)i;
+    for (size_t i = 0; i < joiner.task_count; i++)
+        *lost += joiner.tasks[i]->behind == 0;
     /* CUPTI counts default streams among the others. */
-    for (size_t i = 0; i < j.joined_count; i++) {
-        st_log_record *record = &j.joined[i].record;
+    for (size_t i = 0; i < joiner.joined_count; i++) {
+        st_log_record *record = &joiner.joined[i].record;
         const uint32_t *stream = st_record_stream(record);
-        if (stream == NULL || *stream >= MOST_STREAMS || !j.is_default[*stream])
+        if (stream == NULL || *stream >= MOST_STREAMS || !joiner.is_default[*stream])
             continue;
         memset((char *)record + ((const char *)stream - (const char *)record), 0, sizeof *stream);
     }
-    worker->calls = j.joined;
-    worker->call_count = j.joined_count;
+    worker->calls = joiner.joined;
+    worker->call_count = joiner.joined_count;
     worker->thread_count = threads->count;
 }

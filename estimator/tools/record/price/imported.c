@@ -16,15 +16,6 @@ static void release_run(void *context)
     st_run_destroy(context);
 }
 
-static st_status read_run(const st_import_request *request, st_arena *arena, st_imported *made,
-                          st_errors *errors)
-{
-    st_status status = st_run_read(request->folder, &request->run, &made->run, errors);
-    if (status != ST_OK)
-        return status;
-    return st_arena_defer(arena, release_run, made->run) ? ST_OK : st_out_of_memory(errors);
-}
-
 /* Prices for what the command line asks for, or for the device that was recorded. */
 static st_status open_prices(const st_paths *paths, const st_import_request *request,
                              st_arena *arena, st_imported *made, st_errors *errors)
@@ -49,7 +40,9 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
                            st_imported **imported, st_errors *errors)
 {
     st_imported *made = st_arena_alloc(arena, 1, sizeof *made);
-    st_status status = read_run(request, arena, made, errors);
+    st_status status = st_run_read(request->folder, &request->run, &made->run, errors);
+    if (status == ST_OK && !st_arena_defer(arena, release_run, made->run))
+        status = st_out_of_memory(errors);
     if (status == ST_OK)
         status = open_prices(paths, request, arena, made, errors);
     if (status != ST_OK)

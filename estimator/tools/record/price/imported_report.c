@@ -36,17 +36,17 @@ static void put_operations(const st_imported_worker *counts, st_node *node)
     }
     st_node *collectives = st_put_list(node, "collectives");
     for (size_t i = 0; i < ST_LOG_OPERATIONS; i++) {
-        const st_imported_collective *own = &counts->collectives[i];
-        if (own->count == 0)
+        const st_imported_collective *share = &counts->collectives[i];
+        if (share->count == 0)
             continue;
         st_node *row = st_put_line_map(collectives, NULL);
         st_put_text(row, "operation", st_operations[i].name);
-        st_put_count(row, "count", own->count);
-        st_put_ns(row, "time_ns", own->time_ns);
-        st_put_number(row, "bytes", own->bytes);
+        st_put_count(row, "count", share->count);
+        st_put_ns(row, "time_ns", share->time_ns);
+        st_put_number(row, "bytes", share->bytes);
         st_put_text(row, ".name", st_operations[i].name);
-        st_put_ms(row, ".time", own->time_ns);
-        st_put_share(row, ".share", own->time_ns, counts->busy_ns);
+        st_put_ms(row, ".time", share->time_ns);
+        st_put_share(row, ".share", share->time_ns, counts->busy_ns);
     }
 }
 
@@ -107,16 +107,16 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     /* The sums over all workers, with the step of the slowest one. */
     st_imported_worker sum = {0};
     for (size_t i = 0; i < imported->run->worker_count; i++) {
-        const st_imported_worker *own = &imported->workers[i];
-        sum.busy_ns += own->busy_ns;
-        sum.unknown_ns += own->unknown_ns;
-        sum.tasks += own->tasks;
-        sum.unknown += own->unknown;
-        sum.bounded += own->bounded;
-        sum.bounded_ns += own->bounded_ns;
-        sum.refined += own->refined;
-        sum.refined_ns += own->refined_ns;
-        sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
+        const st_imported_worker *part = &imported->workers[i];
+        sum.busy_ns += part->busy_ns;
+        sum.unknown_ns += part->unknown_ns;
+        sum.tasks += part->tasks;
+        sum.unknown += part->unknown;
+        sum.bounded += part->bounded;
+        sum.bounded_ns += part->bounded_ns;
+        sum.refined += part->refined;
+        sum.refined_ns += part->refined_ns;
+        sum.step_ns = part->step_ns > sum.step_ns ? part->step_ns : sum.step_ns;
     }
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "run", run->folder);

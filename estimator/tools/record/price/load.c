@@ -27,7 +27,7 @@ typedef struct process {
     size_t count;
     int64_t rank;
     uint64_t hash;
-} process;
+} logged_process;
 
 typedef struct loader {
     st_run *run;
@@ -35,9 +35,9 @@ typedef struct loader {
     st_errors *errors;
     log_file *files;
     size_t file_count;
-    process *processes;
+    logged_process *processes;
     size_t process_count;
-} loader;
+} run_loader;
 
 /* ---- files ---- */
 
@@ -55,20 +55,21 @@ static uint64_t end_hash(const char *path)
     return read && record.kind == ST_LOG_END ? st_log_work(record.end.work_hash) : 0;
 }
 
-static st_status open_files(loader *l)
+static st_status open_files(run_loader *loader)
 {
     const char *const *paths = NULL;
     size_t count = 0;
-    st_status status = st_log_list(l->run->folder, l->run->arena, &paths, &count, l->errors);
+    st_status status =
+        st_log_list(loader->run->folder, loader->run->arena, &paths, &count, loader->errors);
     if (status != ST_OK)
         return status;
-    l->files = st_arena_alloc(l->run->arena, count + 1, sizeof *l->files);
-    l->processes = st_arena_alloc(l->run->arena, count + 1, sizeof *l->processes);
+    loader->files = st_arena_alloc(loader->run->arena, count + 1, sizeof *loader->files);
+    loader->processes = st_arena_alloc(loader->run->arena, count + 1, sizeof *loader->processes);
     for (size_t i = 0; i < count; i++) {
         st_log *log = NULL;
-        st_status opened = st_log_open(paths[i], &log, l->errors);
+        st_status opened = st_log_open(paths[i], &log, loader->errors);
         if (opened == ST_OK)
-            l->files[l->file_count++] = (log_file){
+            loader->files[loader->file_count++] = (log_file){
                 .path = paths[i], .header = *st_log_header_of(log), .hash = end_hash(paths[i])};
         st_note(&status, opened);
         st_log_destroy(log);
@@ -89,7 +90,7 @@ static uint32_t intern(st_run *run, const char *text)
 }
 
 /* The task of a record, as a shape of the run. */
-static void take_shape(loader *l, const st_log *log, st_worker_call *call)
+static void take_shape(run_loader *loader, const st_log *log, st_worker_call *call)
 {
     enum { NAME = 256 };
     char text[NAME];
@@ -100,19 +101,19 @@ static void take_shape(loader *l, const st_log *log, st_worker_call *call)
     if (record->kind == ST_LOG_LAUNCH) {
         /* Its bytes are known when all launches are. */
         of = st_kernel_name(st_log_text(log, record->launch.kernel), text, sizeof text);
-        call->text = intern(l->run, of);
+        call->text = intern(loader->run, of);
         return;
     }
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
-    if (!st_task_shape_of(record, l->run->names->texts[intern(l->run, of)], &shape))
+    if (!st_task_shape_of(record, loader->run->names->texts[intern(loader->run, of)], &shape))
         return;
     shape.measured = record->call == 0; /* only records of CUPTI have no function */
-    call->shape = st_run_shape(l->run, &shape);
+    call->shape = st_run_shape(loader->run, &shape);
 }
 
-static st_status take_record(loader *l, const st_log *log, const char *path, st_worker_call *call,
-                             st_worker *worker, st_memory_ranges *ranges)
+static st_status take_record(run_loader *loader, const st_log *log, const char *path,
+                             st_worker_call *call, st_worker *worker, st_memory_ranges *ranges)
 {
     const st_log_record *record = &call->record;
     st_memory_ranges_add(ranges, record);
@@ -122,7 +123,7 @@ static st_status take_record(loader *l, const st_log *log, const char *path, st_
         /* It is of the record before it. */
         uint64_t length_ns = record->measured.length_ns;
         if (length_ns > MOST_TASK_NS)
-            return st_fail(l->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
+            return st_fail(loader->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
                            "a measured time in the log is out of range" ST_FOUND
                            "%llu ns" ST_EXPECTED "at most an hour",
                            (unsigned long long)length_ns);
@@ -135,10 +136,10 @@ static st_status take_record(loader *l, const st_log *log, const char *path, st_
     }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
-    call->name = intern(l->run, st_log_text(log, record->call));
+    call->name = intern(loader->run, st_log_text(log, record->call));
     if (record->kind == ST_LOG_MARK)
-        call->text = intern(l->run, st_log_text(log, record->mark.text));
-    take_shape(l, log, call);
+        call->text = intern(loader->run, st_log_text(log, record->mark.text));
+    take_shape(loader, log, call);
     if (record->kind == ST_LOG_COMM) {
         const st_log_comm *comm = &record->comm;
         st_worker_comm made = {.comm = comm->comm,
@@ -148,42 +149,42 @@ static st_status take_record(loader *l, const st_log *log, const char *path, st_
                                .color = comm->color,
                                .key = comm->key,
                                .device = record->device};
-        (void)ST_APPEND(l->run->arena, worker->comms, worker->comm_count, made);
+        (void)ST_APPEND(loader->run->arena, worker->comms, worker->comm_count, made);
     }
     if (worker->call_count >= ST_WORKERS_MOST_CALLS)
-        return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = path},
+        return st_fail(loader->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "the logs of a process are too long" ST_EXPECTED "at most %d calls",
                        ST_WORKERS_MOST_CALLS);
-    (void)ST_APPEND(l->run->arena, worker->calls, worker->call_count, *call);
+    (void)ST_APPEND(loader->run->arena, worker->calls, worker->call_count, *call);
     return ST_OK;
 }
 
 ST_COMPARE(order_calls, st_worker_call,
            ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
 
-static st_status read_process(loader *l, const process *own, st_worker *worker)
+static st_status read_process(run_loader *loader, const logged_process *process, st_worker *worker)
 {
-    const log_file *first = &l->files[own->first];
-    st_memory_ranges *ranges = st_memory_ranges_create(l->run->arena);
+    const log_file *first = &loader->files[process->first];
+    st_memory_ranges *ranges = st_memory_ranges_create(loader->run->arena);
     st_status status = ST_OK;
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
-                          .hash = own->hash,
-                          .thread_count = own->count,
+                          .hash = process->hash,
+                          .thread_count = process->count,
                           .rank_count = 1,
                           .whole = true};
-    for (size_t i = 0; i < own->count && status == ST_OK; i++) {
+    for (size_t i = 0; i < process->count && status == ST_OK; i++) {
         const log_file *file = first + i;
         uint32_t thread = (uint32_t)i;
         st_log *log = NULL;
         bool more = true;
-        status = st_log_open(file->path, &log, l->errors);
+        status = st_log_open(file->path, &log, loader->errors);
         while (status == ST_OK && more) {
             st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
-            status = st_log_read(log, &call.record, &more, l->errors);
+            status = st_log_read(log, &call.record, &more, loader->errors);
             if (status != ST_OK || !more)
                 break;
-            status = take_record(l, log, file->path, &call, worker, ranges);
+            status = take_record(loader, log, file->path, &call, worker, ranges);
         }
         worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
         st_log_destroy(log);
@@ -197,17 +198,17 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
         st_worker_call *call = &worker->calls[i];
         st_task_shape shape;
         if (call->record.kind != ST_LOG_LAUNCH ||
-            !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
+            !st_task_shape_of(&call->record, loader->run->names->texts[call->text], &shape))
             continue;
         shape.sizes[ST_SIZE_BYTES] = st_memory_ranges_bytes(ranges, launch++, &shape.at_most);
         shape.measured = call->record.call == 0;
-        call->shape = st_run_shape(l->run, &shape);
+        call->shape = st_run_shape(loader->run, &shape);
     }
-    st_measured_threads threads = {.count = own->count, .capacity = own->count};
-    threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
-    for (size_t i = 0; i < own->count; i++)
-        threads.numbers[i] = l->files[own->first + i].header.tid;
-    st_measured_join(l->run, worker, &threads, &l->run->lost_tasks);
+    st_measured_threads threads = {.count = process->count, .capacity = process->count};
+    threads.numbers = st_arena_alloc(loader->run->arena, process->count, sizeof *threads.numbers);
+    for (size_t i = 0; i < process->count; i++)
+        threads.numbers[i] = loader->files[process->first + i].header.tid;
+    st_measured_join(loader->run, worker, &threads, &loader->run->lost_tasks);
     /* Calls of several threads in order of time; of one they are. */
     if (worker->thread_count > 1)
         st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
@@ -238,31 +239,31 @@ static bool used_gpu(const st_worker *worker)
 }
 
 /* Removes such processes, and workers that then represent nobody. */
-static void leave_out(loader *l, uint32_t *of)
+static void leave_out(run_loader *loader, uint32_t *of)
 {
-    st_run *run = l->run;
+    st_run *run = loader->run;
     bool *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
-    bool *launchers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *launchers);
+    bool *launchers = st_arena_alloc(run->arena, loader->process_count + 1, sizeof *launchers);
     uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
     size_t kept = 0;
     for (size_t i = 0; i < run->worker_count; i++)
         used[i] = used_gpu(&run->workers[i]);
-    for (size_t i = 0; i < l->process_count; i++) {
+    for (size_t i = 0; i < loader->process_count; i++) {
         bool found = false;
-        int64_t rank = l->processes[i].rank;
-        for (size_t j = 0; j < l->process_count && !used[of[i]] && !found; j++)
-            found = used[of[j]] && (rank < 0 || l->processes[j].rank == rank);
+        int64_t rank = loader->processes[i].rank;
+        for (size_t j = 0; j < loader->process_count && !used[of[i]] && !found; j++)
+            found = used[of[j]] && (rank < 0 || loader->processes[j].rank == rank);
         launchers[i] = found;
     }
-    for (size_t i = 0; i < l->process_count; i++) {
+    for (size_t i = 0; i < loader->process_count; i++) {
         if (launchers[i])
             continue;
         moved[of[i]] = 1;
-        l->processes[kept] = l->processes[i];
+        loader->processes[kept] = loader->processes[i];
         of[kept++] = of[i];
     }
-    run->left_out = l->process_count - kept;
-    l->process_count = run->process_count = kept;
+    run->left_out = loader->process_count - kept;
+    loader->process_count = run->process_count = kept;
     kept = 0;
     for (size_t i = 0; i < run->worker_count; i++) {
         bool stays = moved[i] == 1;
@@ -271,7 +272,7 @@ static void leave_out(loader *l, uint32_t *of)
             run->workers[kept++] = run->workers[i];
     }
     run->worker_count = kept;
-    for (size_t i = 0; i < l->process_count; i++)
+    for (size_t i = 0; i < loader->process_count; i++)
         of[i] = moved[of[i]];
 }
 
@@ -286,59 +287,60 @@ static uint32_t worker_with(const st_run *run, uint64_t hash)
 }
 
 /* Reads what is new; `of` is the worker of each process. */
-static st_status read_workers(loader *l, uint32_t *of)
+static st_status read_workers(run_loader *loader, uint32_t *of)
 {
-    st_run *run = l->run;
+    st_run *run = loader->run;
     st_status status = ST_OK;
-    run->workers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *run->workers);
-    for (size_t i = 0; i < l->process_count && status == ST_OK; i++) {
-        const process *own = &l->processes[i];
-        of[i] = l->options->each ? ST_NO_INDEX : worker_with(run, own->hash);
+    run->workers = st_arena_alloc(run->arena, loader->process_count + 1, sizeof *run->workers);
+    for (size_t i = 0; i < loader->process_count && status == ST_OK; i++) {
+        const logged_process *process = &loader->processes[i];
+        of[i] = loader->options->each ? ST_NO_INDEX : worker_with(run, process->hash);
         if (of[i] != ST_NO_INDEX)
             continue;
         of[i] = (uint32_t)run->worker_count;
-        status = read_process(l, own, &run->workers[run->worker_count++]);
-        l->processes[i].rank = run->workers[of[i]].rank;
+        status = read_process(loader, process, &run->workers[run->worker_count++]);
+        loader->processes[i].rank = run->workers[of[i]].rank;
     }
-    run->process_count = l->process_count;
+    run->process_count = loader->process_count;
     return status;
 }
 
 /* As many ranks as asked for, or as the logs say, or as there are processes. */
-static uint64_t world_of(const loader *l)
+static uint64_t world_of(const run_loader *loader)
 {
-    uint64_t world = l->options->world;
-    for (size_t i = 0; i < l->process_count && l->options->world == 0; i++) {
-        int32_t declared = l->files[l->processes[i].first].header.world;
+    uint64_t world = loader->options->world;
+    for (size_t i = 0; i < loader->process_count && loader->options->world == 0; i++) {
+        int32_t declared = loader->files[loader->processes[i].first].header.world;
         world = declared > 0 && (uint64_t)declared > world ? (uint64_t)declared : world;
     }
-    for (size_t i = 0; i < l->run->worker_count && l->options->world == 0; i++)
-        for (size_t k = 0; k < l->run->workers[i].comm_count; k++) {
-            int64_t ranks = l->run->workers[i].comms[k].ranks;
+    for (size_t i = 0; i < loader->run->worker_count && loader->options->world == 0; i++)
+        for (size_t k = 0; k < loader->run->workers[i].comm_count; k++) {
+            int64_t ranks = loader->run->workers[i].comms[k].ranks;
             world = ranks > 0 && (uint64_t)ranks > world ? (uint64_t)ranks : world;
         }
-    return world > l->process_count ? world : l->process_count;
+    return world > loader->process_count ? world : loader->process_count;
 }
 
 /* Puts recorded ranks into their places, and those without a rank into free ones. */
-static st_status place_ranks(loader *l, const uint32_t *of)
+static st_status place_ranks(run_loader *loader, const uint32_t *of)
 {
-    st_run *run = l->run;
+    st_run *run = loader->run;
     size_t next = 0;
-    for (size_t i = 0; i < l->process_count; i++) {
-        int64_t rank = l->processes[i].rank;
+    for (size_t i = 0; i < loader->process_count; i++) {
+        int64_t rank = loader->processes[i].rank;
         if (rank >= (int64_t)run->world)
-            return st_fail(l->errors, ST_ERR_VALUE,
-                           (st_place){.file = l->files[l->processes[i].first].path},
+            return st_fail(loader->errors, ST_ERR_VALUE,
+                           (st_place){.file = loader->files[loader->processes[i].first].path},
                            "rank %lld is out of range in a run of %llu ranks", (long long)rank,
                            (unsigned long long)run->world);
         while (rank < 0 && run->worker_of[next] != ST_NO_INDEX)
             next++;
         size_t place = rank < 0 ? next : (size_t)rank;
         if (run->worker_of[place] != ST_NO_INDEX)
-            return st_fail(
-                l->errors, ST_ERR_VALUE, (st_place){.file = l->files[l->processes[i].first].path},
-                "rank %zu was recorded twice" ST_HINT "give the folder of a single run", place);
+            return st_fail(loader->errors, ST_ERR_VALUE,
+                           (st_place){.file = loader->files[loader->processes[i].first].path},
+                           "rank %zu was recorded twice" ST_HINT "give the folder of a single run",
+                           place);
         run->worker_of[place] = of[i];
         run->workers[of[i]].rank =
             rank < 0 && run->workers[of[i]].rank < 0 ? (int64_t)place : run->workers[of[i]].rank;
@@ -360,15 +362,16 @@ static bool one_in_each(const st_run *run, uint64_t block)
 }
 
 /* Ranks that were not run do as the recorder found out, as far as it did. */
-static st_status follow_dedup(const loader *l)
+static st_status follow_dedup(const run_loader *loader)
 {
-    st_run *run = l->run;
+    st_run *run = loader->run;
     int32_t *as = NULL;
     bool found = false;
-    if (run->world != (uint64_t)l->files[0].header.world) /* it is about another number of ranks */
+    if (run->world !=
+        (uint64_t)loader->files[0].header.world) /* it is about another number of ranks */
         return ST_OK;
     st_status status =
-        st_rank_dedup_read(run->folder, run->world, run->arena, &as, &found, l->errors);
+        st_rank_dedup_read(run->folder, run->world, run->arena, &as, &found, loader->errors);
     for (uint64_t i = 0; i < run->world && status == ST_OK && found; i++) {
         if (run->worker_of[i] != ST_NO_INDEX || as[i] < 0 || as[as[i]] != as[i])
             continue;
@@ -378,31 +381,31 @@ static st_status follow_dedup(const loader *l)
     return status;
 }
 
-static st_status spread(loader *l, const uint32_t *of)
+static st_status spread(run_loader *loader, const uint32_t *of)
 {
-    st_run *run = l->run;
-    run->world = world_of(l);
-    if (l->options->world > 0 && l->options->world < l->process_count)
-        return st_fail(l->errors, ST_ERR_USAGE, (st_place){.file = "--world"},
+    st_run *run = loader->run;
+    run->world = world_of(loader);
+    if (loader->options->world > 0 && loader->options->world < loader->process_count)
+        return st_fail(loader->errors, ST_ERR_USAGE, (st_place){.file = "--world"},
                        "fewer ranks than recorded" ST_FOUND "%llu" ST_EXPECTED
                        "at least %zu, the recorded ranks",
-                       (unsigned long long)l->options->world, l->process_count);
+                       (unsigned long long)loader->options->world, loader->process_count);
     if (run->world > ST_WORKERS_MOST_RANKS)
-        return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = run->folder},
+        return st_fail(loader->errors, ST_ERR_LIMIT, (st_place){.file = run->folder},
                        "too many ranks" ST_FOUND "%llu" ST_EXPECTED "at most %d",
                        (unsigned long long)run->world, ST_WORKERS_MOST_RANKS);
     run->worker_of = st_arena_alloc(run->arena, run->world + 1, sizeof *run->worker_of);
     for (uint64_t i = 0; i < run->world; i++)
         run->worker_of[i] = ST_NO_INDEX;
-    st_status status = place_ranks(l, of);
+    st_status status = place_ranks(loader, of);
     if (status != ST_OK)
         return status;
-    status = follow_dedup(l);
+    status = follow_dedup(loader);
     if (status != ST_OK)
         return status;
     /* Ranks that were not recorded do as the recorded one of their block, or the one before
      * them. */
-    const size_t recorded = l->process_count;
+    const size_t recorded = loader->process_count;
     uint64_t block = recorded > 0 ? run->world / recorded : run->world;
     if (block == 0 || run->world % block != 0 || !one_in_each(run, block))
         block = run->world;
@@ -432,46 +435,47 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     st_arena *arena = st_arena_create();
     st_run *made = st_arena_alloc(arena, 1, sizeof *made);
     *made = (st_run){.arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder))};
-    loader l = {.run = made, .options = options, .errors = errors};
+    run_loader loader = {.run = made, .options = options, .errors = errors};
     uint32_t *of = NULL;
     made->names = st_arena_alloc(arena, 1, sizeof *made->names);
     st_status status = st_names_init(made->names);
     if (status == ST_OK)
-        status = open_files(&l);
+        status = open_files(&loader);
     if (status == ST_OK) {
-        st_sort(l.files, l.file_count, sizeof *l.files, order_files);
-        for (size_t i = 0; i < l.file_count; i++) {
-            process *last = i > 0 ? &l.processes[l.process_count - 1] : NULL;
-            const st_log_header *header = &l.files[i].header;
-            const st_log_header *before = i > 0 ? &l.files[last->first].header : header;
+        st_sort(loader.files, loader.file_count, sizeof *loader.files, order_files);
+        for (size_t i = 0; i < loader.file_count; i++) {
+            logged_process *last = i > 0 ? &loader.processes[loader.process_count - 1] : NULL;
+            const st_log_header *header = &loader.files[i].header;
+            const st_log_header *before = i > 0 ? &loader.files[last->first].header : header;
             if (i > 0 && before->pid == header->pid && before->rank == header->rank &&
                 before->start_monotonic_ns == header->start_monotonic_ns) {
                 last->count++;
                 if (last->hash != 0)
-                    last->hash = l.files[i].hash != 0 ? last->hash + l.files[i].hash : 0;
+                    last->hash = loader.files[i].hash != 0 ? last->hash + loader.files[i].hash : 0;
                 continue;
             }
-            l.processes[l.process_count++] =
-                (process){.first = i, .count = 1, .rank = header->rank, .hash = l.files[i].hash};
+            loader.processes[loader.process_count++] = (logged_process){
+                .first = i, .count = 1, .rank = header->rank, .hash = loader.files[i].hash};
         }
-        of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
-        status = read_workers(&l, of);
+        of = st_arena_alloc(arena, loader.process_count + 1, sizeof *of);
+        status = read_workers(&loader, of);
     }
     if (status == ST_OK) {
-        leave_out(&l, of);
-        status = spread(&l, of);
+        leave_out(&loader, of);
+        status = spread(&loader, of);
     }
     if (status == ST_OK) {
-        if (l.run->left_out > 0)
-            st_report(
-                l.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = l.run->folder},
-                "ignored %llu processes without GPU activity", (unsigned long long)l.run->left_out);
-        for (size_t i = 0; i < l.run->worker_count; i++)
-            if (!l.run->workers[i].whole)
-                st_report(l.errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
-                          (st_place){.file = l.run->workers[i].file},
+        if (loader.run->left_out > 0)
+            st_report(loader.errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = loader.run->folder},
+                      "ignored %llu processes without GPU activity",
+                      (unsigned long long)loader.run->left_out);
+        for (size_t i = 0; i < loader.run->worker_count; i++)
+            if (!loader.run->workers[i].whole)
+                st_report(loader.errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                          (st_place){.file = loader.run->workers[i].file},
                           "truncated log, or the program died; using its %zu calls",
-                          l.run->workers[i].call_count);
+                          loader.run->workers[i].call_count);
         *run = made;
     } else {
         st_run_destroy(made);

@@ -112,12 +112,12 @@ static elements elements_of(const st_memory_ranges *ranges, const launch *of)
     for (size_t i = 0; i < of->count && of->blocks > 1; i++) {
         uint64_t product = 1;
         for (size_t k = i; k < of->count; k++) {
-            const value *own = &ranges->values[of->first + k];
-            if (own->block != 0)
+            const value *pointer = &ranges->values[of->first + k];
+            if (pointer->block != 0)
                 continue;
-            if (own->value == 0 || own->value >= UINT32_MAX || product >= UINT32_MAX)
+            if (pointer->value == 0 || pointer->value >= UINT32_MAX || product >= UINT32_MAX)
                 break;
-            product *= own->value;
+            product *= pointer->value;
             /* The next number behind a place; 0: there is none. */
             uint64_t behind = 0;
             for (size_t j = k + 1; j < of->count; j++)

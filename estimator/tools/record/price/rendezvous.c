@@ -64,12 +64,12 @@ static void measure_stride(const st_run *run, st_communicator *group)
 }
 
 /* The workers that represent the ranks of an inferred communicator; their set is its key. */
-static void find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
+static void find_meeting(st_groups *groups, uint64_t ordinal, st_communicator *group)
 {
-    const st_run *run = g->run;
+    const st_run *run = groups->run;
     uint64_t key = st_hash_number(st_hash_number(ST_HASH_BEGIN, ordinal), (uint64_t)group->ranks);
     uint32_t last = ST_NO_INDEX;
-    uint32_t *workers = st_arena_alloc(g->arena, (size_t)group->ranks, sizeof *workers);
+    uint32_t *workers = st_arena_alloc(groups->arena, (size_t)group->ranks, sizeof *workers);
     for (int64_t i = 0; i < group->ranks; i++) {
         int64_t rank = group->base + i * group->stride;
         bool inside = rank >= 0 && rank < (int64_t)run->world;
@@ -87,11 +87,11 @@ static void find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
     group->key = key;
 }
 
-static st_status add_group(st_groups *g, uint32_t worker, size_t index)
+static st_status add_group(st_groups *groups, uint32_t worker, size_t index)
 {
-    const st_run *run = g->run;
-    const st_worker *own = &run->workers[worker];
-    const st_worker_comm *comm = &own->comms[index];
+    const st_run *run = groups->run;
+    const st_worker *holder = &run->workers[worker];
+    const st_worker_comm *comm = &holder->comms[index];
     /* Recorded members of a communicator with this number. */
     uint32_t members = 0;
     for (size_t w = 0; w < run->worker_count; w++)
@@ -117,7 +117,7 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     }
     group.exact = (int64_t)members == group.ranks;
     if (group.ranks < 1 || group.ranks > (int64_t)run->world)
-        return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+        return st_fail(groups->errors, ST_ERR_VALUE, (st_place){.file = holder->file},
                        "communicator of %lld ranks in a run of %llu ranks", (long long)group.ranks,
                        (unsigned long long)run->world);
     if (group.exact) {
@@ -134,27 +134,27 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
             group.stride = stride_fits(run, index, &group, stride, group.worker) ? stride : 0;
         group.stride = group.stride == 0 ? 1 : group.stride;
         group.base = rank - group.rank * group.stride;
-        find_meeting(g, index, &group);
-        g->inferred++;
+        find_meeting(groups, index, &group);
+        groups->inferred++;
     }
-    (void)ST_APPEND(g->arena, g->groups, g->group_count, group);
+    (void)ST_APPEND(groups->arena, groups->groups, groups->group_count, group);
     return ST_OK;
 }
 
 st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, st_groups **groups,
                          st_errors *errors)
 {
-    st_groups *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_groups *made = st_arena_alloc(arena, 1, sizeof *made);
     size_t *firsts = st_arena_alloc(arena, run->worker_count + 2, sizeof *firsts);
     st_status status = ST_OK;
-    *own = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
-    own->firsts = firsts;
+    *made = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
+    made->firsts = firsts;
     for (size_t w = 0; w < run->worker_count && status == ST_OK; w++) {
         for (size_t i = 0; i < run->workers[w].comm_count && status == ST_OK; i++)
-            status = add_group(own, (uint32_t)w, i);
-        firsts[w + 1] = own->group_count;
+            status = add_group(made, (uint32_t)w, i);
+        firsts[w + 1] = made->group_count;
     }
-    *groups = own;
+    *groups = made;
     return status;
 }
 
@@ -180,10 +180,10 @@ static bool is_pair(uint32_t operation)
 }
 
 /* The worker that a rank of a communicator is. */
-static uint32_t worker_at(const st_groups *g, const st_communicator *group, int64_t rank)
+static uint32_t worker_at(const st_groups *groups, const st_communicator *group, int64_t rank)
 {
     int64_t at = group->base + rank * group->stride;
-    return at >= 0 && at < (int64_t)g->run->world ? g->run->worker_of[at] : group->worker;
+    return at >= 0 && at < (int64_t)groups->run->world ? groups->run->worker_of[at] : group->worker;
 }
 
 /*
@@ -192,13 +192,13 @@ static uint32_t worker_at(const st_groups *g, const st_communicator *group, int6
  * it goes do: the receiver waits for the sender, or for its representative, and the sender for
  * nobody. A worker that receives from its own like waits for nobody either.
  */
-static void key_of_pair(st_groups *g, const st_communicator *group,
+static void key_of_pair(st_groups *groups, const st_communicator *group,
                         const st_log_collective *collective, uint64_t *key, uint32_t *expected)
 {
     bool sends = collective->operation == ST_LOG_SEND;
     uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
     uint64_t other =
-        group->exact ? (uint64_t)collective->peer : worker_at(g, group, collective->peer);
+        group->exact ? (uint64_t)collective->peer : worker_at(groups, group, collective->peer);
     uint64_t far = (uint64_t)(collective->peer - group->rank);
     uint64_t target = group->exact ? (sends ? other : own) : (sends ? far : -far);
     *key = st_hash_number(st_hash_number(*key, sends ? own : other), target);
@@ -209,11 +209,12 @@ static void key_of_pair(st_groups *g, const st_communicator *group,
     /* How many messages went from one worker to another so far, by what is done with them. */
     const uint64_t pair_key = st_hash_number(counted, collective->operation);
     size_t i = 0;
-    while (i < g->pair_count && g->pairs[i].key != pair_key)
+    while (i < groups->pair_count && groups->pairs[i].key != pair_key)
         i++;
-    if (i == g->pair_count)
-        (void)ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = pair_key});
-    *key = st_hash_number(*key, g->pairs[i].count++);
+    if (i == groups->pair_count)
+        (void)ST_APPEND(groups->arena, groups->pairs, groups->pair_count,
+                        (st_message_pair){.key = pair_key});
+    *key = st_hash_number(*key, groups->pairs[i].count++);
 }
 
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record)

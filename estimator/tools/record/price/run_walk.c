@@ -18,7 +18,7 @@ typedef struct walker {
     const st_walk_options *options;
     int64_t *costs; /* by name of the run; -1: not asked yet */
     st_errors *errors;
-} walker;
+} run_walker;
 
 /* ---- the host ---- */
 
@@ -28,10 +28,10 @@ static bool is_copy_that_waits(const st_log_record *record)
            record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
 }
 
-static int64_t cost_of(walker *w, const st_worker_call *call)
+static int64_t cost_of(run_walker *walker, const st_worker_call *call)
 {
     uint32_t name = call->name;
-    if (call->measured && w->options->cost_count == 0) {
+    if (call->measured && walker->options->cost_count == 0) {
         /* Calls that wait for the GPU cost what they wait. */
         uint16_t kind = call->record.kind;
         bool waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
@@ -39,28 +39,28 @@ static int64_t cost_of(walker *w, const st_worker_call *call)
                      is_copy_that_waits(&call->record);
         return waits ? 0 : (int64_t)call->record.length_ns;
     }
-    if (w->costs[name] >= 0)
-        return w->costs[name];
-    const char *text = w->walk->run->names->texts[name];
-    w->costs[name] = 0;
-    for (size_t i = 0; i < w->options->cost_count; i++)
-        if (fnmatch(w->options->costs[i].name, text, 0) == 0) {
-            w->costs[name] = w->options->costs[i].time_ns;
+    if (walker->costs[name] >= 0)
+        return walker->costs[name];
+    const char *text = walker->walk->run->names->texts[name];
+    walker->costs[name] = 0;
+    for (size_t i = 0; i < walker->options->cost_count; i++)
+        if (fnmatch(walker->options->costs[i].name, text, 0) == 0) {
+            walker->costs[name] = walker->options->costs[i].time_ns;
             break;
         }
-    return w->costs[name];
+    return walker->costs[name];
 }
 
 /* What passes on the thread before the call. */
-static int64_t gap_before(const walker *w, const st_stream_replay *replay,
+static int64_t gap_before(const run_walker *walker, const st_stream_replay *replay,
                           const st_worker_call *call)
 {
     uint64_t left_ns = replay->recorded_ns[call->thread];
     uint64_t begin_ns = call->record.begin_ns;
     if (left_ns == ST_REPLAY_NO_CALL)
         return 0;
-    if (w->options->gap_ns >= 0)
-        return w->options->gap_ns;
+    if (walker->options->gap_ns >= 0)
+        return walker->options->gap_ns;
     if (begin_ns <= left_ns)
         return 0;
     return begin_ns - left_ns < MOST_GAP_NS ? (int64_t)(begin_ns - left_ns) : (int64_t)MOST_GAP_NS;
@@ -73,10 +73,10 @@ static bool end_of_lane(const st_stream_replay *replay, uint32_t lane, int64_t *
 {
     if (lane == ST_NO_INDEX) /* too many streams: this one has no work */
         return true;
-    const st_walk_lane *own = &replay->walked->lanes[lane];
-    if (own->head != ST_NO_INDEX)
+    const st_walk_lane *waited = &replay->walked->lanes[lane];
+    if (waited->head != ST_NO_INDEX)
         return false;
-    *end_ns = own->ready_ns > *end_ns ? own->ready_ns : *end_ns;
+    *end_ns = waited->ready_ns > *end_ns ? waited->ready_ns : *end_ns;
     return true;
 }
 
@@ -142,13 +142,14 @@ static st_status launch_and_wait(st_stream_replay *replay, bool copies, int64_t 
 }
 
 /* *went: the call is done; otherwise it waits for other workers. */
-static st_status walk_call(walker *w, st_stream_replay *replay, bool *went)
+static st_status walk_call(run_walker *walker, st_stream_replay *replay, bool *went)
 {
     const st_worker_call *call = &replay->walked->worker->calls[replay->next];
     const st_log_record *record = &call->record;
     bool follows = call->behind > 0; /* of the same call of the program */
-    int64_t begin = replay->clock_ns[call->thread] + (follows ? 0 : gap_before(w, replay, call));
-    int64_t end = begin + (follows ? 0 : cost_of(w, call));
+    int64_t begin =
+        replay->clock_ns[call->thread] + (follows ? 0 : gap_before(walker, replay, call));
+    int64_t end = begin + (follows ? 0 : cost_of(walker, call));
     st_status status = launch_and_wait(replay, is_copy_that_waits(record), &end, went);
     if (status != ST_OK || !*went)
         return status;
@@ -188,17 +189,17 @@ static bool is_done(const st_walk *walk, const st_stream_replay *replays)
     return true;
 }
 
-static st_status walk_all(walker *w, st_stream_replay *replays)
+static st_status walk_all(run_walker *walker, st_stream_replay *replays)
 {
     st_status status = ST_OK;
-    while (status == ST_OK && !is_done(w->walk, replays)) {
+    while (status == ST_OK && !is_done(walker->walk, replays)) {
         bool any = false;
-        for (size_t i = 0; i < w->walk->run->worker_count && status == ST_OK; i++) {
+        for (size_t i = 0; i < walker->walk->run->worker_count && status == ST_OK; i++) {
             /* As far as it goes without others; *any: it went at all. */
             st_stream_replay *replay = &replays[i];
             bool went = true;
             while (status == ST_OK && went && replay->next < replay->walked->worker->call_count) {
-                status = walk_call(w, replay, &went);
+                status = walk_call(walker, replay, &went);
                 if (status == ST_OK && !went) {
                     went = st_stream_replay_resolve(replay);
                     any = any || went;
@@ -208,8 +209,9 @@ static st_status walk_all(walker *w, st_stream_replay *replays)
             }
             any = st_stream_replay_resolve(&replays[i]) || any;
         }
-        if (status == ST_OK && !any && !give_up_waiting(w->walk))
-            return st_fail(w->errors, ST_ERR_CYCLE, (st_place){.file = w->walk->run->folder},
+        if (status == ST_OK && !any && !give_up_waiting(walker->walk))
+            return st_fail(walker->errors, ST_ERR_CYCLE,
+                           (st_place){.file = walker->walk->run->folder},
                            "deadlock: all ranks wait for each other");
     }
     return status;
@@ -221,12 +223,12 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
     st_arena *arena = groups->arena;
     st_walk *made = st_arena_alloc(arena, 1, sizeof *made);
     st_stream_replay *replays = st_arena_alloc(arena, run->worker_count + 1, sizeof *replays);
-    walker w = {.walk = made, .options = options, .errors = errors};
-    w.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
+    run_walker walker = {.walk = made, .options = options, .errors = errors};
+    walker.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
     *made = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
     made->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *made->workers);
     for (uint32_t i = 0; i < run->names->count; i++)
-        w.costs[i] = -1;
+        walker.costs[i] = -1;
     for (size_t i = 0; i < run->worker_count; i++) {
         const st_worker *worker = &run->workers[i];
         st_walk_worker *walked = &made->workers[i];
@@ -241,7 +243,7 @@ st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *grou
         for (size_t j = 0; j < worker->thread_count; j++)
             replay->recorded_ns[j] = ST_REPLAY_NO_CALL;
     }
-    st_status status = walk_all(&w, replays);
+    st_status status = walk_all(&walker, replays);
     if (status == ST_OK)
         *walk = made;
     return status;

@@ -40,27 +40,27 @@ static uint64_t mark_of_shape(const st_task_shape *shape)
 }
 
 /* The longest beginning that consists of at least two periods. */
-static void try_end(step_finder *f, size_t first)
+static void try_end(step_finder *finder, size_t first)
 {
     /* Knuth, Morris and Pratt: borders[i] is that of the first i marks. */
-    const uint64_t *marks = f->marks + first;
-    size_t count = f->count - first;
-    f->borders[0] = 0;
+    const uint64_t *marks = finder->marks + first;
+    size_t count = finder->count - first;
+    finder->borders[0] = 0;
     if (count > 0)
-        f->borders[1] = 0;
+        finder->borders[1] = 0;
     for (size_t i = 1; i < count; i++) {
-        size_t border = f->borders[i];
+        size_t border = finder->borders[i];
         while (border > 0 && marks[border] != marks[i])
-            border = f->borders[border];
-        f->borders[i + 1] = (uint32_t)(marks[border] == marks[i] ? border + 1 : 0);
+            border = finder->borders[border];
+        finder->borders[i + 1] = (uint32_t)(marks[border] == marks[i] ? border + 1 : 0);
     }
-    for (size_t length = f->count - first; length > f->covered && length > 1; length--) {
-        size_t period = length - f->borders[length];
+    for (size_t length = finder->count - first; length > finder->covered && length > 1; length--) {
+        size_t period = length - finder->borders[length];
         if (2 * period > length || first >= period)
             continue;
-        f->left_out = first;
-        f->period = period;
-        f->covered = length;
+        finder->left_out = first;
+        finder->period = period;
+        finder->covered = length;
         return;
     }
 }
@@ -68,14 +68,15 @@ static void try_end(step_finder *f, size_t first)
 void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena)
 {
     const st_walk_worker *walked = &imported->walk->workers[worker];
-    step_finder f = {.run = imported->run, .walked = walked, .count = walked->task_count};
-    f.marks = st_arena_alloc(arena, f.count + 1, sizeof *f.marks);
-    f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
-    for (size_t i = 0; i < f.count; i++) {
+    step_finder finder = {.run = imported->run, .walked = walked, .count = walked->task_count};
+    finder.marks = st_arena_alloc(arena, finder.count + 1, sizeof *finder.marks);
+    finder.borders = st_arena_alloc(arena, finder.count + 2, sizeof *finder.borders);
+    for (size_t i = 0; i < finder.count; i++) {
         /* What a task is, whatever its pointers: its shape, or operation and message. */
-        const size_t index = f.count - 1 - i;
+        const size_t index = finder.count - 1 - i;
         const st_worker_call *call = &walked->worker->calls[walked->tasks[index].what];
-        uint64_t mark = call->shape != ST_NO_INDEX ? mark_of_shape(&f.run->shapes[call->shape]) : 0;
+        uint64_t mark =
+            call->shape != ST_NO_INDEX ? mark_of_shape(&finder.run->shapes[call->shape]) : 0;
         if (call->record.kind == ST_LOG_COLLECTIVE)
             mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
                    call->record.collective.count;
@@ -86,39 +87,40 @@ void st_imported_find_steps(const st_imported *imported, size_t worker, st_arena
             waits = kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC ||
                     kind == ST_LOG_DEVICE_SYNC;
         }
-        f.marks[i] = waits ? mark ^ (UINT64_C(1) << 62) : mark;
+        finder.marks[i] = waits ? mark ^ (UINT64_C(1) << 62) : mark;
     }
     /* Of ends that cover as much, the one with the fewest tasks left out. */
-    for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {
-        if (f.count - first <= f.covered)
+    for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < finder.count; first++) {
+        if (finder.count - first <= finder.covered)
             break;
-        try_end(&f, first);
-        if (f.covered > f.count / 2)
+        try_end(&finder, first);
+        if (finder.covered > finder.count / 2)
             break;
     }
-    if (f.covered > 0) {
+    if (finder.covered > 0) {
         /* Steps begin on the host where it launches their first tasks; how long they take is from
          * the beginning of a step's first task to that of the next one's: the host may be far
          * ahead. */
         st_imported_worker *counts = &imported->workers[worker];
-        size_t steps = f.covered / f.period;
-        size_t end = f.count - f.left_out;
+        size_t steps = finder.covered / finder.period;
+        size_t end = finder.count - finder.left_out;
         int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
         counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
         for (size_t i = 0; i < steps; i++) {
-            const st_walk_task *task = &f.walked->tasks[end - (steps - i) * f.period];
-            counts->step_begin_ns[i] = f.walked->begin_ns[task->call];
+            const st_walk_task *task = &finder.walked->tasks[end - (steps - i) * finder.period];
+            counts->step_begin_ns[i] = finder.walked->begin_ns[task->call];
         }
-        int64_t last_ns = f.walked->end_ns[f.walked->worker->call_count - 1];
-        for (size_t i = end - f.period; i < end; i++)
-            last_ns = f.walked->tasks[i].end_ns > last_ns ? f.walked->tasks[i].end_ns : last_ns;
+        int64_t last_ns = finder.walked->end_ns[finder.walked->worker->call_count - 1];
+        for (size_t i = end - finder.period; i < end; i++)
+            last_ns =
+                finder.walked->tasks[i].end_ns > last_ns ? finder.walked->tasks[i].end_ns : last_ns;
         counts->step_begin_ns[steps] = last_ns;
         for (size_t i = 0; i + 1 < steps; i++)
-            times[i] = f.walked->tasks[end - (steps - i - 1) * f.period].start_ns -
-                       f.walked->tasks[end - (steps - i) * f.period].start_ns;
+            times[i] = finder.walked->tasks[end - (steps - i - 1) * finder.period].start_ns -
+                       finder.walked->tasks[end - (steps - i) * finder.period].start_ns;
         st_sort(times, steps - 1, sizeof *times, st_order_times);
         counts->steps = steps;
-        counts->step_tasks = f.period;
+        counts->step_tasks = finder.period;
         counts->step_ns = times[(steps - 1) / 2];
     }
 }

@@ -327,16 +327,14 @@ static bool resolve_task(st_stream_replay *replay, st_walk_lane *lane)
     if (task->meet != ST_NO_INDEX) {
         /* The end of the collectives of a task: sends concurrent with receives, others in sequence.
          */
-        const st_walk_worker *end_walked = replay->walked;
         int64_t last = task->start_ns;
         int64_t sent = 0;
         int64_t received = 0;
         int64_t others = 0;
-        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = end_walked->meets[i].next) {
-            const st_walk_meet *end_meet = &end_walked->meets[i];
-            const st_instance_of *instance = &replay->walk->groups->instances[end_meet->instance];
-            uint32_t operation =
-                end_walked->worker->calls[end_meet->what].record.collective.operation;
+        for (uint32_t i = task->meet; i != ST_NO_INDEX; i = walked->meets[i].next) {
+            const st_walk_meet *meet = &walked->meets[i];
+            const st_instance_of *instance = &replay->walk->groups->instances[meet->instance];
+            uint32_t operation = walked->worker->calls[meet->what].record.collective.operation;
             if (instance->arrived < instance->expected)
                 return arrives;
             last = instance->last_ns > last ? instance->last_ns : last;
