@@ -58,8 +58,8 @@ def affected(shop, known, changed):
     for path in changed:
         if path in shop.lines and (shop.root / path).exists():
             names |= tests_of_source(shop, known, path)
-        elif any(path == test.source for test in shop.tests):
-            names |= {test.name for test in shop.tests if test.source == path}
+        elif reading := {test.name for test in shop.tests if test.source == path or path in test.text}:
+            names |= reading  # a test's source, or cases that it names
         else:
             return None
     return [test for test in shop.tests if test.name in names]

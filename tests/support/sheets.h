@@ -4,6 +4,7 @@
 #define STEPTIME_TESTS_SHEETS_H
 
 #include "program/program.h"
+#include "text_cases.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -174,5 +175,40 @@ static inline void assert_double(double value, double expected, const char *what
     "  w: {from: constants.w, unit: bool, doc: switch}\n"                                          \
     "  m: {from: constants.m, unit: mode, doc: mode}\n"                                            \
     "  k: {from: constants.k, unit: link, doc: link}\n"
+
+/*
+ * Puts the sheet of a text case: "@NAME" begins another file than "main", "%inputs" is
+ * SHEET_INPUTS.
+ */
+static inline void put_given(shelf *own, const char *given)
+{
+    own->file_count = 0;
+    for (const char *end = given; end != NULL && *given != '\0'; given = end + 1) {
+        const char *name = "main";
+        if (*given == '@') {
+            const char *line_end = strchr(given, '\n');
+            name = st_arena_copy(own->arena, given + 1, (size_t)(line_end - given - 1));
+            given = line_end + 1;
+        }
+        end = strstr(given, "\n@");
+        size_t length = end != NULL ? (size_t)(end + 1 - given) : strlen(given);
+        bool has_inputs = strncmp(given, "%inputs\n", 8) == 0;
+        put(own, name,
+            st_arena_printf(own->arena, "%s%.*s", has_inputs ? SHEET_INPUTS : "",
+                            (int)length - (has_inputs ? 8 : 0), given + (has_inputs ? 8 : 0)));
+    }
+}
+
+/* What is said about the sheet of a text case. */
+static inline const char *answer_sheet(void *context, const char *name, char *given)
+{
+    shelf *own = context;
+    const st_sheet *sheet = NULL;
+    (void)name;
+    put_given(own, given);
+    st_status status = load_main(own, &sheet);
+    assert_true((status == ST_OK) == (sheet != NULL));
+    return st_arena_printf(own->arena, "=> %s\n%s", st_status_text(status), said(own));
+}
 
 #endif
