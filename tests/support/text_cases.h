@@ -3,6 +3,9 @@
  * Cases as text: a line "--- NAME", what is given, a line that begins with "=>", and what is
  * expected, from "=>" to the next case. Lines in front of the first case are comments. With
  * STEPTIME_CASES=update a file is written anew with what is found.
+ *
+ * Rows as text: a line "GIVEN => EXPECTED" each, below a line "## SECTION"; other lines with "#"
+ * are comments. Both sides may have \n, \t, \r, \\ and \xHH.
  */
 #ifndef STEPTIME_TESTS_TEXT_CASES_H
 #define STEPTIME_TESTS_TEXT_CASES_H
@@ -51,10 +54,24 @@ static inline void print_difference(const char *path, const char *name, const ch
                   expected + at);
 }
 
+static inline void end_cases(const char *path, st_buffer *anew, size_t failed, size_t count)
+{
+    const char *update = getenv("STEPTIME_CASES");
+    if (failed > 0 && update != NULL && strcmp(update, "update") == 0) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(anew->data, 1, anew->length, file), anew->length);
+        assert_int_equal(fclose(file), 0);
+    }
+    st_buffer_free(anew);
+    if (failed > 0)
+        fail_msg("%zu of %zu cases in %s", failed, count, path);
+    assert_true(count > 0);
+}
+
 static inline void run_text_cases(const char *path, text_answer *answer, void *context,
                                   st_arena *arena)
 {
-    const char *update = getenv("STEPTIME_CASES");
     st_buffer anew = {0};
     size_t failed = 0;
     size_t count = 0;
@@ -82,15 +99,73 @@ static inline void run_text_cases(const char *path, text_answer *answer, void *c
         st_buffer_printf(&anew, "--- %s\n%.*s%s", name, (int)length, given, found);
         count++;
     }
-    if (failed > 0 && update != NULL && strcmp(update, "update") == 0) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        assert_int_equal(fwrite(anew.data, 1, anew.length, file), anew.length);
-        assert_int_equal(fclose(file), 0);
+    end_cases(path, &anew, failed, count);
+}
+
+/* Replaces escapes by what they stand for; returns the length, since \x00 may be among them. */
+static inline size_t unescape(char *text)
+{
+    size_t length = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at != '\\') {
+            text[length++] = *at;
+        } else if (*++at == 'x') {
+            text[length++] = (char)strtol((char[]){at[1], at[2], '\0'}, NULL, 16);
+            at += 2;
+        } else {
+            text[length++] = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at == 'r' ? '\r' : *at;
+        }
     }
-    st_buffer_free(&anew);
-    if (failed > 0)
-        fail_msg("%zu of %zu cases in %s", failed, count, path);
+    text[length] = '\0';
+    return length;
+}
+
+static inline void add_escaped(const char *text, st_buffer *escaped)
+{
+    for (; *text != '\0'; text++) {
+        const char *special = strchr("\nn\tt\rr\\\\", *text);
+        if (special != NULL && strchr("\n\t\r\\", *text) != NULL)
+            st_buffer_printf(escaped, "\\%c", special[1]);
+        else
+            st_buffer_append(escaped, text, 1);
+    }
+}
+
+/* What is found of a row, in memory of the arena. */
+typedef const char *text_row(void *context, const char *section, char *given, size_t length);
+
+static inline void run_text_rows(const char *path, text_row *answer, void *context, st_arena *arena)
+{
+    const char *section = "";
+    st_buffer anew = {0};
+    size_t failed = 0;
+    size_t count = 0;
+    char *next = read_cases(path, arena);
+    for (char *line = next; *line != '\0'; line = next) {
+        next = strchr(line, '\n');
+        *next++ = '\0';
+        st_buffer_text(&anew, line);
+        char *expected = strstr(line, " =>");
+        if (line[0] == '#') {
+            section = strncmp(line, "## ", 3) == 0 ? line + 3 : section;
+        } else if (expected != NULL) {
+            anew.length -= strlen(expected);
+            *expected = '\0';
+            expected += expected[3] == ' ' ? 4 : 3;
+            const char *name = st_arena_printf(arena, "%s: %s", section, line);
+            const char *found = answer(context, section, line, unescape(line));
+            st_buffer_text(&anew, found[0] != '\0' ? " => " : " =>");
+            add_escaped(found, &anew);
+            (void)unescape(expected);
+            if (strcmp(found, expected) != 0) {
+                print_difference(path, name, found, expected);
+                failed++;
+            }
+            count++;
+        }
+        st_buffer_text(&anew, "\n");
+    }
+    end_cases(path, &anew, failed, count);
 }
 
 #endif
