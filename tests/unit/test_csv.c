@@ -2,6 +2,8 @@
 /* CSV: what is read, where it stands, and everything that is refused. */
 #include "base_support.h"
 
+#include "../support/text_cases.h"
+
 #include "base/csv.h"
 
 #include <time.h>
@@ -50,12 +52,6 @@ static void parse(fixture *own, const char *text)
 {
     if (parse_bytes(own, text, strlen(text)) != ST_OK)
         fail_msg("%s", said(own->errors));
-}
-
-static const char *refused(fixture *own, st_status expected, const char *text)
-{
-    assert_int_equal(parse_bytes(own, text, strlen(text)), expected);
-    return said(own->errors);
 }
 
 static void assert_field(const fixture *own, size_t row, size_t column, const char *text)
@@ -154,86 +150,17 @@ TEST_OF(the_text_is_copied, fixture *own, make_fixture, drop_fixture)
 
 /* ---- what is refused ---- */
 
-TEST_OF(marks_in_front, fixture *own, make_fixture, drop_fixture)
+static const char *answer(void *context, const char *section, char *given, size_t length)
 {
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xef\xbb\xbfid,b\n1,2\n"),
-                        "f.csv:1:1: error: the file begins with a UTF-8 byte order mark: expected "
-                        "plain UTF-8\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xff\xfei,d\n"),
-                        "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xfe\xffi,d\n"),
-                        "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
+    fixture *own = context;
+    (void)section;
+    (void)parse_bytes(own, given, length);
+    return said(own->errors);
 }
 
-TEST_OF(bytes_that_are_no_text, fixture *own, make_fixture, drop_fixture)
+TEST_OF(faults_are_those_of_the_cases, fixture *own, make_fixture, drop_fixture)
 {
-    assert_int_equal(parse_bytes(own, "a,b\n1,x\0y\n", 10), ST_ERR_SYNTAX);
-    assert_string_equal(said(own->errors), "f.csv:2:4: error: control character: found NUL\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\x1b[31m\n"),
-                        "f.csv:2:3: error: control character: found U+001B\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\xe4\n"),
-                        "f.csv:2:3: error: byte is not valid UTF-8\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\r1,2\r"),
-                        "f.csv:1:4: error: control character: found U+000D\n");
-    parse(own, "a,b\n1,x\ty\n");
-}
-
-TEST_OF(names_of_columns, fixture *own, make_fixture, drop_fixture)
-{
-    assert_string_equal(refused(own, ST_ERR_NAME, "id,tp,id\n1,2,3\n"),
-                        "f.csv:1:7: error: duplicate column name 'id': found columns 1 and 3\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "id,,tp\n1,2,3\n"),
-                        "f.csv:1:4: error: column 2 has no name\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "id, tp\n1,2\n"),
-                        "f.csv:1:4: error: blanks around column name ' tp'\n");
-    parse(own, "id,ID\n1,2\n");
-}
-
-TEST_OF(rows_of_another_length, fixture *own, make_fixture, drop_fixture)
-{
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
-                        "f.csv:2:1: error: row has the wrong number of fields: found 2 fields, "
-                        "expected 3, one per column\n"
-                        "f.csv:4:1: error: row has the wrong number of fields: found 5 fields, "
-                        "expected 3, one per column\n");
-    assert_string_equal(
-        refused(own, ST_ERR_SYNTAX, "a,b\n1,2\n\n"),
-        "f.csv:3:1: error: empty line: found 1 field, expected 2, one per column\n");
-}
-
-TEST_OF(quotes_in_wrong_places, fixture *own, make_fixture, drop_fixture)
-{
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"open\n3,4\n"),
-                        "f.csv:2:3: error: unclosed quote\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"x\"y\n2,3\n"),
-                        "f.csv:2:6: error: text after a closing quote: expected a comma or the end "
-                        "of the line; double a quote inside a field\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,x\"y\"\n2,3\n"),
-                        "f.csv:2:4: error: quote inside an unquoted field: expected the field in "
-                        "quotes and this quote doubled\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,\"b"), "f.csv:1:3: error: unclosed quote\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""), "f.csv:1:1: error: unclosed quote\n");
-}
-
-TEST_OF(tables_without_anything, fixture *own, make_fixture, drop_fixture)
-{
-    assert_string_equal(
-        refused(own, ST_ERR_SYNTAX, ""),
-        "f.csv:1:1: error: the table is empty: expected a header row with column names\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n"),
-                        "f.csv:2:1: error: the table has a header but no rows\n");
-    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\n"),
-                        "f.csv:1:1: error: column 1 has no name\n");
-}
-
-TEST_OF(all_faults_at_once, fixture *own, make_fixture, drop_fixture)
-{
-    const char *text = refused(own, ST_ERR_NAME, "a,a,\n1\n1,\"2\"x,3\n1,2,3,4\n");
-    assert_contains(text, "f.csv:1:3: error: duplicate column name 'a'");
-    assert_contains(text, "f.csv:1:5: error: column 3 has no name");
-    assert_contains(text, "f.csv:2:1: error: row has the wrong number of fields: found 1 field");
-    assert_contains(text, "f.csv:3:6: error: text after a closing quote");
-    assert_contains(text, "f.csv:4:1: error: row has the wrong number of fields: found 4 fields");
+    run_text_rows("tests/unit/cases/csv.txt", answer, own, own->arena);
 }
 
 /* ---- limits ---- */

@@ -2,6 +2,8 @@
 /* YAML as a tree: what is kept, where it stands, and everything that is refused. */
 #include "base_support.h"
 
+#include "../support/text_cases.h"
+
 #include "base/yaml.h"
 
 #include <time.h>
@@ -184,100 +186,32 @@ TEST_WITH(columns_count_characters, make_fixture, drop_fixture)
     assert_place(st_yaml_place_at(root->items[0], 3), 1, 9);
 }
 
-static const struct {
-    const char *text;
-    st_status status;
-    const char *lines;
-} faults[] = {
-    {"", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-    {" \n\t\n", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-    {"\xEF\xBB\xBF", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-    {"# only\n# words\n", ST_ERR_SYNTAX,
-     "f: error: the file is empty: found nothing but comments\n"},
-    {"---\n", ST_ERR_SYNTAX, "f: error: the file is empty: found a document without content\n"},
-    {"a: 1\nb: 2\na: 3\n", ST_ERR_NAME,
-     "f:3:1: error: key 'a' appears twice; first defined at line 1, column 1\n"},
-    {"a: {x: 1, y: 2, 'x': 3}\nb: !!int 1\nc: {d: 1, d: 1}\n", ST_ERR_SYNTAX,
-     "f:1:17: error: key 'x' appears twice; first defined at line 1, column 5\n"
-     "f:2:4: error: tags have no meaning here: found 'tag:yaml.org,2002:int', expected an untagged "
-     "value; quote text that begins with '!'\n"
-     "f:3:11: error: key 'd' appears twice; first defined at line 3, column 5\n"},
-    {"[a]: 1\n? {b: 2}\n: 3\n", ST_ERR_SYNTAX,
-     "f:1:1: error: key must be a name: found a list, expected a name followed by ':'; quote text "
-     "that begins with '[' or '{'\n"
-     "f:2:3: error: key must be a name: found a map, expected a name followed by ':'; quote text "
-     "that begins with '[' or '{'\n"},
-    {"a: !mine {b: 1}\n", ST_ERR_SYNTAX,
-     "f:1:4: error: tags have no meaning here: found '!mine', expected an untagged value; quote "
-     "text that begins with '!'\n"},
-    {"a: !x [b]\n", ST_ERR_SYNTAX,
-     "f:1:4: error: tags have no meaning here: found '!x', expected an untagged value; quote text "
-     "that begins with '!'\n"},
-    {"a: *b\n", ST_ERR_NAME,
-     "f:1:4: error: unknown anchor '*b'; quote text that begins with '*'\n"},
-    {"a: &a [1, *a]\n", ST_ERR_CYCLE,
-     "f:1:11: error: alias '*a' refers to a value that contains it\n"},
-    {"a: 1\n---\nb: 2\n", ST_ERR_SYNTAX,
-     "f:2:1: error: a second document starts here: expected one document in a file\n"},
-    {"a:\n\tb: 1\n", ST_ERR_SYNTAX, "f:2:1: error: tab in the indentation; indent with blanks\n"},
-    {"a:\n  b: 1\n\tc: 2\n", ST_ERR_SYNTAX,
-     "f:3:1: error: tab in the indentation; indent with blanks\n"},
-    {"a: b: c\n", ST_ERR_SYNTAX,
-     "f:1:5: error: malformed YAML: mapping values are not allowed in this context; quote text "
-     "that contains ': ', and check the indentation\n"},
-    {"a: @b\n", ST_ERR_SYNTAX,
-     "f:1:4: error: malformed YAML: found character that cannot start any token; quote the "
-     "text\n"},
-    {"a: * b\n", ST_ERR_SYNTAX,
-     "f:1:5: error: malformed YAML: did not find expected alphabetic or numeric character while "
-     "scanning an alias begun at line 1, column 4; quote text that begins with '*' or '&'\n"},
-    {"a:\n    b: 1\n  c: 2\n", ST_ERR_SYNTAX,
-     "f:3:3: error: malformed YAML: did not find expected key while parsing a block mapping "
-     "begun at line 1, column 1; check the indentation\n"},
-    {"a: 1\nbcd\ne: 2\n", ST_ERR_SYNTAX,
-     "f:3:1: error: malformed YAML: could not find expected ':' while scanning a simple key "
-     "begun at line 2, column 1; write 'key: value'\n"},
-    {"a: 'it\n", ST_ERR_SYNTAX,
-     "f:2:1: error: malformed YAML: found unexpected end of stream while scanning a quoted "
-     "scalar begun at line 1, column 4\n"},
-    {"a: [1, 2", ST_ERR_SYNTAX,
-     "f:1:9: error: malformed YAML: did not find expected ',' or ']' while parsing a flow sequence "
-     "begun at line 1, column 4; close it, or quote text with commas, brackets or braces\n"},
-    {"'a' 'b'\n", ST_ERR_SYNTAX,
-     "f:1:5: error: malformed YAML: did not find expected <document start>; nothing may follow "
-     "a complete value; quote it as a whole\n"},
-    {"a: 1\nb: \"x\\0y\"\n", ST_ERR_SYNTAX,
-     "f:2:4: error: control character in a text: found U+0000, expected printable text\n"},
-    {"a: \"\\e[31m\"\n", ST_ERR_SYNTAX,
-     "f:1:4: error: control character in a text: found U+001B, expected printable text\n"},
-    {"a: \"\\u202e\"\n", ST_ERR_SYNTAX,
-     "f:1:4: error: control character in a text: found U+202E, expected printable text\n"},
-    {"a: b\x01\n", ST_ERR_SYNTAX,
-     "f:1:5: error: control character in the file: found U+0001, expected text\n"},
-    {"a: \xE2\x82\xAC\xE2\x80\xAE\n", ST_ERR_SYNTAX,
-     "f:1:5: error: control character in the file: found U+202E, expected text\n"},
-    {"a: b\r\nc: \xC3\xBC\xE9t\n", ST_ERR_SYNTAX,
-     "f:2:5: error: the file is not UTF-8: found byte 0xE9, expected text encoded as UTF-8\n"},
-    {"a: \xC0\x80\n", ST_ERR_SYNTAX,
-     "f:1:4: error: the file is not UTF-8: found byte 0xC0, expected text encoded as UTF-8\n"},
-    {"a\rb\r\xFF", ST_ERR_SYNTAX,
-     "f:3:1: error: the file is not UTF-8: found byte 0xFF, expected text encoded as UTF-8\n"},
-    {"\xFF\xFE", ST_ERR_SYNTAX,
-     "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
-     "UTF-8\n"},
-    {"\xFE\xFF", ST_ERR_SYNTAX,
-     "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
-     "UTF-8\n"},
-};
-
-TEST_OF(faults_have_clear_messages, fixture *own, make_fixture, drop_fixture)
+/* "BYTES | TEXT": where these bytes of the value of k are. */
+static const char *answer_places(fixture *own, char *given)
 {
-    for (size_t i = 0; i < COUNT(faults); i++) {
-        st_status status = parse(own, faults[i].text);
-        assert_string_equal(said(own->errors), faults[i].lines);
-        (void)status;
-        assert_int_not_equal(status, ST_OK);
+    char *text = strstr(given, " | ");
+    *text = '\0';
+    const st_yaml_node *node = st_yaml_get(parsed(own, text + 3), "k");
+    const char *found = st_arena_printf(own->arena, "%s |", node->text);
+    for (char *at = given; at < text;) {
+        st_place place = st_yaml_place_at(node, strtoul(at, &at, 10));
+        found = st_arena_printf(own->arena, "%s %d:%d", found, place.line, place.column);
     }
+    return found;
+}
+
+static const char *answer(void *context, const char *section, char *given, size_t length)
+{
+    fixture *own = context;
+    if (strncmp(section, "places", 6) == 0)
+        return answer_places(own, given);
+    assert_int_not_equal(parse_bytes(own, given, length), ST_OK);
+    return said(own->errors);
+}
+
+TEST_OF(faults_and_places_are_those_of_the_cases, fixture *own, make_fixture, drop_fixture)
+{
+    run_text_rows("tests/unit/cases/yaml.txt", answer, own, own->arena);
 }
 
 TEST_OF(the_status_is_that_of_the_first_fault, fixture *own, make_fixture, drop_fixture)
@@ -287,26 +221,6 @@ TEST_OF(the_status_is_that_of_the_first_fault, fixture *own, make_fixture, drop_
     assert_int_equal(parse(own, "a: !t &a [*a]\n"), ST_ERR_SYNTAX);
     st_errors_clear(own->errors);
     assert_int_equal(parse(own, "a: &a [*a]\n"), ST_ERR_CYCLE);
-}
-
-TEST_OF(bytes_that_are_no_text_are_refused, fixture *own, make_fixture, drop_fixture)
-{
-    static const struct {
-        const char *bytes;
-        size_t length;
-        const char *part;
-    } rows[] = {
-        {"a: b\0c\n", 7, "f:1:5: error: control character in the file: found U+0000"},
-        {"\0", 1, "found U+0000"},
-        {"a\0:\0 \0b\0", 8, "found UTF-16 or UTF-32"},
-        {"\0a\0:\0 \0b", 8, "found UTF-16 or UTF-32"},
-        {"\xFF\xFE\0\0a\0\0\0", 8, "found UTF-16 or UTF-32"},
-        {"\0\0\xFE\xFF\0\0\0a", 8, "found UTF-16 or UTF-32"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_int_equal(parse_bytes(own, rows[i].bytes, rows[i].length), ST_ERR_SYNTAX);
-        assert_contains(said(own->errors), rows[i].part);
-    }
 }
 
 /* `count` times `part`, between `head` and `tail`; the caller frees it. */
@@ -495,61 +409,6 @@ TEST_OF(nodes_are_described, fixture *own, make_fixture, drop_fixture)
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_string_equal(st_yaml_describe(st_yaml_get(root, rows[i][0]), own->errors),
                             rows[i][1]);
-}
-
-/* A scalar and where some bytes of its text stand. */
-typedef struct place_row {
-    const char *text;
-    const char *value;
-    struct {
-        size_t offset;
-        int line;
-        int column;
-    } at[6];
-} place_row;
-
-TEST_WITH(bytes_of_a_scalar_are_found_in_the_file, make_fixture, drop_fixture)
-{
-    static const place_row rows[] = {
-        {"k: a + b", "a + b", {{0, 1, 4}, {2, 1, 6}, {4, 1, 8}, {5, 1, 9}, {99, 1, 9}}},
-        {"k: \xC3\xBC + x", "\xC3\xBC + x", {{0, 1, 4}, {3, 1, 6}, {5, 1, 8}}},
-        {"k:  a +\n  b  \n\n   c",
-         "a + b\nc",
-         {{0, 1, 5}, {3, 1, 8}, {4, 2, 3}, {5, 2, 4}, {6, 4, 4}, {7, 4, 5}}},
-        {"k: a\r\n  b", "a b", {{0, 1, 4}, {2, 2, 3}}},
-        {"k: 'it''s\n  so'", "it's so", {{0, 1, 5}, {2, 1, 7}, {3, 1, 9}, {5, 2, 3}, {7, 2, 5}}},
-        {"k: ''", "", {{0, 1, 5}}},
-        {"k: \"a\\tb\\x41\\u00e9c\"",
-         "a\tbA\xC3\xA9"
-         "c",
-         {{0, 1, 5}, {1, 1, 6}, {2, 1, 8}, {3, 1, 9}, {4, 1, 13}, {6, 1, 19}}},
-        {"k: \"\\U0001F600x\"", "\xF0\x9F\x98\x80x", {{0, 1, 5}, {2, 1, 5}, {4, 1, 15}}},
-        {"k: \"a\\\n    b\n  c\"", "ab c", {{0, 1, 5}, {1, 2, 5}, {3, 3, 3}, {4, 3, 4}}},
-        {"k: \"a \\\n  b\"", "a b", {{0, 1, 5}, {2, 2, 3}}},
-        {"k: \"\\\"q\\\\\"", "\"q\\", {{0, 1, 5}, {1, 1, 7}, {2, 1, 8}, {3, 1, 10}}},
-        {"k: |\n  a\n    b\n\n  c\n",
-         "a\n  b\n\nc\n",
-         {{0, 2, 3}, {2, 3, 3}, {4, 3, 5}, {7, 5, 3}, {8, 5, 4}}},
-        {"k: |2 # odd\n   a\n", " a\n", {{0, 2, 4}}}, /* the indicator is not followed */
-        {"k: >-\n\n  one\n  two\n\n  three\n    more\n  end\n",
-         "\none two\nthree\n  more\nend",
-         {{1, 3, 3}, {5, 4, 3}, {9, 6, 3}, {15, 7, 3}, {17, 7, 5}, {22, 8, 3}}},
-        {"k: &x   a + b", "a + b", {{0, 1, 9}, {4, 1, 13}}},
-        {"k: &x # why\n  a", "a", {{0, 2, 3}}},
-        {"k: &x\n  'a'", "a", {{0, 2, 4}}},
-        {"k: &x |\n  a\n  b", "a\nb", {{0, 2, 3}, {2, 3, 3}}},
-    };
-    fixture *own = *state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        const st_yaml_node *node = st_yaml_get(parsed(own, rows[i].text), "k");
-        assert_string_equal(node->text, rows[i].value);
-        for (size_t j = 0; j < COUNT(rows[i].at) && rows[i].at[j].line > 0; j++) {
-            st_place place = st_yaml_place_at(node, rows[i].at[j].offset);
-            if (place.line != rows[i].at[j].line || place.column != rows[i].at[j].column)
-                fail_msg("%s: byte %zu at %d:%d", rows[i].text, rows[i].at[j].offset, place.line,
-                         place.column);
-        }
-    }
 }
 
 TEST_OF(a_mismatch_gives_the_place_of_the_scalar, fixture *own, make_fixture, drop_fixture)
