@@ -20,7 +20,8 @@ static st_status read_all(const char *text, size_t length, st_buffer *all, st_er
     st_bytes *bytes = NULL;
     char block[BLOCK];
     size_t got = 1;
-    st_status status = st_bytes_from_memory("input", text, length, &bytes, errors);
+    st_status status = ST_OK;
+    st_bytes_from_memory("input", text, length, &bytes);
     while (status == ST_OK && got > 0) {
         got = 0;
         status = st_bytes_read(bytes, block, sizeof block, &got, errors);

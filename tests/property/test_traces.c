@@ -148,8 +148,8 @@ TEST_OF(replays_are_recordings, property_random *random, NULL, NULL)
         assert_non_null(replay);
         assert_int_equal(st_replay_run(replay, errors), ST_OK);
         compare(graph, replay, true);
-        assert_int_equal(st_trace_summarize(trace, arena, &summary, errors), ST_OK);
-        assert_int_equal(st_trace_replay_rank(graph, replay, 0, &time, errors), ST_OK);
+        st_trace_summarize(trace, arena, &summary);
+        st_trace_replay_rank(graph, replay, 0, &time);
         assert_memory_equal(&time, &summary.time, sizeof time);
         assert_int_equal(st_trace_graph_delays(graph, false, errors), ST_OK);
         assert_int_equal(st_replay_run(replay, errors), ST_OK);

@@ -139,7 +139,7 @@ static void check_file(const char *folder, const st_json *expected, st_errors *e
     st_status status = st_trace_read(path, NULL, &trace, errors);
     if (status != ST_OK)
         fail_msg("%s", said(errors));
-    assert_int_equal(st_trace_summarize(trace, arena, &summary, errors), ST_OK);
+    st_trace_summarize(trace, arena, &summary);
     check_numbers(expected->name, expected, &summary);
     check_counts(expected->name, find(expected, "sync"), summary.sync_calls,
                  summary.sync_call_count);

@@ -9,6 +9,7 @@
 #include "trace/build.h"
 
 #include "trace/gpu_clock.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,16 +42,15 @@ static int64_t quantile(int64_t *values, size_t count, double share)
 }
 
 /* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue. */
-static void measure(st_build *b, st_rank_build *r)
+static void measure(st_rank_build *r)
 {
     const st_order *order = r->order;
     const st_trace *trace = order->trace;
-    int64_t *lags = malloc((order->gpu_count + 1) * sizeof *lags);
-    int64_t *gaps = malloc((order->gpu_count + 1) * sizeof *gaps);
+    int64_t *lags = st_xmalloc((order->gpu_count + 1) * sizeof *lags);
+    int64_t *gaps = st_xmalloc((order->gpu_count + 1) * sizeof *gaps);
     size_t lag_count = 0;
     size_t gap_count = 0;
-    bool ok = lags != NULL && gaps != NULL;
-    for (size_t t = 0; t < trace->track_count && ok; t++) {
+    for (size_t t = 0; t < trace->track_count; t++) {
         int64_t before = INT64_MIN;
         for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
             uint32_t task = order->by_start.items[i];
@@ -63,15 +63,12 @@ static void measure(st_build *b, st_rank_build *r)
             before = st_trace_end_ns(&trace->events[task]);
         }
     }
-    if (ok) {
-        int64_t lag_ns = quantile(lags, lag_count, 0.05);
-        /* Of few launches all may have waited for something else. */
-        r->out->launch_lag_ns = lag_ns < MOST_LAG_NS ? lag_ns : MOST_LAG_NS;
-        r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
-    }
+    int64_t lag_ns = quantile(lags, lag_count, 0.05);
+    /* Of few launches all may have waited for something else. */
+    r->out->launch_lag_ns = lag_ns < MOST_LAG_NS ? lag_ns : MOST_LAG_NS;
+    r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
     free(lags);
     free(gaps);
-    b->status = ok ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* --- GPU tasks
@@ -149,8 +146,8 @@ static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, co
                             .blocker = blocked ? late->blocker : ST_TASK_NONE,
                             .blocker_ns =
                                 blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
-    if (b->status == ST_OK && !ST_APPEND(out->arena, out->delays, out->delay_count, delay))
-        b->status = ST_ERR_MEMORY;
+    if (b->status == ST_OK)
+        ST_XAPPEND(out->arena, out->delays, out->delay_count, delay);
     if (blocked) {
         r->out->blocked++;
         r->out->blocked_ns = st_add_ns(r->out->blocked_ns, delay_ns);
@@ -256,7 +253,7 @@ static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
 static void build_rank(st_build *b, st_rank_build *r)
 {
     size_t first = b->out->delay_count;
-    measure(b, r);
+    measure(r);
     st_build_threads(b, r);
     /* The lags of launches, from the host's cut at the call, in the order of the calls on the
      * lanes. */
@@ -311,17 +308,15 @@ static void allocate_rank(st_build *b, st_rank_build *r)
 {
     st_arena *arena = b->out->arena;
     size_t events = r->order->trace->event_count + 2;
-    r->out->tasks = st_arena_alloc(arena, events, sizeof *r->out->tasks);
-    r->out->hosts = st_arena_alloc(arena, events, sizeof *r->out->hosts);
-    r->lag_of_call = st_arena_alloc(b->scratch, events, sizeof *r->lag_of_call);
-    r->cut_of_call = st_arena_alloc(b->scratch, events, sizeof *r->cut_of_call);
-    r->instance_of = st_arena_alloc(b->scratch, events, sizeof *r->instance_of);
-    r->transfer_ns = st_arena_alloc(b->scratch, events, sizeof *r->transfer_ns);
-    b->status = st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count,
-                              waiter_of, &r->dependencies, b->scratch);
-    if (st_arena_failed(arena) || st_arena_failed(b->scratch))
-        b->status = ST_ERR_MEMORY;
-    for (size_t i = 0; i < events && b->status == ST_OK; i++) {
+    r->out->tasks = st_xalloc(arena, events, sizeof *r->out->tasks);
+    r->out->hosts = st_xalloc(arena, events, sizeof *r->out->hosts);
+    r->lag_of_call = st_xalloc(b->scratch, events, sizeof *r->lag_of_call);
+    r->cut_of_call = st_xalloc(b->scratch, events, sizeof *r->cut_of_call);
+    r->instance_of = st_xalloc(b->scratch, events, sizeof *r->instance_of);
+    r->transfer_ns = st_xalloc(b->scratch, events, sizeof *r->transfer_ns);
+    st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count, waiter_of,
+                  &r->dependencies, b->scratch);
+    for (size_t i = 0; i < events; i++) {
         r->out->tasks[i] = ST_TASK_NONE;
         r->out->hosts[i] = ST_TASK_NONE;
         r->lag_of_call[i] = ST_TASK_NONE;
@@ -393,14 +388,12 @@ static st_status refuse_other_runs(st_build *b)
 }
 
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */
-static st_status warn_alone(st_build *b)
+static void warn_alone(st_build *b)
 {
     const st_collation *found = &b->collation;
     size_t count = b->out->set->count;
-    size_t *members = st_arena_alloc(b->scratch, count, sizeof *members);
-    bool *meets = st_arena_alloc(b->scratch, count, sizeof *meets);
-    if (members == NULL || meets == NULL)
-        return ST_ERR_MEMORY;
+    size_t *members = st_xalloc(b->scratch, count, sizeof *members);
+    bool *meets = st_xalloc(b->scratch, count, sizeof *meets);
     for (size_t i = 0; i < found->member_count; i++)
         members[found->members[i].rank]++;
     for (size_t m = 0; m < found->instance_count; m++) {
@@ -417,20 +410,17 @@ static st_status warn_alone(st_build *b)
                   "durations",
                   members[i]);
     }
-    return ST_OK;
 }
 
 static st_status build(st_build *b)
 {
     st_trace_graph *out = b->out;
     size_t count = out->set->count;
-    for (size_t i = 0; i < count && b->status == ST_OK; i++)
-        b->status = st_gpu_clock_order(out->set->ranks[i], b->scratch, &b->orders[i],
-                                       &out->ranks[i].gpu_late_ns);
-    if (b->status == ST_OK)
-        b->status = st_collate(b->orders, count, b->scratch, &b->collation);
-    if (b->status == ST_OK)
-        b->status = refuse_other_runs(b);
+    for (size_t i = 0; i < count; i++)
+        st_gpu_clock_order(out->set->ranks[i], b->scratch, &b->orders[i],
+                           &out->ranks[i].gpu_late_ns);
+    st_collate(b->orders, count, b->scratch, &b->collation);
+    b->status = refuse_other_runs(b);
     if (b->status == ST_OK) {
         /* Machines keep their clocks within milliseconds; further off is a rank of another run,
          * whose collectives may happen to fit, or a wrong clock. */
@@ -447,7 +437,7 @@ static st_status build(st_build *b)
                     fabs((double)apart_ns) / 1e9, apart_ns < 0 ? "ahead of" : "behind",
                     set->ranks[0]->file);
         }
-        b->status = warn_alone(b);
+        warn_alone(b);
     }
     for (size_t i = 0; i < count && b->status == ST_OK; i++) {
         st_rank_build *r = &b->ranks[i];
@@ -457,7 +447,7 @@ static st_status build(st_build *b)
         r->out->trace = trace;
         r->rank =
             trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)i;
-        b->status = st_depend_find(r->order, b->scratch, &r->dependencies);
+        st_depend_find(r->order, b->scratch, &r->dependencies);
         if (b->status != ST_OK)
             continue;
         allocate_rank(b, r);
@@ -496,30 +486,23 @@ st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, s
                 st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                         "the trace has no GPU work" ST_EXPECTED "kernels, to build a graph of");
     }
-    st_arena *arena = status == ST_OK ? st_arena_create() : NULL;
-    if (arena == NULL)
-        return status != ST_OK ? status : ST_ERR_MEMORY;
-    st_build b = {.scratch = st_arena_create(), .errors = errors, .graph = st_graph_create(NULL)};
-    b.out = st_arena_alloc(arena, 1, sizeof *b.out);
-    if (b.scratch == NULL || b.graph == NULL || b.out == NULL) {
-        st_graph_destroy(b.graph);
-        st_arena_destroy(arena);
-        status = ST_ERR_MEMORY;
-        goto cleanup;
-    }
+    if (status != ST_OK)
+        return status;
+    st_arena *arena = st_xarena();
+    st_build b = {
+        .scratch = st_xarena(), .errors = errors, .graph = st_xmemory(st_graph_create(NULL))};
+    b.out = st_xalloc(arena, 1, sizeof *b.out);
     *b.out = (st_trace_graph){.graph = b.graph, .set = set, .arena = arena};
-    b.out->ranks = st_arena_alloc(arena, set->count, sizeof *b.out->ranks);
-    b.orders = st_arena_alloc(b.scratch, set->count, sizeof *b.orders);
-    b.ranks = st_arena_alloc(b.scratch, set->count, sizeof *b.ranks);
-    status =
-        b.out->ranks == NULL || b.orders == NULL || b.ranks == NULL ? ST_ERR_MEMORY : build(&b);
-    for (size_t i = 0; b.orders != NULL && i < set->count; i++)
+    b.out->ranks = st_xalloc(arena, set->count, sizeof *b.out->ranks);
+    b.orders = st_xalloc(b.scratch, set->count, sizeof *b.orders);
+    b.ranks = st_xalloc(b.scratch, set->count, sizeof *b.ranks);
+    status = build(&b);
+    for (size_t i = 0; i < set->count; i++)
         st_order_free(&b.orders[i]);
     if (status == ST_OK)
         *graph = b.out;
     else
         st_trace_graph_destroy(b.out);
-cleanup:
     st_arena_destroy(b.scratch);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host side of a rank's graph: what each thread did between the moments that matter. */
 #include "trace/build.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -46,8 +47,7 @@ typedef struct thread_builder {
 
 static void add_cut(thread_builder *t, const cut *one)
 {
-    if (!ST_APPEND(t->b->scratch, t->cuts, t->count, *one))
-        t->b->status = ST_ERR_MEMORY;
+    ST_XAPPEND(t->b->scratch, t->cuts, t->count, *one);
 }
 
 static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
@@ -159,8 +159,7 @@ static void add_waiting(thread_builder *t, const cut *one)
                 waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
             } else {
                 waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
-                if (!ST_APPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last))
-                    t->b->status = ST_ERR_MEMORY;
+                ST_XAPPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last);
             }
         }
     }
@@ -223,15 +222,11 @@ void st_build_threads(st_build *b, st_rank_build *r)
     size_t tracks = r->order->trace->track_count + 1;
     size_t dependencies = r->dependencies.count + 1;
     size_t steps = r->order->trace->kind_counts[ST_TRACE_STEP] + 1;
-    out->threads = st_arena_alloc(arena, tracks, sizeof *out->threads);
-    out->thread_acts = st_arena_alloc(arena, tracks, sizeof *out->thread_acts);
-    out->steps = st_arena_alloc(arena, steps, sizeof *out->steps);
-    t.marks = st_arena_alloc(b->scratch, dependencies, sizeof *t.marks);
-    t.resumes = st_arena_alloc(b->scratch, dependencies, sizeof *t.resumes);
-    if (st_arena_failed(arena) || st_arena_failed(b->scratch)) {
-        b->status = ST_ERR_MEMORY;
-        return;
-    }
+    out->threads = st_xalloc(arena, tracks, sizeof *out->threads);
+    out->thread_acts = st_xalloc(arena, tracks, sizeof *out->thread_acts);
+    out->steps = st_xalloc(arena, steps, sizeof *out->steps);
+    t.marks = st_xalloc(b->scratch, dependencies, sizeof *t.marks);
+    t.resumes = st_xalloc(b->scratch, dependencies, sizeof *t.resumes);
     const st_order *order = t.r->order;
     for (uint32_t i = 0; i < order->trace->event_count; i++) {
         if (order->call_tasks.starts[i + 1] > order->call_tasks.starts[i])
@@ -282,8 +277,7 @@ void st_build_threads(st_build *b, st_rank_build *r)
 void st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
                     st_edge_kind kind)
 {
-    if (!ST_APPEND(b->scratch, r->late, r->late_count, (st_late_edge){event, task, kind}))
-        b->status = ST_ERR_MEMORY;
+    ST_XAPPEND(b->scratch, r->late, r->late_count, (st_late_edge){event, task, kind});
 }
 
 void st_build_syncs(st_build *b, st_rank_build *r)

@@ -3,6 +3,7 @@
 #include "trace/bytes.h"
 
 #include "base/memory.h"
+#include "trace/xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,14 +44,11 @@ static st_status io_error(const char *name, const char *reason, st_errors *error
                    reason);
 }
 
-static st_status create(const char *name, st_bytes **bytes)
+static void create(const char *name, st_bytes **bytes)
 {
-    *bytes = calloc(1, sizeof **bytes);
-    if (*bytes == NULL)
-        return ST_ERR_MEMORY;
+    *bytes = st_xcalloc(1, sizeof **bytes);
     (*bytes)->name = name;
     (*bytes)->file = -1;
-    return ST_OK;
 }
 
 st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors)
@@ -67,7 +65,7 @@ st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors)
     else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         status = io_error(path, "it is neither a file nor a pipe", errors);
     if (status == ST_OK)
-        status = create(path, bytes);
+        create(path, bytes);
     if (status == ST_OK)
         (*bytes)->file = file;
     else
@@ -75,16 +73,11 @@ st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors)
     return status;
 }
 
-st_status st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes,
-                               st_errors *errors)
+void st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes)
 {
-    (void)errors;
-    st_status status = create(name, bytes);
-    if (status == ST_OK) {
-        (*bytes)->text = text;
-        (*bytes)->length = length;
-    }
-    return status;
+    create(name, bytes);
+    (*bytes)->text = text;
+    (*bytes)->length = length;
 }
 
 void st_bytes_close(st_bytes *bytes)
@@ -153,8 +146,7 @@ static st_status probe(st_bytes *bytes, st_errors *errors)
     bytes->packed_bytes = have;
     if (!bytes->gzip)
         return ST_OK;
-    if (inflateInit2(&bytes->stream, GZIP_WINDOW) != Z_OK)
-        return ST_ERR_MEMORY;
+    st_xdone(inflateInit2(&bytes->stream, GZIP_WINDOW) == Z_OK);
     bytes->inflating = true;
     bytes->member = true;
     return ST_OK;
@@ -162,8 +154,7 @@ static st_status probe(st_bytes *bytes, st_errors *errors)
 
 static st_status inflate_fault(const st_bytes *bytes, int code, st_errors *errors)
 {
-    if (code == Z_MEM_ERROR)
-        return ST_ERR_MEMORY;
+    st_xdone(code != Z_MEM_ERROR);
     const char *reason = bytes->stream.msg != NULL ? bytes->stream.msg : "not gzip";
     return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = bytes->name},
                    "the gzip data are damaged: %s", reason);
@@ -272,7 +263,8 @@ st_status st_bytes_read_messages(st_bytes *bytes, const char *what, unsigned mos
                              "%s is too large" ST_EXPECTED "at most %u GiB", what, most_gib);
         first = false;
     }
-    return status == ST_OK && into->failed ? st_out_of_memory(errors) : status;
+    st_xdone(!into->failed);
+    return status;
 }
 
 bool st_bytes_cut(const st_bytes *bytes)

@@ -12,8 +12,7 @@ typedef struct st_bytes st_bytes;
 /* Opens a file; only regular files and pipes are read. `path` must outlive the source. */
 st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors) ST_NODISCARD;
 /* Text in memory, of any bytes, which must outlive the source; `name` is for messages. */
-st_status st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes,
-                               st_errors *errors) ST_NODISCARD;
+void st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes);
 void st_bytes_close(st_bytes *bytes); /* NULL is fine */
 
 /*

@@ -3,6 +3,7 @@
 #include "trace/collate.h"
 
 #include "base/hash.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,36 +45,31 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
     return hash | 1;
 }
 
-static st_status add_member(collator *c, const st_instance_member *member)
+static void add_member(collator *c, const st_instance_member *member)
 {
     st_collation *made = c->made;
-    return ST_APPEND(c->arena, made->members, made->member_count, *member) ? ST_OK : ST_ERR_MEMORY;
+    ST_XAPPEND(c->arena, made->members, made->member_count, *member);
 }
 
 ST_COMPARE(compare_members, st_instance_member,
            ST_RISING(key) ST_RISING(place) ST_RISING(rank) ST_RISING(event));
 
-static st_status add_rank(collator *c, uint32_t rank)
+static void add_rank(collator *c, uint32_t rank)
 {
     const st_trace *trace = c->orders[rank].trace;
     st_launch *kernels = NULL;
     size_t count = 0;
     /* The communication kernels of a rank as they were launched, which no other rank can delay. */
-    st_status status = ST_OK;
     const st_order *order = &c->orders[rank];
-    kernels = malloc((order->gpu_count + 1) * sizeof *kernels);
+    kernels = st_xmalloc((order->gpu_count + 1) * sizeof *kernels);
     count = 0;
-    if (kernels == NULL) {
-        status = ST_ERR_MEMORY;
-    } else {
-        for (uint32_t i = 0; i < order->trace->event_count; i++) {
-            const st_trace_event *event = &order->trace->events[i];
-            if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
-                kernels[count++] = (st_launch){order->launch_ns[i], i};
-        }
-        qsort(kernels, count, sizeof *kernels, st_launch_compare);
+    for (uint32_t i = 0; i < order->trace->event_count; i++) {
+        const st_trace_event *event = &order->trace->events[i];
+        if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
+            kernels[count++] = (st_launch){order->launch_ns[i], i};
     }
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    qsort(kernels, count, sizeof *kernels, st_launch_compare);
+    for (size_t i = 0; i < count; i++) {
         const st_trace_event *event = &trace->events[kernels[i].event];
         bool alone = false;
         st_instance_member member = {.key = communicator(trace, event, &alone),
@@ -92,10 +88,9 @@ static st_status add_rank(collator *c, uint32_t rank)
                 1;
         }
         if (!alone)
-            status = add_member(c, &member);
+            add_member(c, &member);
     }
     free(kernels);
-    return status;
 }
 
 ST_COMPARE(compare_order, st_instance_member, ST_RISING(key) ST_RISING(rank) ST_RISING(place));
@@ -321,15 +316,14 @@ static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *ap
 
 /* Where no trace names groups: streams of several ranks whose collectives end together, each time.
  */
-static st_status infer_groups(collator *c)
+static void infer_groups(collator *c)
 {
     st_collation *made = c->made;
-    lane *lanes = malloc(MOST_LANES * sizeof *lanes);
-    st_instance_member *sorted = malloc((made->member_count + 1) * sizeof *sorted);
+    lane *lanes = st_xmalloc(MOST_LANES * sizeof *lanes);
+    st_instance_member *sorted = st_xmalloc((made->member_count + 1) * sizeof *sorted);
     st_instance_member *by_launch = made->members;
-    int64_t *apart_ns = malloc((size_t)MOST_LANES * MOST_LANES * sizeof *apart_ns);
-    bool ok = lanes != NULL && sorted != NULL && apart_ns != NULL;
-    size_t count = ok ? find_lanes(c, lanes, sorted) : 0;
+    int64_t *apart_ns = st_xmalloc((size_t)MOST_LANES * MOST_LANES * sizeof *apart_ns);
+    size_t count = find_lanes(c, lanes, sorted);
     if (count > 0) {
         made->members = sorted;
         bool clear = join_lanes(c, lanes, count, apart_ns);
@@ -349,7 +343,6 @@ static st_status infer_groups(collator *c)
     free(lanes);
     free(sorted);
     free(apart_ns);
-    return ok ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* --- clocks --------------------------------------------------------------------------------------
@@ -382,16 +375,12 @@ static bool find_offset(const collator *c, uint32_t rank, const bool *known, int
     return true;
 }
 
-static st_status align_clocks(collator *c)
+static void align_clocks(collator *c)
 {
     st_collation *made = c->made;
-    bool *known = st_arena_alloc(c->arena, c->count, sizeof *known);
-    int64_t *differences = malloc((made->instance_count + 1) * sizeof *differences);
-    made->offsets_ns = st_arena_alloc(c->arena, c->count, sizeof *made->offsets_ns);
-    if (known == NULL || differences == NULL || made->offsets_ns == NULL) {
-        free(differences);
-        return ST_ERR_MEMORY;
-    }
+    bool *known = st_xalloc(c->arena, c->count, sizeof *known);
+    int64_t *differences = st_xmalloc((made->instance_count + 1) * sizeof *differences);
+    made->offsets_ns = st_xalloc(c->arena, c->count, sizeof *made->offsets_ns);
     bool found = true;
     known[0] = true;
     while (found) {
@@ -404,7 +393,6 @@ static st_status align_clocks(collator *c)
         }
     }
     free(differences);
-    return ST_OK;
 }
 
 /* --- instances
@@ -427,12 +415,10 @@ static bool may_meet(const collator *c, size_t first, size_t count)
     return count > 1;
 }
 
-static st_status form_instances(collator *c)
+static void form_instances(collator *c)
 {
     st_collation *made = c->made;
-    made->instances = st_arena_alloc(c->arena, made->member_count + 1, sizeof *made->instances);
-    if (made->instances == NULL)
-        return ST_ERR_MEMORY;
+    made->instances = st_xalloc(c->arena, made->member_count + 1, sizeof *made->instances);
     for (size_t first = 0; first < made->member_count;) {
         const st_instance_member *one = &made->members[first];
         size_t count = 1;
@@ -446,7 +432,6 @@ static st_status form_instances(collator *c)
             made->edges.contradicted++;
         first += count;
     }
-    return ST_OK;
 }
 
 /* An instance in which one ends before another one has come is none. */
@@ -473,17 +458,14 @@ static void settle_instance(collator *c, st_instance *instance)
         made->most_apart_ns = last_end - first_end;
 }
 
-st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_collation *collation)
+void st_collate(const st_order *orders, size_t count, st_arena *arena, st_collation *collation)
 {
     *collation = (st_collation){0};
     collator c = {.orders = orders, .count = count, .arena = arena, .made = collation};
-    st_status status = ST_OK;
-    for (uint32_t rank = 0; rank < count && status == ST_OK; rank++)
-        status = add_rank(&c, rank);
-    if (status == ST_OK && count > 2)
-        status = infer_groups(&c);
-    if (status != ST_OK)
-        return status;
+    for (uint32_t rank = 0; rank < count; rank++)
+        add_rank(&c, rank);
+    if (count > 2)
+        infer_groups(&c);
     /* Members without a sequence: by their order on the rank among those of their communicator. */
     st_instance_member *members = c.made->members;
     uint32_t place = 0;
@@ -510,10 +492,8 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
     }
     st_sort(collation->members, collation->member_count, sizeof *collation->members,
             compare_members);
-    status = form_instances(&c);
-    if (status == ST_OK)
-        status = align_clocks(&c);
-    for (size_t i = 0; i < collation->instance_count && status == ST_OK; i++)
+    form_instances(&c);
+    align_clocks(&c);
+    for (size_t i = 0; i < collation->instance_count; i++)
         settle_instance(&c, &collation->instances[i]);
-    return status;
 }

@@ -39,7 +39,6 @@ typedef struct st_collation {
 } st_collation;
 
 /* `orders`: one per rank. */
-st_status st_collate(const st_order *orders, size_t count, st_arena *arena,
-                     st_collation *collation) ST_NODISCARD;
+void st_collate(const st_order *orders, size_t count, st_arena *arena, st_collation *collation);
 
 #endif

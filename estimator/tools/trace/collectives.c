@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,27 +92,20 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
                 "the job's profile '%s' of plugin '%s' is left out: collectives of a trace take "
                 "options and no profile",
                 from->profile, from->plugin);
-        given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(*given));
-        if (given == NULL) {
-            status = st_out_of_memory(errors);
-        } else {
-            for (size_t i = 0; i < from->option_count; i++) {
-                const st_refinement_option *option = &from->options[i];
-                given[i] = (st_plugin_given){.name = option->name,
-                                             .text = option->text,
-                                             .name_place = option->name_place,
-                                             .place = option->place};
-            }
+        given = st_xalloc(own->arena, from->option_count + 1, sizeof(*given));
+        for (size_t i = 0; i < from->option_count; i++) {
+            const st_refinement_option *option = &from->options[i];
+            given[i] = (st_plugin_given){.name = option->name,
+                                         .text = option->text,
+                                         .name_place = option->name_place,
+                                         .place = option->place};
         }
     }
     if (status == ST_OK)
         status = st_plugin_open(module, given, from->option_count, own->place, &instance, errors);
     if (status != ST_OK)
         return status;
-    if (!st_arena_defer(own->arena, close_instance, instance)) {
-        st_plugin_close(instance);
-        return st_out_of_memory(errors);
-    }
+    st_xdone(st_arena_defer(own->arena, close_instance, instance));
     own->instances[own->count++] = instance;
     return ST_OK;
 }
@@ -119,10 +113,8 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
 st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,
                                      st_plugin_collectives **opened, st_errors *errors)
 {
-    st_plugin_collectives *own = st_arena_alloc(arena, 1, sizeof(*own));
-    st_plugin_instance **instances = st_arena_alloc(arena, request->count + 1, sizeof(*instances));
-    if (own == NULL || instances == NULL)
-        return st_out_of_memory(errors);
+    st_plugin_collectives *own = st_xalloc(arena, 1, sizeof(*own));
+    st_plugin_instance **instances = st_xalloc(arena, request->count + 1, sizeof(*instances));
     *own = (st_plugin_collectives){.job = request->job,
                                    .instances = instances,
                                    .passes_over = request->passes_over,
@@ -215,8 +207,7 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
             if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
                 isfinite(*seconds) && *seconds > 0)
                 return ST_OK;
-            if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK)
-                return ST_ERR_MEMORY;
+            st_xdone(st_plugin_explain(instance, provider, columns, own->arena, &account) == ST_OK);
             return refuse(own, instance, transfer,
                           account.refusal != NULL ? account.refusal
                                                   : "it is outside the measured range",

@@ -6,6 +6,7 @@
  * launched before it recorded the event, or the last launch on another stream.
  */
 #include "trace/depend.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -469,7 +470,7 @@ static bool has_tasks(const finder *f, uint32_t call)
     return starts[call + 1] > starts[call];
 }
 
-st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     *dependencies = (st_dependencies){0};
     finder f = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
@@ -490,16 +491,14 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
      * recorded: once that is over they only do their own work, as mapping memory, loading a
      * library, or what the profiler does when it stops. Of CUDA graphs nodes may be missing. */
     bool open = false;
-    f.is_known = st_arena_alloc(f.arena, f.trace->event_count + 1, sizeof *f.is_known);
-    for (uint32_t i = 0; f.is_known != NULL && i < f.trace->event_count; i++) {
+    f.is_known = st_xalloc(f.arena, f.trace->event_count + 1, sizeof *f.is_known);
+    for (uint32_t i = 0; i < f.trace->event_count; i++) {
         open = open || leaves_out(&f, i);
         if (f.trace->events[i].kind != ST_TRACE_CALL || !is_known(&f.trace->events[i]))
             continue;
         f.is_known[i] = !open;
         open = false;
     }
-    if (f.is_known == NULL)
-        return ST_ERR_MEMORY;
     for (uint32_t t = 0; t < f.trace->track_count; t++) {
         const st_lists *calls = &f.order->thread_calls;
         thread_state thread = {
@@ -514,8 +513,6 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
         see_queries(&f, &thread);
     }
     st_depend_graphs(order, arena, dependencies);
-    if (!st_depend_pauses(order, arena, dependencies))
-        return ST_ERR_MEMORY;
+    st_depend_pauses(order, arena, dependencies);
     st_depend_threads(order, arena, dependencies);
-    return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
 }

@@ -9,6 +9,7 @@
 #define STEPTIME_TRACE_DEPEND_H
 
 #include "trace/task_order.h"
+#include "trace/xalloc.h"
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */
@@ -31,20 +32,17 @@ typedef struct st_dependencies {
     st_trace_edges edges[ST_TRACE_EDGE_KINDS];
 } st_dependencies;
 
-st_status st_depend_find(const st_order *order, st_arena *arena,
-                         st_dependencies *dependencies) ST_NODISCARD;
-/* Pauses of threads; called by st_depend_find. A failure of the arena is noted in the arena. */
+void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies);
+/* Pauses of threads; called by st_depend_find. */
 void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-/* Pauses of streams that nothing found so far explains; called by st_depend_find. False when out of
- * memory. */
+/* Pauses of streams that nothing found so far explains; called by st_depend_find. */
 void st_depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-bool st_depend_pauses(const st_order *order, st_arena *arena,
-                      st_dependencies *dependencies) ST_NODISCARD;
+void st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies);
 
 static inline void st_depend_add(st_arena *arena, const st_dependency *item,
                                  st_dependencies *dependencies)
 {
-    (void)ST_APPEND(arena, dependencies->items, dependencies->count, *item);
+    ST_XAPPEND(arena, dependencies->items, dependencies->count, *item);
 }
 
 #endif

@@ -7,6 +7,7 @@
  * at.
  */
 #include "trace/depend.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,10 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
     return best;
 }
 
-bool st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+void st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     pauses p = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
-    p.ready_ns = malloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
-    if (p.ready_ns == NULL)
-        return false;
+    p.ready_ns = st_xmalloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
     memcpy(p.ready_ns, order->launch_ns, p.trace->event_count * sizeof *p.ready_ns);
     for (size_t i = 0; i < dependencies->count; i++) {
         const st_dependency *one = &dependencies->items[i];
@@ -95,5 +94,4 @@ bool st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *d
         }
     }
     free(p.ready_ns);
-    return true;
 }

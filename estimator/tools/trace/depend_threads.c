@@ -9,6 +9,7 @@
  * what another thread finished right before counts.
  */
 #include "trace/depend.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -80,8 +81,7 @@ static void add_step_ends(finder *f)
         burst step = {i, i, end_ns, end_ns};
         if (last != NULL && end_ns - last->end_ns <= PAUSE_NS)
             continue;
-        if (!ST_APPEND(f->arena, t->bursts, t->count, step))
-            return;
+        ST_XAPPEND(f->arena, t->bursts, t->count, step);
         memmove(t->bursts + at + 1, t->bursts + at, (t->count - 1 - at) * sizeof *t->bursts);
         t->bursts[at] = step;
     }
@@ -184,7 +184,7 @@ static void see_pause(finder *f, const pause *p)
 
 void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
-    finder *f = st_arena_alloc(arena, 1, sizeof *f);
+    finder *f = st_xalloc(arena, 1, sizeof *f);
     if (f == NULL)
         return;
     *f = (finder){.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
@@ -202,7 +202,7 @@ void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *
             burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
             if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
                 burst next = {i, i, event->start_ns, end_ns};
-                (void)ST_APPEND(f->arena, t->bursts, t->count, next);
+                ST_XAPPEND(f->arena, t->bursts, t->count, next);
             } else if (end_ns >= last->end_ns) {
                 last->last = i;
                 last->end_ns = end_ns;

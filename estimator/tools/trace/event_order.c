@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See event_order.h. */
 #include "trace/event_order.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,14 +43,12 @@ static void merge(const sorter *s, const uint32_t *from, size_t middle, size_t e
 }
 
 /* Bottom-up merges: stable, and quick on the long runs in order that traces are made of. */
-st_status st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count)
+void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count)
 {
     const sorter s = {events, offset};
     if (in_order(&s, order, count))
-        return ST_OK;
-    uint32_t *other = malloc(count * sizeof *other);
-    if (other == NULL)
-        return ST_ERR_MEMORY;
+        return;
+    uint32_t *other = st_xmalloc(count * sizeof *other);
     uint32_t *from = order;
     uint32_t *to = other;
     for (size_t width = 1; width < count; width *= 2) {
@@ -65,5 +64,4 @@ st_status st_event_order(const st_trace_event *events, size_t offset, uint32_t *
     if (from != order)
         memcpy(order, from, count * sizeof *order);
     free(other);
-    return ST_OK;
 }

@@ -9,7 +9,6 @@
  * Sorts `order`, indices of events, by the int64_t member at `offset` of st_trace_event. Events of
  * equal numbers stay in the order in which they are. Reports nothing: ST_ERR_MEMORY.
  */
-st_status st_event_order(const st_trace_event *events, size_t offset, uint32_t *order,
-                         size_t count) ST_NODISCARD;
+void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count);
 
 #endif

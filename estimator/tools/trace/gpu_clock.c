@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See gpu_clock.h. */
 #include "trace/gpu_clock.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -65,27 +66,21 @@ static int64_t find_late_ns(const st_order *order)
     return late_ns < lag_ns - LEAST_NS ? late_ns : lag_ns - LEAST_NS;
 }
 
-st_status st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order,
-                             int64_t *late_ns)
+void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns)
 {
-    st_status status = st_order_make(trace, arena, order);
-    *late_ns = status == ST_OK ? find_late_ns(order) : 0;
+    st_order_make(trace, arena, order);
+    *late_ns = find_late_ns(order);
     if (*late_ns == 0)
-        return status;
+        return;
     /* A copy in which GPU tasks are earlier; it shares everything but the events. */
-    st_trace *aligned = NULL;
-    const int64_t align_late_ns = *late_ns;
-    st_trace *copy = st_arena_alloc(arena, 1, sizeof *copy);
-    st_trace_event *events = st_arena_alloc(arena, trace->event_count + 1, sizeof *events);
-    if (copy != NULL && events != NULL) {
-        *copy = *trace;
-        memcpy(events, trace->events, trace->event_count * sizeof *events);
-        for (size_t i = 0; i < trace->event_count; i++)
-            events[i].start_ns -= st_trace_is_gpu(&events[i]) ? align_late_ns : 0;
-        copy->events = events;
-        aligned = copy;
-    }
+    st_trace *copy = st_xalloc(arena, 1, sizeof *copy);
+    st_trace_event *events = st_xalloc(arena, trace->event_count + 1, sizeof *events);
+    *copy = *trace;
+    memcpy(events, trace->events, trace->event_count * sizeof *events);
+    for (size_t i = 0; i < trace->event_count; i++)
+        events[i].start_ns -= st_trace_is_gpu(&events[i]) ? *late_ns : 0;
+    copy->events = events;
     st_order_free(order);
     *order = (st_order){0};
-    return aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, arena, order);
+    st_order_make(copy, arena, order);
 }

@@ -14,7 +14,6 @@
  * by 0, it is that of a copy in which GPU tasks are earlier by that, and which shares all but the
  * events.
  */
-st_status st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order,
-                             int64_t *late_ns) ST_NODISCARD;
+void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/gzip.h"
+#include "trace/xalloc.h"
 
 #include <zlib.h>
 
@@ -13,9 +14,8 @@ st_status st_gzip(st_buffer *buffer, st_errors *errors)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "the text is too long to be compressed" ST_EXPECTED "at most 4 GiB" ST_HINT
                        "write it without .gz");
-    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        return ST_ERR_MEMORY;
+    st_xdone(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, MEMORY_LEVEL,
+                          Z_DEFAULT_STRATEGY) == Z_OK);
     stream.next_in = (unsigned char *)buffer->data;
     stream.avail_in = (unsigned)buffer->length;
     unsigned char piece[PIECE];
@@ -29,5 +29,6 @@ st_status st_gzip(st_buffer *buffer, st_errors *errors)
     (void)deflateEnd(&stream);
     st_buffer_free(buffer);
     *buffer = packed;
-    return state == Z_STREAM_END && !packed.failed ? ST_OK : ST_ERR_MEMORY;
+    st_xdone(state == Z_STREAM_END && !packed.failed);
+    return ST_OK;
 }

@@ -3,6 +3,7 @@
 #include "trace/link.h"
 
 #include "trace/event_order.h"
+#include "trace/xalloc.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,24 +16,16 @@ static const int64_t JUMP_NS = 1000000;
 /* Sums and differences of times of several ranks stay far from overflow. */
 static const int64_t LONGEST_SPAN_NS = INT64_C(1) << 59;
 
-st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)
+void st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)
 {
     size_t count = trace->kind_counts[kind];
-    uint32_t *calls = malloc((count + 1) * sizeof *calls);
-    if (calls == NULL)
-        return ST_ERR_MEMORY;
+    uint32_t *calls = st_xmalloc((count + 1) * sizeof *calls);
     size_t used = 0;
     for (size_t i = 0; i < trace->event_count; i++)
         if (trace->events[i].kind == kind && trace->events[i].correlation >= 0)
             calls[used++] = (uint32_t)i;
-    st_status status =
-        st_event_order(trace->events, offsetof(st_trace_event, correlation), calls, used);
-    if (status != ST_OK) {
-        free(calls);
-        return status;
-    }
+    st_event_order(trace->events, offsetof(st_trace_event, correlation), calls, used);
     *links = (st_links){.trace = trace, .calls = calls, .count = used};
-    return ST_OK;
 }
 
 void st_links_free(st_links *links)
@@ -71,10 +64,8 @@ typedef struct latest {
 
 static st_status check_threads(const st_trace *trace, bool partial, st_errors *errors)
 {
-    latest *last = calloc(trace->track_count + 1, sizeof *last);
+    latest *last = st_xcalloc(trace->track_count + 1, sizeof *last);
     st_status status = ST_OK;
-    if (last == NULL)
-        return ST_ERR_MEMORY;
     for (size_t i = 0; i < trace->event_count && status == ST_OK; i++) {
         const st_trace_event *event = &trace->events[i];
         latest *before = &last[event->track];
@@ -116,10 +107,8 @@ st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
     st_links links;
     if (check_span(trace, errors) != ST_OK)
         return ST_ERR_VALUE;
-    st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
-    if (status != ST_OK)
-        return status;
-    status = ST_OK;
+    st_links_make(trace, ST_TRACE_CALL, &links);
+    st_status status = ST_OK;
     const st_trace_event *events = links.trace->events;
     size_t twice = 0;
     int64_t first = -1;

@@ -12,7 +12,7 @@ typedef struct st_links {
 } st_links;
 
 /* `kind` is ST_TRACE_CALL or ST_TRACE_SYNC. */
-st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links) ST_NODISCARD;
+void st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links);
 void st_links_free(st_links *links);
 
 /*

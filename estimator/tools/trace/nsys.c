@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/sqlite_file.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -235,9 +236,8 @@ static st_status take_record(void *context, sqlite3_stmt *row)
                            .stream = number(row, 1),
                            .correlation = number(row, 2),
                            .call_ns = number(row, 3)};
-    return ST_APPEND(own->arena, own->records, own->record_count, made)
-               ? ST_OK
-               : st_out_of_memory(own->keep.errors);
+    ST_XAPPEND(own->arena, own->records, own->record_count, made);
+    return ST_OK;
 }
 
 ST_COMPARE(by_event, recorded, ST_RISING(event) ST_RISING(call_ns));
@@ -420,9 +420,7 @@ static void read_rank(nsys *own, size_t part)
         (void)sqlite3_snprintf(sizeof own->where, own->where, "k.globalPid = %lld",
                                (long long)process);
     own->same = one ? "1" : "r.globalTid - (r.globalTid & 16777215) = k.globalPid";
-    own->arena = st_arena_create();
-    if (own->arena == NULL)
-        own->keep.status = st_out_of_memory(own->keep.errors);
+    own->arena = st_xarena();
     static const char *const needed[] = {"start", "end", "deviceId", "streamId", "correlationId"};
     char kernel_sql[SQL];
     for (size_t i = 0; i < ST_COUNT(needed) && ok(own); i++)

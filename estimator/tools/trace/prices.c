@@ -10,6 +10,7 @@
 #include "steptime/tool/input_files.h"
 #include "steptime/tool/refine_words.h"
 #include "trace/collectives.h"
+#include "trace/xalloc.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -76,9 +77,9 @@ static st_status part_one(const st_paths *paths, const st_refinement *entry, st_
     const char *text = st_refine_text(entry, prices->arena);
     const char *before = prices->plugins;
     const char *id = st_plugin_descriptor(module)->id;
-    prices->plugins = before == NULL ? id : st_arena_printf(prices->arena, "%s, %s", before, id);
+    prices->plugins = before == NULL ? id : st_xprintf(prices->arena, "%s, %s", before, id);
     asked->kernels[asked->kernel_count++] = text;
-    return text != NULL && prices->plugins != NULL ? ST_OK : st_out_of_memory(errors);
+    return ST_OK;
 }
 
 static st_status part_plugins(const st_paths *paths, const st_prices_request *request,
@@ -91,10 +92,8 @@ static st_status part_plugins(const st_paths *paths, const st_prices_request *re
     st_status status = st_refine_parse(paths, &words, prices->arena, &all, &count, errors);
     if (status != ST_OK)
         return status;
-    asked->collectives = st_arena_alloc(prices->arena, count + 1, sizeof *asked->collectives);
-    asked->kernels = st_arena_alloc(prices->arena, count + 1, sizeof *asked->kernels);
-    if (asked->collectives == NULL || asked->kernels == NULL)
-        return st_out_of_memory(errors);
+    asked->collectives = st_xalloc(prices->arena, count + 1, sizeof *asked->collectives);
+    asked->kernels = st_xalloc(prices->arena, count + 1, sizeof *asked->kernels);
     for (size_t i = 0; i < count; i++)
         st_note(&status, part_one(paths, &all[i], prices, asked, errors));
     if (asked->collective_count == 0 && (words.count == 0 || asked->kernel_count > 0))
@@ -109,26 +108,18 @@ static st_status part_plugins(const st_paths *paths, const st_prices_request *re
 static st_status load_job(const st_paths *paths, const st_prices_request *request,
                           const asked_plugins *asked, st_prices *prices, st_errors *errors)
 {
-    const char **sets = st_arena_alloc(prices->arena, request->set_count + 3, sizeof *sets);
+    const char **sets = st_xalloc(prices->arena, request->set_count + 3, sizeof *sets);
     st_request wish = {.sets = sets,
                        .sheet = prices->rules->sheet,
                        .refine = asked->kernels,
                        .refine_count = asked->kernel_count};
-    if (sets == NULL)
-        return st_out_of_memory(errors);
     if (request->cluster != NULL)
-        sets[wish.set_count++] =
-            st_arena_printf(prices->arena, ST_KEY_CLUSTER "=%s", request->cluster);
+        sets[wish.set_count++] = st_xprintf(prices->arena, ST_KEY_CLUSTER "=%s", request->cluster);
     if (request->gpu != NULL)
-        sets[wish.set_count++] =
-            st_arena_printf(prices->arena, ST_KEY_CLUSTER_GPU "=%s", request->gpu);
+        sets[wish.set_count++] = st_xprintf(prices->arena, ST_KEY_CLUSTER_GPU "=%s", request->gpu);
     for (size_t i = 0; i < request->set_count; i++)
         sets[wish.set_count++] = request->sets[i];
-    if (st_arena_failed(prices->arena))
-        return st_out_of_memory(errors);
-    st_estimate *estimate = st_estimate_new(prices->arena);
-    if (estimate == NULL)
-        return st_out_of_memory(errors);
+    st_estimate *estimate = st_xmemory(st_estimate_new(prices->arena));
     st_status status = st_estimate_load(paths, &wish, prices->arena, estimate, errors);
     prices->estimate = st_estimate_parts_of(estimate);
     return status;
@@ -157,9 +148,7 @@ static st_status add_operation(st_prices *prices, size_t index, st_errors *error
     const st_rule_operation *operation = &prices->rules->operations[index];
     operation_cells *own = &prices->operations[index];
     *own = (operation_cells){.work = SIZE_MAX};
-    own->by = st_arena_alloc(prices->arena, operation->by_count + 1, sizeof *own->by);
-    if (own->by == NULL)
-        return st_out_of_memory(errors);
+    own->by = st_xalloc(prices->arena, operation->by_count + 1, sizeof *own->by);
     st_status status = add_cell(prices, operation->time, operation, &own->time, errors);
     if (operation->work != NULL)
         st_note(&status, add_cell(prices, operation->work, operation, &own->work, errors));
@@ -187,11 +176,9 @@ static st_status compile_with(st_prices *prices, size_t count, const st_program 
         st_program_compile(estimate->sheet, &options, prices->arena, program, errors);
     if (status != ST_OK)
         return status;
-    *workspace = st_workspace_create(*program);
-    if (*workspace != NULL && st_arena_defer(prices->arena, free_workspace, *workspace))
-        return ST_OK;
-    st_workspace_destroy(*workspace);
-    return st_out_of_memory(errors);
+    *workspace = st_xmemory(st_workspace_create(*program));
+    st_xdone(st_arena_defer(prices->arena, free_workspace, *workspace));
+    return ST_OK;
 }
 
 static st_status compile(st_prices *prices, st_errors *errors)
@@ -200,13 +187,11 @@ static st_status compile(st_prices *prices, st_errors *errors)
     size_t most = 1;
     for (size_t i = 0; i < rules->operation_count; i++)
         most += 2 + rules->operations[i].by_count;
-    prices->cells = st_arena_alloc(prices->arena, most, sizeof *prices->cells);
-    prices->outputs = st_arena_alloc(prices->arena, most, sizeof *prices->outputs);
-    prices->plain_outputs = st_arena_alloc(prices->arena, most, sizeof *prices->plain_outputs);
+    prices->cells = st_xalloc(prices->arena, most, sizeof *prices->cells);
+    prices->outputs = st_xalloc(prices->arena, most, sizeof *prices->outputs);
+    prices->plain_outputs = st_xalloc(prices->arena, most, sizeof *prices->plain_outputs);
     prices->operations =
-        st_arena_alloc(prices->arena, rules->operation_count + 1, sizeof *prices->operations);
-    if (st_arena_failed(prices->arena))
-        return st_out_of_memory(errors);
+        st_xalloc(prices->arena, rules->operation_count + 1, sizeof *prices->operations);
     st_status status = ST_OK;
     for (size_t i = 0; i < rules->operation_count; i++)
         st_note(&status, add_operation(prices, i, errors));
@@ -250,9 +235,7 @@ st_status st_named_times_read(const st_named_times *asked, st_arena *arena, st_n
         return status;
     st_field_reader reader = {
         .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
-    *times = st_arena_alloc(arena, csv->row_count + 1, sizeof **times);
-    if (*times == NULL)
-        return st_out_of_memory(errors);
+    *times = st_xalloc(arena, csv->row_count + 1, sizeof **times);
     if (st_fields_find(&reader))
         for (size_t i = 0; i < csv->row_count; i++)
             *count += st_fields_read(&reader, i, &(*times)[*count]) ? 1 : 0;
@@ -292,10 +275,8 @@ static st_status open_collectives(const st_paths *paths, const st_prices_request
 st_status st_prices_open(const st_paths *paths, const st_prices_request *request, st_arena *arena,
                          st_prices **prices, st_errors *errors)
 {
-    st_prices *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_prices *own = st_xalloc(arena, 1, sizeof *own);
     const char *rules = request->rules != NULL ? request->rules : DEFAULT_RULES;
-    if (own == NULL)
-        return st_out_of_memory(errors);
     own->arena = arena;
     asked_plugins asked = {0};
     st_status status = st_rules_load(paths, rules, arena, &own->rules, errors);
@@ -307,14 +288,10 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
         status = compile(own, errors);
     if (status == ST_OK) {
         const st_estimate_parts *estimate = &own->estimate;
-        own->values = st_arena_alloc(own->arena, estimate->input_count + 1, sizeof(double));
-        if (own->values == NULL) {
-            status = st_out_of_memory(errors);
-        } else {
-            for (size_t i = 0; i < ST_SIZE_KEYS; i++)
-                own->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
-            own->precision = st_sheet_reading_index(estimate->sheet, ST_KEY_OPERATOR_PRECISION);
-        }
+        own->values = st_xalloc(own->arena, estimate->input_count + 1, sizeof(double));
+        for (size_t i = 0; i < ST_SIZE_KEYS; i++)
+            own->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
+        own->precision = st_sheet_reading_index(estimate->sheet, ST_KEY_OPERATOR_PRECISION);
     }
     if (status == ST_OK && request->times != NULL) {
         const st_named_times measured_asked = {.file = request->times,

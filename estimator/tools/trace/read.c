@@ -164,9 +164,10 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
 /* What belongs to some kinds of events only. */
 static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
 {
-    if (event->kind == ST_TRACE_CALL)
-        return stored(r, st_store_call(r->store, event->name, &event->class_), too_many_tasks,
-                      most_tasks);
+    if (event->kind == ST_TRACE_CALL) {
+        st_store_call(r->store, event->name, &event->class_);
+        return true;
+    }
     if (event->kind == ST_TRACE_SYNC) {
         st_trace_wait made = {.stream = draft->stream,
                               .on_stream = draft->wait_stream,
@@ -177,9 +178,8 @@ static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
     event->class_ = ST_TRACE_MEMORY;
     if (event->kind != ST_TRACE_KERNEL)
         return true;
-    return stored(r, st_store_class(r->store, event->name, &event->class_), too_many_tasks,
-                  most_tasks) &&
-           (draft->collective.length == 0 || keep_collective(r, draft, &event->detail));
+    st_store_class(r->store, event->name, &event->class_);
+    return draft->collective.length == 0 || keep_collective(r, draft, &event->detail);
 }
 
 /* An event that cannot be used; with --partial it is left out. */
@@ -614,22 +614,20 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
                 .without_operators = options != NULL && options->without_operators,
                 .visitor = options != NULL ? options->visitor : NULL,
                 .part = options != NULL ? options->part : 0};
-    st_status status = st_scan_init(&r.scan, bytes, errors);
-    if (status == ST_OK)
-        status = st_store_create(st_bytes_name(bytes), &r.store);
-    if (status == ST_OK) {
-        bool whole;
-        char c = st_scan_peek(&r.scan);
-        if (c == '[') {
-            r.store->trace.is_array = true;
-            whole = read_events(&r);
-        } else {
-            whole = read_part(&r);
-        }
-        status = judge(&r, whole);
+    st_scan_init(&r.scan, bytes, errors);
+    st_store_create(st_bytes_name(bytes), &r.store);
+    st_status status = ST_OK;
+    bool whole;
+    char c = st_scan_peek(&r.scan);
+    if (c == '[') {
+        r.store->trace.is_array = true;
+        whole = read_events(&r);
+    } else {
+        whole = read_part(&r);
     }
+    status = judge(&r, whole);
     if (status == ST_OK)
-        status = st_store_finish(r.store);
+        st_store_finish(r.store);
     if (status == ST_OK)
         status = st_trace_check(&r.store->trace, r.partial, errors);
     st_scan_free(&r.scan);
@@ -655,9 +653,8 @@ st_status st_trace_read_memory(const char *name, const char *text, size_t length
                                const st_trace_options *options, st_trace **trace, st_errors *errors)
 {
     st_bytes *bytes = NULL;
-    st_status status = st_bytes_from_memory(name, text, length, &bytes, errors);
-    if (status == ST_OK)
-        status = read_bytes(bytes, options, trace, errors);
+    st_bytes_from_memory(name, text, length, &bytes);
+    st_status status = read_bytes(bytes, options, trace, errors);
     st_bytes_close(bytes);
     return status;
 }

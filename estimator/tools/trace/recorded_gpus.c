@@ -8,6 +8,7 @@
 #include "trace/link.h"
 #include "trace/view_sweep.h"
 #include "trace/pytorch_shape.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,10 +223,8 @@ static st_status frame_value(void *context, uint32_t outer, const st_trace_frame
 /* Operators with shapes, and in which of them each moment of a thread is. */
 static st_status sweep_operators(recorded *r, st_trace *trace, st_sweep *sweep)
 {
-    uint32_t *frames = malloc((trace->frame_count + 1) * sizeof *frames);
+    uint32_t *frames = st_xmalloc((trace->frame_count + 1) * sizeof *frames);
     size_t count = 0;
-    if (frames == NULL)
-        return ST_ERR_MEMORY;
     for (uint32_t i = 0; i < trace->frame_count; i++)
         if (trace->frames[i].kind == ST_FRAME_OPERATOR && trace->frames[i].shapes != ST_TRACE_NONE)
             frames[count++] = i;
@@ -246,13 +245,10 @@ static st_status price_rank(recorded *r, size_t rank)
     st_trace *trace = r->set->ranks[rank];
     st_links calls = {0};
     st_sweep sweep = {0};
-    asked *items = malloc((trace->event_count + 1) * sizeof *items);
-    r->ratios[rank] = st_arena_alloc(r->arena, trace->event_count + 1, sizeof(double));
-    st_status status = items != NULL && r->ratios[rank] != NULL
-                           ? st_links_make(trace, ST_TRACE_CALL, &calls)
-                           : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = sweep_operators(r, trace, &sweep);
+    asked *items = st_xmalloc((trace->event_count + 1) * sizeof *items);
+    r->ratios[rank] = st_xalloc(r->arena, trace->event_count + 1, sizeof(double));
+    st_links_make(trace, ST_TRACE_CALL, &calls);
+    st_status status = sweep_operators(r, trace, &sweep);
     if (status == ST_OK) {
         size_t count = 0;
         for (uint32_t i = 0; i < trace->event_count; i++) {
@@ -309,27 +305,25 @@ static const char *class_note(const recorded *r, st_trace_class class_)
             others += computes(event) && event->class_ == class_ && !(r->ratios[i][k] > 0);
         }
     const char *plugins = st_prices_plugins(r->after);
-    return st_arena_printf(
+    return st_xprintf(
         r->arena, "%s: %.3f of the recorded time, %zu kernels by shape%s%s%s",
         st_trace_class_name(class_), own->after_ns / (double)own->priced_ns, own->priced,
-        own->refined > 0 ? st_arena_printf(r->arena, " (%zu by %s)", own->refined, plugins) : "",
-        others > 0 ? st_arena_printf(r->arena, ", %zu without shapes by the mean", others) : "",
+        own->refined > 0 ? st_xprintf(r->arena, " (%zu by %s)", own->refined, plugins) : "",
+        others > 0 ? st_xprintf(r->arena, ", %zu without shapes by the mean", others) : "",
         class_ == ST_TRACE_GEMM && r->convolutions > 0 ? "; convolutions as of stride 1" : "");
 }
 
 st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                              st_trace_kernel_ratios *ratios, st_errors *errors)
 {
-    recorded *r = st_arena_alloc(arena, 1, sizeof *r);
-    if (r == NULL)
-        return ST_ERR_MEMORY;
+    recorded *r = st_xalloc(arena, 1, sizeof *r);
     *r = (recorded){.set = gpus->set,
                     .before = gpus->before,
                     .after = gpus->after,
-                    .ratios = st_arena_alloc(arena, gpus->set->count, sizeof *r->ratios),
+                    .ratios = st_xalloc(arena, gpus->set->count, sizeof *r->ratios),
                     .arena = arena,
                     .errors = errors};
-    st_status status = r->ratios != NULL ? ST_OK : ST_ERR_MEMORY;
+    st_status status = ST_OK;
     for (size_t i = 0; i < gpus->set->count && status == ST_OK; i++)
         status = price_rank(r, i);
     *ratios = (st_trace_kernel_ratios){.context = r,
@@ -338,15 +332,13 @@ st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
                                        .ratio = ratio_of};
     if (status != ST_OK)
         return status;
-    const char **notes = st_arena_alloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
-    if (notes == NULL)
-        return ST_ERR_MEMORY;
+    const char **notes = st_xalloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
     for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
-        if (r->pools[i].priced > 0 && (notes[ratios->note_count++] = class_note(r, i)) == NULL)
-            return ST_ERR_MEMORY;
+        if (r->pools[i].priced > 0)
+            notes[ratios->note_count++] = class_note(r, i);
     ratios->notes = notes;
     if (ratios->note_count > 0)
-        return st_arena_failed(r->arena) ? ST_ERR_MEMORY : ST_OK;
+        return ST_OK;
     return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = r->set->ranks[0]->file},
                    "no kernel has an operator with shapes, by which it could be priced" ST_HINT
                    "record with torch.profiler.profile(record_shapes=True), or take --ratios");

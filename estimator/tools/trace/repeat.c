@@ -8,6 +8,7 @@
  * no step of it.
  */
 #include "trace/repeat.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -214,17 +215,12 @@ static choice choose_layers(finder *f, bool *taken)
     return f->wanted != 0 || best.covered_ns >= all_ns(f) / 10 ? best : (choice){0};
 }
 
-static st_status list_tasks(finder *f, st_arena *arena)
+static void list_tasks(finder *f, st_arena *arena)
 {
     const st_trace *trace = f->trace;
     st_order order;
-    st_status status = st_order_make(trace, arena, &order);
-    st_launch *keys = malloc((trace->event_count + 1) * sizeof *keys);
-    if (status != ST_OK || keys == NULL) {
-        free(keys);
-        st_order_free(&order);
-        return ST_ERR_MEMORY;
-    }
+    st_order_make(trace, arena, &order);
+    st_launch *keys = st_xmalloc((trace->event_count + 1) * sizeof *keys);
     for (uint32_t i = 0; i < trace->event_count; i++)
         if (trace->events[i].kind == ST_TRACE_KERNEL && order.launch_ns[i] >= order.start_ns)
             keys[f->count++] = (st_launch){order.launch_ns[i], i};
@@ -251,7 +247,6 @@ static st_status list_tasks(finder *f, st_arena *arena)
     }
     free(keys);
     st_order_free(&order);
-    return ST_OK;
 }
 
 bool st_repeats_are_layers(const st_repeats *repeats)
@@ -311,56 +306,45 @@ static double covered_frac(const finder *f, const st_repeats *repeats)
     return all > 0 ? (double)covered / (double)all : 0;
 }
 
-st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena,
-                          st_repeats *repeats)
+void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats)
 {
     size_t events = trace->event_count + 1;
     finder f = {.trace = trace, .wanted = layers};
     *repeats = (st_repeats){0};
-    f.tasks = st_arena_alloc(arena, events, sizeof *f.tasks);
-    f.names = st_arena_alloc(arena, events, sizeof *f.names);
-    f.segments = st_arena_alloc(arena, events, sizeof *f.segments);
-    f.runs = malloc(MOST_RUNS * sizeof *f.runs);
-    bool *taken = calloc(events, sizeof *taken);
-    st_status status =
-        f.tasks == NULL || f.names == NULL || f.segments == NULL || f.runs == NULL || taken == NULL
-            ? ST_ERR_MEMORY
-            : list_tasks(&f, arena);
-    if (status == ST_OK) {
-        size_t most = f.count / LEAST_LAYERS;
-        most = most < MOST_PERIOD ? most : MOST_PERIOD;
-        for (uint32_t period = f.wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
-            if ((uint64_t)period * f.count > MOST_COMPARED)
-                break;
-            size_t length = 0;
-            for (size_t i = 0; i + period < f.count; i++) {
-                if (f.names[i] == f.names[i + period] && f.segments[i] == f.segments[i + period]) {
-                    length++;
-                    continue;
-                }
-                keep_run(&f, i, length, period);
-                length = 0;
+    f.tasks = st_xalloc(arena, events, sizeof *f.tasks);
+    f.names = st_xalloc(arena, events, sizeof *f.names);
+    f.segments = st_xalloc(arena, events, sizeof *f.segments);
+    f.runs = st_xmalloc(MOST_RUNS * sizeof *f.runs);
+    bool *taken = st_xcalloc(events, sizeof *taken);
+    list_tasks(&f, arena);
+    size_t most = f.count / LEAST_LAYERS;
+    most = most < MOST_PERIOD ? most : MOST_PERIOD;
+    for (uint32_t period = f.wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
+        if ((uint64_t)period * f.count > MOST_COMPARED)
+            break;
+        size_t length = 0;
+        for (size_t i = 0; i + period < f.count; i++) {
+            if (f.names[i] == f.names[i + period] && f.segments[i] == f.segments[i + period]) {
+                length++;
+                continue;
             }
-            if (f.count > period)
-                keep_run(&f, f.count - period, length, period);
+            keep_run(&f, i, length, period);
+            length = 0;
         }
-        choice best = choose_layers(&f, taken);
-        repeats->items = st_arena_alloc(arena, best.count + 1, sizeof *repeats->items);
-        if (repeats->items == NULL) {
-            status = ST_ERR_MEMORY;
-        } else {
-            for (size_t i = 0; i < best.count; i++)
-                repeats->items[repeats->count++] = f.runs[best.first + i];
-            repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
-            repeats->is_given = f.wanted != 0;
-            repeats->is_nested = f.is_nested;
-            repeats->covered_frac = covered_frac(&f, repeats);
-            qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
-        }
+        if (f.count > period)
+            keep_run(&f, f.count - period, length, period);
     }
+    choice best = choose_layers(&f, taken);
+    repeats->items = st_xalloc(arena, best.count + 1, sizeof *repeats->items);
+    for (size_t i = 0; i < best.count; i++)
+        repeats->items[repeats->count++] = f.runs[best.first + i];
+    repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
+    repeats->is_given = f.wanted != 0;
+    repeats->is_nested = f.is_nested;
+    repeats->covered_frac = covered_frac(&f, repeats);
+    qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
     repeats->tasks = f.tasks;
     repeats->task_count = f.count;
     free(f.runs);
     free(taken);
-    return status;
 }

@@ -48,7 +48,6 @@ uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const 
  * Finds runs of `layers` repetitions, or, where that is 0, of the number that covers most time.
  * Runs end at the marks of steps.
  */
-st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena,
-                          st_repeats *repeats) ST_NODISCARD;
+void st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena, st_repeats *repeats);
 
 #endif

@@ -3,6 +3,7 @@
 #include "trace/busy.h"
 #include "trace/link.h"
 #include "trace/replayed.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -14,15 +15,13 @@ const char *st_trace_edge_kind_name(st_trace_edge_kind kind)
     return kind < ST_TRACE_EDGE_KINDS ? names[kind] : "";
 }
 
-st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                           bool all_threads, st_trace_breakdown *time)
+void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                      bool all_threads, st_trace_breakdown *time)
 {
     const st_trace_rank *r = &graph->ranks[rank];
     size_t count = 0;
     st_interval *intervals =
-        malloc((r->trace->event_count + r->copy_count + 1) * sizeof *intervals);
-    if (intervals == NULL)
-        return ST_ERR_MEMORY;
+        st_xmalloc((r->trace->event_count + r->copy_count + 1) * sizeof *intervals);
     for (size_t i = 0; i < r->trace->event_count; i++) {
         if (r->tasks[i] == ST_TASK_NONE)
             continue;
@@ -53,16 +52,13 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
     }
     st_busy_breakdown(intervals, count, r->start_ns, end, time);
     free(intervals);
-    return ST_OK;
 }
 
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
                             st_trace_times *times, st_errors *errors)
 {
     size_t count = st_graph_task_count(graph->graph);
-    *times = (st_trace_times){.tasks = st_arena_alloc(arena, count + 1, sizeof *times->tasks)};
-    if (times->tasks == NULL)
-        return ST_ERR_MEMORY;
+    *times = (st_trace_times){.tasks = st_xalloc(arena, count + 1, sizeof *times->tasks)};
     for (size_t i = 0; i < count; i++)
         times->tasks[i] = st_replay_task(replay, (st_task_id)i);
     return st_replay_path(replay, arena, &times->path, &times->path_count, errors);
@@ -74,9 +70,8 @@ int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
            step->lead_ns;
 }
 
-st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                               st_trace_breakdown *time, st_errors *errors)
+void st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                          st_trace_breakdown *time)
 {
-    (void)errors;
-    return st_replayed_rank(graph, replay, rank, true, time);
+    st_replayed_rank(graph, replay, rank, true, time);
 }

@@ -6,8 +6,8 @@
 
 #include "trace/trace.h"
 
-st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                           bool all_threads, st_trace_breakdown *time) ST_NODISCARD;
+void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                      bool all_threads, st_trace_breakdown *time);
 /* What a replay that ran says of every task, in `arena`. */
 st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
                             st_trace_times *times, st_errors *errors) ST_NODISCARD;

@@ -14,8 +14,8 @@ typedef struct st_trace_report {
     bool full_names;
 } st_trace_report;
 
-st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
-                               st_trace_report *report, st_errors *errors) ST_NODISCARD;
+void st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
+                          st_trace_report *report, st_errors *errors);
 
 void st_trace_summary_result(const st_trace_report *report, st_arena *arena, st_result *result);
 

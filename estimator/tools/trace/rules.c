@@ -5,6 +5,7 @@
 #include "base/yaml_read.h"
 #include "steptime/keys.h"
 #include "steptime/tool/input_files.h"
+#include "trace/xalloc.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -144,9 +145,7 @@ st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena
 {
     static const char *const known[] = {"sheet", "operations", "rules", "precisions", "source"};
     const st_yaml_node *root = NULL;
-    st_rules *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL)
-        return st_out_of_memory(errors);
+    st_rules *made = st_xalloc(arena, 1, sizeof *made);
     st_status status = st_paths_read_yaml(paths, ST_FOLDER_KERNELS, name, arena, &root, errors);
     if (status != ST_OK)
         return status;

@@ -3,6 +3,7 @@
 #include "trace/same_job.h"
 
 #include "base/hash.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +90,8 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++)
         most += ranks[i]->collective_count;
-    place *places = malloc(most * sizeof *places);
-    agreement *found = calloc(count, sizeof *found);
-    if (places == NULL || found == NULL) {
-        status = ST_ERR_MEMORY;
-        goto cleanup;
-    }
+    place *places = st_xmalloc(most * sizeof *places);
+    agreement *found = st_xcalloc(count, sizeof *found);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < ranks[i]->collective_count; k++)
             used += find_place(ranks[i], k, (uint32_t)i, &places[used]);
@@ -137,7 +134,6 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
         }
         status = status == ST_OK ? one : status;
     }
-cleanup:
     free(places);
     free(found);
     return status;

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/chars.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,11 @@ enum { PADDING = 16 };
 #define EVERY_BYTE          UINT64_C(0x0101010101010101)
 #define LITTLE_ENDIAN_BYTES (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
+void st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
 {
     *scan = (st_scan){.bytes = bytes, .errors = errors, .hold = SIZE_MAX, .line = 1};
-    scan->data = calloc(1, ST_SCAN_WINDOW_BYTES + PADDING);
-    if (scan->data == NULL)
-        return st_out_of_memory(errors);
+    scan->data = st_xcalloc(1, ST_SCAN_WINDOW_BYTES + PADDING);
     scan->capacity = ST_SCAN_WINDOW_BYTES;
-    return ST_OK;
 }
 
 void st_scan_free(st_scan *scan)
@@ -110,11 +108,7 @@ static bool more(st_scan *scan, size_t *next)
                                "the events of a profiler");
             return false;
         }
-        char *data = realloc(scan->data, 2 * scan->capacity + PADDING);
-        if (data == NULL) {
-            scan->status = st_out_of_memory(scan->errors);
-            return false;
-        }
+        char *data = st_xmemory(realloc(scan->data, 2 * scan->capacity + PADDING));
         scan->data = data;
         scan->capacity *= 2;
     }

@@ -41,7 +41,7 @@ typedef struct st_scan {
 } st_scan;
 
 /* The scanner neither owns `bytes` nor `errors`. */
-st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors) ST_NODISCARD;
+void st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors);
 void st_scan_free(st_scan *scan);
 
 /* False after an error or where the text was cut. */

@@ -4,6 +4,7 @@
 #include "trace/formats.h"
 #include "trace/link.h"
 #include "trace/same_job.h"
+#include "trace/xalloc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,13 +43,12 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
     if (f->count >= ST_TRACE_MAX_RANKS)
         return st_fail(f->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "too many files" ST_EXPECTED "at most 65536 ranks");
-    char *copy = st_arena_copy(f->arena, path, strlen(path));
+    char *copy = st_xcopy(f->arena, path, strlen(path));
     size_t parts = 1;
     st_status status = st_trace_parts(path, &parts, f->errors);
     for (size_t i = 0; i < parts && status == ST_OK; i++) {
         const found_file made = {.path = copy, .part = i, .in_folder = in_folder};
-        if (!ST_APPEND(f->arena, f->files, f->count, made))
-            status = ST_ERR_MEMORY;
+        ST_XAPPEND(f->arena, f->files, f->count, made);
     }
     return status;
 }
@@ -75,8 +75,8 @@ static st_status add_folder(finder *f, const char *path)
         if (!is_recording)
             continue;
         const char *slash = st_ends_in(path, "/") ? "" : "/";
-        char *file = st_arena_printf(f->arena, "%s%s%s", path, slash, entry->d_name);
-        status = file != NULL ? add_file(f, file, true) : ST_ERR_MEMORY;
+        char *file = st_xprintf(f->arena, "%s%s%s", path, slash, entry->d_name);
+        status = add_file(f, file, true);
     }
     (void)closedir(folder);
     if (status == ST_OK && f->count == first)
@@ -106,11 +106,9 @@ static void *read_files(void *context)
         if (i >= f->count)
             return NULL;
         found_file *file = &f->files[i];
-        file->errors = st_errors_create();
-        file->status = file->errors == NULL
-                           ? ST_ERR_MEMORY
-                           : st_trace_read_part(&(st_trace_part){file->path, file->part},
-                                                f->options, &file->trace, file->errors);
+        file->errors = st_xmemory(st_errors_create());
+        file->status = st_trace_read_part(&(st_trace_part){file->path, file->part}, f->options,
+                                          &file->trace, file->errors);
     }
 }
 
@@ -263,8 +261,8 @@ static st_status check_set(finder *f)
 st_status st_trace_set_read(const char *const *paths, size_t count, const st_trace_options *options,
                             st_trace_set **set, st_errors *errors)
 {
-    finder f = {.arena = st_arena_create(), .options = options, .errors = errors};
-    st_status status = f.arena != NULL ? find_files(&f, paths, count) : ST_ERR_MEMORY;
+    finder f = {.arena = st_xarena(), .options = options, .errors = errors};
+    st_status status = find_files(&f, paths, count);
     if (status == ST_OK) {
         /* This thread reads, too: it works alone where no other can be started. */
         pthread_t workers[MOST_WORKERS] = {0};
@@ -285,19 +283,15 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
     if (status == ST_OK)
         status = check_set(&f);
     if (status == ST_OK) {
-        st_trace_set *made = st_arena_alloc(f.arena, 1, sizeof *made);
-        st_trace **ranks = st_arena_alloc(f.arena, f.count, sizeof(st_trace *));
-        if (made == NULL || ranks == NULL) {
-            status = ST_ERR_MEMORY;
-        } else {
-            for (size_t i = 0; i < f.count; i++)
-                ranks[i] = f.files[i].trace;
-            *made = (st_trace_set){.ranks = ranks,
-                                   .count = f.count,
-                                   .world_size = f.files[0].trace->world_size,
-                                   .arena = f.arena};
-            *set = made;
-        }
+        st_trace_set *made = st_xalloc(f.arena, 1, sizeof *made);
+        st_trace **ranks = st_xalloc(f.arena, f.count, sizeof(st_trace *));
+        for (size_t i = 0; i < f.count; i++)
+            ranks[i] = f.files[i].trace;
+        *made = (st_trace_set){.ranks = ranks,
+                               .count = f.count,
+                               .world_size = f.files[0].trace->world_size,
+                               .arena = f.arena};
+        *set = made;
     }
     if (status == ST_OK)
         status = st_trace_check_job((*set)->ranks, (*set)->count,

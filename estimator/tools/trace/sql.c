@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "trace/sql_tables.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 #include <time.h>
@@ -95,25 +96,21 @@ static int look_at_clock(void *context)
     return self->is_late;
 }
 
-static st_status open_database(asker *self, const st_trace_set *set)
+static void open_database(asker *self, const st_trace_set *set)
 {
     (void)sqlite3_hard_heap_limit64(MOST_MEMORY_BYTES);
-    if (sqlite3_open_v2(":memory:", &self->database,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK ||
-        sqlite3_exec(self->database, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
-        return st_out_of_memory(self->errors);
-    st_status status =
-        st_sql_tables_add(self->database, set, self->arena, self->errors, &self->tables);
-    if (status != ST_OK)
-        return st_out_of_memory(self->errors);
+    st_xdone(sqlite3_open_v2(":memory:", &self->database,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             NULL) == SQLITE_OK &&
+             sqlite3_exec(self->database, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) ==
+                 SQLITE_OK);
+    st_sql_tables_add(self->database, set, self->arena, &self->tables);
     (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_limit(self->database, SQLITE_LIMIT_SQL_LENGTH, MOST_SQL_BYTES);
     (void)sqlite3_limit(self->database, SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES);
     (void)sqlite3_limit(self->database, SQLITE_LIMIT_ATTACHED, 0);
     (void)sqlite3_set_authorizer(self->database, authorize, self);
     sqlite3_progress_handler(self->database, OPS_A_LOOK, look_at_clock, self);
-    return ST_OK;
 }
 
 /* ---- errors ---- */
@@ -144,9 +141,6 @@ static st_status fail(asker *self, const char *at, int code)
     offset = sqlite3_error_offset(self->database);
 #endif
     st_place place = place_at(self, at + (offset > 0 ? offset : 0));
-    st_status status = st_sql_tables_status(self->tables);
-    if (status != ST_OK)
-        return status == ST_ERR_MEMORY ? st_out_of_memory(self->errors) : status;
     if (self->is_late)
         return st_fail(self->errors, ST_ERR_LIMIT, place_at(self, at),
                        "the statement took longer than %g s" ST_HINT
@@ -155,13 +149,12 @@ static st_status fail(asker *self, const char *at, int code)
     if (self->is_refused)
         return st_fail(self->errors, fault_of(self, ST_ERR_VALUE), place_at(self, at),
                        "the statement is not read-only" ST_EXPECTED "SELECT, or WITH ... SELECT");
+    st_xdone(code != SQLITE_NOMEM || sqlite3_memory_highwater(0) > MOST_MEMORY_BYTES / 2);
     if (code == SQLITE_NOMEM)
-        return sqlite3_memory_highwater(0) > MOST_MEMORY_BYTES / 2
-                   ? st_fail(self->errors, ST_ERR_LIMIT, place_at(self, at),
-                             "the statement needs too much memory" ST_EXPECTED "at most 4 GiB")
-                   : st_out_of_memory(self->errors);
+        return st_fail(self->errors, ST_ERR_LIMIT, place_at(self, at),
+                       "the statement needs too much memory" ST_EXPECTED "at most 4 GiB");
     const char *message = sqlite3_errmsg(self->database);
-    status = fault_of(self, ST_ERR_SYNTAX);
+    const st_status status = fault_of(self, ST_ERR_SYNTAX);
     if (strncmp(message, "no such table", 13) == 0)
         return st_fail(self->errors, status, place, "%s" ST_EXPECTED "one of %s", message,
                        st_sql_table_names(self->arena));
@@ -178,7 +171,7 @@ static const char *copy(const asker *self, const char *text, size_t length)
 {
     while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\r'))
         length--;
-    return st_arena_copy(self->arena, text, length);
+    return st_xcopy(self->arena, text, length);
 }
 
 /* One line, behind "--:". */
@@ -244,16 +237,16 @@ static st_status take_rows(asker *self, const char *at, sqlite3_stmt *statement,
 {
     /* Names of columns, each once. */
     list->columns = (size_t)sqlite3_column_count(statement);
-    list->names = st_arena_alloc(self->arena, list->columns, sizeof *list->names);
+    list->names = st_xalloc(self->arena, list->columns, sizeof *list->names);
     if (!self->question->is_view)
-        list->places = st_arena_alloc(self->arena, list->columns, sizeof *list->places);
-    for (size_t c = 0; list->names != NULL && c < list->columns; c++) {
+        list->places = st_xalloc(self->arena, list->columns, sizeof *list->places);
+    for (size_t c = 0; c < list->columns; c++) {
         const char *name = sqlite3_column_name(statement, (int)c);
         name = name != NULL ? name : "";
         bool is_known = st_has_text(list->names, c, name);
-        list->names[c] = st_arena_printf(self->arena, is_known ? "%s_%zu" : "%s", name, c + 1);
+        list->names[c] = st_xprintf(self->arena, is_known ? "%s_%zu" : "%s", name, c + 1);
         if (list->places != NULL)
-            list->places[c] = st_arena_printf(self->arena, ".%zu", c);
+            list->places[c] = st_xprintf(self->arena, ".%zu", c);
     }
     int code = sqlite3_step(statement);
     for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
@@ -272,15 +265,14 @@ static st_status take_rows(asker *self, const char *at, sqlite3_stmt *statement,
             } else if (taken.type != SQLITE_NULL) {
                 const char *text = (const char *)sqlite3_column_text(statement, column);
                 taken.type = SQLITE_TEXT;
-                taken.text = text != NULL ? st_arena_copy(self->arena, text, strlen(text)) : "";
+                taken.text = text != NULL ? st_xcopy(self->arena, text, strlen(text)) : "";
             }
-            if (!ST_APPEND(self->arena, list->values, list->value_count, taken))
-                return st_out_of_memory(self->errors);
+            ST_XAPPEND(self->arena, list->values, list->value_count, taken);
         }
     }
     if (code != SQLITE_DONE)
         return fail(self, at, code);
-    return st_arena_failed(self->arena) ? st_out_of_memory(self->errors) : ST_OK;
+    return ST_OK;
 }
 
 static void put_value(st_node *node, const char *key, const value *put)
@@ -330,18 +322,18 @@ static bool is_empty_column(const row_list *list, const char *name)
 
 static void put_list(asker *self, const directives *asked, row_list *rows)
 {
-    row_list *list = st_arena_alloc(self->arena, 1, sizeof *list);
+    row_list *list = st_xalloc(self->arena, 1, sizeof *list);
     if (list == NULL)
         return;
     *list = *rows;
     if (asked->text != NULL) {
         /* "*kernel=.name|>count=count|?>rank=.rank" */
         const char *text = asked->text;
-        st_table_column *columns = st_arena_alloc(self->arena, MOST_COLUMNS, sizeof *columns);
-        char *rest = st_arena_copy(self->arena, text, strlen(text));
+        st_table_column *columns = st_xalloc(self->arena, MOST_COLUMNS, sizeof *columns);
+        char *rest = st_xcopy(self->arena, text, strlen(text));
         st_buffer keys = {0};
         size_t count = 0;
-        while (columns != NULL && rest != NULL && rest[0] != '\0' && count < MOST_COLUMNS) {
+        while (rest[0] != '\0' && count < MOST_COLUMNS) {
             char *title = rest;
             rest += strcspn(rest, "|");
             if (rest[0] == '|')
@@ -362,13 +354,13 @@ static void put_list(asker *self, const directives *asked, row_list *rows)
             st_buffer_printf(&keys, "%s%s", keys.length > 0 ? "," : "", key);
         }
         self->table = st_say_table(self->root, columns, count, 2);
-        self->keys = st_arena_copy(self->arena, st_buffer_read(&keys), keys.length);
+        self->keys = st_xcopy(self->arena, st_buffer_read(&keys), keys.length);
         self->result->failed = self->result->failed || keys.failed;
         st_buffer_free(&keys);
     }
     st_node *node = st_put_rows(self->root, asked->rows, fill_row, list,
                                 list->columns > 0 ? list->value_count / list->columns : 0);
-    if (asked->text != NULL && self->keys != NULL)
+    if (asked->text != NULL)
         st_table_show(self->table, node, self->keys);
     if (asked->csv != NULL)
         st_result_csv(self->result, asked->rows, asked->csv);
@@ -383,7 +375,7 @@ static void put_all(asker *self, row_list *list)
         bool is_right = true;
         for (size_t i = c; i < list->value_count && is_right; i += list->columns)
             is_right = list->values[i].type != SQLITE_TEXT;
-        char *title = st_arena_copy(self->arena, list->names[c], strlen(list->names[c]));
+        char *title = st_xcopy(self->arena, list->names[c], strlen(list->names[c]));
         for (char *at = title; at != NULL && *at != '\0'; at++)
             *at = *at == '|' || *at == '=' ? ' ' : *at;
         st_buffer_printf(&text, "%s%s%s=.%zu", c > 0 ? "|" : "", is_right ? ">" : "", title, c);
@@ -504,9 +496,8 @@ static st_status run(asker *self)
 static st_status ask(asker *self, const st_trace_set *set)
 {
     (void)clock_gettime(CLOCK_MONOTONIC, &self->start);
-    st_status status = open_database(self, set);
-    if (status == ST_OK)
-        status = run(self);
+    open_database(self, set);
+    st_status status = run(self);
     (void)sqlite3_close(self->database);
     st_sql_tables_free(self->tables);
     return status;
@@ -514,10 +505,8 @@ static st_status ask(asker *self, const st_trace_set *set)
 
 st_status st_sql_check(const st_sql_question *question, bool *needs_details, st_errors *errors)
 {
-    st_arena *arena = st_arena_create();
+    st_arena *arena = st_xarena();
     asker self = {.question = question, .arena = arena, .errors = errors};
-    if (arena == NULL)
-        return st_out_of_memory(errors);
     st_status status = ask(&self, NULL);
     *needs_details = self.needs_details;
     st_arena_destroy(arena);

@@ -8,6 +8,7 @@
 #include "trace/link.h"
 #include "trace/reports.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,8 +66,6 @@ struct st_sql_tables {
     const st_trace_set *set;
     size_t rank_count;
     st_arena *arena;
-    st_errors *errors;
-    st_status status;
     st_links *links; /* by rank, with `linked` */
     bool *linked;
     st_collectives *collectives;
@@ -331,66 +330,54 @@ static const void *memory_records(st_sql_tables *tables, size_t rank, size_t *co
 static const void *time_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     if (tables->summaries == NULL)
-        tables->summaries =
-            st_arena_alloc(tables->arena, tables->rank_count, sizeof *tables->summaries);
-    if (tables->summaries != NULL && tables->summaries[rank].trace == NULL)
-        st_note(&tables->status, st_trace_summarize(tables->set->ranks[rank], tables->arena,
-                                                    &tables->summaries[rank], tables->errors));
+        tables->summaries = st_xalloc(tables->arena, tables->rank_count, sizeof *tables->summaries);
+    if (tables->summaries[rank].trace == NULL)
+        st_trace_summarize(tables->set->ranks[rank], tables->arena, &tables->summaries[rank]);
     *count = 1;
-    return tables->summaries != NULL ? &tables->summaries[rank] : NULL;
+    return &tables->summaries[rank];
 }
 
 static const void *step_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     const st_trace_summary *summary = time_records(tables, rank, count);
-    *count = summary != NULL ? summary->step_count : 0;
-    return summary != NULL ? summary->steps : NULL;
+    *count = summary->step_count;
+    return summary->steps;
 }
 
-static bool find_collectives(st_sql_tables *tables)
+static const st_collectives *find_collectives(st_sql_tables *tables)
 {
-    if (tables->collectives == NULL && tables->status == ST_OK) {
-        tables->collectives = st_arena_alloc(tables->arena, 1, sizeof *tables->collectives);
-        st_note(&tables->status,
-                tables->collectives != NULL
-                    ? st_collectives_find(tables->set, tables->arena, tables->collectives)
-                    : ST_ERR_MEMORY);
+    if (tables->collectives == NULL) {
+        tables->collectives = st_xalloc(tables->arena, 1, sizeof *tables->collectives);
+        st_collectives_find(tables->set, tables->arena, tables->collectives);
     }
-    return tables->status == ST_OK;
+    return tables->collectives;
 }
 
 static const void *collective_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
-    bool found = find_collectives(tables);
-    *count = found ? tables->collectives->counts[rank] : 0;
-    return found ? tables->collectives->ranks[rank] : NULL;
+    *count = find_collectives(tables)->counts[rank];
+    return tables->collectives->ranks[rank];
 }
 
 static const void *slowdown_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     (void)rank;
     *count = 1;
-    return find_collectives(tables) ? &tables->collectives->slowdown : NULL;
+    return &find_collectives(tables)->slowdown;
 }
 
 static const void *idle_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     if (tables->idle == NULL)
-        st_note(&tables->status, st_view_idle(tables->set, tables->arena, &tables->idle));
-    *count = 0;
+        st_view_idle(tables->set, tables->arena, &tables->idle);
     if (tables->idle_rows == NULL)
-        tables->idle_rows =
-            st_arena_alloc(tables->arena, tables->rank_count, sizeof *tables->idle_rows);
-    if (tables->status != ST_OK || tables->idle_rows == NULL)
-        return NULL;
+        tables->idle_rows = st_xalloc(tables->arena, tables->rank_count, sizeof *tables->idle_rows);
     static const st_queue none = {0, (double)NAN, 0, -1, -1, -1, -1, -1, 0};
     const st_idle_rank *from = &tables->idle[rank];
     *count = from->stream_count + 1;
     if (tables->idle_rows[rank] != NULL)
         return tables->idle_rows[rank];
-    idle_row *rows = st_arena_alloc(tables->arena, from->stream_count + 1, sizeof *rows);
-    if (rows == NULL)
-        return NULL;
+    idle_row *rows = st_xalloc(tables->arena, from->stream_count + 1, sizeof *rows);
     rows[0] = (idle_row){from->gpu, none};
     for (size_t i = 0; i < from->stream_count; i++)
         rows[i + 1] = (idle_row){from->streams[i], from->queues[i]};
@@ -445,8 +432,7 @@ static const void *listed_records(st_sql_tables *tables, size_t rank, size_t *co
             const listed_column row = {all_tables[i].name, from->name, type_of(from->kind),
                                        from->unit[0] != '\0' ? from->unit : NULL,
                                        from->doc[0] != '\0' ? from->doc : NULL};
-            if (!ST_APPEND(tables->arena, made, tables->listed_count, row))
-                return NULL;
+            ST_XAPPEND(tables->arena, made, tables->listed_count, row);
         }
     *count = tables->listed_count;
     tables->listed = made;
@@ -559,13 +545,10 @@ static bool is_row(const table *shape, const char *record)
     return kind >= shape->kind_from && kind <= shape->kind_to;
 }
 
-static int load_rank(cursor *own)
+static void load_rank(cursor *own)
 {
     const virtual_table *from = table_of(&own->base);
     own->records = from->shape->records(from->tables, own->rank, &own->count);
-    if (own->records == NULL && st_arena_failed(from->tables->arena))
-        from->tables->status = ST_ERR_MEMORY;
-    return from->tables->status == ST_OK ? SQLITE_OK : SQLITE_ERROR;
 }
 
 /* From the item where the cursor is to the next that is a row of the table. */
@@ -582,9 +565,7 @@ static int seek_row(cursor *own)
             break;
         own->rank++;
         own->item = 0;
-        int code = load_rank(own);
-        if (code != SQLITE_OK)
-            return code;
+        load_rank(own);
     }
     own->is_done = own->item >= own->count;
     return SQLITE_OK;
@@ -606,9 +587,9 @@ static int filter(sqlite3_vtab_cursor *base, int index, const char *name, int co
     own->is_done = !is_id || id < 0 || own->rank >= from->tables->rank_count;
     if (own->is_done)
         return SQLITE_OK;
-    int code = load_rank(own);
-    if (code != SQLITE_OK || index == 0)
-        return code == SQLITE_OK ? seek_row(own) : code;
+    load_rank(own);
+    if (index == 0)
+        return seek_row(own);
     own->is_done = own->item >= own->count ||
                    !is_row(from->shape, own->records + own->item * from->shape->record_bytes);
     return SQLITE_OK;
@@ -658,14 +639,11 @@ static int give_call(sqlite3_context *to, st_sql_tables *tables, size_t rank,
                      const st_trace_event *event)
 {
     if (tables->linked == NULL) {
-        tables->links = st_arena_alloc(tables->arena, tables->rank_count, sizeof *tables->links);
-        tables->linked = st_arena_alloc(tables->arena, tables->rank_count, sizeof *tables->linked);
+        tables->links = st_xalloc(tables->arena, tables->rank_count, sizeof *tables->links);
+        tables->linked = st_xalloc(tables->arena, tables->rank_count, sizeof *tables->linked);
     }
-    if (tables->links == NULL || tables->linked == NULL)
-        return SQLITE_NOMEM;
-    if (!tables->linked[rank] &&
-        st_links_make(tables->set->ranks[rank], ST_TRACE_CALL, &tables->links[rank]) != ST_OK)
-        return SQLITE_NOMEM;
+    if (!tables->linked[rank])
+        st_links_make(tables->set->ranks[rank], ST_TRACE_CALL, &tables->links[rank]);
     tables->linked[rank] = true;
     uint32_t call = st_links_find(&tables->links[rank], event->correlation, event->start_ns);
     if (call != ST_TRACE_NONE)
@@ -874,16 +852,13 @@ static const struct {
 
 /* ---- a database ---- */
 
-st_status st_sql_tables_add(sqlite3 *database, const st_trace_set *set, st_arena *arena,
-                            st_errors *errors, st_sql_tables **tables)
+void st_sql_tables_add(sqlite3 *database, const st_trace_set *set, st_arena *arena,
+                       st_sql_tables **tables)
 {
-    st_sql_tables *own = st_arena_alloc(arena, 1, sizeof *own);
-    module *modules = st_arena_alloc(arena, ST_COUNT(all_tables), sizeof *modules);
+    st_sql_tables *own = st_xalloc(arena, 1, sizeof *own);
+    module *modules = st_xalloc(arena, ST_COUNT(all_tables), sizeof *modules);
     *tables = own;
-    if (own == NULL || modules == NULL)
-        return ST_ERR_MEMORY;
-    *own = (st_sql_tables){
-        .set = set, .rank_count = set != NULL ? set->count : 0, .arena = arena, .errors = errors};
+    *own = (st_sql_tables){.set = set, .rank_count = set != NULL ? set->count : 0, .arena = arena};
     int code = SQLITE_OK;
     for (size_t i = 0; i < ST_COUNT(all_tables) && code == SQLITE_OK; i++) {
         modules[i] = (module){&all_tables[i], own};
@@ -901,7 +876,7 @@ st_status st_sql_tables_add(sqlite3 *database, const st_trace_set *set, st_arena
     if (code == SQLITE_OK)
         code = sqlite3_create_function_v2(database, "sum_ns", 1, SQLITE_UTF8, NULL, NULL, add_time,
                                           give_sum, NULL);
-    return code == SQLITE_OK ? ST_OK : ST_ERR_MEMORY;
+    st_xdone(code == SQLITE_OK);
 }
 
 void st_sql_tables_free(st_sql_tables *tables)
@@ -911,16 +886,11 @@ void st_sql_tables_free(st_sql_tables *tables)
             st_links_free(&tables->links[i]);
 }
 
-st_status st_sql_tables_status(const st_sql_tables *tables)
-{
-    return tables->status;
-}
-
 const char *st_sql_table_names(st_arena *arena)
 {
     const char *names = "";
-    for (size_t i = 0; i < ST_COUNT(all_tables) && names != NULL; i++)
-        names = st_arena_printf(arena, "%s%s%s", names, i > 0 ? ", " : "", all_tables[i].name);
+    for (size_t i = 0; i < ST_COUNT(all_tables); i++)
+        names = st_xprintf(arena, "%s%s%s", names, i > 0 ? ", " : "", all_tables[i].name);
     return names != NULL ? names : "";
 }
 

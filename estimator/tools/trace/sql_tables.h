@@ -15,11 +15,9 @@
 typedef struct st_sql_tables st_sql_tables;
 
 /* Adds the tables and functions to a database. `set` may be NULL: all tables are empty. */
-st_status st_sql_tables_add(sqlite3 *database, const st_trace_set *set, st_arena *arena,
-                            st_errors *errors, st_sql_tables **tables) ST_NODISCARD;
+void st_sql_tables_add(sqlite3 *database, const st_trace_set *set, st_arena *arena,
+                       st_sql_tables **tables);
 void st_sql_tables_free(st_sql_tables *tables);
-/* What went wrong while a table was filled. */
-st_status st_sql_tables_status(const st_sql_tables *tables) ST_NODISCARD;
 /* "ranks, kernels, ..."; "" when out of memory. */
 const char *st_sql_table_names(st_arena *arena);
 /* Whether the table has rows only of recordings that were read with their details. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "trace/classify.h"
 #include "trace/event_order.h"
+#include "trace/xalloc.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,20 +15,14 @@ enum { FIRST_ITEMS = 256 };
 
 /* Puts an item behind those of a list of the trace. */
 #define ADD(list, count, capacity, item)                                                           \
-    (ST_ROOM(list, count, capacity) ? (list[count++] = (item), ST_OK) : ST_ERR_MEMORY)
+    (st_xdone(ST_ROOM(list, count, capacity)), list[count++] = (item), ST_OK)
 
-st_status st_store_create(const char *file, st_store **store)
+void st_store_create(const char *file, st_store **store)
 {
-    st_store *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = st_names_init(&made->names);
+    st_store *made = st_xcalloc(1, sizeof *made);
+    st_xdone(st_names_init(&made->names) == ST_OK);
     size_t length = strlen(file) + 1;
-    made->file = malloc(length);
-    if (status != ST_OK || made->file == NULL) {
-        st_store_destroy(made);
-        return ST_ERR_MEMORY;
-    }
+    made->file = st_xmalloc(length);
     memcpy(made->file, file, length);
     made->trace = (st_trace){.file = made->file,
                              .base_ns = -1,
@@ -38,7 +33,6 @@ st_status st_store_create(const char *file, st_store **store)
                              .sm_count = -1,
                              .owner = made};
     *store = made;
-    return ST_OK;
 }
 
 void st_store_destroy(st_store *store)
@@ -86,9 +80,8 @@ st_status st_store_track(st_store *store, const st_trace_track *key, uint32_t *t
         if (key->is_stream ? store->stream_count >= ST_TRACE_MAX_STREAMS
                            : threads >= ST_TRACE_MAX_THREADS)
             return ST_ERR_LIMIT;
-        if (!ST_ROOM(trace->tracks, trace->track_count, store->track_capacity) ||
-            !st_index_add(&store->track_index, NULL, hash, trace->track_count))
-            return ST_ERR_MEMORY;
+        st_xdone(ST_ROOM(trace->tracks, trace->track_count, store->track_capacity) &&
+                 st_index_add(&store->track_index, NULL, hash, trace->track_count));
         *track = (uint32_t)trace->track_count;
         trace->tracks[trace->track_count++] = *key;
         store->stream_count += key->is_stream;
@@ -136,40 +129,31 @@ st_status st_store_allocation(st_store *store, const st_trace_allocation *alloca
 }
 
 /* A byte per name, zero at first. */
-static st_status reserve_bytes(uint8_t **bytes, uint32_t name, size_t *capacity)
+static void reserve_bytes(uint8_t **bytes, uint32_t name, size_t *capacity)
 {
     if (name < *capacity)
-        return ST_OK;
+        return;
     size_t wanted = 2 * (size_t)name + FIRST_ITEMS;
-    uint8_t *grown = realloc(*bytes, wanted);
-    if (grown == NULL)
-        return ST_ERR_MEMORY;
+    uint8_t *grown = st_xmemory(realloc(*bytes, wanted));
     memset(grown + *capacity, 0, wanted - *capacity);
     *bytes = grown;
     *capacity = wanted;
-    return ST_OK;
 }
 
-st_status st_store_call(st_store *store, uint32_t name, uint8_t *call)
+void st_store_call(st_store *store, uint32_t name, uint8_t *call)
 {
-    st_status status = reserve_bytes(&store->calls, name, &store->call_capacity);
-    if (status != ST_OK)
-        return status;
+    reserve_bytes(&store->calls, name, &store->call_capacity);
     if (store->calls[name] == 0)
         store->calls[name] = (uint8_t)(1 + st_trace_call_of(store->names.texts[name]));
     *call = (uint8_t)(store->calls[name] - 1);
-    return ST_OK;
 }
 
-st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_)
+void st_store_class(st_store *store, uint32_t name, uint8_t *class_)
 {
-    st_status status = reserve_bytes(&store->classes, name, &store->class_capacity);
-    if (status != ST_OK)
-        return status;
+    reserve_bytes(&store->classes, name, &store->class_capacity);
     if (store->classes[name] == 0)
         store->classes[name] = (uint8_t)(1 + st_trace_classify(store->names.texts[name]));
     *class_ = (uint8_t)(store->classes[name] - 1);
-    return ST_OK;
 }
 
 /* ---- keeping ---- */
@@ -179,7 +163,7 @@ static void kept(st_keeper *keeper, st_status status)
     if (status == ST_ERR_LIMIT)
         status = st_fail(keeper->errors, status, (st_place){.file = keeper->file},
                          "the %s has too many tasks, names, streams or threads", keeper->what);
-    keeper->status = status == ST_ERR_MEMORY ? st_out_of_memory(keeper->errors) : status;
+    keeper->status = st_xstatus(status);
 }
 
 uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length)
@@ -193,13 +177,13 @@ uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length)
 void st_keep_class(st_keeper *keeper, st_trace_event *event)
 {
     if (keeper->status == ST_OK)
-        kept(keeper, st_store_class(keeper->store, event->name, &event->class_));
+        st_store_class(keeper->store, event->name, &event->class_);
 }
 
 void st_keep_call(st_keeper *keeper, st_trace_event *event)
 {
     if (keeper->status == ST_OK)
-        kept(keeper, st_store_call(keeper->store, event->name, &event->class_));
+        st_store_call(keeper->store, event->name, &event->class_);
 }
 
 uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait)
@@ -240,37 +224,31 @@ static bool in_order(const st_trace *trace)
     return true;
 }
 
-st_status st_store_finish(st_store *store)
+void st_store_finish(st_store *store)
 {
     store->trace.names = store->names.texts;
     store->trace.name_count = store->names.count;
     if (in_order(&store->trace))
-        return ST_OK;
+        return;
     size_t count = store->trace.event_count;
-    uint32_t *order = malloc(count * sizeof *order);
-    if (order == NULL)
-        return ST_ERR_MEMORY;
+    uint32_t *order = st_xmalloc(count * sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    st_status status =
-        st_event_order(store->trace.events, offsetof(st_trace_event, start_ns), order, count);
-    if (status == ST_OK) {
-        /* Puts each event where `order` has it; an event is moved once, no second list is needed.
-         */
-        st_trace_event *events = store->trace.events;
-        for (size_t i = 0; i < count; i++) {
-            st_trace_event first = events[i];
-            size_t at = i;
-            while (order[at] != i) {
-                size_t from = order[at];
-                events[at] = events[from];
-                order[at] = (uint32_t)at;
-                at = from;
-            }
-            events[at] = first;
+    st_event_order(store->trace.events, offsetof(st_trace_event, start_ns), order, count);
+    /* Puts each event where `order` has it; an event is moved once, no second list is needed.
+     */
+    st_trace_event *events = store->trace.events;
+    for (size_t i = 0; i < count; i++) {
+        st_trace_event first = events[i];
+        size_t at = i;
+        while (order[at] != i) {
+            size_t from = order[at];
+            events[at] = events[from];
             order[at] = (uint32_t)at;
+            at = from;
         }
+        events[at] = first;
+        order[at] = (uint32_t)at;
     }
     free(order);
-    return status;
 }

@@ -25,7 +25,7 @@ typedef struct st_store {
     char *file;
 } st_store;
 
-st_status st_store_create(const char *file, st_store **store) ST_NODISCARD;
+void st_store_create(const char *file, st_store **store);
 void st_store_destroy(st_store *store);
 
 /* Functions below report nothing: ST_ERR_MEMORY, or ST_ERR_LIMIT where there is too much. */
@@ -36,8 +36,8 @@ st_status st_store_collective(st_store *store, const st_trace_collective *collec
 st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail) ST_NODISCARD;
 st_status st_store_frame(st_store *store, const st_trace_frame *frame) ST_NODISCARD;
 st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation) ST_NODISCARD;
-st_status st_store_call(st_store *store, uint32_t name, uint8_t *call) ST_NODISCARD;
-st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_) ST_NODISCARD;
+void st_store_call(st_store *store, uint32_t name, uint8_t *call);
+void st_store_class(st_store *store, uint32_t name, uint8_t *class_);
 
 /*
  * What keeps the events of a recording that is not Kineto's: one status, reported, after which
@@ -65,6 +65,6 @@ st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace
 void st_keep_end(st_keeper *keeper);
 
 /* Sorts the events. */
-st_status st_store_finish(st_store *store) ST_NODISCARD;
+void st_store_finish(st_store *store);
 
 #endif

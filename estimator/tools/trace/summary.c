@@ -2,6 +2,7 @@
 /* What ran on one rank, added up. */
 #include "trace/busy.h"
 #include "trace/link.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,12 @@ static bool is_sync_record(const st_trace_event *event)
     return event->kind == ST_TRACE_SYNC;
 }
 
-static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_trace_tally **tallies,
-                       size_t *count)
+static void tally(summer *s, bool (*wanted)(const st_trace_event *), st_trace_tally **tallies,
+                  size_t *count)
 {
     const st_trace *trace = s->trace;
-    st_trace_tally *by_name = calloc((size_t)trace->name_count + 1, sizeof *by_name);
+    st_trace_tally *by_name = st_xcalloc((size_t)trace->name_count + 1, sizeof *by_name);
     size_t used = 0;
-    if (by_name == NULL)
-        return ST_ERR_MEMORY;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         if (!wanted(event))
@@ -57,27 +56,22 @@ static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_tra
         one->count++;
         one->total_ns = st_add_ns(one->total_ns, event->duration_ns);
     }
-    *tallies = st_arena_alloc(s->arena, used + 1, sizeof **tallies);
+    *tallies = st_xalloc(s->arena, used + 1, sizeof **tallies);
     *count = 0;
-    for (uint32_t i = 0; *tallies != NULL && i < trace->name_count; i++)
+    for (uint32_t i = 0; i < trace->name_count; i++)
         if (by_name[i].count > 0)
             (*tallies)[(*count)++] = by_name[i];
     free(by_name);
-    if (*tallies == NULL)
-        return ST_ERR_MEMORY;
     qsort(*tallies, *count, sizeof **tallies, compare_tallies);
-    return ST_OK;
 }
 
 /* Different correlations with a call, and tasks without one. */
-static st_status count_links(summer *s)
+static void count_links(summer *s)
 {
     st_links links;
-    st_status status = st_links_make(s->trace, ST_TRACE_CALL, &links);
-    if (status != ST_OK)
-        return status;
-    bool *seen = calloc(s->trace->event_count + 1, sizeof *seen);
-    for (size_t i = 0; seen != NULL && i < s->trace->event_count; i++) {
+    st_links_make(s->trace, ST_TRACE_CALL, &links);
+    bool *seen = st_xcalloc(s->trace->event_count + 1, sizeof *seen);
+    for (size_t i = 0; i < s->trace->event_count; i++) {
         const st_trace_event *event = &s->trace->events[i];
         if (!st_trace_is_gpu(event))
             continue;
@@ -88,19 +82,15 @@ static st_status count_links(summer *s)
             seen[call] = true;
     }
     st_links_free(&links);
-    bool ok = seen != NULL;
     free(seen);
-    return ok ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_status find_steps(summer *s)
+static void find_steps(summer *s)
 {
     const st_trace *trace = s->trace;
     st_trace_summary *summary = s->summary;
     summary->steps =
-        st_arena_alloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
-    if (summary->steps == NULL)
-        return ST_ERR_MEMORY;
+        st_xalloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         if (event->kind != ST_TRACE_STEP)
@@ -112,10 +102,9 @@ static st_status find_steps(summer *s)
         st_busy_breakdown(s->intervals, s->interval_count, event->start_ns, st_trace_end_ns(event),
                           &step->time);
     }
-    return ST_OK;
 }
 
-static st_status add_up(summer *s)
+static void add_up(summer *s)
 {
     st_trace_summary *summary = s->summary;
     st_trace_summary *classe_summary = s->summary;
@@ -143,41 +132,28 @@ static st_status add_up(summer *s)
     }
     for (size_t i = 0; i < trace->wait_count; i++)
         s->summary->exact_waits += trace->waits[i].record_correlation >= 0;
-    st_status status = tally(s, is_kernel, &summary->kernels, &summary->kernel_count);
-    if (status == ST_OK)
-        status = tally(s, is_sync_call, &summary->sync_calls, &summary->sync_call_count);
-    if (status == ST_OK)
-        status = tally(s, is_sync_record, &summary->sync_records, &summary->sync_record_count);
-    if (status == ST_OK) {
-        /* Streams that ran something, and tasks that begin too early for a queue. */
-        int64_t *reach = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *reach);
-        bool *used = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *used);
-        if (reach == NULL || used == NULL) {
-            status = ST_ERR_MEMORY;
-        } else {
-            for (size_t i = 0; i < trace->event_count; i++) {
-                const st_trace_event *event = &trace->events[i];
-                if (!st_trace_is_gpu(event))
-                    continue;
-                s->summary->streams += !used[event->track];
-                s->summary->overlaps += used[event->track] && event->start_ns < reach[event->track];
-                if (!used[event->track] || st_trace_end_ns(event) > reach[event->track])
-                    reach[event->track] = st_trace_end_ns(event);
-                used[event->track] = true;
-            }
-        }
+    tally(s, is_kernel, &summary->kernels, &summary->kernel_count);
+    tally(s, is_sync_call, &summary->sync_calls, &summary->sync_call_count);
+    tally(s, is_sync_record, &summary->sync_records, &summary->sync_record_count);
+    /* Streams that ran something, and tasks that begin too early for a queue. */
+    int64_t *reach = st_xalloc(s->arena, trace->track_count + 1, sizeof *reach);
+    bool *used = st_xalloc(s->arena, trace->track_count + 1, sizeof *used);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        s->summary->streams += !used[event->track];
+        s->summary->overlaps += used[event->track] && event->start_ns < reach[event->track];
+        if (!used[event->track] || st_trace_end_ns(event) > reach[event->track])
+            reach[event->track] = st_trace_end_ns(event);
+        used[event->track] = true;
     }
-    if (status == ST_OK)
-        status = count_links(s);
-    if (status == ST_OK)
-        status = find_steps(s);
-    return status;
+    count_links(s);
+    find_steps(s);
 }
 
-st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary,
-                             st_errors *errors)
+void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary)
 {
-    (void)errors;
     *summary = (st_trace_summary){.trace = trace};
     summer s = {.trace = trace, .summary = summary, .arena = arena};
     /* First to last call or GPU task. */
@@ -197,31 +173,21 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
         s.summary->window_start_ns = window_trace->cut_start_ns;
         s.end_ns = window_trace->cut_end_ns;
     }
-    st_status status = ST_OK;
     const st_trace *interval_trace = s.trace;
     size_t count = interval_trace->kind_counts[ST_TRACE_KERNEL] +
                    interval_trace->kind_counts[ST_TRACE_MEMCPY] +
                    interval_trace->kind_counts[ST_TRACE_MEMSET];
-    s.intervals = st_arena_alloc(s.arena, count + 1, sizeof *s.intervals);
-    if (s.intervals == NULL) {
-        status = ST_ERR_MEMORY;
-    } else {
-        for (size_t i = 0; i < interval_trace->event_count; i++) {
-            const st_trace_event *event = &interval_trace->events[i];
-            if (st_trace_is_gpu(event))
-                s.intervals[s.interval_count++] =
-                    (st_interval){event->start_ns, st_trace_end_ns(event),
-                                  event->class_ == ST_TRACE_COMMUNICATION};
-        }
-        s.summary->gpu_tasks = s.interval_count;
+    s.intervals = st_xalloc(s.arena, count + 1, sizeof *s.intervals);
+    for (size_t i = 0; i < interval_trace->event_count; i++) {
+        const st_trace_event *event = &interval_trace->events[i];
+        if (st_trace_is_gpu(event))
+            s.intervals[s.interval_count++] = (st_interval){
+                event->start_ns, st_trace_end_ns(event), event->class_ == ST_TRACE_COMMUNICATION};
     }
-    if (status != ST_OK)
-        return status;
+    s.summary->gpu_tasks = s.interval_count;
     st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,
                       &summary->time);
-    status = add_up(&s);
-    if (status != ST_OK)
-        return status;
+    add_up(&s);
     st_trace_summary *utilization_summary = s.summary;
     int64_t window_ns = s.end_ns - utilization_summary->window_start_ns;
     utilization_summary->period_ns = PERIOD_NS;
@@ -230,10 +196,8 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
     utilization_summary->period_count =
         (size_t)((window_ns + utilization_summary->period_ns - 1) / utilization_summary->period_ns);
     utilization_summary->utilization_frac =
-        st_arena_alloc(s.arena, utilization_summary->period_count + 1,
-                       sizeof *utilization_summary->utilization_frac);
-    if (utilization_summary->utilization_frac == NULL)
-        return ST_ERR_MEMORY;
+        st_xalloc(s.arena, utilization_summary->period_count + 1,
+                  sizeof *utilization_summary->utilization_frac);
     st_busy_periods(s.intervals, s.interval_count, utilization_summary->window_start_ns,
                     utilization_summary->period_ns, utilization_summary->utilization_frac,
                     utilization_summary->period_count);
@@ -242,5 +206,4 @@ st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_su
         utilization_summary->utilization_frac[i] /=
             (double)(left < utilization_summary->period_ns ? left : utilization_summary->period_ns);
     }
-    return ST_OK;
 }

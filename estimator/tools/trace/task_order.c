@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See task_order.h. */
 #include "trace/task_order.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -26,12 +27,10 @@ static uint32_t launch_of(const void *context, uint32_t event)
 }
 
 /* Counts, then places. */
-st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
-                        const void *context, st_arena *arena)
+void st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
+                   const void *context, st_arena *arena)
 {
-    uint32_t *starts = st_arena_alloc(arena, count + 2, sizeof *starts);
-    if (starts == NULL)
-        return ST_ERR_MEMORY;
+    uint32_t *starts = st_xalloc(arena, count + 2, sizeof *starts);
     for (uint32_t i = 0; i < items; i++) {
         uint32_t list = which(context, i);
         if (list != ST_TRACE_NONE)
@@ -39,16 +38,13 @@ st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of 
     }
     for (size_t i = 2; i < count + 2; i++)
         starts[i] += starts[i - 1];
-    lists->items = st_arena_alloc(arena, (size_t)starts[count + 1] + 1, sizeof *lists->items);
-    if (lists->items == NULL)
-        return ST_ERR_MEMORY;
+    lists->items = st_xalloc(arena, (size_t)starts[count + 1] + 1, sizeof *lists->items);
     for (uint32_t i = 0; i < items; i++) {
         uint32_t list = which(context, i);
         if (list != ST_TRACE_NONE)
             lists->items[starts[list + 1]++] = i;
     }
     lists->starts = starts;
-    return ST_OK;
 }
 
 static void find_window(st_order *order, const st_trace_event *event, bool *any)
@@ -60,16 +56,13 @@ static void find_window(st_order *order, const st_trace_event *event, bool *any)
     *any = true;
 }
 
-st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
+void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
 {
     *order = (st_order){.trace = trace, .arena = arena};
-    st_status status = st_links_make(trace, ST_TRACE_CALL, &order->calls);
-    if (status == ST_OK)
-        status = st_links_make(trace, ST_TRACE_SYNC, &order->syncs);
-    order->call_of = st_arena_alloc(arena, trace->event_count + 1, sizeof *order->call_of);
-    order->launch_ns = st_arena_alloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
-    if (status != ST_OK || order->call_of == NULL || order->launch_ns == NULL)
-        return ST_ERR_MEMORY;
+    st_links_make(trace, ST_TRACE_CALL, &order->calls);
+    st_links_make(trace, ST_TRACE_SYNC, &order->syncs);
+    order->call_of = st_xalloc(arena, trace->event_count + 1, sizeof *order->call_of);
+    order->launch_ns = st_xalloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
     const st_trace *launche_trace = order->trace;
     bool any = false;
     for (uint32_t i = 0; i < launche_trace->event_count; i++) {
@@ -85,41 +78,31 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         order->launch_ns[i] = call != ST_TRACE_NONE ? launche_trace->events[call].start_ns : 0;
         order->gpu_count++;
     }
-    status = st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of,
-                           order, arena);
-    if (status == ST_OK) {
-        /* A stream runs its tasks in the order of their launches, so one whose call is not recorded
-         * was launched right after the one before it at the earliest; the first ones of a stream
-         * before all that is recorded. */
-        for (size_t t = 0; t < order->trace->track_count; t++) {
-            int64_t launch_ns = order->start_ns - 1;
-            for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
-                uint32_t task = order->by_start.items[i];
-                if (order->call_of[task] == ST_TRACE_NONE)
-                    order->launch_ns[task] = launch_ns;
-                else if (order->launch_ns[task] > launch_ns)
-                    launch_ns = order->launch_ns[task];
-            }
+    st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of, order,
+                  arena);
+    /* A stream runs its tasks in the order of their launches, so one whose call is not recorded
+     * was launched right after the one before it at the earliest; the first ones of a stream
+     * before all that is recorded. */
+    for (size_t t = 0; t < order->trace->track_count; t++) {
+        int64_t launch_ns = order->start_ns - 1;
+        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+            uint32_t task = order->by_start.items[i];
+            if (order->call_of[task] == ST_TRACE_NONE)
+                order->launch_ns[task] = launch_ns;
+            else if (order->launch_ns[task] > launch_ns)
+                launch_ns = order->launch_ns[task];
         }
     }
-    if (status == ST_OK)
-        status = st_lists_make(&order->thread_calls, trace->track_count, trace->event_count,
-                               thread_of, order, arena);
-    if (status == ST_OK)
-        status = st_lists_make(&order->call_tasks, trace->event_count, trace->event_count,
-                               launch_of, order, arena);
-    if (status != ST_OK)
-        return status;
+    st_lists_make(&order->thread_calls, trace->track_count, trace->event_count, thread_of, order,
+                  arena);
+    st_lists_make(&order->call_tasks, trace->event_count, trace->event_count, launch_of, order,
+                  arena);
     /* A copy of the lists by start, each sorted by launch. */
     size_t tracks = order->trace->track_count;
-    st_launch *keys = malloc((order->gpu_count + 1) * sizeof *keys);
+    st_launch *keys = st_xmalloc((order->gpu_count + 1) * sizeof *keys);
     order->by_launch.starts = order->by_start.starts;
     order->by_launch.items =
-        st_arena_alloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
-    if (keys == NULL || order->by_launch.items == NULL) {
-        free(keys);
-        return ST_ERR_MEMORY;
-    }
+        st_xalloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
     for (size_t t = 0; t < tracks; t++) {
         uint32_t first = order->by_start.starts[t];
         uint32_t end = order->by_start.starts[t + 1];
@@ -131,7 +114,6 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
             order->by_launch.items[i] = keys[i - first].event;
     }
     free(keys);
-    return ST_OK;
 }
 
 void st_order_free(st_order *order)

@@ -15,8 +15,8 @@ typedef struct st_lists {
 typedef uint32_t st_list_of(const void *context, uint32_t item);
 
 /* `count` lists of the numbers below `items`, which keep their order; they live in `arena`. */
-st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
-                        const void *context, st_arena *arena) ST_NODISCARD;
+void st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
+                   const void *context, st_arena *arena);
 
 /* An event and the time by which it is sorted. */
 typedef struct st_launch {
@@ -44,7 +44,7 @@ typedef struct st_order {
     size_t gpu_count;
 } st_order;
 
-st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order) ST_NODISCARD;
+void st_order_make(const st_trace *trace, st_arena *arena, st_order *order);
 void st_order_free(st_order *order);
 
 /* The last task of a stream that was launched before a time, ST_TRACE_NONE without one. */

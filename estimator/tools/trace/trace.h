@@ -290,8 +290,7 @@ typedef struct st_trace_summary {
 } st_trace_summary;
 
 /* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
-st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary,
-                             st_errors *errors) ST_NODISCARD;
+void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary);
 
 /* --- dependencies and replay ------------------------------------------------------------------ */
 
@@ -414,8 +413,8 @@ void st_trace_graph_move(st_trace_graph *graph, const st_task_id *moved);
  * The breakdown of a rank (an index) in a replay that ran: a collective counts from the arrival of
  * the rank. `window` of the replay is the rank's, from its first event.
  */
-st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                               st_trace_breakdown *time, st_errors *errors) ST_NODISCARD;
+void st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                          st_trace_breakdown *time);
 
 /* --- what if ------------------------------------------------------------------------------------
  */

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "trace/link.h"
 #include "trace/visit.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static st_status copy_event(void *context, const st_visit *visit)
     }
     next_event(c);
     write_patched(c, visit, patches, count);
-    return c->out->failed ? ST_ERR_MEMORY : ST_OK;
+    return ST_OK;
 }
 
 /* ---- the critical path ---- */
@@ -206,19 +207,18 @@ static void write_path(copier *c)
 
 static st_status copy_rank(copier *c, st_errors *errors)
 {
-    st_arena *arena = st_arena_create();
+    st_arena *arena = st_xarena();
     st_visitor visitor = {c, copy_event};
     st_trace_options options = {.partial = c->asked->partial, .visitor = &visitor};
     st_trace *again = NULL;
-    st_errors *ignored = st_errors_create(); /* warnings that the first reading gave */
+    st_errors *ignored = st_xmemory(st_errors_create()); /* warnings that the first reading gave */
     c->trace = c->asked->set->ranks[c->rank];
-    c->seen = calloc(c->trace->event_count + 1, sizeof *c->seen);
-    st_status status = arena != NULL && ignored != NULL && c->seen != NULL ? ST_OK : ST_ERR_MEMORY;
+    c->seen = st_xcalloc(c->trace->event_count + 1, sizeof *c->seen);
+    st_status status = ST_OK;
     if (status == ST_OK && c->asked->graph != NULL)
-        status = st_export_map_make(c->asked, c->rank, arena, &c->map);
-    if (status == ST_OK)
-        status = st_trace_read(c->trace->file, &options, &again, ignored);
-    if (status != ST_OK && status != ST_ERR_MEMORY)
+        st_export_map_make(c->asked, c->rank, arena, &c->map);
+    status = st_trace_read(c->trace->file, &options, &again, ignored);
+    if (status != ST_OK)
         status = st_fail(errors, status, (st_place){.file = c->trace->file},
                          "the file changed while it was read");
     if (status == ST_OK && c->asked->graph != NULL && c->asked->after != NULL) {
@@ -275,7 +275,8 @@ st_status st_trace_export_rank(const st_trace_export *asked, size_t rank, st_buf
     if (status == ST_OK)
         status = copy_rank(&c, errors);
     st_buffer_text(buffer, trace->is_array ? "\n]\n" : "\n]}\n");
-    return status == ST_OK && buffer->failed ? ST_ERR_MEMORY : status;
+    st_xdone(!buffer->failed);
+    return status;
 }
 
 st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, st_errors *errors)
@@ -308,5 +309,6 @@ st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, s
         status = copy_rank(&c, errors);
     }
     st_buffer_text(buffer, "\n]}\n");
-    return status == ST_OK && buffer->failed ? ST_ERR_MEMORY : status;
+    st_xdone(!buffer->failed);
+    return status;
 }

@@ -2,6 +2,7 @@
 #include "trace/trace_export_map.h"
 
 #include "trace/link.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -21,15 +22,13 @@ static st_task_time time_of(const st_trace_times *times, st_task_id task)
 }
 
 /* Threads by the host tasks that end where their calls launch. */
-static st_status find_resources(mapper *m)
+static void find_resources(mapper *m)
 {
     const st_graph *graph = m->asked->graph->graph;
     for (size_t t = 0; t < m->trace->track_count; t++)
         m->resources[t] = ST_TRACE_NONE;
     st_links links;
-    st_status status = st_links_make(m->trace, ST_TRACE_CALL, &links);
-    if (status != ST_OK)
-        return status;
+    st_links_make(m->trace, ST_TRACE_CALL, &links);
     for (size_t i = 0; i < m->trace->event_count; i++) {
         const st_trace_event *event = &m->trace->events[i];
         if (m->rank->hosts[i] == ST_TASK_NONE)
@@ -40,7 +39,6 @@ static st_status find_resources(mapper *m)
                 st_graph_task(graph, m->rank->hosts[i]).resource;
     }
     st_links_free(&links);
-    return ST_OK;
 }
 
 ST_COMPARE(compare_moments, st_moment, ST_RISING(from_ns) ST_RISING(to_ns));
@@ -64,7 +62,7 @@ static bool is_host(const st_graph *graph, st_task_id task)
     return st_graph_task(graph, task).kind == ST_RESOURCE_HOST;
 }
 
-static st_status make_room(mapper *m, const uint32_t *tracks)
+static void make_room(mapper *m, const uint32_t *tracks)
 {
     const st_graph *graph = m->asked->graph->graph;
     for (size_t i = 0; i < st_graph_task_count(graph); i++) {
@@ -75,20 +73,17 @@ static st_status make_room(mapper *m, const uint32_t *tracks)
     for (size_t i = 0; i < m->trace->event_count; i++)
         m->counts[m->trace->events[i].track] += st_trace_is_gpu(&m->trace->events[i]) ? 2 : 0;
     for (size_t t = 0; t < m->trace->track_count; t++) {
-        m->map->tracks[t].moments = st_arena_alloc(m->arena, m->counts[t] + 1, sizeof(st_moment));
-        if (m->map->tracks[t].moments == NULL)
-            return ST_ERR_MEMORY;
+        m->map->tracks[t].moments = st_xalloc(m->arena, m->counts[t] + 1, sizeof(st_moment));
     }
-    return ST_OK;
 }
 
 /* GPU tasks keep what they differ from the replay of the recording, and their order on a stream. */
-static st_status map_tasks(mapper *m)
+static void map_tasks(mapper *m)
 {
-    int64_t *reach = malloc((m->trace->track_count + 1) * sizeof *reach);
-    for (size_t t = 0; reach != NULL && t < m->trace->track_count; t++)
+    int64_t *reach = st_xmalloc((m->trace->track_count + 1) * sizeof *reach);
+    for (size_t t = 0; t < m->trace->track_count; t++)
         reach[t] = INT64_MIN;
-    for (size_t i = 0; reach != NULL && i < m->trace->event_count; i++) {
+    for (size_t i = 0; i < m->trace->event_count; i++) {
         const st_trace_event *event = &m->trace->events[i];
         st_task_id task = m->rank->tasks[i];
         if (task == ST_TASK_NONE)
@@ -109,9 +104,7 @@ static st_status map_tasks(mapper *m)
         add_moment(m, event->track, start.from_ns, start.to_ns);
         add_moment(m, event->track, end.from_ns, end.to_ns);
     }
-    bool ok = reach != NULL;
     free(reach);
-    return ok ? ST_OK : ST_ERR_MEMORY;
 }
 
 static void finish(mapper *m)
@@ -130,8 +123,8 @@ static void finish(mapper *m)
     }
 }
 
-st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
-                             st_export_map *map)
+void st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
+                        st_export_map *map)
 {
     mapper m = {.asked = asked,
                 .rank = &asked->graph->ranks[rank],
@@ -140,12 +133,10 @@ st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena
                 .map = map};
     size_t tracks = m.trace->track_count + 1;
     size_t events = m.trace->event_count + 1;
-    *map = (st_export_map){.tracks = st_arena_alloc(arena, tracks, sizeof *map->tracks),
+    *map = (st_export_map){.tracks = st_xalloc(arena, tracks, sizeof *map->tracks),
                            .main_track = ST_TRACE_NONE,
-                           .starts = st_arena_alloc(arena, events, sizeof *map->starts),
-                           .ends = st_arena_alloc(arena, events, sizeof *map->ends)};
-    if (map->tracks == NULL || map->starts == NULL || map->ends == NULL)
-        return ST_ERR_MEMORY;
+                           .starts = st_xalloc(arena, events, sizeof *map->starts),
+                           .ends = st_xalloc(arena, events, sizeof *map->ends)};
     /* Where the window of the rank begins, by the clock of the file. */
     int64_t first = INT64_MAX;
     int64_t late_ns = m.rank->gpu_late_ns;
@@ -157,41 +148,32 @@ st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena
     }
     map->shift_ns = m.rank->start_ns - first;
     if (asked->before == NULL)
-        return ST_OK;
-    m.counts = st_arena_alloc(arena, tracks, sizeof *m.counts);
-    m.resources = st_arena_alloc(arena, tracks, sizeof *m.resources);
-    if (m.counts == NULL || m.resources == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = find_resources(&m);
-    if (status != ST_OK)
-        return status;
+        return;
+    m.counts = st_xalloc(arena, tracks, sizeof *m.counts);
+    m.resources = st_xalloc(arena, tracks, sizeof *m.resources);
+    find_resources(&m);
     /* By resource of the graph: the track, so that tasks find theirs at once. */
     size_t count = st_graph_resource_count(m.asked->graph->graph);
-    uint32_t *index = malloc((count + 1) * sizeof *index);
-    for (size_t i = 0; index != NULL && i < count; i++)
+    uint32_t *index = st_xmalloc((count + 1) * sizeof *index);
+    for (size_t i = 0; i < count; i++)
         index[i] = track_of(&m, (uint32_t)i);
-    status = index != NULL ? make_room(&m, index) : ST_ERR_MEMORY;
-    if (status == ST_OK) {
-        const st_graph *graph = m.asked->graph->graph;
-        for (size_t i = 0; i < st_graph_task_count(graph); i++) {
-            st_task_id task = (st_task_id)i;
-            uint32_t track = index[st_graph_task(graph, task).resource];
-            if (track == ST_TRACE_NONE || !is_host(graph, task))
-                continue;
-            st_task_time before = time_of(m.asked->before, task);
-            st_task_time after = time_of(m.asked->after, task);
-            if (before.start_ns < 0) /* a copy, which the recording has not */
-                continue;
-            add_moment(&m, track, before.start_ns - m.map->shift_ns,
-                       after.start_ns - m.map->shift_ns);
-            add_moment(&m, track, before.end_ns - m.map->shift_ns, after.end_ns - m.map->shift_ns);
-        }
-        status = map_tasks(&m);
+    make_room(&m, index);
+    const st_graph *graph = m.asked->graph->graph;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        st_task_id task = (st_task_id)i;
+        uint32_t track = index[st_graph_task(graph, task).resource];
+        if (track == ST_TRACE_NONE || !is_host(graph, task))
+            continue;
+        st_task_time before = time_of(m.asked->before, task);
+        st_task_time after = time_of(m.asked->after, task);
+        if (before.start_ns < 0) /* a copy, which the recording has not */
+            continue;
+        add_moment(&m, track, before.start_ns - m.map->shift_ns, after.start_ns - m.map->shift_ns);
+        add_moment(&m, track, before.end_ns - m.map->shift_ns, after.end_ns - m.map->shift_ns);
     }
-    if (status == ST_OK)
-        finish(&m);
+    map_tasks(&m);
+    finish(&m);
     free(index);
-    return status;
 }
 
 int64_t st_export_moment(const st_export_map *map, uint32_t track, int64_t from_ns)

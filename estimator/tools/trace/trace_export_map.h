@@ -23,8 +23,8 @@ typedef struct st_export_map {
     int64_t shift_ns; /* from the file's clock to that of the graph */
 } st_export_map;
 
-st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
-                             st_export_map *map) ST_NODISCARD;
+void st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
+                        st_export_map *map);
 /* A moment on a track, or with ST_TRACE_NONE anywhere else. */
 int64_t st_export_moment(const st_export_map *map, uint32_t track, int64_t from_ns);
 

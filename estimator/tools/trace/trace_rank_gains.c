@@ -7,6 +7,7 @@
 #include "trace/link.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,79 +25,68 @@ ST_COMPARE(compare_times, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name))
 
 ST_COMPARE(compare_gains, st_trace_gain, ST_FALLING(saved_ns) ST_BY_TEXT(what));
 
-static st_status add(ranker *k, const char *what, const char *change, int64_t time_ns)
+static void add(ranker *k, const char *what, const char *change, int64_t time_ns)
 {
-    if (what == NULL || change == NULL)
-        return ST_ERR_MEMORY;
-    return ST_APPEND(k->arena, k->made->gains, k->made->count,
-                     (st_trace_gain){.what = what, .change = change, .time_ns = time_ns})
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    ST_XAPPEND(k->arena, k->made->gains, k->made->count,
+               (st_trace_gain){.what = what, .change = change, .time_ns = time_ns});
 }
 
 /* Kernels of all ranks by name; communication counts as a class alone, as ranks wait in it. */
-static st_status tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count,
-                               int64_t *classes_ns)
+static void tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count, int64_t *classes_ns)
 {
-    st_status status = ST_OK;
-    for (size_t r = 0; r < k->set->count && status == ST_OK; r++) {
+    for (size_t r = 0; r < k->set->count; r++) {
         st_trace_summary summary;
-        status = st_trace_summarize(k->set->ranks[r], k->arena, &summary, k->errors);
-        for (size_t i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
+        st_trace_summarize(k->set->ranks[r], k->arena, &summary);
+        for (size_t i = 0; i < ST_TRACE_CLASSES; i++)
             classes_ns[i] = st_add_ns(classes_ns[i], summary.classes[i].total_ns);
-        for (size_t i = 0; status == ST_OK && i < summary.kernel_count; i++) {
+        for (size_t i = 0; i < summary.kernel_count; i++) {
             size_t at = 0;
             while (at < *count && strcmp((*kernels)[at].name, summary.kernels[i].name) != 0)
                 at++;
             if (at < *count)
                 (*kernels)[at].total_ns =
                     st_add_ns((*kernels)[at].total_ns, summary.kernels[i].total_ns);
-            else if (!ST_APPEND(k->arena, *kernels, *count, summary.kernels[i]))
-                status = ST_ERR_MEMORY;
+            else
+                ST_XAPPEND(k->arena, *kernels, *count, summary.kernels[i]);
         }
     }
-    return status;
 }
 
-static st_status list_candidates(ranker *k, size_t top)
+static void list_candidates(ranker *k, size_t top)
 {
     st_trace_tally *kernels = NULL;
     size_t count = 0;
     int64_t classes_ns[ST_TRACE_CLASSES] = {0};
     double speed = k->made->speed;
-    st_status status = tally_kernels(k, &kernels, &count, classes_ns);
-    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++) {
+    tally_kernels(k, &kernels, &count, classes_ns);
+    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
         const char *name = st_trace_class_name((st_trace_class)i);
         const char *change = i == ST_TRACE_COMMUNICATION
-                                 ? st_arena_printf(k->arena, "bandwidth=%g", speed)
-                                 : st_arena_printf(k->arena, "speed.%s=%g", name, speed);
+                                 ? st_xprintf(k->arena, "bandwidth=%g", speed)
+                                 : st_xprintf(k->arena, "speed.%s=%g", name, speed);
         if (classes_ns[i] > 0)
-            status = add(k, name, change, classes_ns[i]);
+            add(k, name, change, classes_ns[i]);
     }
-    if (status == ST_OK)
-        status = add(k, "host", st_arena_printf(k->arena, "speed.host=%g", speed), 0);
-    if (status == ST_OK)
-        status = add(k, "launch", st_arena_printf(k->arena, "speed.launch=%g", speed), 0);
+    add(k, "host", st_xprintf(k->arena, "speed.host=%g", speed), 0);
+    add(k, "launch", st_xprintf(k->arena, "speed.launch=%g", speed), 0);
     if (count > 0)
         qsort(kernels, count, sizeof *kernels, compare_times);
-    for (size_t i = 0, taken = 0; i < count && taken < top && status == ST_OK; i++) {
+    for (size_t i = 0, taken = 0; i < count && taken < top; i++) {
         /* A kernel's name as a pattern that only it has. */
         const char *name = kernels[i].name;
-        char *pattern = st_arena_alloc(k->arena, 2 * strlen(name) + 1, 1);
+        char *pattern = st_xalloc(k->arena, 2 * strlen(name) + 1, 1);
         size_t length = 0;
-        for (size_t j = 0; pattern != NULL && name[j] != '\0'; j++) {
+        for (size_t j = 0; name[j] != '\0'; j++) {
             if (strchr("*?[\\", name[j]) != NULL)
                 pattern[length++] = '\\';
             pattern[length++] = name[j];
         }
         if (kernels[i].class_ == ST_TRACE_COMMUNICATION || pattern == NULL)
             continue;
-        status =
-            add(k, kernels[i].name, st_arena_printf(k->arena, "speed.kernel:%s=%g", pattern, speed),
-                kernels[i].total_ns);
+        add(k, kernels[i].name, st_xprintf(k->arena, "speed.kernel:%s=%g", pattern, speed),
+            kernels[i].total_ns);
         taken++;
     }
-    return status;
 }
 
 st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top, st_arena *arena,
@@ -104,14 +94,15 @@ st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top,
 {
     *ranking = (st_trace_ranking){.speed = speed};
     ranker k = {.set = set, .arena = arena, .errors = errors, .made = ranking};
-    st_status status = list_candidates(&k, top);
+    list_candidates(&k, top);
+    st_status status = ST_OK;
     for (size_t i = 0; i < ranking->count && status == ST_OK; i++) {
         st_trace_gain *gain = &ranking->gains[i];
         st_trace_graph *graph = NULL;
         st_trace_outcome outcome;
-        st_arena *one_arena = st_arena_create();
+        st_arena *one_arena = st_xarena();
         st_trace_change change = {.sets = &gain->change, .set_count = 1};
-        status = one_arena != NULL ? st_trace_graph_make(k.set, &graph, k.errors) : ST_ERR_MEMORY;
+        status = st_trace_graph_make(k.set, &graph, k.errors);
         if (status == ST_OK)
             status = st_trace_whatif(graph, &change, one_arena, &outcome, k.errors);
         if (status == ST_OK) {

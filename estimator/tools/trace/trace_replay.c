@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "trace/replayed.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,23 +23,19 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
         status = st_replay_run(replay, errors);
     for (size_t i = 0; i < graph->set->count && status == ST_OK; i++) {
         st_trace_replayed *rank = &report->ranks[i];
-        status = st_trace_replay_rank(graph, replay, i, delayed ? &rank->replayed : &rank->alone,
-                                      errors);
+        st_trace_replay_rank(graph, replay, i, delayed ? &rank->replayed : &rank->alone);
     }
     return status;
 }
 
-static st_status recall(const st_trace_replay_report *report, const st_replay *replay,
-                        st_arena *arena, st_errors *errors)
+static void recall(const st_trace_replay_report *report, const st_replay *replay, st_arena *arena)
 {
     const st_trace_graph *graph = report->graph;
     for (size_t i = 0; i < graph->set->count; i++) {
         st_trace_replayed *rank = &report->ranks[i];
         const st_trace_rank *tasks = &graph->ranks[i];
         st_trace_summary summary;
-        st_status status = st_trace_summarize(graph->set->ranks[i], arena, &summary, errors);
-        if (status != ST_OK)
-            return status;
+        st_trace_summarize(graph->set->ranks[i], arena, &summary);
         rank->recorded = summary.time;
         /* A collective begins when its last rank arrives; before that a rank waits in its
          * kernel. */
@@ -54,13 +51,10 @@ static st_status recall(const st_trace_replay_report *report, const st_replay *r
         }
         rank->steps = summary.steps;
         rank->step_count = summary.step_count;
-        rank->step_ns = st_arena_alloc(arena, summary.step_count + 1, sizeof *rank->step_ns);
-        if (rank->step_ns == NULL)
-            return ST_ERR_MEMORY;
+        rank->step_ns = st_xalloc(arena, summary.step_count + 1, sizeof *rank->step_ns);
         for (size_t k = 0; k < summary.step_count; k++)
             rank->step_ns[k] = st_replayed_step_ns(&tasks->steps[k], replay);
     }
-    return ST_OK;
 }
 
 static double points(int64_t a_ns, int64_t a_window_ns, int64_t b_ns, int64_t b_window_ns)
@@ -94,9 +88,7 @@ static st_status find_path(st_trace_replay_report *report, const st_replay *repl
     const st_path_step *steps = NULL;
     size_t count = 0;
     size_t categories = st_graph_category_count(graph);
-    st_trace_tally *tallies = st_arena_alloc(arena, categories + 1, sizeof *tallies);
-    if (tallies == NULL)
-        return ST_ERR_MEMORY;
+    st_trace_tally *tallies = st_xalloc(arena, categories + 1, sizeof *tallies);
     st_status status = st_replay_path(replay, arena, &steps, &count, errors);
     if (status != ST_OK)
         return status;
@@ -122,9 +114,7 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
                                st_trace_replay_report *report, st_errors *errors)
 {
     *report = (st_trace_replay_report){.graph = graph};
-    report->ranks = st_arena_alloc(arena, graph->set->count, sizeof *report->ranks);
-    if (report->ranks == NULL)
-        return ST_ERR_MEMORY;
+    report->ranks = st_xalloc(arena, graph->set->count, sizeof *report->ranks);
     st_status status =
         st_trace_check_graph(graph, replay, arena, &report->left, &report->left_count, errors);
     if (status == ST_OK)
@@ -132,7 +122,7 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
     if (status == ST_OK)
         status = replay_ranks(report, replay, true, errors);
     if (status == ST_OK)
-        status = recall(report, replay, arena, errors);
+        recall(report, replay, arena);
     if (status == ST_OK)
         status = find_path(report, replay, arena, errors);
     if (status == ST_OK) {

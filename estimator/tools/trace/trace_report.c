@@ -3,28 +3,25 @@
 #include "base/number.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 enum { TEXT = 48 };
 
-st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
-                               st_trace_report *report, st_errors *errors)
+void st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
+                          st_trace_report *report, st_errors *errors)
 {
     *report = (st_trace_report){.set = set, .top = top};
-    report->ranks = st_arena_alloc(arena, set->count, sizeof *report->ranks);
-    if (report->ranks == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = ST_OK;
+    report->ranks = st_xalloc(arena, set->count, sizeof *report->ranks);
     size_t idle = 0;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        status = st_trace_summarize(set->ranks[i], arena, &report->ranks[i], errors);
-        idle += status == ST_OK && report->ranks[i].gpu_tasks == 0;
+    for (size_t i = 0; i < set->count; i++) {
+        st_trace_summarize(set->ranks[i], arena, &report->ranks[i]);
+        idle += report->ranks[i].gpu_tasks == 0;
     }
-    for (size_t i = 0; i < set->count && status == ST_OK && idle > 0; i++) {
+    for (size_t i = 0; i < set->count && idle > 0; i++) {
         if (report->ranks[i].gpu_tasks == 0)
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
                       (st_place){.file = set->ranks[i]->file}, "the trace has no GPU work");
     }
-    return status;
 }
 
 /* ---- what reports of traces share ---- */

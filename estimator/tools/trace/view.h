@@ -23,8 +23,7 @@ typedef struct st_view_orders {
     size_t count;
 } st_view_orders;
 
-st_status st_view_orders_make(const st_trace_set *set, st_arena *arena,
-                              st_view_orders *orders) ST_NODISCARD;
+void st_view_orders_make(const st_trace_set *set, st_arena *arena, st_view_orders *orders);
 void st_view_orders_free(st_view_orders *orders);
 
 /* The window of a rank: its steps, or from the first to the last call or GPU task. */
@@ -77,7 +76,7 @@ typedef struct st_idle_rank {
 } st_idle_rank;
 
 /* One for each rank, in `arena`. */
-st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks) ST_NODISCARD;
+void st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks);
 void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
                          st_result *result);
 
@@ -133,8 +132,7 @@ typedef struct st_collectives {
 } st_collectives;
 
 /* Ranks are compared on clocks that are aligned where collectives end (collate.h). */
-st_status st_collectives_find(const st_trace_set *set, st_arena *arena,
-                              st_collectives *found) ST_NODISCARD;
+void st_collectives_find(const st_trace_set *set, st_arena *arena, st_collectives *found);
 
 /* Bus over algorithm bandwidth, as nccl-tests define it; NaN for what they do not. */
 double st_bus_factor(const char *collective, int64_t ranks);
@@ -143,7 +141,7 @@ double st_bus_factor(const char *collective, int64_t ranks);
 
 /* The streams of up to 16 ranks over their windows, each moment in the colour of the class of which
  * most runs. */
-st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg) ST_NODISCARD;
+void st_view_streams_svg(const st_trace_set *set, st_buffer *svg);
 
 /* --- what views share ------------------------------------------------------------------------ */
 

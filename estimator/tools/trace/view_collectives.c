@@ -3,6 +3,7 @@
 #include "trace/busy.h"
 #include "trace/view.h"
 #include "trace/whatif.h"
+#include "trace/xalloc.h"
 
 #include <assert.h>
 #include <math.h>
@@ -100,16 +101,13 @@ static st_collective *find_kernel(const viewer *v, const st_instance_member *one
 
 /* ---- instances ---- */
 
-static st_status list_computation(viewer *v)
+static void list_computation(viewer *v)
 {
-    v->computes = st_arena_alloc(v->arena, v->orders->count, sizeof *v->computes);
-    for (size_t r = 0; r < v->orders->count && v->computes != NULL; r++) {
+    v->computes = st_xalloc(v->arena, v->orders->count, sizeof *v->computes);
+    for (size_t r = 0; r < v->orders->count; r++) {
         const st_trace *trace = v->orders->orders[r].trace;
         st_busy_spans *own = &v->computes[r];
-        own->items =
-            st_arena_alloc(v->arena, v->orders->orders[r].gpu_count + 1, sizeof *own->items);
-        if (own->items == NULL)
-            return ST_ERR_MEMORY;
+        own->items = st_xalloc(v->arena, v->orders->orders[r].gpu_count + 1, sizeof *own->items);
         for (size_t i = 0; i < trace->event_count; i++) {
             const st_trace_event *event = &trace->events[i];
             if (st_trace_is_gpu(event) && event->class_ != ST_TRACE_COMMUNICATION)
@@ -118,7 +116,6 @@ static st_status list_computation(viewer *v)
         }
         st_busy_spans_merge(own);
     }
-    return v->computes != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* How long of a transfer, which takes the end of a kernel, its rank computes. */
@@ -182,14 +179,12 @@ ST_COMPARE(compare_kernels, st_collective,
                ST_RISING(bytes));
 
 /* Transfers of unknown message are not of one kind. */
-static st_status compare_transfers(viewer *v)
+static void compare_transfers(viewer *v)
 {
-    st_transfer_time *times = st_arena_alloc(v->arena, v->found->count + 1, sizeof *times);
-    st_collective *all = st_arena_alloc(v->arena, v->found->count + 1, sizeof *all);
+    st_transfer_time *times = st_xalloc(v->arena, v->found->count + 1, sizeof *times);
+    st_collective *all = st_xalloc(v->arena, v->found->count + 1, sizeof *all);
     size_t count = 0;
     size_t kind = 0;
-    if (times == NULL || all == NULL)
-        return ST_ERR_MEMORY;
     assert(v->found->ranks != NULL || v->orders->count == 0);
     for (size_t r = 0; r < v->orders->count; r++) {
         memcpy(&all[count], v->found->ranks[r], v->found->counts[r] * sizeof *all);
@@ -204,42 +199,33 @@ static st_status compare_transfers(viewer *v)
             times[count++] = (st_transfer_time){kind, own->mean_ns, own->overlap_ns};
     }
     st_transfer_slowdown_find(times, count, &v->found->slowdown);
-    return ST_OK;
 }
 
-st_status st_collectives_find(const st_trace_set *set, st_arena *arena, st_collectives *found)
+void st_collectives_find(const st_trace_set *set, st_arena *arena, st_collectives *found)
 {
     st_view_orders orders;
     viewer v = {.orders = &orders, .arena = arena, .found = found};
     int64_t number = 0;
     *found = (st_collectives){0};
-    st_status status = st_view_orders_make(set, arena, &orders);
-    if (status == ST_OK)
-        status = st_collate(orders.orders, orders.count, arena, &v.collation);
-    if (status == ST_OK) {
-        st_collectives *kernel_found = v.found;
-        kernel_found->ranks = st_arena_alloc(v.arena, set->count, sizeof *kernel_found->ranks);
-        kernel_found->counts = st_arena_alloc(v.arena, set->count, sizeof *kernel_found->counts);
-        for (size_t r = 0;
-             kernel_found->ranks != NULL && kernel_found->counts != NULL && r < set->count; r++) {
-            const st_trace *trace = set->ranks[r];
-            kernel_found->ranks[r] = st_arena_alloc(v.arena, v.orders->orders[r].gpu_count + 1,
-                                                    sizeof *kernel_found->ranks[r]);
-            for (uint32_t i = 0; kernel_found->ranks[r] != NULL && i < trace->event_count; i++)
-                if (st_trace_is_gpu(&trace->events[i]) &&
-                    trace->events[i].class_ == ST_TRACE_COMMUNICATION)
-                    describe(trace, i, &kernel_found->ranks[r][kernel_found->counts[r]++]);
-            kernel_found->count += kernel_found->counts[r];
-        }
-        status = st_arena_failed(v.arena) ? ST_ERR_MEMORY : ST_OK;
+    st_view_orders_make(set, arena, &orders);
+    st_collate(orders.orders, orders.count, arena, &v.collation);
+    st_collectives *kernel_found = v.found;
+    kernel_found->ranks = st_xalloc(v.arena, set->count, sizeof *kernel_found->ranks);
+    kernel_found->counts = st_xalloc(v.arena, set->count, sizeof *kernel_found->counts);
+    for (size_t r = 0; r < set->count; r++) {
+        const st_trace *trace = set->ranks[r];
+        kernel_found->ranks[r] =
+            st_xalloc(v.arena, v.orders->orders[r].gpu_count + 1, sizeof *kernel_found->ranks[r]);
+        for (uint32_t i = 0; i < trace->event_count; i++)
+            if (st_trace_is_gpu(&trace->events[i]) &&
+                trace->events[i].class_ == ST_TRACE_COMMUNICATION)
+                describe(trace, i, &kernel_found->ranks[r][kernel_found->counts[r]++]);
+        kernel_found->count += kernel_found->counts[r];
     }
-    if (status == ST_OK)
-        status = list_computation(&v);
-    for (size_t i = 0; status == ST_OK && i < v.collation.instance_count; i++)
+    list_computation(&v);
+    for (size_t i = 0; i < v.collation.instance_count; i++)
         if (!v.collation.instances[i].dropped && v.collation.instances[i].count > 1)
             see_instance(&v, &v.collation.instances[i], number++);
-    if (status == ST_OK)
-        status = compare_transfers(&v);
+    compare_transfers(&v);
     st_view_orders_free(&orders);
-    return status;
 }

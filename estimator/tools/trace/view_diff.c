@@ -2,6 +2,7 @@
 /* See view_diff.h. Each side is a tree; its nodes become rows by their paths, which are then
  * merged. */
 #include "trace/view_diff.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,15 +39,15 @@ static size_t count_steps(const st_trace_set *set)
 /* "Net_0 > Linear_1": what is around a node, by node of a tree. */
 static const char **name_places(const st_tree *tree, st_arena *arena)
 {
-    const char **places = st_arena_alloc(arena, tree->count, sizeof *places);
-    for (size_t i = 0; places != NULL && i < tree->count; i++) {
+    const char **places = st_xalloc(arena, tree->count, sizeof *places);
+    for (size_t i = 0; i < tree->count; i++) {
         uint32_t parent = tree->nodes[i].parent;
         places[i] = "";
         if (parent == ST_TRACE_NONE || parent == 0)
             continue;
         const char *around =
             places[parent][0] != '\0'
-                ? st_arena_printf(arena, "%s > %s", places[parent], tree->nodes[parent].name)
+                ? st_xprintf(arena, "%s > %s", places[parent], tree->nodes[parent].name)
                 : tree->nodes[parent].name;
         if (around == NULL)
             return NULL;
@@ -81,27 +82,20 @@ static int compare_rows(const void *left, const void *right)
     return names != 0 ? names : strcmp(a->place, b->place);
 }
 
-static st_status merge(const st_tree *trees, st_arena *arena, st_trace_diff *diff)
+static void merge(const st_tree *trees, st_arena *arena, st_trace_diff *diff)
 {
     size_t room = trees[0].count + trees[1].count;
     size_t count = 0;
-    piece *pieces = malloc(room * sizeof *pieces);
-    diff->rows = st_arena_alloc(arena, room, sizeof *diff->rows);
-    st_status status = pieces != NULL && diff->rows != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (int side = 0; side < 2 && status == ST_OK; side++) {
-        status = ST_OK;
+    piece *pieces = st_xmalloc(room * sizeof *pieces);
+    diff->rows = st_xalloc(arena, room, sizeof *diff->rows);
+    for (int side = 0; side < 2; side++) {
         const st_tree *tree = &trees[side];
         const char **places = name_places(tree, arena);
-        if (places == NULL) {
-            status = ST_ERR_MEMORY;
-        } else {
-            for (size_t i = 1; i < tree->count; i++)
-                pieces[count++] = (piece){places[i], &tree->nodes[i], side};
-        }
+        for (size_t i = 1; i < tree->count; i++)
+            pieces[count++] = (piece){places[i], &tree->nodes[i], side};
     }
-    if (status == ST_OK)
-        st_sort(pieces, count, sizeof *pieces, compare_pieces);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    st_sort(pieces, count, sizeof *pieces, compare_pieces);
+    for (size_t i = 0; i < count; i++) {
         const piece *one = &pieces[i];
         if (i == 0 || !is_same(one, one - 1))
             diff->rows[diff->count++] = (st_diff_row){
@@ -112,10 +106,8 @@ static st_status merge(const st_tree *trees, st_arena *arena, st_trace_diff *dif
         row->time_ns[one->side] += (double)one->node->gpu_ns / divisor;
         row->count[one->side] += (double)one->node->kernels / divisor;
     }
-    if (status == ST_OK)
-        st_sort(diff->rows, diff->count, sizeof *diff->rows, compare_rows);
+    st_sort(diff->rows, diff->count, sizeof *diff->rows, compare_rows);
     free(pieces);
-    return status;
 }
 
 const char *st_diff_word(const st_diff_row *row)
@@ -152,5 +144,7 @@ st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st
         if (status == ST_OK)
             diff->total_ns[i] = (double)trees[i].nodes[0].gpu_ns / diff->sides[i].divisor;
     }
-    return status == ST_OK ? merge(trees, arena, diff) : status;
+    if (status == ST_OK)
+        merge(trees, arena, diff);
+    return status;
 }

@@ -7,6 +7,7 @@
  */
 #include "trace/depend.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -34,13 +35,11 @@ const char *st_idle_cause_key(st_idle_cause cause)
 
 /* ---- what is known of the rank ---- */
 
-static st_status find_waits(idler *k)
+static void find_waits(idler *k)
 {
     st_dependencies found;
-    st_status status = st_depend_find(k->order, k->arena, &found);
-    k->last_before = st_arena_alloc(k->arena, k->trace->event_count + 1, sizeof *k->last_before);
-    if (status != ST_OK || k->last_before == NULL)
-        return ST_ERR_MEMORY;
+    st_depend_find(k->order, k->arena, &found);
+    k->last_before = st_xalloc(k->arena, k->trace->event_count + 1, sizeof *k->last_before);
     for (size_t i = 0; i < k->trace->event_count; i++)
         k->last_before[i] = ST_TRACE_NONE;
     for (size_t i = 0; i < found.count; i++) {
@@ -52,7 +51,6 @@ static st_status find_waits(idler *k)
                                           st_trace_end_ns(&k->trace->events[*last]))
             *last = item->before;
     }
-    return ST_OK;
 }
 
 /* ---- gaps ---- */
@@ -135,74 +133,69 @@ static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
     return count > 0 ? values_ns[(count - 1) * percent / 100] : -1;
 }
 
-static st_status see_queue(const idler *k, uint32_t track, st_queue *queue)
+static void see_queue(const idler *k, uint32_t track, st_queue *queue)
 {
     size_t most = k->order->by_start.starts[track + 1] - k->order->by_start.starts[track] + 1;
-    samples s = {.delays_ns = malloc(most * sizeof *s.delays_ns),
-                 .empty_ns = malloc(most * sizeof *s.empty_ns),
-                 .calls_ns = malloc(most * sizeof *s.calls_ns),
-                 .changes = malloc(2 * most * sizeof *s.changes)};
+    samples s = {.delays_ns = st_xmalloc(most * sizeof *s.delays_ns),
+                 .empty_ns = st_xmalloc(most * sizeof *s.empty_ns),
+                 .calls_ns = st_xmalloc(most * sizeof *s.calls_ns),
+                 .changes = st_xmalloc(2 * most * sizeof *s.changes)};
     *queue = (st_queue){0};
-    bool ok = s.delays_ns != NULL && s.empty_ns != NULL && s.calls_ns != NULL && s.changes != NULL;
-    if (ok) {
-        const st_lists *tasks = &k->order->by_start;
-        int64_t reach_ns = INT64_MIN;
-        for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
-            const st_trace_event *task = &k->trace->events[tasks->items[i]];
-            uint32_t index = k->order->call_of[tasks->items[i]];
-            if (index != ST_TRACE_NONE) {
-                const st_trace_event *call = &k->trace->events[index];
-                int64_t delay_ns = task->start_ns - call->start_ns;
-                s.delays_ns[s.count] = delay_ns > 0 ? delay_ns : 0;
-                s.calls_ns[s.count] = call->duration_ns;
-                s.changes[2 * s.count] = (st_launch){call->start_ns, 1};
-                s.changes[2 * s.count + 1] = (st_launch){call->start_ns + s.delays_ns[s.count], 0};
-                if (reach_ns <= call->start_ns && k->last_before[tasks->items[i]] == ST_TRACE_NONE)
-                    s.empty_ns[s.empty_count++] = s.delays_ns[s.count];
-                queue->shorter += task->duration_ns < call->duration_ns;
-                s.count++;
-            }
-            if (st_trace_end_ns(task) > reach_ns)
-                reach_ns = st_trace_end_ns(task);
+    const st_lists *tasks = &k->order->by_start;
+    int64_t reach_ns = INT64_MIN;
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
+        const st_trace_event *task = &k->trace->events[tasks->items[i]];
+        uint32_t index = k->order->call_of[tasks->items[i]];
+        if (index != ST_TRACE_NONE) {
+            const st_trace_event *call = &k->trace->events[index];
+            int64_t delay_ns = task->start_ns - call->start_ns;
+            s.delays_ns[s.count] = delay_ns > 0 ? delay_ns : 0;
+            s.calls_ns[s.count] = call->duration_ns;
+            s.changes[2 * s.count] = (st_launch){call->start_ns, 1};
+            s.changes[2 * s.count + 1] = (st_launch){call->start_ns + s.delays_ns[s.count], 0};
+            if (reach_ns <= call->start_ns && k->last_before[tasks->items[i]] == ST_TRACE_NONE)
+                s.empty_ns[s.empty_count++] = s.delays_ns[s.count];
+            queue->shorter += task->duration_ns < call->duration_ns;
+            s.count++;
         }
-        double area = 0;
-        int64_t last_ns = k->start_ns;
-        size_t length = 0;
-        st_sort(s.changes, 2 * s.count, sizeof *s.changes, st_launch_compare);
-        for (size_t i = 0; i < 2 * s.count; i++) {
-            int64_t at_ns = s.changes[i].launch_ns;
-            at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;
-            area += (double)length * (double)(at_ns - last_ns);
-            last_ns = at_ns;
-            length = s.changes[i].event == 1 ? length + 1 : length - (length > 0);
-            queue->most_length = length > queue->most_length ? length : queue->most_length;
-        }
-        if (k->end_ns > k->start_ns)
-            queue->mean_length = area / (double)(k->end_ns - k->start_ns);
-        queue->launched = s.count;
-        queue->delay_median_ns = quantile(s.delays_ns, s.count, 50);
-        queue->delay_p90_ns = quantile(s.delays_ns, s.count, 90);
-        queue->delay_most_ns = quantile(s.delays_ns, s.count, 100);
-        queue->empty_median_ns = quantile(s.empty_ns, s.empty_count, 50);
-        queue->call_median_ns = quantile(s.calls_ns, s.count, 50);
+        if (st_trace_end_ns(task) > reach_ns)
+            reach_ns = st_trace_end_ns(task);
     }
+    double area = 0;
+    int64_t last_ns = k->start_ns;
+    size_t length = 0;
+    st_sort(s.changes, 2 * s.count, sizeof *s.changes, st_launch_compare);
+    for (size_t i = 0; i < 2 * s.count; i++) {
+        int64_t at_ns = s.changes[i].launch_ns;
+        at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;
+        area += (double)length * (double)(at_ns - last_ns);
+        last_ns = at_ns;
+        length = s.changes[i].event == 1 ? length + 1 : length - (length > 0);
+        queue->most_length = length > queue->most_length ? length : queue->most_length;
+    }
+    if (k->end_ns > k->start_ns)
+        queue->mean_length = area / (double)(k->end_ns - k->start_ns);
+    queue->launched = s.count;
+    queue->delay_median_ns = quantile(s.delays_ns, s.count, 50);
+    queue->delay_p90_ns = quantile(s.delays_ns, s.count, 90);
+    queue->delay_most_ns = quantile(s.delays_ns, s.count, 100);
+    queue->empty_median_ns = quantile(s.empty_ns, s.empty_count, 50);
+    queue->call_median_ns = quantile(s.calls_ns, s.count, 50);
     free(s.delays_ns);
     free(s.empty_ns);
     free(s.calls_ns);
     free(s.changes);
-    return ok ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* ---- a rank ---- */
 
-static st_status see_streams(const idler *k, st_idle_rank *rank)
+static void see_streams(const idler *k, st_idle_rank *rank)
 {
     const uint32_t *starts = k->order->by_start.starts;
     size_t tracks = k->trace->track_count;
-    rank->streams = st_arena_alloc(k->arena, tracks + 1, sizeof *rank->streams);
-    rank->queues = st_arena_alloc(k->arena, tracks + 1, sizeof *rank->queues);
-    st_status status = rank->streams != NULL && rank->queues != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (uint32_t t = 0; t < tracks && status == ST_OK; t++) {
+    rank->streams = st_xalloc(k->arena, tracks + 1, sizeof *rank->streams);
+    rank->queues = st_xalloc(k->arena, tracks + 1, sizeof *rank->queues);
+    for (uint32_t t = 0; t < tracks; t++) {
         if (starts[t + 1] == starts[t])
             continue;
         st_idle *idle = &rank->streams[rank->stream_count];
@@ -213,17 +206,13 @@ static st_status see_streams(const idler *k, st_idle_rank *rank)
         for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++)
             see_task(k, tasks->items[i], &reach_ns, idle);
         add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
-        status = see_queue(k, t, &rank->queues[rank->stream_count++]);
+        see_queue(k, t, &rank->queues[rank->stream_count++]);
     }
-    if (status != ST_OK)
-        return status;
     /* All streams together; after clocks are aligned, events need not be by start any more. */
     int64_t reach_ns = k->start_ns;
     size_t count = 0;
-    st_launch *gpu_starts = malloc((k->order->gpu_count + 1) * sizeof *gpu_starts);
+    st_launch *gpu_starts = st_xmalloc((k->order->gpu_count + 1) * sizeof *gpu_starts);
     rank->gpu = (st_idle){.stream = -1, .device = -1};
-    if (gpu_starts == NULL)
-        return ST_ERR_MEMORY;
     for (uint32_t i = 0; i < k->trace->event_count; i++)
         if (st_trace_is_gpu(&k->trace->events[i]))
             gpu_starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
@@ -232,42 +221,31 @@ static st_status see_streams(const idler *k, st_idle_rank *rank)
         see_task(k, gpu_starts[i].event, &reach_ns, &rank->gpu);
     add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, &rank->gpu);
     free(gpu_starts);
-    return ST_OK;
 }
 
-st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks)
+void st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks)
 {
     st_view_orders orders;
-    st_idle_rank *made = st_arena_alloc(arena, set->count, sizeof *made);
-    st_status status = st_view_orders_make(set, arena, &orders);
-    if (made == NULL)
-        status = ST_ERR_MEMORY;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+    st_idle_rank *made = st_xalloc(arena, set->count, sizeof *made);
+    st_view_orders_make(set, arena, &orders);
+    for (size_t i = 0; i < set->count; i++) {
         const st_order *order = &orders.orders[i];
         st_idle_rank *rank = &made[i];
         idler k = {.order = order, .trace = order->trace, .arena = arena};
         st_view_window(order, &k.start_ns, &k.end_ns);
         *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
-        st_status rank_status = ST_OK;
         const st_trace *trace = k.trace;
-        k.syncs_ns =
-            st_arena_alloc(k.arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k.syncs_ns);
-        if (k.syncs_ns == NULL) {
-            rank_status = ST_ERR_MEMORY;
-        } else {
-            for (size_t j = 0; j < trace->event_count; j++) {
-                const st_trace_event *event = &trace->events[j];
-                if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
-                    event->class_ <= ST_CALL_FREE)
-                    k.syncs_ns[k.sync_count++] = st_trace_end_ns(event);
-            }
-            st_sort(k.syncs_ns, k.sync_count, sizeof *k.syncs_ns, st_order_times);
+        k.syncs_ns = st_xalloc(k.arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k.syncs_ns);
+        for (size_t j = 0; j < trace->event_count; j++) {
+            const st_trace_event *event = &trace->events[j];
+            if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
+                event->class_ <= ST_CALL_FREE)
+                k.syncs_ns[k.sync_count++] = st_trace_end_ns(event);
         }
-        if (rank_status == ST_OK)
-            rank_status = find_waits(&k);
-        status = rank_status == ST_OK ? see_streams(&k, rank) : rank_status;
+        st_sort(k.syncs_ns, k.sync_count, sizeof *k.syncs_ns, st_order_times);
+        find_waits(&k);
+        see_streams(&k, rank);
     }
     st_view_orders_free(&orders);
     *ranks = made;
-    return status;
 }

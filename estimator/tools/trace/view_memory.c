@@ -3,6 +3,7 @@
 
 #include "base/chars.h"
 #include "trace/view_sweep.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +69,7 @@ static st_status operator_value(void *context, uint32_t outer, const st_trace_fr
 static st_status find_places(keeper *k, st_errors *errors)
 {
     size_t all = 0;
-    uint32_t *frames = malloc((k->trace->frame_count + 1) * sizeof *frames);
-    if (frames == NULL)
-        return ST_ERR_MEMORY;
+    uint32_t *frames = st_xmalloc((k->trace->frame_count + 1) * sizeof *frames);
     for (uint32_t i = 0; i < k->trace->frame_count; i++)
         frames[all++] = i;
     st_status status =
@@ -101,15 +100,13 @@ static int compare_addresses(const void *left, const void *right)
     return ST_ORDER(a->place, b->place);
 }
 
-static st_status list_steps(keeper *k)
+static void list_steps(keeper *k)
 {
     const st_trace *trace = k->trace;
     st_memory_device *device = k->device;
     size_t count = 0;
-    k->steps = calloc(trace->allocation_count + 1, sizeof *k->steps);
+    k->steps = st_xcalloc(trace->allocation_count + 1, sizeof *k->steps);
     device->has_addresses = true;
-    if (k->steps == NULL)
-        return ST_ERR_MEMORY;
     for (size_t i = 0; i < trace->allocation_count; i++) {
         const st_trace_allocation *event = &trace->allocations[i];
         if (event->device != device->device)
@@ -126,11 +123,9 @@ static st_status list_steps(keeper *k)
         k->steps[i].place = i;
     device->events = count;
     if (!device->has_addresses)
-        return ST_OK;
-    step **order = malloc((count + 1) * sizeof(step *));
+        return;
+    step **order = st_xmalloc((count + 1) * sizeof(step *));
     step *taken = NULL;
-    if (order == NULL)
-        return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
         order[i] = &k->steps[i];
     st_sort(order, count, sizeof(step *), compare_addresses);
@@ -149,7 +144,6 @@ static st_status list_steps(keeper *k)
         taken = NULL;
     }
     free(order);
-    return ST_OK;
 }
 
 /* ---- over time ---- */
@@ -202,13 +196,11 @@ static void follow(keeper *k)
 ST_COMPARE(compare_blocks, st_memory_block, ST_FALLING(bytes) ST_RISING(at_ns));
 
 /* What was taken by the peak and is given back after it. */
-static st_status list_blocks(keeper *k)
+static void list_blocks(keeper *k)
 {
     st_memory_device *device = k->device;
     int64_t peak_ns = device->peak.at_ns + k->start_ns;
-    device->blocks = st_arena_alloc(k->arena, k->count + 1, sizeof *device->blocks);
-    if (device->blocks == NULL)
-        return ST_ERR_MEMORY;
+    device->blocks = st_xalloc(k->arena, k->count + 1, sizeof *device->blocks);
     for (size_t i = 0; device->has_addresses && i < k->count; i++) {
         const step *one = &k->steps[i];
         const st_trace_allocation *event = one->event;
@@ -223,7 +215,6 @@ static st_status list_blocks(keeper *k)
             .name = frame == ST_TRACE_NONE ? NULL : k->trace->names[k->trace->frames[frame].name]};
     }
     st_sort(device->blocks, device->block_count, sizeof *device->blocks, compare_blocks);
-    return ST_OK;
 }
 
 /* ---- all devices ---- */
@@ -253,26 +244,24 @@ st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_vie
             st_trace_summary summary;
             keeper k = {.trace = trace, .arena = arena, .device = &device};
             device = (st_memory_device){.trace = trace, .device = d, .reserved_bytes = -1};
-            device.samples = st_arena_alloc(arena, MOST_SAMPLES, sizeof *device.samples);
-            st_status device_status = device.samples != NULL
-                                          ? st_trace_summarize(trace, arena, &summary, errors)
-                                          : ST_ERR_MEMORY;
-            if (device_status == ST_OK) {
-                k.start_ns = summary.window_start_ns;
-                device_status = find_places(&k, errors);
-            }
+            device.samples = st_xalloc(arena, MOST_SAMPLES, sizeof *device.samples);
+            st_trace_summarize(trace, arena, &summary);
+            st_status device_status = ST_OK;
+            k.start_ns = summary.window_start_ns;
+            device_status = find_places(&k, errors);
             if (device_status == ST_OK)
-                device_status = list_steps(&k);
+                list_steps(&k);
             if (device_status == ST_OK && k.count > 0) {
                 follow(&k);
-                device_status = list_blocks(&k);
+                list_blocks(&k);
+                device_status = ST_OK;
             }
             free(k.steps);
             st_sweep_free(&k.categories);
             st_sweep_free(&k.operators);
             status = device_status;
-            if (status == ST_OK && !ST_APPEND(arena, view->devices, view->count, device))
-                status = ST_ERR_MEMORY;
+            if (status == ST_OK)
+                ST_XAPPEND(arena, view->devices, view->count, device);
         }
     }
     if (status == ST_OK && view->count == 0)

@@ -2,6 +2,7 @@
 #include "trace/view_path.h"
 
 #include "trace/replayed.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -11,38 +12,32 @@ st_status st_view_path(st_trace_graph *graph, bool delays, st_arena *arena, st_p
                        st_errors *errors)
 {
     st_trace_times times = {0};
-    st_replay *replay = st_replay_create(graph->graph);
-    st_status status =
-        replay != NULL ? st_trace_graph_delays(graph, delays, errors) : ST_ERR_MEMORY;
+    st_replay *replay = st_xmemory(st_replay_create(graph->graph));
+    st_status status = st_trace_graph_delays(graph, delays, errors);
     if (status == ST_OK)
         status = st_replay_run(replay, errors);
     if (status == ST_OK)
         status = st_replayed_times(graph, replay, arena, &times, errors);
     if (status == ST_OK) {
         int64_t reached_ns = 0;
-        *view =
-            (st_path_view){.rows = st_arena_alloc(arena, times.path_count + 1, sizeof *view->rows)};
-        if (view->rows == NULL) {
-            status = ST_ERR_MEMORY;
-        } else {
-            for (size_t i = 0; i < times.path_count; i++) {
-                const st_path_step *step = &times.path[i];
-                st_task_time time = times.tasks[step->task];
-                st_task_view task = st_graph_task(graph->graph, step->task);
-                int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
-                reached_ns += adds_ns;
-                if (adds_ns == 0)
-                    continue;
-                view->rows[view->count++] =
-                    (st_path_row){.task = task,
-                                  .resource = st_graph_resource_name(graph->graph, task.resource),
-                                  .why = i > 0 ? st_edge_kind_name(step->edge) : "",
-                                  .start_ns = time.start_ns,
-                                  .end_ns = time.end_ns,
-                                  .adds_ns = adds_ns};
-            }
-            view->length_ns = reached_ns;
+        *view = (st_path_view){.rows = st_xalloc(arena, times.path_count + 1, sizeof *view->rows)};
+        for (size_t i = 0; i < times.path_count; i++) {
+            const st_path_step *step = &times.path[i];
+            st_task_time time = times.tasks[step->task];
+            st_task_view task = st_graph_task(graph->graph, step->task);
+            int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
+            reached_ns += adds_ns;
+            if (adds_ns == 0)
+                continue;
+            view->rows[view->count++] =
+                (st_path_row){.task = task,
+                              .resource = st_graph_resource_name(graph->graph, task.resource),
+                              .why = i > 0 ? st_edge_kind_name(step->edge) : "",
+                              .start_ns = time.start_ns,
+                              .end_ns = time.end_ns,
+                              .adds_ns = adds_ns};
         }
+        view->length_ns = reached_ns;
     }
     st_replay_destroy(replay);
     return status;
@@ -63,9 +58,9 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
     /* What a task must add to be among the `top` ones, and how many of those that add just that
      * are. */
     int64_t least_ns = 0;
-    int64_t *least_adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *least_adds_ns);
+    int64_t *least_adds_ns = st_xalloc(arena, view->count + 1, sizeof *least_adds_ns);
     equal = view->count;
-    if (least_adds_ns != NULL && top != 0 && top < view->count) {
+    if (top != 0 && top < view->count) {
         equal = 0;
         for (size_t i = 0; i < view->count; i++)
             least_adds_ns[i] = view->rows[i].adds_ns;

@@ -2,6 +2,7 @@
 /* What of a recording belongs to some steps, and what views of it share. */
 #include "trace/gpu_clock.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -88,12 +89,10 @@ static void clip(const st_trace *trace, st_trace_event *event)
 }
 
 /* Marks what stays; calls outside that launch what is inside stay, too. */
-static st_status mark(const st_trace *trace, bool *stays)
+static void mark(const st_trace *trace, bool *stays)
 {
     st_links links;
-    st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
-    if (status != ST_OK)
-        return status;
+    st_links_make(trace, ST_TRACE_CALL, &links);
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         bool is_inside;
@@ -113,7 +112,6 @@ static st_status mark(const st_trace *trace, bool *stays)
             stays[call] = true;
     }
     st_links_free(&links);
-    return ST_OK;
 }
 
 /* Calls from before the steps come first, then tasks that are clipped to their begin. */
@@ -124,30 +122,27 @@ static int place_of(const st_trace *trace, const st_trace_event *event)
     return st_trace_is_gpu(event) ? 1 : 0;
 }
 
-static st_status cut(st_trace *trace)
+static void cut(st_trace *trace)
 {
     size_t kept = 0;
-    bool *stays = calloc(trace->event_count + 1, sizeof *stays);
-    st_trace_event *events = malloc((trace->event_count + 1) * sizeof *events);
-    st_status status = stays != NULL && events != NULL ? mark(trace, stays) : ST_ERR_MEMORY;
-    if (status == ST_OK) {
-        memset(trace->kind_counts, 0, sizeof trace->kind_counts);
-        for (int place = 0; place < 3; place++) {
-            for (size_t i = 0; i < trace->event_count; i++) {
-                if (!stays[i] || place_of(trace, &trace->events[i]) != place)
-                    continue;
-                events[kept] = trace->events[i];
-                clip(trace, &events[kept]);
-                trace->kind_counts[events[kept++].kind]++;
-            }
+    bool *stays = st_xcalloc(trace->event_count + 1, sizeof *stays);
+    st_trace_event *events = st_xmalloc((trace->event_count + 1) * sizeof *events);
+    mark(trace, stays);
+    memset(trace->kind_counts, 0, sizeof trace->kind_counts);
+    for (int place = 0; place < 3; place++) {
+        for (size_t i = 0; i < trace->event_count; i++) {
+            if (!stays[i] || place_of(trace, &trace->events[i]) != place)
+                continue;
+            events[kept] = trace->events[i];
+            clip(trace, &events[kept]);
+            trace->kind_counts[events[kept++].kind]++;
         }
-        memcpy(trace->events, events, kept * sizeof *events);
-        trace->event_count = kept;
-        trace->is_cut = true;
     }
+    memcpy(trace->events, events, kept * sizeof *events);
+    trace->event_count = kept;
+    trace->is_cut = true;
     free(stays);
     free(events);
-    return status;
 }
 
 st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *errors)
@@ -168,24 +163,23 @@ st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *er
                          steps);
     }
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        status = find_cut(set->ranks[i], &wanted) ? cut(set->ranks[i])
-                                                  : refuse_steps(set->ranks[i], steps, errors);
+        if (find_cut(set->ranks[i], &wanted))
+            cut(set->ranks[i]);
+        else
+            status = refuse_steps(set->ranks[i], steps, errors);
     }
     return status;
 }
 
 /* ---- what views share ---- */
 
-st_status st_view_orders_make(const st_trace_set *set, st_arena *arena, st_view_orders *orders)
+void st_view_orders_make(const st_trace_set *set, st_arena *arena, st_view_orders *orders)
 {
     int64_t late_ns = 0;
     *orders = (st_view_orders){0};
-    orders->orders = st_arena_alloc(arena, set->count, sizeof *orders->orders);
-    st_status status = orders->orders != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        status =
-            st_gpu_clock_order(set->ranks[i], arena, &orders->orders[orders->count++], &late_ns);
-    return status;
+    orders->orders = st_xalloc(arena, set->count, sizeof *orders->orders);
+    for (size_t i = 0; i < set->count; i++)
+        st_gpu_clock_order(set->ranks[i], arena, &orders->orders[orders->count++], &late_ns);
 }
 
 void st_view_orders_free(st_view_orders *orders)

@@ -3,6 +3,7 @@
  */
 #include "base/svg.h"
 #include "trace/view.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -86,42 +87,38 @@ static double draw_rank(painter *p, size_t index, double y)
     return y;
 }
 
-st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
+void st_view_streams_svg(const st_trace_set *set, st_buffer *svg)
 {
     st_view_orders orders = {0};
-    st_arena *arena = st_arena_create();
-    painter p = {.svg = svg, .busy = malloc(WIDTH * sizeof *p.busy)};
-    st_status status =
-        arena != NULL && p.busy != NULL ? st_view_orders_make(set, arena, &orders) : ST_ERR_MEMORY;
-    if (status == ST_OK) {
-        static const char title[] = "GPU tasks by stream";
-        size_t ranks = orders.count < MOST_RANKS ? orders.count : MOST_RANKS;
-        st_svg_key keys[ST_TRACE_CLASSES];
-        double y = TOP;
-        char text[TEXT];
-        size_t rows = 0;
-        for (size_t i = 0; i < ranks; i++) {
-            const uint32_t *starts = orders.orders[i].by_start.starts;
-            for (size_t t = 0; t < orders.orders[i].trace->track_count; t++)
-                rows += starts[t + 1] > starts[t];
-        }
-        int height = TOP + 30 + ROW * (int)rows + GAP * (int)ranks;
-        for (int i = 0; i < ST_TRACE_CLASSES; i++)
-            keys[i] = (st_svg_key){st_svg_color(hues[i]), st_trace_class_name((st_trace_class)i)};
-        st_svg_begin(p.svg, LEFT + WIDTH + 20, height, title);
-        st_svg_text(p.svg, (st_svg_point){LEFT, 28}, "large", title);
-        (void)st_svg_legend(p.svg, keys, ST_TRACE_CLASSES, (st_svg_box){LEFT, 42, WIDTH, 20});
-        for (size_t i = 0; i < ranks; i++) {
-            p.order = &orders.orders[i];
-            y = draw_rank(&p, i, y);
-            st_svg_text(p.svg, (st_svg_point){LEFT + WIDTH, y + 8}, "end",
-                        st_ms_text(p.end_ns - p.start_ns, text, sizeof text));
-            y += GAP;
-        }
-        st_svg_end(p.svg);
+    st_arena *arena = st_xarena();
+    painter p = {.svg = svg, .busy = st_xmalloc(WIDTH * sizeof *p.busy)};
+    st_view_orders_make(set, arena, &orders);
+    static const char title[] = "GPU tasks by stream";
+    size_t ranks = orders.count < MOST_RANKS ? orders.count : MOST_RANKS;
+    st_svg_key keys[ST_TRACE_CLASSES];
+    double y = TOP;
+    char text[TEXT];
+    size_t rows = 0;
+    for (size_t i = 0; i < ranks; i++) {
+        const uint32_t *starts = orders.orders[i].by_start.starts;
+        for (size_t t = 0; t < orders.orders[i].trace->track_count; t++)
+            rows += starts[t + 1] > starts[t];
     }
+    int height = TOP + 30 + ROW * (int)rows + GAP * (int)ranks;
+    for (int i = 0; i < ST_TRACE_CLASSES; i++)
+        keys[i] = (st_svg_key){st_svg_color(hues[i]), st_trace_class_name((st_trace_class)i)};
+    st_svg_begin(p.svg, LEFT + WIDTH + 20, height, title);
+    st_svg_text(p.svg, (st_svg_point){LEFT, 28}, "large", title);
+    (void)st_svg_legend(p.svg, keys, ST_TRACE_CLASSES, (st_svg_box){LEFT, 42, WIDTH, 20});
+    for (size_t i = 0; i < ranks; i++) {
+        p.order = &orders.orders[i];
+        y = draw_rank(&p, i, y);
+        st_svg_text(p.svg, (st_svg_point){LEFT + WIDTH, y + 8}, "end",
+                    st_ms_text(p.end_ns - p.start_ns, text, sizeof text));
+        y += GAP;
+    }
+    st_svg_end(p.svg);
     st_view_orders_free(&orders);
     st_arena_destroy(arena);
     free(p.busy);
-    return status;
 }

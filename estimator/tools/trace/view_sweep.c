@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/view_sweep.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -57,19 +58,17 @@ static st_status sweep_thread(const st_sweep_ask *ask, const range *ranges, size
 st_status st_sweep_make(const st_sweep_ask *ask, st_sweep *sweep, st_errors *errors)
 {
     size_t tracks = ask->trace->track_count;
-    range *ranges = malloc((ask->count + 1) * sizeof *ranges);
-    *sweep = (st_sweep){.items = calloc(2 * ask->count + 1, sizeof *sweep->items),
-                        .firsts = calloc(tracks + 1, sizeof *sweep->firsts),
+    range *ranges = st_xmalloc((ask->count + 1) * sizeof *ranges);
+    *sweep = (st_sweep){.items = st_xcalloc(2 * ask->count + 1, sizeof *sweep->items),
+                        .firsts = st_xcalloc(tracks + 1, sizeof *sweep->firsts),
                         .none = ask->none};
-    bool ok = ranges != NULL && sweep->items != NULL && sweep->firsts != NULL;
-    st_status status = ok ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; ok && i < ask->count; i++) {
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ask->count; i++) {
         const uint32_t frame = ask->frames[i];
         const st_trace_frame *f = &ask->trace->frames[frame];
         ranges[i] = (range){f->track, frame, f->start_ns, f->start_ns + f->duration_ns};
     }
-    if (ok)
-        st_sort(ranges, ask->count, sizeof *ranges, compare_ranges);
+    st_sort(ranges, ask->count, sizeof *ranges, compare_ranges);
     size_t first = 0;
     for (uint32_t t = 0; t < tracks && status == ST_OK; t++) {
         size_t end = first;

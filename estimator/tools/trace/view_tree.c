@@ -5,6 +5,7 @@
 
 #include "base/index.h"
 #include "trace/view_sweep.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,13 @@ static st_status add_node(grower *g, uint32_t parent, const char *name, size_t l
         return st_fail(g->errors, ST_ERR_LIMIT, (st_place){.file = g->trace->file},
                        "the tree has too many branches" ST_EXPECTED "at most 2^20" ST_HINT
                        "take fewer steps or ranks");
-    const st_tree_node node = {.name = st_arena_printf(g->arena, "%.*s", (int)length, name),
+    const st_tree_node node = {.name = st_xprintf(g->arena, "%.*s", (int)length, name),
                                .parent = parent,
                                .depth =
                                    parent == ST_TRACE_NONE ? 0 : tree->nodes[parent].depth + 1};
     *made = (uint32_t)tree->count;
-    return ST_APPEND(g->arena, tree->nodes, tree->count, node) ? ST_OK : ST_ERR_MEMORY;
+    ST_XAPPEND(g->arena, tree->nodes, tree->count, node);
+    return ST_OK;
 }
 
 static st_status child_of(grower *g, uint32_t parent, const char *name, size_t length,
@@ -69,8 +71,9 @@ static st_status child_of(grower *g, uint32_t parent, const char *name, size_t l
     if (*child != ST_INDEX_NONE)
         return ST_OK;
     st_status status = add_node(g, parent, name, length, child);
-    return status != ST_OK || st_index_add(&g->index, g->arena, hash, *child) ? status
-                                                                              : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        st_xdone(st_index_add(&g->index, g->arena, hash, *child));
+    return status;
 }
 
 /* ---- which ranges ---- */
@@ -216,30 +219,27 @@ static st_status add_rank(grower *g, const st_order *order)
 {
     g->order = order;
     g->trace = order->trace;
-    uint32_t *frames = malloc((g->trace->frame_count + 1) * sizeof *frames);
-    st_status status = frames != NULL ? find_places(g, frames) : ST_ERR_MEMORY;
+    uint32_t *frames = st_xmalloc((g->trace->frame_count + 1) * sizeof *frames);
+    st_status status = find_places(g, frames);
     if (status == ST_OK) {
         /* Operators with sequence numbers: where they ran forward, and what runs backward when. */
-        status = ST_ERR_MEMORY;
         size_t count = 0;
         g->forward_count = 0;
-        g->forwards = malloc((g->trace->frame_count + 1) * sizeof *g->forwards);
-        if (g->forwards != NULL) {
-            for (uint32_t i = 0; i < g->trace->frame_count; i++) {
-                const st_trace_frame *frame = &g->trace->frames[i];
-                if (frame->sequence < 0)
-                    continue;
-                if (frame->is_backward)
-                    frames[count++] = i;
-                else
-                    g->forwards[g->forward_count++] =
-                        (forward){frame->sequence, frame->start_ns, frame->track};
-            }
-            st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
-            status = st_sweep_make(
-                &(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
-                &g->backwards, g->errors);
+        g->forwards = st_xmalloc((g->trace->frame_count + 1) * sizeof *g->forwards);
+        for (uint32_t i = 0; i < g->trace->frame_count; i++) {
+            const st_trace_frame *frame = &g->trace->frames[i];
+            if (frame->sequence < 0)
+                continue;
+            if (frame->is_backward)
+                frames[count++] = i;
+            else
+                g->forwards[g->forward_count++] =
+                    (forward){frame->sequence, frame->start_ns, frame->track};
         }
+        st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
+        status =
+            st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
+                          &g->backwards, g->errors);
     }
     if (status == ST_OK) {
         g->main_track = ST_TRACE_NONE;
@@ -289,9 +289,8 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
     st_view_orders orders;
     uint32_t root = 0;
     *tree = (st_tree){.by = by, .ranks = set->count};
-    st_status status = st_view_orders_make(set, g.arena, &orders);
-    if (status == ST_OK)
-        status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
+    st_view_orders_make(set, g.arena, &orders);
+    st_status status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
     for (size_t i = 0; i < set->count && status == ST_OK; i++)
         status = add_rank(&g, &orders.orders[i]);
     if (status == ST_OK && !g.any && by != ST_TREE_NOTHING)
@@ -310,24 +309,21 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
         /* From the last sibling to the first, so that a stack hands them out in their order. */
         st_arena *arena = g.arena;
         size_t count = tree->count;
-        sibling *siblings = malloc((count + 1) * sizeof *siblings);
-        size_t *firsts = calloc(count + 2, sizeof *firsts);
-        uint32_t *stack = malloc((count + 1) * sizeof *stack);
+        sibling *siblings = st_xmalloc((count + 1) * sizeof *siblings);
+        size_t *firsts = st_xcalloc(count + 2, sizeof *firsts);
+        uint32_t *stack = st_xmalloc((count + 1) * sizeof *stack);
         size_t depth = 0;
         size_t made = 0;
-        tree->order = st_arena_alloc(arena, count, sizeof *tree->order);
-        bool ok = siblings != NULL && firsts != NULL && stack != NULL && tree->order != NULL;
-        for (uint32_t i = 1; ok && i < count; i++) {
+        tree->order = st_xalloc(arena, count, sizeof *tree->order);
+        for (uint32_t i = 1; i < count; i++) {
             siblings[i - 1] = (sibling){i, tree->nodes[i].parent, tree->nodes[i].gpu_ns};
             firsts[tree->nodes[i].parent + 1]++;
         }
-        if (ok) {
-            st_sort(siblings, count - 1, sizeof *siblings, compare_siblings);
-            for (size_t i = 1; i <= count; i++)
-                firsts[i] += firsts[i - 1];
-            stack[depth++] = ROOT;
-        }
-        while (ok && depth > 0) {
+        st_sort(siblings, count - 1, sizeof *siblings, compare_siblings);
+        for (size_t i = 1; i <= count; i++)
+            firsts[i] += firsts[i - 1];
+        stack[depth++] = ROOT;
+        while (depth > 0) {
             uint32_t node = stack[--depth];
             tree->order[made++] = node;
             for (size_t i = firsts[node + 1]; i-- > firsts[node];)
@@ -336,7 +332,6 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
         free(siblings);
         free(firsts);
         free(stack);
-        status = ok ? ST_OK : ST_ERR_MEMORY;
     }
     st_view_orders_free(&orders);
     return status;

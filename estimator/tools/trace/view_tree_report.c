@@ -2,6 +2,7 @@
 /* GPU time by module, annotation, stack or operator: as a result, and as a picture. */
 #include "base/svg.h"
 #include "trace/view_tree.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -151,8 +152,8 @@ void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
     uint32_t deepest = 0;
     double all_ns = (double)tree->nodes[0].gpu_ns;
     size_t boxes = 0;
-    double *lefts_ns = calloc(tree->count, sizeof *lefts_ns);
-    double *used = calloc(tree->count, sizeof *used);
+    double *lefts_ns = st_xcalloc(tree->count, sizeof *lefts_ns);
+    double *used = st_xcalloc(tree->count, sizeof *used);
     svg->failed = svg->failed || lefts_ns == NULL || used == NULL;
     for (size_t i = 0; i < tree->count; i++)
         deepest = tree->nodes[i].depth > deepest ? tree->nodes[i].depth : deepest;
@@ -161,7 +162,7 @@ void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
                    st_ms_text(tree->nodes[0].gpu_ns, text, TEXT), titles[tree->by]);
     st_svg_begin(svg, WIDTH + 2 * LEFT, TOP + ROW * ((int)deepest + 2), title);
     st_svg_text(svg, (st_svg_point){LEFT, 30}, "large", title);
-    for (size_t i = 0; lefts_ns != NULL && used != NULL && i < tree->count && all_ns > 0; i++) {
+    for (size_t i = 0; i < tree->count && all_ns > 0; i++) {
         uint32_t index = tree->order[i];
         const st_tree_node *node = &tree->nodes[index];
         if (node->parent != ST_TRACE_NONE) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See visit.h: what surrounds the events of a file. */
 #include "trace/visit.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -29,7 +30,8 @@ static st_status read_members(st_bytes *bytes, st_buffer *members, st_errors *er
     st_scan scan;
     st_scan_span key;
     bool started = false;
-    st_status status = st_scan_init(&scan, bytes, errors);
+    st_scan_init(&scan, bytes, errors);
+    st_status status = ST_OK;
     if (status == ST_OK && st_scan_peek(&scan) == '{' && st_scan_enter(&scan, '{')) {
         while (st_scan_held_key(&scan, &started, &key)) {
             add_member(&scan, key, members);
@@ -38,7 +40,8 @@ static st_status read_members(st_bytes *bytes, st_buffer *members, st_errors *er
     }
     status = status == ST_OK ? scan.status : status;
     st_scan_free(&scan);
-    return status == ST_OK && members->failed ? ST_ERR_MEMORY : status;
+    st_xdone(!members->failed);
+    return status;
 }
 
 st_status st_visit_members(const char *path, st_buffer *members, st_errors *errors)

@@ -15,6 +15,7 @@
 #include "trace/whatif_host.h"
 #include "trace/whatif_repeat.h"
 #include "trace/whatif_stretch.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,13 +210,9 @@ static void scale_graph(st_whatif *w)
     st_whatif_check_kernels(w);
     for (size_t i = 0; i < w->graph->set->count && w->status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
-        bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
+        bool *in_layer = st_xcalloc(trace->event_count + 1, sizeof *in_layer);
         scaling s = {
             .w = w, .trace = trace, .rank = &w->graph->ranks[i], .index = i, .in_layer = in_layer};
-        if (in_layer == NULL) {
-            w->status = ST_ERR_MEMORY;
-            break;
-        }
         const st_repeats *repeats = &w->repeats[i];
         for (size_t j = 0; j < repeats->count; j++) {
             const st_repeat *run = &repeats->items[j];
@@ -378,9 +375,7 @@ static void find_layers(st_whatif *w)
     size_t count = w->graph->set->count;
     bool needed =
         is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
-    w->repeats = st_arena_alloc(w->arena, count, sizeof *w->repeats);
-    if (w->repeats == NULL)
-        st_note(&w->status, ST_ERR_MEMORY);
+    w->repeats = st_xalloc(w->arena, count, sizeof *w->repeats);
     for (size_t i = 0; i < count && w->status == ST_OK; i++) {
         /* Where what repeats may be no layers, those are taken that the job has, if they are found.
          */
@@ -388,12 +383,13 @@ static void find_layers(st_whatif *w)
         st_repeats *found = &w->repeats[i];
         st_repeats known;
         uint32_t layers = (uint32_t)st_whatif_job_layers(w);
-        st_status status =
-            st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
+        st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
+        st_status status = ST_OK;
         if (status != ST_OK || st_repeats_are_layers(found) || layers == 0) {
             w->status = status;
         } else {
-            status = st_repeats_find(trace, layers, w->arena, &known);
+            st_repeats_find(trace, layers, w->arena, &known);
+            status = ST_OK;
             if (status == ST_OK && known.layers > 0)
                 *found = known;
             w->status = status;
@@ -429,24 +425,18 @@ static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdo
                     int64_t ***steps_ns, int64_t *end_ns)
 {
     size_t count = w->graph->set->count;
-    *ranks = st_arena_alloc(w->arena, count, sizeof **ranks);
-    *steps_ns = st_arena_alloc(w->arena, count, sizeof **steps_ns);
-    if (*ranks == NULL || *steps_ns == NULL)
-        st_note(&w->status, ST_ERR_MEMORY);
-    else
-        replay(w);
+    *ranks = st_xalloc(w->arena, count, sizeof **ranks);
+    *steps_ns = st_xalloc(w->arena, count, sizeof **steps_ns);
+    replay(w);
     *end_ns = 0;
     for (size_t i = 0; i < count && w->status == ST_OK; i++) {
-        w->status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
-        if (w->status == ST_OK) {
-            /* The steps of a rank in the replay that ran. */
-            const st_trace_rank *rank = &w->graph->ranks[i];
-            int64_t **step_steps_ns = &(*steps_ns)[i];
-            *step_steps_ns = st_arena_alloc(w->arena, rank->step_count + 1, sizeof **step_steps_ns);
-            for (size_t j = 0; j < rank->step_count && *step_steps_ns != NULL; j++)
-                (*step_steps_ns)[j] = st_replayed_step_ns(&rank->steps[j], w->replay);
-            w->status = *step_steps_ns != NULL ? ST_OK : ST_ERR_MEMORY;
-        }
+        st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
+        /* The steps of a rank in the replay that ran. */
+        const st_trace_rank *rank = &w->graph->ranks[i];
+        int64_t **step_steps_ns = &(*steps_ns)[i];
+        *step_steps_ns = st_xalloc(w->arena, rank->step_count + 1, sizeof **step_steps_ns);
+        for (size_t j = 0; j < rank->step_count; j++)
+            (*step_steps_ns)[j] = st_replayed_step_ns(&rank->steps[j], w->replay);
         int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
     }
@@ -583,7 +573,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
 {
     *outcome = (st_trace_outcome){0};
     st_whatif w = {.graph = graph,
-                   .replay = st_replay_create(graph->graph),
+                   .replay = st_xmemory(st_replay_create(graph->graph)),
                    .arena = arena,
                    .errors = errors,
                    .outcome = outcome,
@@ -593,10 +583,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .ratios = change->ratios,
                    .growth = change->growth,
                    .priced = change->growth.products > 0};
-    if (w.replay != NULL)
-        run(&w, change);
-    else
-        w.status = ST_ERR_MEMORY;
+    run(&w, change);
     st_replay_destroy(w.replay);
     return w.status;
 }

@@ -8,6 +8,7 @@
 
 #include "steptime/quantity.h"
 #include "trace/depend.h"
+#include "trace/xalloc.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -40,8 +41,8 @@ static st_status parse_time(const char *option, const char *text, double *time_n
     st_status status = st_unit_parse("s", 1, place, &second, errors);
     if (status == ST_OK)
         status = st_quantity_parse(text, strlen(text), &second, place, &time_s, errors);
-    if (status != ST_OK)
-        return status == ST_ERR_MEMORY ? status : ST_ERR_USAGE;
+    if (st_xstatus(status) != ST_OK)
+        return ST_ERR_USAGE;
     if (!(time_s > 0) || time_s > 1e6)
         return st_fail(errors, ST_ERR_USAGE, place,
                        "a kernel cannot take this time" ST_FOUND "'%s'" ST_EXPECTED
@@ -80,10 +81,8 @@ static st_status parse_fuse(const char *text, st_arena *arena, st_whatif_values 
                        text);
     if (equals != NULL)
         status = parse_time(option, equals + 1, &time_ns, errors);
-    const char *first = st_arena_copy(arena, text, (size_t)(comma - text));
-    const char *second = st_arena_copy(arena, comma + 1, (size_t)(end - comma - 1));
-    if (first == NULL || second == NULL)
-        return ST_ERR_MEMORY;
+    const char *first = st_xcopy(arena, text, (size_t)(comma - text));
+    const char *second = st_xcopy(arena, comma + 1, (size_t)(end - comma - 1));
     return status == ST_OK
                ? add_edit(values, &(st_whatif_edit_rule){first, second, time_ns, 0}, option, errors)
                : status;
@@ -101,9 +100,7 @@ static st_status parse_insert(const char *text, st_arena *arena, st_whatif_value
                        "%s" ST_FOUND "'%s'" ST_EXPECTED "PATTERN=238.5us",
                        equals == NULL ? "no time" : "an empty pattern", text);
     st_status status = parse_time(option, equals + 1, &time_ns, errors);
-    const char *pattern = st_arena_copy(arena, text, (size_t)(equals - text));
-    if (pattern == NULL)
-        return ST_ERR_MEMORY;
+    const char *pattern = st_xcopy(arena, text, (size_t)(equals - text));
     return status == ST_OK
                ? add_edit(values, &(st_whatif_edit_rule){pattern, NULL, time_ns, 0}, option, errors)
                : status;
@@ -204,24 +201,19 @@ void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_
                 .rank = &w->graph->ranks[rank],
                 .factors = factors,
                 .launches = launches,
-                .waits = st_arena_alloc(w->arena, events, sizeof *e.waits),
-                .done = st_arena_alloc(w->arena, events, sizeof *e.done)};
-    *launches = (st_whatif_launches){st_arena_alloc(w->arena, events, sizeof *launches->gone),
-                                     st_arena_alloc(w->arena, events, sizeof *launches->further)};
-    if (st_arena_failed(w->arena))
-        st_note(&w->status, ST_ERR_MEMORY);
+                .waits = st_xalloc(w->arena, events, sizeof *e.waits),
+                .done = st_xalloc(w->arena, events, sizeof *e.done)};
+    *launches = (st_whatif_launches){st_xalloc(w->arena, events, sizeof *launches->gone),
+                                     st_xalloc(w->arena, events, sizeof *launches->further)};
     if (w->values.edit_count == 0 || w->status != ST_OK)
         return;
-    w->status = st_order_make(trace, w->arena, &e.order);
-    if (w->status == ST_OK) {
-        /* Which kernels wait for other streams. */
-        st_dependencies found = {0};
-        st_status status = st_depend_find(&e.order, e.w->arena, &found);
-        for (size_t i = 0; i < found.count && status == ST_OK; i++)
-            if (found.items[i].kind == ST_DEPEND_STREAM)
-                e.waits[found.items[i].after] = true;
-        w->status = status;
-    }
+    st_order_make(trace, w->arena, &e.order);
+    /* Which kernels wait for other streams. */
+    st_dependencies found;
+    st_depend_find(&e.order, e.w->arena, &found);
+    for (size_t i = 0; i < found.count; i++)
+        if (found.items[i].kind == ST_DEPEND_STREAM)
+            e.waits[found.items[i].after] = true;
     for (size_t i = 0; i < w->values.edit_count && w->status == ST_OK; i++) {
         st_whatif_edit_rule *rule = &w->values.edits[i];
         if (rule->second != NULL) {

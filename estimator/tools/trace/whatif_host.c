@@ -3,6 +3,7 @@
 #include "trace/whatif_host.h"
 
 #include "trace/link.h"
+#include "trace/xalloc.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -95,14 +96,10 @@ static void change_launches(host_change *h)
     st_arena *arena = h->w->arena;
     size_t tracks = h->trace->track_count;
     size_t events = h->trace->event_count + 1;
-    int64_t *ends_ns = st_arena_alloc(arena, tracks + 1, sizeof *ends_ns);
-    launch *all = st_arena_alloc(arena, events, sizeof *all);
-    h->tasks = st_arena_alloc(arena, events, sizeof *h->tasks);
-    h->launch_ns = st_arena_alloc(arena, tracks + 1, sizeof *h->launch_ns);
-    if (st_arena_failed(arena)) {
-        st_note(&h->w->status, ST_ERR_MEMORY);
-        return;
-    }
+    int64_t *ends_ns = st_xalloc(arena, tracks + 1, sizeof *ends_ns);
+    launch *all = st_xalloc(arena, events, sizeof *all);
+    h->tasks = st_xalloc(arena, events, sizeof *h->tasks);
+    h->launch_ns = st_xalloc(arena, tracks + 1, sizeof *h->launch_ns);
     for (size_t i = 0; i < tracks; i++)
         ends_ns[i] = INT64_MIN;
     for (uint32_t i = 0; i < h->trace->event_count; i++) {
@@ -180,9 +177,8 @@ void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launche
     for (size_t k = 0; k < w->values.kernel_count; k++)
         removes = removes || w->values.kernels[k].speed <= 0;
     if (removes || w->values.set[ST_WHATIF_LAUNCH] > 0) {
-        st_note(&w->status, st_links_make(h.trace, ST_TRACE_CALL, &h.calls));
-        if (w->status == ST_OK)
-            change_launches(&h);
+        st_links_make(h.trace, ST_TRACE_CALL, &h.calls);
+        change_launches(&h);
         st_links_free(&h.calls);
     }
     if (w->status == ST_OK && w->values.set[ST_WHATIF_HOST] > 0) {

@@ -4,6 +4,7 @@
 
 #include "steptime/keys.h"
 #include "steptime/quantity.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -83,9 +84,7 @@ static st_status add_kernels(parser *p, const char *pattern, size_t length, doub
         return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
                        "%s" ST_EXPECTED "at most %d names of kernels, with * for any text",
                        length == 0 ? "an empty pattern" : "too many patterns", ST_WHATIF_PATTERNS);
-    char *copy = st_arena_copy(p->arena, pattern, length);
-    if (copy == NULL)
-        return ST_ERR_MEMORY;
+    char *copy = st_xcopy(p->arena, pattern, length);
     values->kernels[values->kernel_count++] = (st_whatif_kernels){copy, speed};
     return ST_OK;
 }
@@ -197,9 +196,8 @@ void st_whatif_note(st_whatif *w, const char *format, ...)
     va_end(arguments);
     if (st_has_text(w->outcome->notes, w->outcome->note_count, text))
         return;
-    const char *copy = st_arena_copy(w->arena, text, strlen(text));
-    if (!ST_APPEND(w->arena, w->outcome->notes, w->outcome->note_count, copy))
-        st_note(&w->status, ST_ERR_MEMORY);
+    const char *copy = st_xcopy(w->arena, text, strlen(text));
+    ST_XAPPEND(w->arena, w->outcome->notes, w->outcome->note_count, copy);
 }
 
 void st_whatif_refuse(st_whatif *w, const char *format, ...)

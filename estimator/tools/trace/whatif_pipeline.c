@@ -4,6 +4,7 @@
  * replay, and the schedule is built anew from them.
  */
 #include "trace/whatif.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,18 +128,16 @@ static int64_t replay_schedule(st_whatif *w, const st_schedule_plan *plan)
 {
     st_schedule_order order;
     int64_t end_ns = 0;
-    st_graph *graph = st_graph_create(NULL);
+    st_graph *graph = st_xmemory(st_graph_create(NULL));
     st_replay *replay = NULL;
-    st_status status = graph != NULL
-                           ? st_schedule_order_make(&plan->shape, w->arena, &order, w->errors)
-                           : ST_ERR_MEMORY;
+    st_status status = st_schedule_order_make(&plan->shape, w->arena, &order, w->errors);
     if (status == ST_OK)
         status = st_schedule_build(plan, &order, graph, w->errors);
     if (status == ST_OK)
         status = st_graph_seal(graph, w->errors);
     if (status == ST_OK) {
-        replay = st_replay_create(graph);
-        status = replay != NULL ? st_replay_run(replay, w->errors) : ST_ERR_MEMORY;
+        replay = st_xmemory(st_replay_create(graph));
+        status = st_replay_run(replay, w->errors);
     }
     if (status == ST_OK)
         end_ns = st_replay_end_ns(replay);
@@ -152,19 +151,15 @@ static int64_t replay_schedule(st_whatif *w, const st_schedule_plan *plan)
 static st_schedule_plan make_plan(st_whatif *w, const passes *p, uint32_t stages,
                                   double layers_ratio)
 {
-    st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
-    if (times != NULL) {
-        for (uint32_t i = 0; i < stages; i++) {
-            times[i] = (st_chunk_times){0};
-            times[i].part[ST_PASS_FORWARD][ST_PART_WORK] =
-                llround((double)p->forward_ns * layers_ratio);
-            times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] =
-                llround((double)p->backward_ns * layers_ratio);
-        }
-        times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
-    } else {
-        st_note(&w->status, ST_ERR_MEMORY);
+    st_chunk_times *times = st_xalloc(w->arena, stages, sizeof *times);
+    for (uint32_t i = 0; i < stages; i++) {
+        times[i] = (st_chunk_times){0};
+        times[i].part[ST_PASS_FORWARD][ST_PART_WORK] =
+            llround((double)p->forward_ns * layers_ratio);
+        times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] =
+            llround((double)p->backward_ns * layers_ratio);
     }
+    times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
     return (st_schedule_plan){
         .shape = {.kind = ST_SCHEDULE_1F1B,
                   .stages = stages,

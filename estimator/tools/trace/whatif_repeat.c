@@ -4,6 +4,7 @@
 
 #include "steptime/tool/graph_arrays.h"
 #include "trace/whatif_host.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,17 +129,15 @@ static void average_group(builder *b, size_t index)
  */
 static void make_groups(builder *b)
 {
-    uint32_t *last = st_arena_alloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *last);
-    st_task_id *tail =
-        st_arena_alloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *tail);
-    for (st_task_id task = 0; task < b->was.task_count && !st_arena_failed(b->w->arena); task++) {
+    uint32_t *last = st_xalloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *last);
+    st_task_id *tail = st_xalloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *tail);
+    for (st_task_id task = 0; task < b->was.task_count; task++) {
         uint32_t resource = b->was.resource[task];
         if (b->unit[task] == 0)
             continue;
         if (last[resource] == 0 || b->groups[last[resource] - 1].unit != b->unit[task] - 1) {
             group one = {.unit = b->unit[task] - 1, .anchor = task};
-            if (!ST_APPEND(b->w->arena, b->groups, b->group_count, one))
-                break;
+            ST_XAPPEND(b->w->arena, b->groups, b->group_count, one);
             last[resource] = (uint32_t)b->group_count;
         }
         if (b->group[task] == 0)
@@ -158,8 +157,6 @@ static void make_groups(builder *b)
             b->copied_ns[task] = b->empty[task] ? 0 : b->was.duration_ns[task];
         average_group(b, i);
     }
-    if (st_arena_failed(b->w->arena))
-        st_note(&b->w->status, ST_ERR_MEMORY);
 }
 
 /* --- the new graph ---------------------------------------------------------------------------- */
@@ -209,13 +206,8 @@ static uint32_t add_instance(builder *b, uint32_t members)
 static void add_meetings(builder *b)
 {
     uint32_t *members =
-        st_arena_alloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *members);
-    uint32_t *copies =
-        st_arena_alloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *copies);
-    if (members == NULL || copies == NULL) {
-        st_note(&b->w->status, ST_ERR_MEMORY);
-        return;
-    }
+        st_xalloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *members);
+    uint32_t *copies = st_xalloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *copies);
     for (uint32_t i = 1; i <= st_graph_instance_count(b->old); i++)
         (void)add_instance(b, b->was.instance_size[i]);
     for (st_task_id task = 0; task < b->was.task_count; task++) {
@@ -294,7 +286,7 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 
 /* --- what points into the graph --------------------------------------------------------------- */
 
-static st_status move_pointers(builder *b)
+static void move_pointers(builder *b)
 {
     st_whatif *w = b->w;
     for (size_t i = 0; i < w->graph->set->count; i++) {
@@ -313,8 +305,8 @@ static st_status move_pointers(builder *b)
             if (task == ST_TASK_NONE)
                 continue;
             for (uint32_t k = 0; k < copies_of(b, task); k++)
-                (void)ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count,
-                                (st_trace_copy){(uint32_t)l, copy_of(b, task, k)});
+                ST_XAPPEND(b->w->graph->arena, rank->copies, rank->copy_count,
+                           (st_trace_copy){(uint32_t)l, copy_of(b, task, k)});
             b->w->outcome->added += copies_of(b, task);
             rank->tasks[l] = b->moved[task];
         }
@@ -324,7 +316,7 @@ static st_status move_pointers(builder *b)
             st_task_id task = rank->waiting.unknown[l];
             for (uint32_t k = 0; k <= copies_of(b, task); k++) {
                 st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
-                (void)ST_APPEND(b->w->graph->arena, all, count, one);
+                ST_XAPPEND(b->w->graph->arena, all, count, one);
             }
         }
         rank->waiting.unknown = all;
@@ -334,43 +326,39 @@ static st_status move_pointers(builder *b)
         /* Copies have no time in the replay as recorded: theirs are negative. */
         st_trace_times *times = &w->outcome->times_before;
         size_t count = st_graph_task_count(b->graph);
-        st_task_time *moved = st_arena_alloc(b->w->arena, count + 1, sizeof *moved);
-        st_path_step *path = st_arena_alloc(b->w->arena, times->path_count + 1, sizeof *path);
-        if (moved != NULL && path != NULL) {
-            for (size_t i = 0; i < count; i++)
-                moved[i] = (st_task_time){-1, -1, -1};
-            for (st_task_id task = 0; task < b->was.task_count; task++)
-                moved[b->moved[task]] = times->tasks[task];
-            for (size_t i = 0; i < times->path_count; i++) {
-                path[i] = times->path[i];
-                path[i].task = b->moved[path[i].task];
-            }
-            times->tasks = moved;
-            times->path = path;
+        st_task_time *moved = st_xalloc(b->w->arena, count + 1, sizeof *moved);
+        st_path_step *path = st_xalloc(b->w->arena, times->path_count + 1, sizeof *path);
+        for (size_t i = 0; i < count; i++)
+            moved[i] = (st_task_time){-1, -1, -1};
+        for (st_task_id task = 0; task < b->was.task_count; task++)
+            moved[b->moved[task]] = times->tasks[task];
+        for (size_t i = 0; i < times->path_count; i++) {
+            path[i] = times->path[i];
+            path[i].task = b->moved[path[i].task];
         }
+        times->tasks = moved;
+        times->path = path;
     }
     st_trace_graph_move(w->graph, b->moved);
-    return st_arena_failed(w->arena) || st_arena_failed(w->graph->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static bool allocate(builder *b)
+static void allocate(builder *b)
 {
     st_arena *arena = b->w->arena;
     size_t tasks = b->was.task_count + 1;
-    b->first_unit = st_arena_alloc(arena, b->w->graph->set->count + 1, sizeof *b->first_unit);
-    b->unit = st_arena_alloc(arena, tasks, sizeof *b->unit);
-    b->group = st_arena_alloc(arena, tasks, sizeof *b->group);
-    b->anchored = st_arena_alloc(arena, tasks, sizeof *b->anchored);
-    b->place = st_arena_alloc(arena, tasks, sizeof *b->place);
-    b->next = st_arena_alloc(arena, tasks, sizeof *b->next);
-    b->empty = st_arena_alloc(arena, tasks, sizeof *b->empty);
-    b->copied_ns = st_arena_alloc(arena, tasks, sizeof *b->copied_ns);
-    b->sum_ns = st_arena_alloc(arena, tasks, sizeof *b->sum_ns);
-    b->moved = st_arena_alloc(arena, tasks, sizeof *b->moved);
-    b->meetings = st_arena_alloc(arena, st_graph_instance_count(b->old) + 1, sizeof *b->meetings);
-    return !st_arena_failed(arena);
+    b->first_unit = st_xalloc(arena, b->w->graph->set->count + 1, sizeof *b->first_unit);
+    b->unit = st_xalloc(arena, tasks, sizeof *b->unit);
+    b->group = st_xalloc(arena, tasks, sizeof *b->group);
+    b->anchored = st_xalloc(arena, tasks, sizeof *b->anchored);
+    b->place = st_xalloc(arena, tasks, sizeof *b->place);
+    b->next = st_xalloc(arena, tasks, sizeof *b->next);
+    b->empty = st_xalloc(arena, tasks, sizeof *b->empty);
+    b->copied_ns = st_xalloc(arena, tasks, sizeof *b->copied_ns);
+    b->sum_ns = st_xalloc(arena, tasks, sizeof *b->sum_ns);
+    b->moved = st_xalloc(arena, tasks, sizeof *b->moved);
+    b->meetings = st_xalloc(arena, st_graph_instance_count(b->old) + 1, sizeof *b->meetings);
 }
 
 static void list_units(builder *b)
@@ -389,22 +377,19 @@ void st_whatif_repeat(st_whatif *w)
     builder b = {.w = w, .old = w->graph->graph, .was = st_graph_arrays_of(w->graph->graph)};
     if (w->unit_count == 0)
         return;
-    b.graph = st_graph_create(NULL);
-    if (b.graph == NULL || !allocate(&b))
-        st_note(&w->status, ST_ERR_MEMORY);
-    if (w->status == ST_OK) {
-        list_units(&b);
-        for (size_t rank = 0; rank < b.w->graph->set->count; rank++)
-            for (st_task_id task = 0; task < b.was.task_count; task++)
-                if (st_whatif_is_host_work(b.w, &b.w->graph->ranks[rank], task)) {
-                    int64_t end_ns = st_replay_task(b.w->replay, task).end_ns;
-                    b.unit[task] = unit_at(&b, rank, end_ns, true);
-                    b.group[task] = b.unit[task] != 0;
-                }
-        mark_tasks(&b);
-        add_names(&b);
-        make_groups(&b);
-    }
+    b.graph = st_xmemory(st_graph_create(NULL));
+    allocate(&b);
+    list_units(&b);
+    for (size_t rank = 0; rank < b.w->graph->set->count; rank++)
+        for (st_task_id task = 0; task < b.was.task_count; task++)
+            if (st_whatif_is_host_work(b.w, &b.w->graph->ranks[rank], task)) {
+                int64_t end_ns = st_replay_task(b.w->replay, task).end_ns;
+                b.unit[task] = unit_at(&b, rank, end_ns, true);
+                b.group[task] = b.unit[task] != 0;
+            }
+    mark_tasks(&b);
+    add_names(&b);
+    make_groups(&b);
     if (w->status == ST_OK) {
         add_meetings(&b);
         for (st_task_id task = 0; task < b.was.task_count; task++) {
@@ -418,10 +403,10 @@ void st_whatif_repeat(st_whatif *w)
     }
     if (w->status == ST_OK)
         w->status = st_graph_seal(b.graph, w->errors);
-    st_replay *replay = w->status == ST_OK ? st_replay_create(b.graph) : NULL;
-    if (w->status == ST_OK)
-        w->status = replay != NULL ? move_pointers(&b) : ST_ERR_MEMORY;
+    st_replay *replay = w->status == ST_OK ? st_xmemory(st_replay_create(b.graph)) : NULL;
     bool made = w->status == ST_OK;
+    if (made)
+        move_pointers(&b);
     st_replay_destroy(made ? w->replay : replay);
     st_graph_destroy(made ? w->graph->graph : b.graph);
     w->replay = made ? replay : w->replay;

@@ -13,6 +13,7 @@
 #include "base/lists.h"
 #include "steptime/tool/graph_arrays.h"
 #include "trace/whatif_host.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,19 +54,17 @@ static void list_waits(planner *p)
     const st_whatif *w = p->w;
     const st_graph_arrays graph = st_graph_arrays_of(w->graph->graph);
     size_t ranks = w->graph->set->count;
-    p->waits = st_arena_alloc(w->arena, ranks, sizeof *p->waits);
-    for (size_t rank = 0; rank < ranks && p->waits != NULL; rank++) {
+    p->waits = st_xalloc(w->arena, ranks, sizeof *p->waits);
+    for (size_t rank = 0; rank < ranks; rank++) {
         wait_list *list = &p->waits[rank];
         const st_trace_rank *own = &w->graph->ranks[rank];
         for (st_task_id task = 0; task < graph.task_count; task++) {
             int64_t end_ns = st_replay_task(w->replay, task).end_ns;
             if (waits(&graph, task) && st_whatif_is_host_work(w, own, task))
-                (void)ST_APPEND(w->arena, list->ends_ns, list->count, end_ns);
+                ST_XAPPEND(w->arena, list->ends_ns, list->count, end_ns);
         }
         st_sort(list->ends_ns, list->count, sizeof *list->ends_ns, st_order_times);
     }
-    if (st_arena_failed(w->arena))
-        st_note(&p->w->status, ST_ERR_MEMORY);
 }
 
 static bool waits_between(const planner *p, int64_t from_ns, int64_t to_ns)
@@ -79,8 +78,7 @@ static bool waits_between(const planner *p, int64_t from_ns, int64_t to_ns)
 static void add_unit(planner *p, const st_repeat_unit *unit)
 {
     st_whatif *w = p->w;
-    if (!ST_APPEND(w->arena, w->units, w->unit_count, *unit))
-        st_note(&w->status, ST_ERR_MEMORY);
+    ST_XAPPEND(w->arena, w->units, w->unit_count, *unit);
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
@@ -108,10 +106,8 @@ static bool plan_run(planner *p, size_t run, uint32_t further)
 {
     uint32_t layers = p->w->repeats[0].layers;
     size_t ranks = p->w->graph->set->count;
-    fitness *fits = st_arena_alloc(p->w->arena, layers, sizeof *fits);
-    uint32_t *copies = st_arena_alloc(p->w->arena, layers, sizeof *copies);
-    if (fits == NULL || copies == NULL)
-        return false;
+    fitness *fits = st_xalloc(p->w->arena, layers, sizeof *fits);
+    uint32_t *copies = st_xalloc(p->w->arena, layers, sizeof *copies);
     for (uint32_t i = 0; i < layers; i++)
         fits[i] = FIT;
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -253,8 +249,6 @@ void st_whatif_plan_repeats(st_whatif *w)
         for (size_t run = 0; run < layer_w->repeats[0].count && done && layer_w->status == ST_OK;
              run++)
             done = plan_run(&p, run, (uint32_t)set - layers);
-        if (st_arena_failed(layer_w->arena))
-            st_note(&layer_w->status, ST_ERR_MEMORY);
         layer_w->repeats_layers = done;
         layer_w->unit_count = done ? layer_w->unit_count : 0;
     }

@@ -9,6 +9,7 @@
 #include "steptime/quantity.h"
 #include "trace/busy.h"
 #include "steptime/tool/graph_arrays.h"
+#include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,16 +25,14 @@ static st_busy_spans *find_spans(const st_whatif *w, st_work work)
 {
     const st_graph *graph = w->graph->graph;
     size_t count = st_graph_rank_count(graph);
-    st_busy_spans *ranks = st_arena_alloc(w->arena, count + 1, sizeof *ranks);
-    for (size_t i = 0; i < st_graph_task_count(graph) && ranks != NULL; i++)
+    st_busy_spans *ranks = st_xalloc(w->arena, count + 1, sizeof *ranks);
+    for (size_t i = 0; i < st_graph_task_count(graph); i++)
         ranks[rank_of(graph, (st_task_id)i)].count +=
             st_graph_work(graph, (st_task_id)i) == work ? 1 : 0;
-    for (size_t i = 0; i < count && ranks != NULL; i++) {
-        ranks[i].items = st_arena_alloc(w->arena, ranks[i].count + 1, sizeof *ranks[i].items);
+    for (size_t i = 0; i < count; i++) {
+        ranks[i].items = st_xalloc(w->arena, ranks[i].count + 1, sizeof *ranks[i].items);
         ranks[i].count = 0;
     }
-    if (ranks == NULL || st_arena_failed(w->arena))
-        return NULL;
     for (size_t i = 0; i < st_graph_task_count(graph); i++) {
         st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
         if (st_graph_work(graph, (st_task_id)i) != work)
@@ -79,10 +78,6 @@ void st_whatif_relieve(st_whatif *w)
         if (!(slowdown > 1))
             continue;
         const st_busy_spans *ranks = find_spans(w, kind->by);
-        if (ranks == NULL) {
-            st_note(&w->status, ST_ERR_MEMORY);
-            continue;
-        }
         /* How many tasks were slowed. */
         const st_graph *graph = w->graph->graph;
         double relieve_slowdown = w->values.have[kind->key];

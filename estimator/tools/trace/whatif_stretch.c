@@ -7,6 +7,7 @@
  */
 #include "trace/whatif_stretch.h"
 #include "trace/whatif_host.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,7 @@ typedef struct stretcher {
 
 static void add_part(stretcher *s, const part *one)
 {
-    if (!ST_APPEND(s->w->arena, s->parts, s->count, *one))
-        st_note(&s->w->status, ST_ERR_MEMORY);
+    ST_XAPPEND(s->w->arena, s->parts, s->count, *one);
 }
 
 /* --- layers ------------------------------------------------------------------------------------
@@ -77,12 +77,8 @@ static void add_step(stretcher *s, const st_repeat *runs, size_t micros)
 const double *st_whatif_stretch(st_whatif *w, size_t rank)
 {
     size_t events = w->graph->set->ranks[rank]->event_count;
-    double *factors = st_arena_alloc(w->arena, events + 1, sizeof *factors);
+    double *factors = st_xalloc(w->arena, events + 1, sizeof *factors);
     stretcher s = {.w = w, .rank = &w->graph->ranks[rank], .repeats = &w->repeats[rank]};
-    if (factors == NULL) {
-        st_note(&w->status, ST_ERR_MEMORY);
-        return NULL;
-    }
     for (size_t i = 0; i < events; i++)
         factors[i] = 1;
     if (w->values.set[ST_WHATIF_LAYERS] > 0 && !w->repeats_layers) {

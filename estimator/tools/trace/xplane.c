@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/protobuf.h"
 #include "trace/bytes.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -103,21 +104,14 @@ static void check_wire(xplane *own, const st_proto_field *field, st_wire wire, c
                 field->origin, (unsigned long)field->number, what, (int)field->wire);
 }
 
-/* What comes of ST_APPEND. */
-static void added(xplane *own, bool was_added)
+static bool begins(const char *text, size_t length, const char *wanted)
 {
-    if (!was_added)
-        own->keep.status = st_out_of_memory(own->keep.errors);
+    return length >= strlen(wanted) && memcmp(text, wanted, strlen(wanted)) == 0;
 }
 
 static bool is_text(const char *text, size_t length, const char *wanted)
 {
     return length == strlen(wanted) && memcmp(text, wanted, length) == 0;
-}
-
-static bool begins(const char *text, size_t length, const char *wanted)
-{
-    return length >= strlen(wanted) && memcmp(text, wanted, strlen(wanted)) == 0;
 }
 
 /* ---- names ---- */
@@ -145,7 +139,7 @@ static void read_entry(xplane *own, const st_proto_field *entry, name_list *list
         }
     }
     if (ok(own))
-        added(own, ST_APPEND(own->arena, list->items, list->count, made));
+        ST_XAPPEND(own->arena, list->items, list->count, made);
 }
 
 static int64_t stat_id(const plane *of, const char *name)
@@ -330,7 +324,7 @@ static void keep_task(xplane *own, const plane *of, const line *on, const draft 
     else
         st_keep_class(&own->keep, &event);
     if (ok(own) && from->correlation >= 0)
-        added(own, ST_APPEND(own->arena, own->launched, own->launched_count, from->correlation));
+        ST_XAPPEND(own->arena, own->launched, own->launched_count, from->correlation);
     if (ok(own))
         keep(own, from, &track, &event);
 }
@@ -369,10 +363,9 @@ static void keep_host(xplane *own, const plane *of, const line *on, const draft 
         event.kind = ST_TRACE_STEP;
         /* "train" with step number 7 is the step "train#7". */
         const uint32_t name = event.name;
-        char *text = st_arena_printf(own->arena, "%.200s#%lld", own->keep.store->names.texts[name],
-                                     (long long)from->step);
-        added(own, text != NULL);
-        event.name = text != NULL ? st_keep_name(&own->keep, text, strlen(text)) : name;
+        char *text = st_xprintf(own->arena, "%.200s#%lld", own->keep.store->names.texts[name],
+                                (long long)from->step);
+        event.name = st_keep_name(&own->keep, text, strlen(text));
     }
     if (ok(own))
         keep(own, from, &track, &event);
@@ -421,7 +414,7 @@ static void read_planes(xplane *own, st_proto space)
             made.correlation = stat_id(&made, "correlation_id");
             made.step = stat_id(&made, "step_num");
             own->devices += is_device(&made) ? 1 : 0;
-            added(own, ST_APPEND(own->arena, own->planes, own->count, made));
+            ST_XAPPEND(own->arena, own->planes, own->count, made);
         }
     }
     if (ok(own) && own->count == 0)
@@ -439,9 +432,7 @@ st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *
                            .store = store,
                            .errors = errors,
                            .partial = partial},
-                  .arena = st_arena_create()};
-    if (own.arena == NULL)
-        return st_out_of_memory(errors);
+                  .arena = st_xarena()};
     read_planes(&own, st_proto_of(text->bytes, text->length));
     for (size_t i = 0, place = 0; i < own.count && own.device == NULL; i++)
         if (is_device(&own.planes[i]) && place++ == part->part)
@@ -480,9 +471,9 @@ static st_status read_file(const char *path, st_buffer *text, st_errors *errors)
 
 st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)
 {
-    xplane own = {.keep = {.file = path, .errors = errors}, .arena = st_arena_create()};
+    xplane own = {.keep = {.file = path, .errors = errors}, .arena = st_xarena()};
     st_buffer text = {0};
-    own.keep.status = own.arena != NULL ? read_file(path, &text, errors) : ST_ERR_MEMORY;
+    own.keep.status = read_file(path, &text, errors);
     read_planes(&own, st_proto_of(text.data, text.length));
     st_buffer_free(&text);
     st_arena_destroy(own.arena);

@@ -99,8 +99,8 @@ st_status st_execution_groups_read(const char *path, st_arena *arena, st_executi
     st_status status = st_bytes_open(path, &bytes, errors);
     if (status != ST_OK)
         return status;
-    status = st_scan_init(&in.scan, bytes, errors);
-    if (status == ST_OK && !read_groups(&in))
+    st_scan_init(&in.scan, bytes, errors);
+    if (!read_groups(&in))
         status = in.scan.status != ST_OK ? in.scan.status
                                          : st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&in.scan),
                                                    "the file ends in the middle");

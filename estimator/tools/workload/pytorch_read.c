@@ -415,11 +415,9 @@ st_status st_pytorch_read(st_bytes *bytes, st_arena *arena, st_pytorch *operator
 {
     json_reader in = {.operators = operators, .arena = arena, .errors = errors};
     *operators = (st_pytorch){.file = st_bytes_name(bytes)};
-    st_status status = st_scan_init(&in.scan, bytes, errors);
-    if (status != ST_OK)
-        return status;
+    st_scan_init(&in.scan, bytes, errors);
     bool whole = read_top(&in);
-    status = judge(&in, whole);
+    st_status status = judge(&in, whole);
     st_scan_free(&in.scan);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "trace/cli/verbs.h"
 #include "trace/cli/traces.h"
 #include "trace/trace_replay.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 
@@ -55,14 +56,12 @@ static st_status view_summary(cli_run *run, const cli_recorded *recorded, st_res
 {
     const summary_options *options = run->options;
     st_trace_report report = {0};
-    st_status status =
-        st_trace_report_make(recorded->set, (size_t)options->top, run->arena, &report, run->errors);
+    st_trace_report_make(recorded->set, (size_t)options->top, run->arena, &report, run->errors);
     report.full_names = options->full_names;
-    if (status == ST_OK && options->svg != NULL)
-        status = st_view_streams_svg(recorded->set, cli_make_file(run, options->svg));
-    if (status == ST_OK)
-        st_trace_summary_result(&report, run->arena, result);
-    return status;
+    if (options->svg != NULL)
+        st_view_streams_svg(recorded->set, cli_make_file(run, options->svg));
+    st_trace_summary_result(&report, run->arena, result);
+    return ST_OK;
 }
 
 static st_status view_graph(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -73,11 +72,10 @@ static st_status view_graph(cli_run *run, const cli_recorded *recorded, st_resul
 
 static st_status view_replay(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    st_replay *replay = st_replay_create(recorded->graph->graph);
+    st_replay *replay = st_xmemory(st_replay_create(recorded->graph->graph));
     st_trace_replay_report report;
-    st_status status = replay == NULL ? ST_ERR_MEMORY
-                                      : st_trace_replay_make(recorded->graph, replay, run->arena,
-                                                             &report, run->errors);
+    st_status status =
+        st_trace_replay_make(recorded->graph, replay, run->arena, &report, run->errors);
     if (status == ST_OK)
         st_trace_replay_result(&report, run->arena, result);
     st_replay_destroy(replay);

@@ -4,6 +4,7 @@
 #include "trace/cli/traces.h"
 #include "trace/gzip.h"
 #include "trace/replayed.h"
+#include "trace/xalloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,9 +52,8 @@ static const cli_example examples[] = {
 static st_status replay_times(cli_run *run, st_trace_graph *graph, bool delays,
                               st_trace_times *times)
 {
-    st_replay *replay = st_replay_create(graph->graph);
-    st_status status =
-        replay != NULL ? st_trace_graph_delays(graph, delays, run->errors) : ST_ERR_MEMORY;
+    st_replay *replay = st_xmemory(st_replay_create(graph->graph));
+    st_status status = st_trace_graph_delays(graph, delays, run->errors);
     if (status == ST_OK)
         status = st_replay_run(replay, run->errors);
     if (status == ST_OK)
@@ -109,9 +109,9 @@ static st_status write_folder(cli_run *run, const st_trace_export *asked)
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         int64_t rank = set->ranks[i]->rank;
         st_buffer text = {0};
-        const char *path = st_arena_printf(run->arena, "%s/rank%lld.json.gz", options->folder,
-                                           rank < 0 ? (long long)i : (long long)rank);
-        status = path != NULL ? st_trace_export_rank(asked, i, &text, run->errors) : ST_ERR_MEMORY;
+        const char *path = st_xprintf(run->arena, "%s/rank%lld.json.gz", options->folder,
+                                      rank < 0 ? (long long)i : (long long)rank);
+        status = st_trace_export_rank(asked, i, &text, run->errors);
         if (status == ST_OK)
             status = st_gzip(&text, run->errors);
         if (status == ST_OK)

@@ -4,6 +4,7 @@
 #include "trace/cli/traces.h"
 
 #include "base/text.h"
+#include "trace/xalloc.h"
 
 #include <string.h>
 
@@ -41,8 +42,8 @@ st_status cli_read_view(cli_run *run, const char *name, st_source *source)
 {
     /* A name with the ending is a file of the working folder, as with .yaml. */
     bool is_file = strchr(name, '/') == NULL && st_ends_in(name, ".sql");
-    const char *path = is_file ? st_arena_printf(run->arena, "./%s", name) : name;
-    st_status status = path != NULL ? cli_paths(run) : ST_ERR_MEMORY;
+    const char *path = is_file ? st_xprintf(run->arena, "./%s", name) : name;
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = st_paths_read(run->paths, ST_FOLDER_VIEWS, path, (st_place){.file = "--view"},
                                run->arena, source, run->errors);

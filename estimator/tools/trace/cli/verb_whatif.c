@@ -13,6 +13,7 @@
 #include "steptime/tool/refine_words.h"
 #include "trace/trace_replay.h"
 #include "trace/recorded_gpus.h"
+#include "trace/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,17 +124,16 @@ static bool is_of_gpu(const char *text)
 }
 
 /* A size of the job as "key=value", behind what the user has given, which wins. */
-static st_status add_size(whatif *own, const char *key, const char **have, size_t *count)
+static void add_size(whatif *own, const char *key, const char **have, size_t *count)
 {
     const st_job_value *value = st_job_value_of(own->job, key);
     size_t length = strlen(key);
     if (value == NULL || value->origin == ST_ORIGIN_NONE || !(value->number >= 1))
-        return ST_OK;
+        return;
     for (size_t i = 0; i < *count; i++)
         if (strncmp(have[i], key, length) == 0 && have[i][length] == '=')
-            return ST_OK;
-    have[*count] = st_arena_printf(own->run->arena, "%s=%.0f", key, value->number);
-    return have[(*count)++] != NULL ? ST_OK : ST_ERR_MEMORY;
+            return;
+    have[*count] = st_xprintf(own->run->arena, "%s=%.0f", key, value->number);
 }
 
 /* A size that the job has; 0: none. */
@@ -154,11 +154,9 @@ static st_status take_job(whatif *own)
     const whatif_options *options = run->options;
     const char *name = options->job;
     const cli_texts *given = &options->have;
-    const char **have = st_arena_alloc(run->arena, given->count + SIZES, sizeof *have);
-    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
+    const char **have = st_xalloc(run->arena, given->count + SIZES, sizeof *have);
+    const char **sets = st_xalloc(run->arena, given->count + 1, sizeof *sets);
     size_t set_count = 0;
-    if (have == NULL || sets == NULL)
-        return ST_ERR_MEMORY;
     /* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
      * recorded GPU. */
     static const char refine[] = ST_KEY_REFINE "=";
@@ -179,7 +177,8 @@ static st_status take_job(whatif *own)
         status =
             st_job_load(own->run->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
-        status = add_size(own, sizes[i], have, &own->change.have_count);
+        add_size(own, sizes[i], have, &own->change.have_count);
+    status = ST_OK;
     own->change.have = have;
     if (name != NULL && status == ST_OK) {
         own->said =
@@ -228,14 +227,12 @@ static st_status check_plan(whatif *own, bool asked)
     const whatif_options *options = run->options;
     const cli_texts *const given[] = {&options->have, &run->common.sets};
     size_t room = options->have.count + run->common.sets.count + 1;
-    const char **sets = st_arena_alloc(run->arena, room, sizeof *sets);
+    const char **sets = st_xalloc(run->arena, room, sizeof *sets);
     st_request request = {.job = options->job,
                           .sets = sets,
                           .refine = run->common.refine.items,
                           .refine_count = run->common.refine.count};
     const st_job_value *global = st_job_value_of(own->job, ST_KEY_BATCH_GLOBAL);
-    if (sets == NULL)
-        return ST_ERR_MEMORY;
     for (size_t list = 0; list < (asked ? 2 : 1); list++)
         for (size_t i = 0; i < given[list]->count; i++) {
             const char *text = given[list]->items[i];
@@ -246,9 +243,8 @@ static st_status check_plan(whatif *own, bool asked)
                     set_over_own(own->job, &request, ST_KEY_PARALLEL_DP);
     if (growth != 1 && global != NULL && global->origin != ST_ORIGIN_NONE) {
         sets[request.set_count] =
-            st_arena_printf(run->arena, ST_KEY_BATCH_GLOBAL "=%.0f", global->number * growth);
-        if (sets[request.set_count++] == NULL)
-            return ST_ERR_MEMORY;
+            st_xprintf(run->arena, ST_KEY_BATCH_GLOBAL "=%.0f", global->number * growth);
+        request.set_count++;
     }
     st_status status = st_estimate_check_plan(run->paths, &request, run->arena, run->errors);
     if (status == ST_OK)
@@ -270,24 +266,20 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
 {
     static const st_role_list wanted = {&growth_roles[GROWTHS - 1], 1, "another parallel.dp needs"};
     cli_run *run = own->run;
-    st_estimate *estimate = st_estimate_new(run->arena);
+    st_estimate *estimate = st_xmemory(st_estimate_new(run->arena));
     double before = 0;
     double after = 0;
     size_t asked = request->set_count;
-    st_errors *found = st_errors_create();
-    if (found == NULL || estimate == NULL) {
-        st_errors_destroy(found);
-        return st_out_of_memory(run->errors);
-    }
+    st_errors *found = st_xmemory(st_errors_create());
     st_status status = st_estimate_open(run->paths, request, run->arena, estimate, found);
-    if (status != ST_OK && status != ST_ERR_MEMORY)
+    if (st_xstatus(status) != ST_OK)
         st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){.file = "--job"},
                   "the parameters that a rank's optimizer updates are unknown; it keeps its "
                   "recorded duration: %s",
                   st_errors_at(found, 0)->message);
     st_errors_destroy(found);
     if (status != ST_OK)
-        return status == ST_ERR_MEMORY ? status : ST_OK;
+        return ST_OK;
     if (st_sheet_role(st_estimate_parts_of(estimate).sheet, ST_ROLE_UPDATED) == NULL)
         return ST_OK; /* a sheet that splits no optimizers */
     request->set_count = had;
@@ -306,14 +298,12 @@ static st_status take_growth(whatif *own)
     const whatif_options *options = run->options;
     const cli_texts *have = &options->have;
     const cli_texts *set = &run->common.sets;
-    const char **sets = st_arena_alloc(run->arena, have->count + set->count + 1, sizeof *sets);
+    const char **sets = st_xalloc(run->arena, have->count + set->count + 1, sizeof *sets);
     st_request request = {.job = options->job,
                           .sets = sets,
                           .refine = run->common.refine.items,
                           .refine_count = run->common.refine.count};
     size_t shapes = 0;
-    if (sets == NULL)
-        return ST_ERR_MEMORY;
     for (size_t i = 0; i < have->count; i++) {
         const char *text = have->items[i];
         if (is_of_cluster(text) || is_of_shape(text) || is_of_replicas(text))
