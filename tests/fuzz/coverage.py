@@ -34,7 +34,7 @@ READERS = {
     'filter': ['estimator/tools/fit/steps/filter.c'],
     'fit_spec': ['estimator/tools/fit/steps/fit_spec.c'],
     'gpu_ratios': ['estimator/tools/trace/gpu_ratios.c'],
-    'gzip': ['estimator/tools/trace/gzip.c', 'estimator/tools/trace/bytes.c'],
+    'gzip': ['estimator/tools/trace/bytes.c'],
     'import_framework': ['estimator/tools/launch/frameworks/read.c'],
     'import_hf': ['estimator/tools/launch/import/hf.c', 'estimator/tools/launch/import/hf_blocks.c',
                   'estimator/tools/launch/import/hf_families.c', 'estimator/tools/launch/import/hf_fields.c', 'estimator/tools/launch/import/hf_hybrid.c',

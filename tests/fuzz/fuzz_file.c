@@ -10,7 +10,7 @@
 #include "trace/rules.h"
 #include "record/program_file.h"
 #include "record/split.h"
-#include "trace/formats.h"
+#include "trace/store.h"
 #include "workload/execution.h"
 
 #include <stdlib.h>

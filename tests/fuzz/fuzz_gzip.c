@@ -6,7 +6,6 @@
 #include "fuzz.h"
 
 #include "trace/bytes.h"
-#include "trace/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,7 @@
 #include "fuzz.h"
 #include "job/files.h"
 #include "trace/sql.h"
-#include "trace/view_memory.h"
-#include "trace/view_tree.h"
+#include "trace/view.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Profiles of XLA from any bytes: what is accepted has events in order, with names and tracks. */
 #include "fuzz.h"
 
-#include "trace/formats.h"
+#include "trace/store.h"
 
 #include <stdlib.h>
 

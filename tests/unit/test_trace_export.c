@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings written anew: the same, changed, and several ranks in one file. */
 #include "trace_view_support.h"
-#include "trace/gzip.h"
+#include "trace/bytes.h"
 #include "trace/trace_export.h"
-#include "trace/view_path.h"
+#include "trace/view.h"
 
 #include <unistd.h>
 

@@ -10,7 +10,7 @@
 
 #include "job/files.h"
 #include "trace/sql.h"
-#include "trace/trace_export_map.h"
+#include "trace/trace_export.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
 

@@ -2,8 +2,8 @@
 /* Where moments of a recording go: between known ones, and from a replay to another. */
 #include "trace_view_support.h"
 #include "trace/link.h"
-#include "trace/replayed.h"
-#include "trace/trace_export_map.h"
+#include "trace/trace_replay.h"
+#include "trace/trace_export.h"
 
 /* --- between known moments
  * ----------------------------------------------------------------------- */

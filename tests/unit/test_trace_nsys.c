@@ -2,7 +2,7 @@
 /* Databases of Nsight Systems made row by row: events, names, waits, processes, what is refused. */
 #include "trace_support.h"
 
-#include "trace/formats.h"
+#include "trace/store.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
-#include "trace/view_path.h"
+#include "trace/view.h"
 
 static const char *csv_of(const fixture *own, st_buffer *csv)
 {

@@ -5,8 +5,6 @@
 #include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
 #include "trace/view.h"
-#include "trace/view_diff.h"
-#include "trace/view_memory.h"
 
 #include <math.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "trace/bytes.h"
-#include "trace/gzip.h"
 #include "trace/same_job.h"
 
 #include <dirent.h>

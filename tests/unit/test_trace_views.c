@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of recordings, on small traces whose answers are known. */
 #include "trace_view_support.h"
-#include "trace/view_diff.h"
-#include "trace/view_memory.h"
+#include "trace/view.h"
 
 static int64_t sum_of(const st_idle *idle)
 {

@@ -3,7 +3,7 @@
  * stand, and where in the model kernels are. */
 #include "trace_view_support.h"
 
-#include "trace/view_diff.h"
+#include "trace/view.h"
 
 typedef struct fixture {
     st_errors *errors;

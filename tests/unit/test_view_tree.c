@@ -3,8 +3,7 @@
  * ranges of threads that they are made of. */
 #include "trace_view_support.h"
 
-#include "trace/view_sweep.h"
-#include "trace/view_tree.h"
+#include "trace/view.h"
 
 typedef struct fixture {
     st_errors *errors;

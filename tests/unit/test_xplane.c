@@ -3,8 +3,8 @@
 #include "base_support.h"
 
 #include "base/protobuf.h"
-#include "trace/formats.h"
-#include "trace/gzip.h"
+#include "trace/store.h"
+#include "trace/bytes.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -6,14 +6,435 @@
  * one task with all that the thread did. Every launch has a task of its own, on lanes that hardly
  * ever queue, for the lag between a call and its kernel.
  */
-#include "trace/build.h"
+#include "trace/collate.h"
+#include "trace/depend.h"
 
-#include "trace/gpu_clock.h"
+#include "trace/task_order.h"
 #include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LANES = 16 };
+
+/* A GPU task that began later than all that it is known to wait for. */
+typedef struct delay_of_task {
+    st_task_id task;
+    int64_t recorded_ns;
+    int64_t explained_ns; /* the usual gap in a queue, or all where another kernel blocked it */
+    st_task_id blocker;   /* its kernel, or ST_TASK_NONE; a number of the rank while building */
+    int64_t blocker_ns;   /* its recorded time */
+} delay_of_task;
+
+/* An edge from a GPU task that may not have been added yet. */
+typedef struct late_edge {
+    uint32_t event;
+    st_task_id task;
+    st_edge_kind kind;
+} late_edge;
+
+typedef struct rank_build {
+    const st_order *order;
+    st_trace_rank *out;
+    st_dependencies dependencies;
+    uint32_t rank;           /* of the graph */
+    int64_t shift_ns;        /* from times of the file to those of the graph */
+    st_lists waits;          /* by event: dependencies, on GPU tasks of other streams */
+    uint32_t *instance_of;   /* by event: an instance of the graph, or 0 */
+    int64_t *transfer_ns;    /* by event, in an instance */
+    st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
+    st_task_id *lag_of_call; /* by event */
+    uint32_t lanes[LANES];
+    uint32_t next_lane;
+    late_edge *late;
+    size_t late_count;
+} rank_build;
+
+typedef struct builder {
+    st_trace_graph *out;
+    st_graph *graph;
+    st_order *orders;
+    rank_build *ranks;
+    st_collation collation;
+    st_arena *scratch;
+    st_errors *errors;
+    st_status status; /* of what failed first: nothing is added after it */
+    uint32_t host_name;
+    uint32_t lag_name;
+    uint32_t delay_name;
+    uint16_t host_category;
+    uint16_t delay_category;
+    uint16_t class_categories[ST_TRACE_CLASSES];
+} builder;
+
+/* ST_TASK_NONE after a failure, as below nothing is added. */
+static st_task_id add_task(builder *b, const st_task_spec *spec)
+{
+    st_task_id task = ST_TASK_NONE;
+    if (b->status == ST_OK)
+        b->status = st_graph_add(b->graph, spec, &task, b->errors);
+    return task;
+}
+
+static void add_edge(builder *b, st_task_id before, st_task_id after, st_edge_kind kind)
+{
+    if (b->status == ST_OK)
+        b->status = st_graph_edge(b->graph, before, after, kind, b->errors);
+}
+
+static uint32_t add_resource(builder *b, const rank_build *r, st_resource_kind kind,
+                             const char *name)
+{
+    uint32_t resource = 0;
+    if (b->status == ST_OK)
+        b->status = st_graph_resource(b->graph, r->rank, kind, name, &resource, b->errors);
+    return resource;
+}
+
+/* Remembers an edge of a GPU task that may not have been added yet. */
+static void add_late_edge(builder *b, rank_build *r, uint32_t event, st_task_id task,
+                          st_edge_kind kind)
+{
+    ST_XAPPEND(b->scratch, r->late, r->late_count, (late_edge){event, task, kind});
+}
+
+/*
+ * Kernels that are ready and have no room: another stream's kernel fills the GPU. They begin when
+ * its last blocks drain, which is a little before it ends, or right after its end. How long they
+ * waited then follows that kernel's time.
+ */
+
+/* A shorter wait is the lag of a launch or a queue. */
+static const int64_t LEAST_NS = 20000;
+/* What begins later after a kernel's end was not waiting for it. */
+static const int64_t KERNEL_WAKE_UP_NS = 12000;
+/* The last blocks drain within this part of a kernel: 0.7 to 1.5 % where it was seen. */
+static const double DRAIN_FRAC = 1.0 / 32;
+/* Of its wait the other stream must have been busy for this part. */
+static const double LEAST_BUSY_FRAC = 0.9;
+
+/* How long a stream was busy from `from_ns` to `to_ns`; `end` is the place behind its last task. */
+static int64_t busy_ns(const st_order *order, uint32_t track, uint32_t end, int64_t from_ns,
+                       int64_t to_ns)
+{
+    int64_t sum = 0;
+    for (uint32_t i = end; i > order->by_start.starts[track]; i--) {
+        const st_trace_event *event = &order->trace->events[order->by_start.items[i - 1]];
+        int64_t begin = event->start_ns > from_ns ? event->start_ns : from_ns;
+        int64_t stop = st_trace_end_ns(event) < to_ns ? st_trace_end_ns(event) : to_ns;
+        if (st_trace_end_ns(event) <= from_ns)
+            break;
+        sum += stop > begin ? stop - begin : 0;
+    }
+    return sum;
+}
+
+static bool drains_at(const st_trace_event *kernel, int64_t start_ns)
+{
+    int64_t left_ns = st_trace_end_ns(kernel) - start_ns;
+    double drain_ns = DRAIN_FRAC * (double)kernel->duration_ns;
+    return kernel->kind == ST_TRACE_KERNEL && kernel->class_ != ST_TRACE_COMMUNICATION &&
+           left_ns >= -KERNEL_WAKE_UP_NS && (double)left_ns <= drain_ns;
+}
+
+/*
+ * The kernel of another stream that filled the GPU while a task was ready and could not begin, an
+ * event; ST_TRACE_NONE where there is none.
+ */
+static uint32_t find_blocker(const rank_build *r, uint32_t task, int64_t ready_ns)
+{
+    const st_order *order = r->order;
+    const st_trace *trace = order->trace;
+    const st_trace_event *event = &trace->events[task];
+    int64_t wait_ns = event->start_ns - ready_ns;
+    if (event->kind != ST_TRACE_KERNEL || wait_ns < LEAST_NS)
+        return ST_TRACE_NONE;
+    for (uint32_t t = 0; t < trace->track_count; t++) {
+        bool same_gpu = trace->tracks[t].process == trace->tracks[event->track].process;
+        uint32_t place = st_order_begun(order, t, event->start_ns);
+        if (t == event->track || !same_gpu || place == order->by_start.starts[t])
+            continue;
+        uint32_t last = order->by_start.items[place - 1];
+        if (drains_at(&trace->events[last], event->start_ns) &&
+            (double)busy_ns(order, t, place, ready_ns, event->start_ns) >=
+                LEAST_BUSY_FRAC * (double)wait_ns)
+            return last;
+    }
+    return ST_TRACE_NONE;
+}
+
+/* The host side of a rank's graph: what each thread did between the moments that matter. */
+
+typedef enum cut_kind {
+    CUT_MARK,   /* something elsewhere goes on when the thread has come here */
+    CUT_LAUNCH, /* a call that launches */
+    CUT_SYNC,   /* the host waits for GPU tasks */
+    CUT_RESUME  /* a pause that another thread ends */
+} cut_kind;
+
+typedef struct cut {
+    uint32_t track;
+    cut_kind kind;
+    int64_t time_ns;
+    int64_t end_ns;   /* of waiting */
+    int64_t waits_ns; /* what is waited for was over then */
+    uint32_t item;    /* call, (first) dependency or step mark */
+    bool is_own;      /* of waiting: what is left behind that is the call's own work */
+} cut;
+
+/* Of a mark's item: a step, otherwise a dependency. */
+static const uint32_t IS_STEP = UINT32_C(1) << 31;
+static const uint32_t IS_END = UINT32_MAX; /* of the thread's last call */
+
+/* A call that returns later after what it waits for has waited for something else, too. */
+static const int64_t WAKE_UP_NS = 100000;
+
+typedef struct thread_builder {
+    builder *b;
+    rank_build *r;
+    cut *cuts;
+    size_t count;
+    st_task_id *marks;   /* by dependency */
+    st_task_id *resumes; /* by dependency */
+    uint32_t resource;   /* of the thread that is built */
+    st_task_id last;
+    bool acts;         /* the thread launches or waits */
+    int64_t cursor_ns; /* built up to here */
+} thread_builder;
+
+/* --- cuts
+ * ----------------------------------------------------------------------------------------- */
+
+static void add_cut(thread_builder *t, const cut *one)
+{
+    ST_XAPPEND(t->b->scratch, t->cuts, t->count, *one);
+}
+
+static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
+{
+    return &t->r->order->trace->events[event];
+}
+
+/* Something elsewhere goes on when a thread has come to a time. */
+static void add_mark(thread_builder *t, uint32_t track, int64_t time_ns, uint32_t item)
+{
+    add_cut(t, &(cut){.track = track, .kind = CUT_MARK, .time_ns = time_ns, .item = item});
+}
+
+static bool is_same_wait(const st_dependency *a, const st_dependency *b)
+{
+    return a->kind == b->kind && a->after == b->after && a->from_ns == b->from_ns;
+}
+
+/* The tasks that the host waits for at one time are adjacent. */
+static void cut_at_syncs(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    for (uint32_t i = 0; i < found->count;) {
+        const st_dependency *one = &found->items[i];
+        cut wait = {.track = event_at(t, one->after)->track,
+                    .kind = CUT_SYNC,
+                    .time_ns = one->from_ns,
+                    .end_ns = one->to_ns,
+                    .waits_ns = one->from_ns,
+                    .item = i,
+                    .is_own = one->is_own};
+        if (one->kind != ST_DEPEND_SYNC) {
+            i++;
+            continue;
+        }
+        for (; i < found->count && is_same_wait(&found->items[i], one); i++) {
+            if (found->items[i].before == ST_TRACE_NONE)
+                continue;
+            int64_t end = st_trace_end_ns(event_at(t, found->items[i].before));
+            wait.waits_ns = end > wait.waits_ns ? end : wait.waits_ns;
+        }
+        add_cut(t, &wait);
+    }
+}
+
+static void cut_at_pauses(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const st_dependency *one = &found->items[i];
+        if (one->kind != ST_DEPEND_THREAD)
+            continue;
+        int64_t woken_ns = st_trace_end_ns(event_at(t, one->before));
+        add_mark(t, event_at(t, one->before)->track, woken_ns, i);
+        add_cut(t, &(cut){.track = event_at(t, one->after)->track,
+                          .kind = CUT_RESUME,
+                          .time_ns = one->from_ns,
+                          .end_ns = one->to_ns,
+                          .waits_ns = woken_ns,
+                          .item = i});
+    }
+}
+
+static void cut_at_steps(thread_builder *t)
+{
+    const st_trace *trace = t->r->order->trace;
+    st_trace_rank *out = t->r->out;
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = event_at(t, i);
+        if (event->kind != ST_TRACE_STEP)
+            continue;
+        uint32_t mark = IS_STEP | (uint32_t)(2 * out->step_count);
+        int64_t before_ns = -(event->start_ns + t->r->shift_ns);
+        int64_t lead_ns = before_ns < event->duration_ns ? before_ns : event->duration_ns;
+        out->steps[out->step_count++] = (st_trace_mark){.name = trace->names[event->name],
+                                                        .lead_ns = lead_ns > 0 ? lead_ns : 0};
+        add_mark(t, event->track, event->start_ns, mark);
+        add_mark(t, event->track, st_trace_end_ns(event), mark + 1);
+    }
+}
+
+ST_COMPARE(compare_cuts, cut, ST_RISING(track) ST_RISING(time_ns) ST_RISING(kind) ST_RISING(item));
+
+/* --- tasks
+ * ---------------------------------------------------------------------------------------- */
+
+static void add_host(thread_builder *t, int64_t duration_ns)
+{
+    st_task_spec spec = {.resource = t->resource,
+                         .name = t->b->host_name,
+                         .category = t->b->host_category,
+                         .duration_ns = duration_ns > 0 ? duration_ns : 0};
+    t->last = add_task(t->b, &spec);
+}
+
+/* A task that waits for others: it lasts from the end of what is waited for. */
+static void add_waiting(thread_builder *t, const cut *one)
+{
+    int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
+    int64_t rest_ns = one->end_ns > from_ns ? one->end_ns - from_ns : 0;
+    add_host(t, rest_ns);
+    if (one->kind == CUT_SYNC) {
+        /* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
+        st_trace_waiting *waiting = &t->r->out->waiting;
+        waiting->count++;
+        waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
+        if (rest_ns > WAKE_UP_NS) {
+            if (one->is_own) {
+                waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
+            } else {
+                waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
+                ST_XAPPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last);
+            }
+        }
+    }
+    t->cursor_ns = one->end_ns > t->cursor_ns ? one->end_ns : t->cursor_ns;
+}
+
+static void wait_for_tasks(thread_builder *t, uint32_t first)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    for (uint32_t i = first; i < found->count; i++) {
+        if (!is_same_wait(&found->items[i], &found->items[first]) ||
+            found->items[i].before == ST_TRACE_NONE)
+            break;
+        add_late_edge(t->b, t->r, found->items[i].before, t->last, ST_EDGE_SYNC);
+    }
+}
+
+static void add_cut_task(thread_builder *t, const cut *one)
+{
+    /* All that the thread did until a time. */
+    const int64_t time_ns = one->time_ns;
+    if (time_ns > t->cursor_ns || t->last == ST_TASK_NONE) {
+        add_host(t, time_ns - t->cursor_ns);
+        t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
+    }
+    t->acts = t->acts || one->kind != CUT_MARK;
+    switch (one->kind) {
+    case CUT_MARK: {
+        const uint32_t item = one->item;
+        st_trace_rank *out = t->r->out;
+        if (item == IS_END) {
+            out->thread_acts[out->thread_count] = t->acts;
+            out->threads[out->thread_count++] = t->last;
+        } else if ((item & IS_STEP) != 0) {
+            st_trace_mark *step = &out->steps[(item & ~IS_STEP) / 2];
+            *(item % 2 == 0 ? &step->begins : &step->ends) = t->last;
+        } else {
+            t->marks[item] = t->last;
+        }
+        break;
+    }
+    case CUT_LAUNCH:
+        t->r->cut_of_call[one->item] = t->last;
+        break;
+    case CUT_SYNC:
+        add_waiting(t, one);
+        wait_for_tasks(t, one->item);
+        break;
+    case CUT_RESUME:
+        add_waiting(t, one);
+        t->resumes[one->item] = t->last;
+    }
+}
+
+/* Adds the host tasks of a rank, and the edges between its threads. */
+static void build_threads(builder *b, rank_build *r)
+{
+    thread_builder t = {.b = b, .r = r};
+    st_arena *arena = b->out->arena;
+    st_trace_rank *out = r->out;
+    size_t tracks = r->order->trace->track_count + 1;
+    size_t dependencies = r->dependencies.count + 1;
+    size_t steps = r->order->trace->kind_counts[ST_TRACE_STEP] + 1;
+    out->threads = st_xalloc(arena, tracks, sizeof *out->threads);
+    out->thread_acts = st_xalloc(arena, tracks, sizeof *out->thread_acts);
+    out->steps = st_xalloc(arena, steps, sizeof *out->steps);
+    t.marks = st_xalloc(b->scratch, dependencies, sizeof *t.marks);
+    t.resumes = st_xalloc(b->scratch, dependencies, sizeof *t.resumes);
+    const st_order *order = t.r->order;
+    for (uint32_t i = 0; i < order->trace->event_count; i++) {
+        if (order->call_tasks.starts[i + 1] > order->call_tasks.starts[i])
+            add_cut(&t, &(cut){.track = event_at(&t, i)->track,
+                               .kind = CUT_LAUNCH,
+                               .time_ns = event_at(&t, i)->start_ns,
+                               .item = i});
+    }
+    cut_at_syncs(&t);
+    cut_at_pauses(&t);
+    cut_at_steps(&t);
+    /* Where the last call of each thread returns. */
+    const st_lists *calls = &t.r->order->thread_calls;
+    for (uint32_t track = 0; track < t.r->order->trace->track_count; track++) {
+        int64_t last = INT64_MIN;
+        for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
+            int64_t end = st_trace_end_ns(event_at(&t, calls->items[i]));
+            last = end > last ? end : last;
+        }
+        if (last > INT64_MIN)
+            add_mark(&t, track, last, IS_END);
+    }
+    st_sort(t.cuts, t.count, sizeof *t.cuts, compare_cuts);
+    for (size_t first = 0; first < t.count && b->status == ST_OK;) {
+        size_t end = first + 1;
+        while (end < t.count && t.cuts[end].track == t.cuts[first].track)
+            end++;
+        const cut *cuts = t.cuts + first;
+        const size_t count = end - first;
+        char name[64];
+        (void)snprintf(name, sizeof name, "thread %lld",
+                       (long long)t.r->order->trace->tracks[cuts[0].track].number);
+        t.resource = add_resource(t.b, t.r, ST_RESOURCE_HOST, name);
+        t.last = ST_TASK_NONE;
+        t.acts = false;
+        t.cursor_ns = -t.r->shift_ns; /* the start of the graph, by the clock of the file */
+        for (size_t i = 0; i < count; i++)
+            add_cut_task(&t, &cuts[i]);
+        first = end;
+    }
+    const st_dependencies *found = &t.r->dependencies;
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->items[i].kind == ST_DEPEND_THREAD)
+            add_edge(t.b, t.marks[i], t.resumes[i], ST_EDGE_PROGRAM);
+    }
+}
 
 /* Fewer collectives that contradict each other may be mismatched at the ends of the recording. */
 enum { LEAST_CONTRADICTED = 4 };
@@ -27,7 +448,7 @@ static const int64_t MOST_LAG_NS = 100000;
  * ---------------------------------------------------------------------------------------- */
 
 /* A time of the rank's file as one of the graph. */
-static int64_t at(const st_rank_build *r, int64_t time_ns)
+static int64_t at(const rank_build *r, int64_t time_ns)
 {
     return time_ns + r->shift_ns;
 }
@@ -42,7 +463,7 @@ static int64_t quantile(int64_t *values, size_t count, double share)
 }
 
 /* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue. */
-static void measure(st_rank_build *r)
+static void measure(rank_build *r)
 {
     const st_order *order = r->order;
     const st_trace *trace = order->trace;
@@ -74,7 +495,7 @@ static void measure(st_rank_build *r)
 /* --- GPU tasks
  * ------------------------------------------------------------------------------------ */
 
-static uint32_t add_name(st_build *b, const char *text)
+static uint32_t add_name(builder *b, const char *text)
 {
     uint32_t name = 0;
     if (b->status == ST_OK)
@@ -82,7 +503,7 @@ static uint32_t add_name(st_build *b, const char *text)
     return name;
 }
 
-static uint16_t add_category(st_build *b, const char *name, st_work work)
+static uint16_t add_category(builder *b, const char *name, st_work work)
 {
     uint16_t category = 0;
     if (b->status == ST_OK)
@@ -91,7 +512,7 @@ static uint16_t add_category(st_build *b, const char *name, st_work work)
 }
 
 /* What of a task's lateness is the lag of its launch. */
-static int64_t lag_of(const st_rank_build *r, uint32_t task)
+static int64_t lag_of(const rank_build *r, uint32_t task)
 {
     int64_t late = r->order->trace->events[task].start_ns - r->order->launch_ns[task];
     int64_t lag = late < r->out->launch_lag_ns ? late : r->out->launch_lag_ns;
@@ -99,13 +520,13 @@ static int64_t lag_of(const st_rank_build *r, uint32_t task)
 }
 
 /* The task that is waited for, by a place in the waits of a rank. */
-static uint32_t waited_for(const st_rank_build *r, uint32_t place)
+static uint32_t waited_for(const rank_build *r, uint32_t place)
 {
     return r->dependencies.items[r->waits.items[place]].before;
 }
 
 /* When all that the task is known to wait for was over, in the recording. */
-static int64_t ready_ns(const st_rank_build *r, uint32_t task, int64_t stream_end_ns)
+static int64_t ready_ns(const rank_build *r, uint32_t task, int64_t stream_end_ns)
 {
     int64_t ready = stream_end_ns;
     const st_trace_event *events = r->order->trace->events;
@@ -128,7 +549,7 @@ typedef struct lateness {
     uint32_t blocker; /* event, or ST_TRACE_NONE */
 } lateness;
 
-static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, const lateness *late)
+static st_task_id add_delay(builder *b, rank_build *r, uint32_t resource, const lateness *late)
 {
     int64_t delay_ns = late->delay_ns;
     int64_t usual_ns = late->usual_ns;
@@ -138,14 +559,14 @@ static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, co
                          .name = b->delay_name,
                          .category = b->delay_category,
                          .duration_ns = delay_ns};
-    st_task_id task = st_build_task(b, &spec);
+    st_task_id task = add_task(b, &spec);
     int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
-    const st_delay delay = {.task = task,
-                            .recorded_ns = delay_ns,
-                            .explained_ns = blocked ? delay_ns : explained,
-                            .blocker = blocked ? late->blocker : ST_TASK_NONE,
-                            .blocker_ns =
-                                blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
+    const delay_of_task delay = {
+        .task = task,
+        .recorded_ns = delay_ns,
+        .explained_ns = blocked ? delay_ns : explained,
+        .blocker = blocked ? late->blocker : ST_TASK_NONE,
+        .blocker_ns = blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
     if (b->status == ST_OK)
         ST_XAPPEND(out->arena, out->delays, out->delay_count, delay);
     if (blocked) {
@@ -160,7 +581,7 @@ static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, co
     return task;
 }
 
-static bool is_of_graph(const st_rank_build *r, uint32_t task)
+static bool is_of_graph(const rank_build *r, uint32_t task)
 {
     const st_trace *trace = r->order->trace;
     uint32_t call = task == ST_TRACE_NONE ? ST_TRACE_NONE : r->order->call_of[task];
@@ -169,7 +590,7 @@ static bool is_of_graph(const st_rank_build *r, uint32_t task)
 }
 
 /* The expected part of a delay: the time of a graph's nodes, and the usual gap in a queue. */
-static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t before, int64_t ready_ns,
+static int64_t usual_delay(const rank_build *r, uint32_t task, uint32_t before, int64_t ready_ns,
                            int64_t stream_end_ns)
 {
     /* What a task without a launch waited for may have been before the recording. */
@@ -199,7 +620,7 @@ static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t befor
 }
 
 /* `before`: the one before it on its stream, or ST_TRACE_NONE. */
-static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
+static void add_gpu_task(builder *b, rank_build *r, uint32_t resource, uint32_t event,
                          uint32_t before, int64_t *stream_end_ns)
 {
     const st_trace_event *e = &r->order->trace->events[event];
@@ -226,21 +647,21 @@ static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint3
         lateness late = {delay, usual_delay(r, event, before, ready, *stream_end_ns),
                          ST_TRACE_NONE};
         if (late.usual_ns < delay)
-            late.blocker = st_build_blocker(r, event, ready);
+            late.blocker = find_blocker(r, event, ready);
         first = add_delay(b, r, resource, &late);
     }
-    r->out->tasks[event] = st_build_task(b, &spec);
+    r->out->tasks[event] = add_task(b, &spec);
     *stream_end_ns = end;
     /* The first task of a GPU task: its delay, or itself. */
     const st_task_id wait_first = first != ST_TASK_NONE ? first : r->out->tasks[event];
     uint32_t wait_call = r->order->call_of[event];
     if (wait_call != ST_TRACE_NONE)
-        st_build_edge(b, r->lag_of_call[wait_call], wait_first, ST_EDGE_LAUNCH);
+        add_edge(b, r->lag_of_call[wait_call], wait_first, ST_EDGE_LAUNCH);
     for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++)
-        st_build_later(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
+        add_late_edge(b, r, waited_for(r, i), wait_first, ST_EDGE_STREAM);
 }
 
-static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
+static st_resource_kind stream_kind(const rank_build *r, uint32_t track)
 {
     const st_lists *tasks = &r->order->by_start;
     uint32_t communication = 0;
@@ -250,25 +671,25 @@ static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
     return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
 }
 
-static void build_rank(st_build *b, st_rank_build *r)
+static void build_rank(builder *b, rank_build *r)
 {
     size_t first = b->out->delay_count;
     measure(r);
-    st_build_threads(b, r);
+    build_threads(b, r);
     /* The lags of launches, from the host's cut at the call, in the order of the calls on the
      * lanes. */
     const st_lists *tasks = &r->order->call_tasks;
-    for (size_t i = 0; i < ST_BUILD_LANES; i++)
-        r->lanes[i] = st_build_resource(b, r, ST_RESOURCE_HOST, "launches");
+    for (size_t i = 0; i < LANES; i++)
+        r->lanes[i] = add_resource(b, r, ST_RESOURCE_HOST, "launches");
     for (uint32_t call = 0; call < r->order->trace->event_count; call++) {
         if (tasks->starts[call] == tasks->starts[call + 1])
             continue;
-        st_task_spec spec = {.resource = r->lanes[r->next_lane++ % ST_BUILD_LANES],
+        st_task_spec spec = {.resource = r->lanes[r->next_lane++ % LANES],
                              .name = b->lag_name,
                              .category = b->delay_category,
                              .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
-        r->lag_of_call[call] = st_build_task(b, &spec);
-        st_build_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+        r->lag_of_call[call] = add_task(b, &spec);
+        add_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
     }
     for (uint32_t t = 0; t < r->order->trace->track_count; t++) {
         const st_lists *stream_tasks = &r->order->by_start;
@@ -278,7 +699,7 @@ static void build_rank(st_build *b, st_rank_build *r)
             continue;
         (void)snprintf(name, sizeof name, "stream %lld",
                        (long long)r->order->trace->tracks[t].number);
-        uint32_t resource = st_build_resource(b, r, stream_kind(r, t), name);
+        uint32_t resource = add_resource(b, r, stream_kind(r, t), name);
         for (uint32_t i = stream_tasks->starts[t];
              i < stream_tasks->starts[t + 1] && b->status == ST_OK; i++) {
             uint32_t before =
@@ -287,11 +708,12 @@ static void build_rank(st_build *b, st_rank_build *r)
         }
     }
     /* Blockers of the rank become tasks, which are all there now. */
-    st_delay *delays = b->out->delays;
+    delay_of_task *delays = b->out->delays;
     for (size_t i = first; i < b->out->delay_count; i++)
         if (delays[i].blocker != ST_TASK_NONE)
             delays[i].blocker = r->out->tasks[delays[i].blocker];
-    st_build_syncs(b, r);
+    for (size_t i = 0; i < r->late_count; i++)
+        add_edge(b, r->out->tasks[r->late[i].event], r->late[i].task, r->late[i].kind);
 }
 
 /* --- ranks
@@ -304,7 +726,7 @@ static uint32_t waiter_of(const void *context, uint32_t item)
     return one->kind == ST_DEPEND_STREAM ? one->after : ST_TRACE_NONE;
 }
 
-static void allocate_rank(st_build *b, st_rank_build *r)
+static void allocate_rank(builder *b, rank_build *r)
 {
     st_arena *arena = b->out->arena;
     size_t events = r->order->trace->event_count + 2;
@@ -325,17 +747,17 @@ static void allocate_rank(st_build *b, st_rank_build *r)
 }
 
 /* The graph begins with the first event of any rank. */
-static void align(st_build *b)
+static void align(builder *b)
 {
     int64_t first = INT64_MAX;
     size_t count = b->out->set->count;
     for (size_t i = 0; i < count; i++) {
-        st_rank_build *r = &b->ranks[i];
+        rank_build *r = &b->ranks[i];
         r->shift_ns = st_trace_base_ns(r->order->trace) + b->collation.offsets_ns[i];
         first = at(r, r->order->start_ns) < first ? at(r, r->order->start_ns) : first;
     }
     for (size_t i = 0; i < count; i++) {
-        st_rank_build *r = &b->ranks[i];
+        rank_build *r = &b->ranks[i];
         r->shift_ns -= first;
         r->out->clock_ns = b->collation.offsets_ns[i];
         r->out->start_ns = at(r, r->order->start_ns);
@@ -346,7 +768,7 @@ static void align(st_build *b)
 }
 
 /* Instances of the graph, and how long each member goes on after the last has come. */
-static void add_instances(st_build *b)
+static void add_instances(builder *b)
 {
     const st_collation *found = &b->collation;
     for (size_t m = 0; m < found->instance_count && b->status == ST_OK; m++) {
@@ -357,7 +779,7 @@ static void add_instances(st_build *b)
         b->status = st_graph_instance(b->graph, instance->count, &number, b->errors);
         for (size_t i = instance->first; i < instance->first + instance->count; i++) {
             const st_instance_member *member = &found->members[i];
-            st_rank_build *r = &b->ranks[member->rank];
+            rank_build *r = &b->ranks[member->rank];
             int64_t end = at(r, st_trace_end_ns(&r->order->trace->events[member->event]));
             int64_t transfer = end - instance->last_start_ns;
             r->instance_of[member->event] = number;
@@ -367,7 +789,7 @@ static void add_instances(st_build *b)
 }
 
 /* Collectives of one run end when all ranks have come; those of two seldom do. */
-static st_status refuse_other_runs(st_build *b)
+static st_status refuse_other_runs(builder *b)
 {
     const st_trace_edges *edges = &b->collation.edges;
     uint64_t met = edges->exact + edges->inferred;
@@ -388,7 +810,7 @@ static st_status refuse_other_runs(st_build *b)
 }
 
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */
-static void warn_alone(st_build *b)
+static void warn_alone(builder *b)
 {
     const st_collation *found = &b->collation;
     size_t count = b->out->set->count;
@@ -412,7 +834,7 @@ static void warn_alone(st_build *b)
     }
 }
 
-static st_status build(st_build *b)
+static st_status build(builder *b)
 {
     st_trace_graph *out = b->out;
     size_t count = out->set->count;
@@ -440,7 +862,7 @@ static st_status build(st_build *b)
         warn_alone(b);
     }
     for (size_t i = 0; i < count && b->status == ST_OK; i++) {
-        st_rank_build *r = &b->ranks[i];
+        rank_build *r = &b->ranks[i];
         const st_trace *trace = b->out->set->ranks[i];
         r->order = &b->orders[i];
         r->out = &b->out->ranks[i];
@@ -489,7 +911,7 @@ st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, s
     if (status != ST_OK)
         return status;
     st_arena *arena = st_xarena();
-    st_build b = {
+    builder b = {
         .scratch = st_xarena(), .errors = errors, .graph = st_xmemory(st_graph_create(NULL))};
     b.out = st_xalloc(arena, 1, sizeof *b.out);
     *b.out = (st_trace_graph){.graph = b.graph, .set = set, .arena = arena};
@@ -517,7 +939,7 @@ void st_trace_graph_destroy(st_trace_graph *graph)
 
 st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors)
 {
-    const st_delay *delays = graph->delays;
+    const delay_of_task *delays = graph->delays;
     st_status status = ST_OK;
     for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++)
         status =
@@ -528,7 +950,7 @@ st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *err
 
 st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors)
 {
-    const st_delay *delays = graph->delays;
+    const delay_of_task *delays = graph->delays;
     st_status status = ST_OK;
     for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++) {
         if (delays[i].blocker == ST_TASK_NONE || delays[i].blocker_ns <= 0)
@@ -543,7 +965,7 @@ st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors)
 
 void st_trace_graph_move(st_trace_graph *graph, const st_task_id *moved)
 {
-    st_delay *delays = graph->delays;
+    delay_of_task *delays = graph->delays;
     for (size_t i = 0; i < graph->delay_count; i++) {
         delays[i].task = moved[delays[i].task];
         if (delays[i].blocker != ST_TASK_NONE)

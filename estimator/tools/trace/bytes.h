@@ -32,4 +32,9 @@ st_status st_bytes_read_messages(st_bytes *bytes, const char *what, unsigned mos
 bool st_bytes_cut(const st_bytes *bytes); /* the compressed data ended in the middle */
 const char *st_bytes_name(const st_bytes *bytes);
 
+/* Text as gzip. */
+
+/* Replaces the contents of a buffer by its gzip form, without name and time. */
+st_status st_gzip(st_buffer *buffer, st_errors *errors) ST_NODISCARD;
+
 #endif

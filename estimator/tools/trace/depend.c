@@ -6,11 +6,420 @@
  * launched before it recorded the event, or the last launch on another stream.
  */
 #include "trace/depend.h"
+
 #include "trace/xalloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PENDING = 16, MOST_STREAMS = 64 };
+static void add_dependency(st_arena *arena, const st_dependency *item,
+                           st_dependencies *dependencies)
+{
+    ST_XAPPEND(arena, dependencies->items, dependencies->count, *item);
+}
+
+/*
+ * Tasks that one call launches, as those of a CUDA graph. Between them the host has no say, and the
+ * profiler records no edges of the graph: a task is taken to follow what of its graph ended
+ * last before it began, on whichever stream that was. Tasks that ran at the same time stay free.
+ */
+
+enum { MOST_STREAMS = 64 };
+
+/* What of a graph has ended on one stream, as the sweep over its starts goes on. */
+typedef struct branch {
+    uint32_t track;
+    uint32_t next; /* the first of the graph_launch, by start, that has not been looked at */
+    uint32_t last; /* that ended last of those that ended, or ST_TRACE_NONE */
+} branch;
+
+typedef struct graph_launch {
+    const st_order *order;
+    uint32_t first; /* in the list of tasks */
+    uint32_t end;
+    branch branches[MOST_STREAMS];
+    size_t branch_count;
+} graph_launch;
+
+static const st_trace_event *event_of(const graph_launch *l, uint32_t task)
+{
+    return &l->order->trace->events[task];
+}
+
+static void see_graph(graph_launch *l, st_arena *arena, st_dependencies *found)
+{
+    for (uint32_t i = l->first; i < l->end; i++) {
+        uint32_t track = event_of(l, l->order->call_tasks.items[i])->track;
+        size_t b = 0;
+        while (b < l->branch_count && l->branches[b].track != track)
+            b++;
+        if (b == l->branch_count && b < MOST_STREAMS)
+            l->branches[l->branch_count++] = (branch){track, l->first, ST_TRACE_NONE};
+    }
+    for (uint32_t i = l->first; i < l->end && l->branch_count > 1; i++) {
+        uint32_t task = l->order->call_tasks.items[i];
+        /* What of the graph_launch ended last before the task at `place` began, of its own stream
+         * if in doubt; only what precedes it, so that tasks of no length do not wait for each
+         * other. */
+        const st_trace_event *event = event_of(l, l->order->call_tasks.items[i]);
+        uint32_t before = ST_TRACE_NONE;
+        for (size_t b = 0; b < l->branch_count; b++) {
+            /* Moves on to the last task of the branch before `end` that had ended. Tasks of a
+             * stream run one by one. */
+            branch *follow_b = &l->branches[b];
+            for (; follow_b->next < i; follow_b->next++) {
+                uint32_t follow_task = l->order->call_tasks.items[follow_b->next];
+                if (event_of(l, follow_task)->track != follow_b->track)
+                    continue;
+                if (st_trace_end_ns(event_of(l, follow_task)) > event->start_ns)
+                    break;
+                follow_b->last = follow_task;
+            }
+            uint32_t last = l->branches[b].last;
+            if (last == ST_TRACE_NONE)
+                continue;
+            int64_t later = before == ST_TRACE_NONE ? 1
+                                                    : st_trace_end_ns(event_of(l, last)) -
+                                                          st_trace_end_ns(event_of(l, before));
+            if (later > 0 || (later == 0 && event_of(l, last)->track == event->track))
+                before = last;
+        }
+        if (before == ST_TRACE_NONE || event_of(l, before)->track == event_of(l, task)->track)
+            continue;
+        found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
+        add_dependency(arena,
+                       &(st_dependency){.before = before, .after = task, .kind = ST_DEPEND_STREAM},
+                       found);
+    }
+}
+
+static void depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+{
+    const uint32_t *starts = order->call_tasks.starts;
+    for (size_t call = 0; call < order->trace->event_count; call++) {
+        graph_launch one = {.order = order, .first = starts[call], .end = starts[call + 1]};
+        if (one.end - one.first > 1)
+            see_graph(&one, arena, dependencies);
+    }
+}
+
+/*
+ * Streams that wait for each other though nothing in the calls says so: CUDA graphs, and calls that
+ * a profiler of that time did not know, or that came before the recording. A stream that pauses and
+ * goes on right after another one has finished something was waiting for it. Where the profiler has
+ * recorded what streams wait for, only graphs and what was launched before the recording are looked
+ * at.
+ */
+
+static const int64_t STREAM_PAUSE_NS = 20000; /* shorter ones are launches and queues */
+static const int64_t STREAM_WAKE_UP_NS =
+    12000; /* a task that begins later was not waiting for this */
+
+typedef struct pauses {
+    const st_order *order;
+    const st_trace *trace;
+    st_arena *arena;
+    st_dependencies *found;
+    int64_t *ready_ns; /* by event: when all that is known was over */
+} pauses;
+
+/* Launched with others by one call, as a graph is. */
+static bool is_of_graph(const pauses *p, uint32_t task)
+{
+    uint32_t call = p->order->call_of[task];
+    const uint32_t *starts = p->order->call_tasks.starts;
+    return call != ST_TRACE_NONE && starts[call + 1] - starts[call] > 1;
+}
+
+/* What ended last before a task on any other stream, right before it. */
+static uint32_t find_stream_waker(const pauses *p, uint32_t task)
+{
+    const st_trace_event *event = &p->trace->events[task];
+    int64_t best_ns = event->start_ns - STREAM_WAKE_UP_NS;
+    uint32_t best = ST_TRACE_NONE;
+    best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
+    for (uint32_t t = 0; t < p->trace->track_count; t++) {
+        uint32_t place = st_order_begun(p->order, t, event->start_ns);
+        if (t == event->track || place == p->order->by_start.starts[t])
+            continue;
+        uint32_t other = p->order->by_start.items[place - 1];
+        /* Of tasks without a launch nobody knows which was launched first. */
+        int64_t apart_ns = p->order->launch_ns[task] - p->order->launch_ns[other];
+        if (apart_ns <= 0 && (apart_ns != 0 || p->order->call_of[task] != ST_TRACE_NONE))
+            continue;
+        int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
+        if (end_ns > best_ns && end_ns <= event->start_ns) {
+            best = other;
+            best_ns = end_ns;
+        }
+    }
+    return best;
+}
+
+/* Pauses of streams that nothing found so far explains; called by st_depend_find. */
+static void depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+{
+    pauses p = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
+    p.ready_ns = st_xmalloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
+    memcpy(p.ready_ns, order->launch_ns, p.trace->event_count * sizeof *p.ready_ns);
+    for (size_t i = 0; i < dependencies->count; i++) {
+        const st_dependency *one = &dependencies->items[i];
+        if (one->kind != ST_DEPEND_STREAM)
+            continue;
+        int64_t end_ns = st_trace_end_ns(&p.trace->events[one->before]);
+        if (end_ns > p.ready_ns[one->after])
+            p.ready_ns[one->after] = end_ns;
+    }
+    for (uint32_t t = 0; t < p.trace->track_count; t++) {
+        const st_lists *tasks = &p.order->by_start;
+        int64_t reach_ns = INT64_MIN;
+        bool exact = p.found->edges[ST_TRACE_EDGE_STREAMS].exact > 0;
+        for (uint32_t i = tasks->starts[t]; i < tasks->starts[t + 1]; i++) {
+            uint32_t task = tasks->items[i];
+            int64_t *ready_ns = &p.ready_ns[task];
+            *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
+            uint32_t waker = ST_TRACE_NONE;
+            bool unlaunched = p.order->call_of[task] == ST_TRACE_NONE;
+            if ((!exact || unlaunched || is_of_graph(&p, task)) &&
+                p.trace->events[task].start_ns - *ready_ns > STREAM_PAUSE_NS)
+                waker = find_stream_waker(&p, task);
+            if (waker != ST_TRACE_NONE) {
+                p.found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
+                add_dependency(
+                    p.arena,
+                    &(st_dependency){.before = waker, .after = task, .kind = ST_DEPEND_STREAM},
+                    p.found);
+            }
+            int64_t end_ns = st_trace_end_ns(&p.trace->events[task]);
+            reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+        }
+    }
+    free(p.ready_ns);
+}
+
+/*
+ * Threads that pause and go on: because another thread has done its part (the backward thread after
+ * the one that calls it, and the other way round), or because the GPU has, by a wait that the
+ * profiler does not record.
+ *
+ * Two threads hand over to each other where one is active within a pause of the other and idle when
+ * that pause begins and ends. How long the one that is woken takes does not matter then; else only
+ * what another thread finished right before counts.
+ */
+
+enum { MOST_THREADS = 64 };
+
+static const int64_t PAUSE_NS = 100000;   /* shorter ones are Python between two operators */
+static const int64_t WAKE_UP_NS = 100000; /* a thread that goes on later was not waiting for this */
+static const int64_t HAND_OVER_NS = 5000000; /* the same of threads that hand over to each other */
+static const int64_t GPU_WAKE_UP_NS = 83000; /* the same after the GPU */
+
+/* Activity of a thread without a pause. */
+typedef struct burst {
+    uint32_t first; /* event */
+    uint32_t last;  /* that reaches furthest */
+    int64_t start_ns;
+    int64_t end_ns;
+} burst;
+
+typedef struct host_thread {
+    uint32_t track;
+    burst *bursts;
+    size_t count;
+    bool acts;  /* it launches */
+    bool works; /* it does more than to ask whether something is over, as watchdogs do */
+} host_thread;
+
+typedef struct thread_finder {
+    const st_order *order;
+    const st_trace *trace;
+    st_arena *arena;
+    st_dependencies *found;
+    host_thread threads[MOST_THREADS];
+    size_t count;
+} thread_finder;
+
+/* --- bursts ------------------------------------------------------------------------------------
+ */
+
+static host_thread *find_thread(thread_finder *f, uint32_t track)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->threads[i].track == track)
+            return &f->threads[i];
+    if (f->count == MOST_THREADS)
+        return NULL;
+    f->threads[f->count] = (host_thread){.track = track};
+    return &f->threads[f->count++];
+}
+
+/* The last burst of a thread that begins by a time, NULL without one. */
+static const burst *burst_by(const host_thread *t, int64_t time_ns)
+{
+    size_t low = 0;
+    ST_BISECT(low, t->count, t->bursts[middle].start_ns <= time_ns);
+    return low > 0 ? &t->bursts[low - 1] : NULL;
+}
+
+/* A step of the profiler ends when its thread has come there, whatever it did before. */
+static void add_step_ends(thread_finder *f)
+{
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
+        const st_trace_event *event = &f->trace->events[i];
+        host_thread *t = event->kind == ST_TRACE_STEP ? find_thread(f, event->track) : NULL;
+        if (t == NULL)
+            continue;
+        int64_t end_ns = st_trace_end_ns(event);
+        const burst *last = burst_by(t, end_ns);
+        size_t at = last == NULL ? 0 : (size_t)(last - t->bursts) + 1;
+        burst step = {i, i, end_ns, end_ns};
+        if (last != NULL && end_ns - last->end_ns <= PAUSE_NS)
+            continue;
+        ST_XAPPEND(f->arena, t->bursts, t->count, step);
+        memmove(t->bursts + at + 1, t->bursts + at, (t->count - 1 - at) * sizeof *t->bursts);
+        t->bursts[at] = step;
+    }
+}
+
+/* --- who ends a pause --------------------------------------------------------------------------
+ */
+
+typedef struct pause {
+    const host_thread *thread;
+    const burst *next; /* after it */
+    int64_t from_ns;
+    bool is_first; /* before all that the thread did */
+} pause;
+
+static bool is_idle(const host_thread *t, int64_t time_ns)
+{
+    const burst *last = burst_by(t, time_ns);
+    return last == NULL || last->end_ns <= time_ns;
+}
+
+/* What hands over to the thread: active in the pause, idle at its ends. */
+static const burst *find_partner(const thread_finder *f, const pause *p)
+{
+    const burst *best = NULL;
+    int64_t process = f->trace->tracks[p->thread->track].process;
+    for (size_t i = 0; i < f->count; i++) {
+        const host_thread *other = &f->threads[i];
+        const burst *last = burst_by(other, p->next->start_ns);
+        if (other == p->thread || !other->acts || last == NULL ||
+            f->trace->tracks[other->track].process != process)
+            continue;
+        int64_t late_ns = p->next->start_ns - last->end_ns;
+        if (late_ns < 0 || late_ns > HAND_OVER_NS || last->end_ns <= p->from_ns ||
+            (!p->is_first && !is_idle(other, p->from_ns)))
+            continue;
+        if (best == NULL || last->end_ns > best->end_ns)
+            best = last;
+    }
+    return best;
+}
+
+/* What any other thread of the process finished last, right before the pause ended. */
+static uint32_t find_waker(const thread_finder *f, const pause *p)
+{
+    uint32_t best = ST_TRACE_NONE;
+    int64_t at_ns = p->next->start_ns;
+    int64_t best_ns = at_ns - WAKE_UP_NS > p->from_ns ? at_ns - WAKE_UP_NS : p->from_ns;
+    int64_t process = f->trace->tracks[p->thread->track].process;
+    for (uint32_t i = p->next->first; i-- > 0;) {
+        const st_trace_event *event = &f->trace->events[i];
+        if (event->start_ns < p->from_ns)
+            break;
+        int64_t end_ns = st_trace_end_ns(event);
+        bool asks = event->kind == ST_TRACE_CALL && event->class_ == ST_CALL_QUERY;
+        if ((event->kind == ST_TRACE_CALL || event->kind == ST_TRACE_OPERATOR) && !asks &&
+            event->track != p->thread->track && f->trace->tracks[event->track].process == process &&
+            end_ns > best_ns && end_ns <= at_ns) {
+            best = i;
+            best_ns = end_ns;
+        }
+    }
+    return best;
+}
+
+static void see_pause(thread_finder *f, const pause *p)
+{
+    st_dependency one = {.after = p->next->first,
+                         .kind = ST_DEPEND_THREAD,
+                         .from_ns = p->from_ns,
+                         .to_ns = p->next->start_ns};
+    const burst *partner = find_partner(f, p);
+    one.before = partner != NULL ? partner->last : ST_TRACE_NONE;
+    if (partner == NULL && p->thread->acts && !p->is_first) {
+        /* The last task of any stream that was launched before the pause and ended right before
+         * its end. */
+        uint32_t best = ST_TRACE_NONE;
+        int64_t best_ns = p->next->start_ns - GPU_WAKE_UP_NS;
+        for (uint32_t t = 0; t < f->trace->track_count; t++) {
+            uint32_t task = st_order_last(f->order, t, p->from_ns);
+            if (task == ST_TRACE_NONE)
+                continue;
+            int64_t end_ns = st_trace_end_ns(&f->trace->events[task]);
+            if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns) {
+                best = task;
+                best_ns = end_ns;
+            }
+        }
+        one.before = best;
+        one.kind = one.before != ST_TRACE_NONE ? ST_DEPEND_SYNC : one.kind;
+    }
+    if (one.before == ST_TRACE_NONE && !p->is_first)
+        one.before = find_waker(f, p);
+    if (one.before == ST_TRACE_NONE)
+        return;
+    f->found->edges[one.kind == ST_DEPEND_SYNC ? ST_TRACE_EDGE_SYNC : ST_TRACE_EDGE_THREAD]
+        .inferred++;
+    add_dependency(f->arena, &one, f->found);
+}
+
+/* Pauses of threads; called by st_depend_find. */
+static void depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+{
+    thread_finder *f = st_xalloc(arena, 1, sizeof *f);
+    if (f == NULL)
+        return;
+    *f = (thread_finder){
+        .order = order, .trace = order->trace, .arena = arena, .found = dependencies};
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
+        uint8_t kind = f->trace->events[i].kind;
+        if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR) {
+            const st_trace_event *event = &f->trace->events[i];
+            host_thread *t = find_thread(f, event->track);
+            if (t == NULL)
+                continue;
+            const uint32_t *tasks = f->order->call_tasks.starts;
+            t->acts = t->acts || tasks[i + 1] > tasks[i];
+            t->works = t->works || event->kind != ST_TRACE_CALL || event->class_ != ST_CALL_QUERY;
+            int64_t end_ns = st_trace_end_ns(event);
+            burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
+            if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
+                burst next = {i, i, event->start_ns, end_ns};
+                ST_XAPPEND(f->arena, t->bursts, t->count, next);
+            } else if (end_ns >= last->end_ns) {
+                last->last = i;
+                last->end_ns = end_ns;
+            }
+        }
+    }
+    add_step_ends(f);
+    for (size_t i = 0; i < f->count; i++) {
+        const host_thread *t = &f->threads[i];
+        for (size_t k = 0; t->works && k < t->count; k++) {
+            pause p = {.thread = t,
+                       .next = &t->bursts[k],
+                       .from_ns = k > 0 ? t->bursts[k - 1].end_ns : order->start_ns,
+                       .is_first = k == 0};
+            if (p.next->start_ns - p.from_ns > PAUSE_NS)
+                see_pause(f, &p);
+        }
+    }
+}
+
+enum { MOST_PENDING = 16 };
 
 /* Clocks of host and GPU agree to this much. */
 static const int64_t TOLERANCE_NS = 50000;
@@ -50,9 +459,9 @@ typedef struct finder {
 
 static void add(finder *f, uint32_t before, uint32_t after)
 {
-    st_depend_add(f->arena,
-                  &(st_dependency){.before = before, .after = after, .kind = ST_DEPEND_STREAM},
-                  f->found);
+    add_dependency(f->arena,
+                   &(st_dependency){.before = before, .after = after, .kind = ST_DEPEND_STREAM},
+                   f->found);
 }
 
 static uint32_t stream_track(const finder *f, int64_t stream)
@@ -209,14 +618,14 @@ static host_wait wait_of_call(const finder *f, uint32_t call)
 /* The wait's dependency on a task, ST_TRACE_NONE where that is not known. */
 static void add_wait(finder *f, const host_wait *wait, uint32_t task)
 {
-    st_depend_add(f->arena,
-                  &(st_dependency){.before = task,
-                                   .after = wait->event,
-                                   .kind = ST_DEPEND_SYNC,
-                                   .from_ns = wait->from_ns,
-                                   .to_ns = wait->to_ns,
-                                   .is_own = f->is_known[wait->event]},
-                  f->found);
+    add_dependency(f->arena,
+                   &(st_dependency){.before = task,
+                                    .after = wait->event,
+                                    .kind = ST_DEPEND_SYNC,
+                                    .from_ns = wait->from_ns,
+                                    .to_ns = wait->to_ns,
+                                    .is_own = f->is_known[wait->event]},
+                   f->found);
 }
 
 static void add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact)
@@ -512,7 +921,7 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
             see_call(&f, &thread, calls->items[calls->starts[t] + i]);
         see_queries(&f, &thread);
     }
-    st_depend_graphs(order, arena, dependencies);
-    st_depend_pauses(order, arena, dependencies);
-    st_depend_threads(order, arena, dependencies);
+    depend_graphs(order, arena, dependencies);
+    depend_pauses(order, arena, dependencies);
+    depend_threads(order, arena, dependencies);
 }

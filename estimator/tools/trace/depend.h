@@ -9,7 +9,6 @@
 #define STEPTIME_TRACE_DEPEND_H
 
 #include "trace/task_order.h"
-#include "trace/xalloc.h"
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */
@@ -33,16 +32,5 @@ typedef struct st_dependencies {
 } st_dependencies;
 
 void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-/* Pauses of threads; called by st_depend_find. */
-void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-/* Pauses of streams that nothing found so far explains; called by st_depend_find. */
-void st_depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-void st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies);
-
-static inline void st_depend_add(st_arena *arena, const st_dependency *item,
-                                 st_dependencies *dependencies)
-{
-    ST_XAPPEND(arena, dependencies->items, dependencies->count, *item);
-}
 
 #endif

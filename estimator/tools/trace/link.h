@@ -43,4 +43,12 @@ static inline int64_t st_add_ns(int64_t sum_ns, int64_t duration_ns)
     return sum_ns > INT64_MAX - duration_ns ? INT64_MAX : sum_ns + duration_ns;
 }
 
+/* Events in the order of one of their numbers, with four bytes for each: traces have millions. */
+
+/*
+ * Sorts `order`, indices of events, by the int64_t member at `offset` of st_trace_event. Events of
+ * equal numbers stay in the order in which they are. Reports nothing: ST_ERR_MEMORY.
+ */
+void st_event_order(const st_trace_event *events, size_t offset, uint32_t *order, size_t count);
+
 #endif

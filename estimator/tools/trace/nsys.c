@@ -5,7 +5,7 @@
  * kernels is a rank. Names are numbers of the table StringIds; a process is the upper part of the
  * number of a thread. Tables that a recording lacks are passed over, but for that of kernels.
  */
-#include "trace/formats.h"
+#include "trace/store.h"
 
 #include "base/memory.h"
 #include "base/sqlite_file.h"

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/chars.h"
 #include "trace/link.h"
-#include "trace/view_sweep.h"
+#include "trace/view.h"
 #include "trace/pytorch_shape.h"
 #include "trace/xalloc.h"
 

@@ -57,4 +57,17 @@ uint32_t st_order_begun(const st_order *order, uint32_t track, int64_t before_ns
 /* The last end of all that was launched before a time; INT64_MIN for nothing. */
 int64_t st_order_over_ns(const st_order *order, int64_t before_ns);
 
+/*
+ * The GPU's clock against the host's on one rank. Profilers convert one into the other, and are off
+ * by tens of microseconds at times: then kernels seem to end after the calls have returned that
+ * wait for them, or to begin before they are launched.
+ */
+
+/*
+ * The order of a rank on one clock, for st_order_free: where the GPU's is late, by *late_ns and not
+ * by 0, it is that of a copy in which GPU tasks are earlier by that, and which shares all but the
+ * events.
+ */
+void st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order, int64_t *late_ns);
+
 #endif

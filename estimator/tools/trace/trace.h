@@ -304,9 +304,6 @@ typedef enum st_trace_edge_kind {
     ST_TRACE_EDGE_KINDS
 } st_trace_edge_kind;
 
-/* "thread", "launch", "sync", "stream", "streams", "ranks". */
-const char *st_trace_edge_kind_name(st_trace_edge_kind kind);
-
 typedef struct st_trace_edges {
     uint64_t exact;        /* the trace has ids for them */
     uint64_t inferred;     /* from the order of calls */

@@ -3,12 +3,218 @@
 #include "trace/trace_replay.h"
 
 #include "base/number.h"
-#include "trace/replayed.h"
+#include "trace/busy.h"
+#include "trace/link.h"
 #include "trace/xalloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a replay says of a rank, in the terms of its trace. */
+
+/* "thread", "launch", "sync", "stream", "streams", "ranks". */
+static const char *trace_edge_kind_name(st_trace_edge_kind kind)
+{
+    static const char *const names[ST_TRACE_EDGE_KINDS] = {
+        "thread", "launch", "sync", "stream", "streams", "ranks",
+    };
+    return kind < ST_TRACE_EDGE_KINDS ? names[kind] : "";
+}
+
+void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                      bool all_threads, st_trace_breakdown *time)
+{
+    const st_trace_rank *r = &graph->ranks[rank];
+    size_t count = 0;
+    st_interval *intervals =
+        st_xmalloc((r->trace->event_count + r->copy_count + 1) * sizeof *intervals);
+    for (size_t i = 0; i < r->trace->event_count; i++) {
+        if (r->tasks[i] == ST_TASK_NONE)
+            continue;
+        st_task_time when = st_replay_task(replay, r->tasks[i]);
+        intervals[count++] = (st_interval){when.ready_ns, when.end_ns,
+                                           r->trace->events[i].class_ == ST_TRACE_COMMUNICATION};
+    }
+    for (size_t i = 0; i < r->copy_count; i++) {
+        st_task_time when = st_replay_task(replay, r->copies[i].task);
+        const st_trace_event *event = &r->trace->events[r->copies[i].event];
+        intervals[count++] =
+            (st_interval){when.ready_ns, when.end_ns, event->class_ == ST_TRACE_COMMUNICATION};
+    }
+    st_intervals_sort(intervals, count);
+    /* When the last thread and the last GPU task of a rank end. */
+    int64_t end = r->start_ns;
+    for (size_t i = 0; i < r->thread_count; i++) {
+        if (!all_threads && !r->thread_acts[i])
+            continue;
+        int64_t thread = st_replay_task(replay, r->threads[i]).end_ns;
+        end = thread > end ? thread : end;
+    }
+    for (size_t i = 0; i < r->trace->event_count; i++) {
+        if (r->tasks[i] == ST_TASK_NONE)
+            continue;
+        int64_t task = st_replay_task(replay, r->tasks[i]).end_ns;
+        end = task > end ? task : end;
+    }
+    st_busy_breakdown(intervals, count, r->start_ns, end, time);
+    free(intervals);
+}
+
+st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                            st_trace_times *times, st_errors *errors)
+{
+    size_t count = st_graph_task_count(graph->graph);
+    *times = (st_trace_times){.tasks = st_xalloc(arena, count + 1, sizeof *times->tasks)};
+    for (size_t i = 0; i < count; i++)
+        times->tasks[i] = st_replay_task(replay, (st_task_id)i);
+    return st_replay_path(replay, arena, &times->path, &times->path_count, errors);
+}
+
+int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
+{
+    return st_replay_task(replay, step->ends).end_ns - st_replay_task(replay, step->begins).end_ns +
+           step->lead_ns;
+}
+
+void st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                          st_trace_breakdown *time)
+{
+    st_replayed_rank(graph, replay, rank, true, time);
+}
+
+typedef struct checker {
+    st_trace_graph *graph;
+    st_replay *replay;
+    st_arena *arena;
+    st_errors *errors;
+    int64_t *durations_ns; /* by task */
+    bool *unknown;         /* by task: a wait of unknown cause */
+    st_trace_left *rows;
+    size_t count;
+} checker;
+
+typedef enum part { PART_HOST, PART_WAIT, PART_LAUNCH, PART_LATE, PART_GPU } part;
+
+static part part_of(const checker *c, st_task_id task)
+{
+    st_task_view view = st_graph_task(c->graph->graph, task);
+    bool delay = strcmp(view.category_name, "delay") == 0;
+    if (delay)
+        return view.kind == ST_RESOURCE_HOST ? PART_LAUNCH : PART_LATE;
+    if (view.kind != ST_RESOURCE_HOST)
+        return PART_GPU;
+    return c->unknown[task] ? PART_WAIT : PART_HOST;
+}
+
+/* How much longer a task of a category lasts. */
+typedef struct extreme {
+    const char *what;
+    const char *category; /* NULL: of a part */
+    part part;
+    double factor;
+} extreme;
+
+static st_status set_durations(checker *c, const extreme *one)
+{
+    st_graph *graph = c->graph->graph;
+    st_status status = ST_OK;
+    for (st_task_id i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++) {
+        bool hit =
+            one != NULL && (one->category != NULL
+                                ? strcmp(st_graph_task(graph, i).category_name, one->category) == 0
+                                : part_of(c, i) == one->part);
+        double duration_ns = (double)c->durations_ns[i] * (hit ? one->factor : 1);
+        status = st_graph_set_duration(graph, i, llround(duration_ns), c->errors);
+    }
+    return status == ST_OK ? st_trace_graph_unblock(c->graph, c->errors) : status;
+}
+
+static st_status replay_extreme(checker *c, const extreme *one)
+{
+    st_trace_left *row = &c->rows[c->count++];
+    row->what = one->what;
+    st_status status = set_durations(c, one);
+    if (status == ST_OK)
+        status = st_replay_run(c->replay, c->errors);
+    for (size_t i = 0; i < c->graph->set->count && status == ST_OK; i++) {
+        st_trace_breakdown time;
+        st_replayed_rank(c->graph, c->replay, i, false, &time);
+        status = ST_OK;
+        int64_t end_ns = c->graph->ranks[i].start_ns + time.window_ns;
+        row->length_ns = end_ns > row->length_ns ? end_ns : row->length_ns;
+    }
+    if (status != ST_OK)
+        return status;
+    /* What each part adds to the end of the chain before it. */
+    const st_path_step *steps = NULL;
+    size_t count = 0;
+    int64_t reached_ns = 0;
+    int64_t *parts[] = {[PART_HOST] = &row->host_ns,
+                        [PART_WAIT] = &row->wait_ns,
+                        [PART_LAUNCH] = &row->launch_ns,
+                        [PART_LATE] = &row->late_ns,
+                        [PART_GPU] = &row->gpu_ns};
+    st_status path_status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
+    for (size_t i = 0; i < count && path_status == ST_OK; i++) {
+        int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
+        if (end_ns > reached_ns)
+            *parts[part_of(c, steps[i].task)] += end_ns - reached_ns;
+        reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
+    }
+    return path_status;
+}
+
+static st_status replay_extremes(checker *c)
+{
+    static const extreme all[] = {{"GPU at zero", NULL, PART_GPU, 0},
+                                  {"host at zero", NULL, PART_HOST, 0}};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_COUNT(all) && status == ST_OK; i++)
+        status = replay_extreme(c, &all[i]);
+    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++) {
+        const char *name =
+            i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i);
+        const char *what = st_xprintf(c->arena, "%s at a tenth", name);
+        bool has_category = false;
+        for (st_task_id j = 0; j < st_graph_task_count(c->graph->graph); j++)
+            if (strcmp(st_graph_task(c->graph->graph, j).category_name, name) == 0) {
+                has_category = true;
+                break;
+            }
+        if (has_category)
+            status = replay_extreme(c, &(extreme){what, name, PART_GPU, 0.1});
+    }
+    return status;
+}
+
+/* Replays with all delays, several times, and leaves durations as they were. Rows are of `arena`.
+ */
+static st_status trace_check_graph(st_trace_graph *graph, st_replay *replay, st_arena *arena,
+                                   st_trace_left **rows, size_t *count, st_errors *errors)
+{
+    checker c = {.graph = graph, .replay = replay, .arena = arena, .errors = errors};
+    st_status status = st_trace_graph_delays(graph, true, errors);
+    if (status == ST_OK) {
+        const st_graph *prepare_graph = c.graph->graph;
+        size_t tasks = st_graph_task_count(prepare_graph);
+        c.durations_ns = st_xalloc(c.arena, tasks + 1, sizeof *c.durations_ns);
+        c.unknown = st_xalloc(c.arena, tasks + 1, sizeof *c.unknown);
+        c.rows = st_xalloc(c.arena, ST_TRACE_CLASSES + 2, sizeof *c.rows);
+        for (st_task_id i = 0; i < tasks; i++)
+            c.durations_ns[i] = st_graph_task(prepare_graph, i).duration_ns;
+        for (size_t i = 0; i < c.graph->set->count; i++)
+            for (size_t k = 0; k < c.graph->ranks[i].waiting.unknown_count; k++)
+                c.unknown[c.graph->ranks[i].waiting.unknown[k]] = true;
+    }
+    if (status == ST_OK)
+        status = replay_extremes(&c);
+    if (status == ST_OK)
+        status = set_durations(&c, NULL);
+    *rows = c.rows;
+    *count = c.count;
+    return status;
+}
 
 enum { TEXT = 48 };
 
@@ -116,7 +322,7 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
     *report = (st_trace_replay_report){.graph = graph};
     report->ranks = st_xalloc(arena, graph->set->count, sizeof *report->ranks);
     st_status status =
-        st_trace_check_graph(graph, replay, arena, &report->left, &report->left_count, errors);
+        trace_check_graph(graph, replay, arena, &report->left, &report->left_count, errors);
     if (status == ST_OK)
         status = replay_ranks(report, replay, false, errors);
     if (status == ST_OK)
@@ -287,4 +493,117 @@ void st_trace_replay_result(const st_trace_replay_report *report, st_arena *aren
     }
     st_table_show(left_table, rows, "what,.length,.change,.host,.waits,.launches,.late,.gpu");
     st_result_csv(result, "ranks/.rows", "file,rank," ST_BREAKDOWN_COLUMNS);
+}
+
+/* The dependencies of a graph that was built from traces, counted. */
+
+static st_node *put_edges(st_node *node, const char *key, int kind, st_trace_edges edges)
+{
+    st_node *map = st_put_line_map(node, key);
+    st_put_count(map, "exact", edges.exact);
+    st_put_count(map, "inferred", edges.inferred);
+    st_put_count(map, "contradicted", edges.contradicted);
+    st_put_text(map, ".kind", trace_edge_kind_name((st_trace_edge_kind)kind));
+    static const char *const texts[ST_TRACE_EDGE_KINDS] = {
+        "host after host",
+        "GPU task after its call",
+        "host after GPU task",
+        "GPU task after the one before it on its stream",
+        "GPU task after one of another stream",
+        "collectives in which ranks meet",
+    };
+    st_put_text(map, ".doc", texts[kind]);
+    return map;
+}
+
+/* `lines` has what CSV shows: each kind of dependency of each rank. */
+static void put_graph_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
+{
+    st_put_text(node, "file", rank->trace->file);
+    st_node *edges = st_put_map(node, "edges");
+    for (int i = 0; i < ST_TRACE_EDGE_RANKS; i++) {
+        const char *key = trace_edge_kind_name((st_trace_edge_kind)i);
+        (void)put_edges(edges, key, i, rank->edges[i]);
+        st_put_text(put_edges(lines, NULL, i, rank->edges[i]), ".file", rank->trace->file);
+    }
+    st_put_ns(node, "launch_lag_ns", rank->launch_lag_ns);
+    st_put_ns(node, "queue_gap_ns", rank->queue_gap_ns);
+    st_put_ns(node, "clock_ns", rank->clock_ns);
+    st_put_ns(node, "gpu_late_ns", rank->gpu_late_ns);
+    st_put_count(node, "waits", rank->waiting.count);
+    st_put_ns(node, "waits_ns", rank->waiting.total_ns);
+    st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
+    st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
+    st_put_ns(node, "own_ns", rank->waiting.own_ns);
+    st_put_count(node, "without_launch", rank->unlaunched);
+    st_put_count(node, "blocked", rank->blocked);
+    st_put_ns(node, "blocked_ns", rank->blocked_ns);
+    st_put_count(node, "unexplained", rank->unexplained);
+    st_put_ns(node, "unexplained_ns", rank->unexplained_ns);
+    st_put_ns(node, "graphs_ns", rank->graphs_ns);
+    char texts[4][TEXT];
+    st_say(node, "%s\n", rank->trace->file);
+    st_say(node,
+           "  launch lag %s us, gap in a queue %s us; %zu tasks without a launch; %zu tasks late "
+           "without a known reason, by %s; clock %s us\n",
+           st_number_print('f', 2, (double)rank->launch_lag_ns / 1e3, texts[0], TEXT),
+           st_number_print('f', 2, (double)rank->queue_gap_ns / 1e3, texts[1], TEXT),
+           rank->unlaunched, rank->unexplained, st_ms_text(rank->unexplained_ns, texts[2], TEXT),
+           st_number_print('f', 3, (double)rank->clock_ns / 1e3, texts[3], TEXT));
+    if (rank->waiting.count > 0)
+        st_say(node, "  the host waits %zu times, %s; %zu of them, %s, for no known cause\n",
+               rank->waiting.count, st_ms_text(rank->waiting.total_ns, texts[0], TEXT),
+               rank->waiting.unknown_count, st_ms_text(rank->waiting.unknown_ns, texts[1], TEXT));
+    if (rank->waiting.own_ns > 0)
+        st_say(node, "  waiting calls continue after the GPU is done: %s\n",
+               st_ms_text(rank->waiting.own_ns, texts[0], TEXT));
+    if (rank->blocked > 0)
+        st_say(node, "  %zu tasks had no room while another stream's kernel ran: %s\n",
+               rank->blocked, st_ms_text(rank->blocked_ns, texts[0], TEXT));
+    if (rank->gpu_late_ns != 0)
+        st_say(node, "  the GPU's clock is late by %s us\n",
+               st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));
+    if (rank->graphs_ns > 0)
+        st_say(node, "  nodes of CUDA graphs without a record: %s\n",
+               st_ms_text(rank->graphs_ns, texts[0], TEXT));
+}
+
+void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_result *result)
+{
+    char text[TEXT];
+    st_node *root = st_result_begin(result, arena);
+    size_t tasks = st_graph_task_count(graph->graph);
+    size_t dependencies = st_graph_edge_count(graph->graph);
+    st_put_count(root, "tasks", tasks);
+    st_put_count(root, "dependencies", dependencies);
+    st_put_ns(root, "most_apart_ns", graph->most_apart_ns);
+    st_say(root, "%zu ranks, %zu tasks, %zu dependencies besides program order\n",
+           graph->set->count, tasks, dependencies);
+    if (graph->instances.exact + graph->instances.inferred > 0)
+        st_say(root, "ends of one collective differ by up to %s us\n",
+               st_number_print('f', 1, (double)graph->most_apart_ns / 1e3, text, TEXT));
+    st_put_count(root, "inferred_groups", graph->inferred_groups);
+    if (graph->inferred_groups > 0)
+        st_say(root, "%zu groups of ranks inferred from collectives that end together\n",
+               graph->inferred_groups);
+    st_say(root, "\n");
+    st_table *table = st_say_columns(root, "*dependency|>exact|>inferred|>contradicted|");
+    st_node *map = st_put_map(root, "edges");
+    for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
+        const char *key = trace_edge_kind_name((st_trace_edge_kind)i);
+        /* The edges of one kind over all ranks. */
+        st_trace_edges sum = i == ST_TRACE_EDGE_RANKS ? graph->instances : (st_trace_edges){0};
+        for (size_t j = 0; j < graph->set->count && i != ST_TRACE_EDGE_RANKS; j++) {
+            sum.exact += graph->ranks[j].edges[i].exact;
+            sum.inferred += graph->ranks[j].edges[i].inferred;
+            sum.contradicted += graph->ranks[j].edges[i].contradicted;
+        }
+        st_table_show(table, put_edges(map, key, i, sum), ".kind,exact,inferred,contradicted,.doc");
+    }
+    st_node *lines = st_put_list(root, ".lines");
+    st_node *ranks = st_put_list(root, "ranks");
+    for (size_t i = 0; i < graph->set->count; i++)
+        put_graph_rank(&graph->ranks[i], st_put_map(ranks, NULL), lines);
+    (void)put_edges(lines, NULL, ST_TRACE_EDGE_RANKS, graph->instances);
+    st_result_csv(result, ".lines", ".file=file,.kind=dependency,exact,inferred,contradicted");
 }

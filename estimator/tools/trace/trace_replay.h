@@ -4,8 +4,24 @@
 #define STEPTIME_TRACE_TRACE_REPLAY_H
 
 #include "trace/reports.h"
-#include "trace/trace_check.h"
+#include "trace/trace.h"
 #include "trace/trace_rank.h"
+
+/*
+ * What a graph of traces makes of extremes: no time on the GPU, none on the host, a class of
+ * kernels at a tenth. A graph that lacks a wait for the GPU keeps it as host work, and hardly gets
+ * shorter, however well it replays the recording.
+ */
+
+typedef struct st_trace_left {
+    const char *what;  /* "GPU at zero", "host at zero", "gemm at a tenth" */
+    int64_t length_ns; /* of the replay: first event of any rank to the last that is waited for */
+    int64_t host_ns;   /* the critical path of it: host work */
+    int64_t wait_ns;   /* waits of unknown cause */
+    int64_t launch_ns; /* lags of launches */
+    int64_t late_ns;   /* what tasks were late for no known reason, and nodes of graphs */
+    int64_t gpu_ns;    /* kernels, copies, fills, collectives */
+} st_trace_left;
 
 typedef struct st_trace_replayed {
     st_trace_breakdown recorded;
@@ -53,5 +69,16 @@ void st_trace_show_breakdowns(st_table *table, const st_node *rows);
 
 /* "+1.23 %" */
 const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size);
+
+/* What a replay says of a rank: its breakdown, with or without the threads that only watch; its
+ * steps. */
+
+void st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                      bool all_threads, st_trace_breakdown *time);
+/* What a replay that ran says of every task, in `arena`. */
+st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                            st_trace_times *times, st_errors *errors) ST_NODISCARD;
+/* How long a step lasts on its host, in a replay that ran. */
+int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay);
 
 #endif

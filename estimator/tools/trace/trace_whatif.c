@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a change of a recorded step comes to. */
+#include "base/lists.h"
 #include "base/number.h"
+#include "trace/link.h"
+#include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
+#include "trace/view.h"
+#include "trace/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { TEXT = 48 };
 
@@ -97,4 +105,138 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_node *row = st_put_breakdown_row(st_put_list(root, ".schedule"), "after", &step);
     st_put_text(row, "file", "schedule");
     st_result_csv(result, ".schedule", "file,.rank," ST_BREAKDOWN_COLUMNS);
+}
+
+typedef struct ranker {
+    const st_trace_set *set;
+    st_arena *arena;
+    st_errors *errors;
+    st_trace_ranking *made;
+} ranker;
+
+ST_COMPARE(compare_times, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name));
+
+ST_COMPARE(compare_gains, st_trace_gain, ST_FALLING(saved_ns) ST_BY_TEXT(what));
+
+static void add(ranker *k, const char *what, const char *change, int64_t time_ns)
+{
+    ST_XAPPEND(k->arena, k->made->gains, k->made->count,
+               (st_trace_gain){.what = what, .change = change, .time_ns = time_ns});
+}
+
+/* Kernels of all ranks by name; communication counts as a class alone, as ranks wait in it. */
+static void tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count, int64_t *classes_ns)
+{
+    for (size_t r = 0; r < k->set->count; r++) {
+        st_trace_summary summary;
+        st_trace_summarize(k->set->ranks[r], k->arena, &summary);
+        for (size_t i = 0; i < ST_TRACE_CLASSES; i++)
+            classes_ns[i] = st_add_ns(classes_ns[i], summary.classes[i].total_ns);
+        for (size_t i = 0; i < summary.kernel_count; i++) {
+            size_t at = 0;
+            while (at < *count && strcmp((*kernels)[at].name, summary.kernels[i].name) != 0)
+                at++;
+            if (at < *count)
+                (*kernels)[at].total_ns =
+                    st_add_ns((*kernels)[at].total_ns, summary.kernels[i].total_ns);
+            else
+                ST_XAPPEND(k->arena, *kernels, *count, summary.kernels[i]);
+        }
+    }
+}
+
+static void list_candidates(ranker *k, size_t top)
+{
+    st_trace_tally *kernels = NULL;
+    size_t count = 0;
+    int64_t classes_ns[ST_TRACE_CLASSES] = {0};
+    double speed = k->made->speed;
+    tally_kernels(k, &kernels, &count, classes_ns);
+    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
+        const char *name = st_trace_class_name((st_trace_class)i);
+        const char *change = i == ST_TRACE_COMMUNICATION
+                                 ? st_xprintf(k->arena, "bandwidth=%g", speed)
+                                 : st_xprintf(k->arena, "speed.%s=%g", name, speed);
+        if (classes_ns[i] > 0)
+            add(k, name, change, classes_ns[i]);
+    }
+    add(k, "host", st_xprintf(k->arena, "speed.host=%g", speed), 0);
+    add(k, "launch", st_xprintf(k->arena, "speed.launch=%g", speed), 0);
+    if (count > 0)
+        qsort(kernels, count, sizeof *kernels, compare_times);
+    for (size_t i = 0, taken = 0; i < count && taken < top; i++) {
+        /* A kernel's name as a pattern that only it has. */
+        const char *name = kernels[i].name;
+        char *pattern = st_xalloc(k->arena, 2 * strlen(name) + 1, 1);
+        size_t length = 0;
+        for (size_t j = 0; name[j] != '\0'; j++) {
+            if (strchr("*?[\\", name[j]) != NULL)
+                pattern[length++] = '\\';
+            pattern[length++] = name[j];
+        }
+        if (kernels[i].class_ == ST_TRACE_COMMUNICATION || pattern == NULL)
+            continue;
+        add(k, kernels[i].name, st_xprintf(k->arena, "speed.kernel:%s=%g", pattern, speed),
+            kernels[i].total_ns);
+        taken++;
+    }
+}
+
+st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top, st_arena *arena,
+                              st_trace_ranking *ranking, st_errors *errors)
+{
+    *ranking = (st_trace_ranking){.speed = speed};
+    ranker k = {.set = set, .arena = arena, .errors = errors, .made = ranking};
+    list_candidates(&k, top);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ranking->count && status == ST_OK; i++) {
+        st_trace_gain *gain = &ranking->gains[i];
+        st_trace_graph *graph = NULL;
+        st_trace_outcome outcome;
+        st_arena *one_arena = st_xarena();
+        st_trace_change change = {.sets = &gain->change, .set_count = 1};
+        status = st_trace_graph_make(k.set, &graph, k.errors);
+        if (status == ST_OK)
+            status = st_trace_whatif(graph, &change, one_arena, &outcome, k.errors);
+        if (status == ST_OK) {
+            k.made->before_ns = outcome.before_ns;
+            gain->after_ns = outcome.after_ns;
+            gain->saved_ns = outcome.before_ns - outcome.after_ns;
+        }
+        st_trace_graph_destroy(graph);
+        st_arena_destroy(one_arena);
+    }
+    if (status == ST_OK && ranking->count > 0)
+        qsort(ranking->gains, ranking->count, sizeof *ranking->gains, compare_gains);
+    return status;
+}
+
+void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result)
+{
+    char text[TEXT];
+    st_node *root = st_result_begin(result, arena);
+    st_put_number(root, "speed", ranking->speed);
+    st_put_ns(root, "before_ns", ranking->before_ns);
+    st_say(root, "%s as recorded; step time with each part %s times as fast\n\n",
+           st_ms_text(ranking->before_ns, text, TEXT),
+           st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
+    st_table *table = st_say_columns(root, "*faster|>its time|>step after|>change");
+    st_node *rows = st_put_list(root, "gains");
+    for (size_t i = 0; i < ranking->count; i++) {
+        const st_trace_gain *gain = &ranking->gains[i];
+        st_node *row = st_put_line_map(rows, NULL);
+        st_put_text(row, "what", gain->what);
+        st_put_text(row, "change", gain->change);
+        st_put_ns(row, "time_ns", gain->time_ns);
+        st_put_ns(row, "after_ns", gain->after_ns);
+        st_put_ns(row, "saved_ns", gain->saved_ns);
+        st_put_short(row, ".what", gain->what, false);
+        if (gain->time_ns > 0)
+            st_put_ms(row, ".time", gain->time_ns);
+        st_put_ms(row, ".after", gain->after_ns);
+        st_put_format(row, ".saved", "%s",
+                      st_change_text(gain->after_ns, ranking->before_ns, text, TEXT));
+    }
+    st_table_show(table, rows, ".what,.time,.after,.saved");
+    st_result_csv(result, "gains", "what,change,time_ns,after_ns,saved_ns");
 }

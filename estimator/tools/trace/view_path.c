@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/view_path.h"
+#include "trace/view.h"
 
-#include "trace/replayed.h"
+#include "trace/trace_replay.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>

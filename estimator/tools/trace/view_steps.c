@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a recording belongs to some steps, and what views of it share. */
-#include "trace/gpu_clock.h"
+#include "trace/task_order.h"
 #include "trace/view.h"
 #include "trace/xalloc.h"
 
@@ -209,10 +209,4 @@ void st_put_short(st_node *node, const char *key, const char *name, bool whole)
 {
     char text[ST_SHORT_NAME];
     st_put_text(node, key, whole ? name : st_short_name(name, text));
-}
-
-void st_put_rank_title(st_node *node, const char *key, const st_trace *trace, size_t index)
-{
-    st_put_format(node, key, "rank %lld",
-                  trace->rank < 0 ? (long long)index : (long long)trace->rank);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/view_sweep.h"
+#include "trace/view.h"
 #include "trace/xalloc.h"
 
 #include <stdlib.h>

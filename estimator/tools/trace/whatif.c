@@ -10,11 +10,7 @@
 #include "trace/whatif.h"
 
 #include "base/memory.h"
-#include "trace/replayed.h"
-#include "trace/whatif_edit.h"
-#include "trace/whatif_host.h"
-#include "trace/whatif_repeat.h"
-#include "trace/whatif_stretch.h"
+#include "trace/trace_replay.h"
 #include "trace/xalloc.h"
 
 #include <math.h>

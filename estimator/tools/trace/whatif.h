@@ -151,12 +151,88 @@ void st_whatif_note_moved(st_whatif *w);
  * nothing is sent. */
 void st_whatif_check_kernels(st_whatif *w);
 
-/* Whether a rank has what only training leaves in a recording. */
-bool st_whatif_is_training(const st_whatif *w);
 /* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
 void st_whatif_check_training(st_whatif *w, bool passes);
 
 /* The schedule of a pipeline with the times of the replay that ran. */
 void st_whatif_pipeline(st_whatif *w);
+
+/* What-if: kernels that become one, and further kernels behind those that are there. */
+
+/* What becomes of the launches of a rank's kernels, by event. */
+typedef struct st_whatif_launches {
+    bool *gone;        /* the kernel is part of the one before it */
+    uint32_t *further; /* kernels are launched behind it */
+} st_whatif_launches;
+
+/* Reads "A,B", "A,B=385us" and "PATTERN=238.5us" of --fuse and --insert. */
+st_status st_whatif_edits_parse(const st_trace_change *change, st_arena *arena,
+                                st_whatif_values *values, st_errors *errors) ST_NODISCARD;
+/*
+ * Changes the GPU tasks of a rank (an index), whose times are those after all other changes;
+ * `factors` is how much longer each event lasts because it represents more layers or micro-batches.
+ */
+void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_launches *launches);
+/* After all ranks: says what was changed; refuses what changed nothing. */
+void st_whatif_note_edits(st_whatif *w);
+
+/* What-if of kernels by their names, and of what the host does for them. */
+
+/* Makes a task last `factor` times as long. */
+void st_whatif_scale(st_whatif *w, st_task_id task, double factor);
+/* Whether a task is work of a rank's thread that launches or waits; others only watch, or go on at
+ * their own pace. */
+bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task);
+bool st_whatif_has_kernel(const st_trace *trace, const char *pattern);
+/* How much longer the patterns make a kernel (an event) last; 0: it is gone. */
+double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event);
+/*
+ * The host of a rank (an index): without the calls of kernels that are gone and what led to them,
+ * with those of further kernels, with shorter calls that launch, and all of it faster. A thread's
+ * tasks follow each other in the graph, cut where calls begin.
+ */
+void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches);
+
+/*
+ * Parts of a recorded step that are to be done less often, or so often as no copies make it
+ * (whatif_repeat.h): layers within a pass, micro-batches within a step. What the host and the GPU
+ * do in such a part lasts longer or shorter in proportion; who waits for whom stays.
+ */
+
+/*
+ * Finds what of a rank (an index) is stretched by model.layers and, unless the pipeline changes,
+ * too, by batch.micro_batches, and stretches the host's part of it. Reads the replay as recorded
+ * that ran last. Refuses micro-batches whose passes cannot be distinguished. By event: how much
+ * longer a GPU task lasts, and what it was late; 1 for most.
+ */
+const double *st_whatif_stretch(st_whatif *w, size_t rank);
+
+/*
+ * Layers and micro-batches that a recorded step has more of: the tasks of a recorded one, on the
+ * host and on the GPU, are in the graph once more for each, right before it, and depend on each
+ * other as the recorded ones do.
+ */
+
+/*
+ * What of a rank is repeated, by the replay as recorded: host tasks that end later than `from_ns`
+ * and not later than `to_ns`, and GPU tasks whose calls begin from `from_ns` on and before `to_ns`.
+ */
+struct st_repeat_unit {
+    size_t rank;
+    int64_t from_ns;
+    int64_t to_ns;
+    uint32_t copies; /* 0: it only counts in the mean of its kind */
+    uint32_t kind;   /* units of one kind on a rank do the same */
+    bool reduces;    /* its collectives are of the step: they are not repeated */
+};
+
+/*
+ * Finds what is repeated, in w->units; w->repeats_layers and w->repeats_micros say for which of the
+ * keys, the others stretch. Refuses micro-batches that cannot be distinguished.
+ */
+void st_whatif_plan_repeats(st_whatif *w);
+
+/* Builds the graph anew with the copies, and a replay for it. Nothing happens without units. */
+void st_whatif_repeat(st_whatif *w);
 
 #endif

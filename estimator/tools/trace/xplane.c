@@ -7,7 +7,7 @@
  * one with a step number is a step of the training. Events name their metadata by number, as their
  * values do. What the profiler derived from these lines is passed over.
  */
-#include "trace/formats.h"
+#include "trace/store.h"
 
 #include "base/memory.h"
 #include "base/protobuf.h"

@@ -2,7 +2,7 @@
 #include "trace/cli/traces.h"
 
 #include "base/text.h"
-#include "trace/gzip.h"
+#include "trace/bytes.h"
 
 st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
 {

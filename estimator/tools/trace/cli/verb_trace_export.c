@@ -2,8 +2,8 @@
 /* steptime trace export */
 #include "trace/cli/verbs.h"
 #include "trace/cli/traces.h"
-#include "trace/gzip.h"
-#include "trace/replayed.h"
+#include "trace/bytes.h"
+#include "trace/trace_replay.h"
 #include "trace/xalloc.h"
 
 #include <errno.h>

@@ -133,7 +133,7 @@ static void add_size(whatif *own, const char *key, const char **have, size_t *co
     for (size_t i = 0; i < *count; i++)
         if (strncmp(have[i], key, length) == 0 && have[i][length] == '=')
             return;
-    have[*count] = st_xprintf(own->run->arena, "%s=%.0f", key, value->number);
+    have[(*count)++] = st_xprintf(own->run->arena, "%s=%.0f", key, value->number);
 }
 
 /* A size that the job has; 0: none. */
