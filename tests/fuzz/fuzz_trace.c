@@ -78,7 +78,7 @@ static void check_idle(const st_trace_set *set, st_arena *arena)
 static void check_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_errors *errors)
 {
     st_tree tree;
-    if (st_view_tree(set, by, arena, &tree, errors) != ST_OK)
+    if (st_view_tree(set, by, false, arena, &tree, errors) != ST_OK)
         return;
     for (size_t i = 0; i < tree.count; i++) {
         const st_tree_node *node = &tree.nodes[i];

@@ -267,7 +267,7 @@ TEST_WITH(test_modules, make_errors, drop_errors)
     st_trace_set set = set_of(&trace, 1);
     st_arena *arena = st_arena_create();
     st_tree tree;
-    assert_int_equal(st_view_tree(&set, ST_TREE_MODULE, arena, &tree, *state), ST_OK);
+    assert_int_equal(st_view_tree(&set, ST_TREE_MODULE, false, arena, &tree, *state), ST_OK);
     assert_int_equal(tree.count, 4);
     assert_int_equal(tree.nodes[0].gpu_ns, 81110);
     assert_int_equal(tree.nodes[0].self_ns, 2385);
@@ -295,7 +295,7 @@ TEST_WITH(test_sums, make_errors, drop_errors)
     for (int by = 0; by < ST_TREE_BYS; by++) {
         st_tree tree;
         int64_t sum_ns = 0;
-        st_status status = st_view_tree(&set, (st_tree_by)by, arena, &tree, *state);
+        st_status status = st_view_tree(&set, (st_tree_by)by, false, arena, &tree, *state);
         if (by == ST_TREE_ANNOTATION) {
             assert_int_equal(status, ST_ERR_VALUE);
             assert_contains(said(*state), "the trace has no annotations");
@@ -318,7 +318,7 @@ TEST_WITH(test_stack, make_errors, drop_errors)
     st_arena *arena = st_arena_create();
     st_tree tree;
     st_buffer svg = {0};
-    assert_int_equal(st_view_tree(&set, ST_TREE_STACK, arena, &tree, *state), ST_OK);
+    assert_int_equal(st_view_tree(&set, ST_TREE_STACK, false, arena, &tree, *state), ST_OK);
     assert_int_equal(node_of(&tree, "train.py(31): step")->gpu_ns, 78725);
     assert_int_equal(node_of(&tree, "Linear_1")->depth, 3);
     st_view_tree_svg(&tree, &svg);

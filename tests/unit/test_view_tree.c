@@ -57,7 +57,7 @@ static void grow(fixture *own, const char *text, st_tree_by by)
 {
     read_trace(own, text);
     st_trace_set set = set_of(&own->trace, 1);
-    assert_int_equal(st_view_tree(&set, by, own->arena, &own->tree, own->errors), ST_OK);
+    assert_int_equal(st_view_tree(&set, by, false, own->arena, &own->tree, own->errors), ST_OK);
 }
 
 typedef struct expected_node {
@@ -152,8 +152,9 @@ TEST_WITH(other_threads_work_for_the_annotation, setup, teardown)
     /* By operators such a thread stands for itself. */
     read_trace(own, text);
     st_trace_set set = set_of(&own->trace, 1);
-    assert_int_equal(st_view_tree(&set, ST_TREE_OPERATOR, own->arena, &own->tree, own->errors),
-                     ST_ERR_VALUE);
+    assert_int_equal(
+        st_view_tree(&set, ST_TREE_OPERATOR, false, own->arena, &own->tree, own->errors),
+        ST_ERR_VALUE);
     assert_contains(said(own->errors), "the trace has no operators");
 }
 
@@ -207,7 +208,7 @@ TEST_WITH(kernels_may_be_leaves, setup, teardown)
     read_trace(own, stacked_trace);
     st_trace_set set = set_of(&own->trace, 1);
     assert_int_equal(
-        st_view_tree_kernels(&set, ST_TREE_OPERATOR, own->arena, &own->tree, own->errors), ST_OK);
+        st_view_tree(&set, ST_TREE_OPERATOR, true, own->arena, &own->tree, own->errors), ST_OK);
     assert_int_equal(own->tree.count, 1 + 3 + 4);
     for (size_t i = 0; i < own->tree.count; i++) {
         const st_tree_node *node = &own->tree.nodes[i];
@@ -236,12 +237,13 @@ TEST_WITH(what_lacks_is_named_with_its_remedy, setup, teardown)
                         TASK("sgemm", "7", "110", "23.85", "31") END);
     st_trace_set set = set_of(&own->trace, 1);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_int_equal(st_view_tree(&set, cases[i].by, own->arena, &own->tree, own->errors),
-                         ST_ERR_VALUE);
+        assert_int_equal(
+            st_view_tree(&set, cases[i].by, false, own->arena, &own->tree, own->errors),
+            ST_ERR_VALUE);
         assert_contains(said(own->errors), cases[i].words);
     }
-    assert_int_equal(st_view_tree(&set, ST_TREE_NOTHING, own->arena, &own->tree, own->errors),
-                     ST_OK);
+    assert_int_equal(
+        st_view_tree(&set, ST_TREE_NOTHING, false, own->arena, &own->tree, own->errors), ST_OK);
     assert_int_equal(own->tree.nodes[0].self_ns, 23850);
 }
 

@@ -462,36 +462,6 @@ static int64_t quantile(int64_t *values, size_t count, double share)
     return values[(size_t)(share * (double)(count - 1))];
 }
 
-/* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue. */
-static void measure(rank_build *r)
-{
-    const st_order *order = r->order;
-    const st_trace *trace = order->trace;
-    int64_t *lags = st_xmalloc((order->gpu_count + 1) * sizeof *lags);
-    int64_t *gaps = st_xmalloc((order->gpu_count + 1) * sizeof *gaps);
-    size_t lag_count = 0;
-    size_t gap_count = 0;
-    for (size_t t = 0; t < trace->track_count; t++) {
-        int64_t before = INT64_MIN;
-        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
-            uint32_t task = order->by_start.items[i];
-            int64_t start = trace->events[task].start_ns;
-            int64_t launch = order->launch_ns[task];
-            if (order->call_of[task] != ST_TRACE_NONE && before <= launch && start >= launch)
-                lags[lag_count++] = start - launch;
-            else if (before > launch && start >= before)
-                gaps[gap_count++] = start - before;
-            before = st_trace_end_ns(&trace->events[task]);
-        }
-    }
-    int64_t lag_ns = quantile(lags, lag_count, 0.05);
-    /* Of few launches all may have waited for something else. */
-    r->out->launch_lag_ns = lag_ns < MOST_LAG_NS ? lag_ns : MOST_LAG_NS;
-    r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
-    free(lags);
-    free(gaps);
-}
-
 /* --- GPU tasks
  * ------------------------------------------------------------------------------------ */
 
@@ -674,7 +644,33 @@ static st_resource_kind stream_kind(const rank_build *r, uint32_t track)
 static void build_rank(builder *b, rank_build *r)
 {
     size_t first = b->out->delay_count;
-    measure(r);
+    /* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue.
+     */
+    const st_order *order = r->order;
+    const st_trace *trace = order->trace;
+    int64_t *lags = st_xmalloc((order->gpu_count + 1) * sizeof *lags);
+    int64_t *gaps = st_xmalloc((order->gpu_count + 1) * sizeof *gaps);
+    size_t lag_count = 0;
+    size_t gap_count = 0;
+    for (size_t t = 0; t < trace->track_count; t++) {
+        int64_t before = INT64_MIN;
+        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+            uint32_t task = order->by_start.items[i];
+            int64_t start = trace->events[task].start_ns;
+            int64_t launch = order->launch_ns[task];
+            if (order->call_of[task] != ST_TRACE_NONE && before <= launch && start >= launch)
+                lags[lag_count++] = start - launch;
+            else if (before > launch && start >= before)
+                gaps[gap_count++] = start - before;
+            before = st_trace_end_ns(&trace->events[task]);
+        }
+    }
+    int64_t lag_ns = quantile(lags, lag_count, 0.05);
+    /* Of few launches all may have waited for something else. */
+    r->out->launch_lag_ns = lag_ns < MOST_LAG_NS ? lag_ns : MOST_LAG_NS;
+    r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
+    free(lags);
+    free(gaps);
     build_threads(b, r);
     /* The lags of launches, from the host's cut at the call, in the order of the calls on the
      * lanes. */

@@ -93,16 +93,6 @@ static void see_graph(graph_launch *l, st_arena *arena, st_dependencies *found)
     }
 }
 
-static void depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies)
-{
-    const uint32_t *starts = order->call_tasks.starts;
-    for (size_t call = 0; call < order->trace->event_count; call++) {
-        graph_launch one = {.order = order, .first = starts[call], .end = starts[call + 1]};
-        if (one.end - one.first > 1)
-            see_graph(&one, arena, dependencies);
-    }
-}
-
 /*
  * Streams that wait for each other though nothing in the calls says so: CUDA graphs, and calls that
  * a profiler of that time did not know, or that came before the recording. A stream that pauses and
@@ -887,15 +877,14 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
         if (f.order->by_start.starts[t + 1] > f.order->by_start.starts[t])
             f.streams[f.stream_count++] = t;
     measure_return(&f);
-    const st_order *certain_order = f.order;
     st_trace_edges *edges = f.found->edges;
     for (size_t i = 0; i < f.stream_count; i++) {
         uint32_t track = f.streams[i];
         edges[ST_TRACE_EDGE_STREAM].exact +=
-            certain_order->by_start.starts[track + 1] - certain_order->by_start.starts[track] - 1;
+            order->by_start.starts[track + 1] - order->by_start.starts[track] - 1;
     }
     for (size_t i = 0; i < f.trace->event_count; i++)
-        edges[ST_TRACE_EDGE_LAUNCH].exact += certain_order->call_of[i] != ST_TRACE_NONE;
+        edges[ST_TRACE_EDGE_LAUNCH].exact += order->call_of[i] != ST_TRACE_NONE;
     /* Calls that wait for everything, and all that was launched since the last such call is
      * recorded: once that is over they only do their own work, as mapping memory, loading a
      * library, or what the profiler does when it stops. Of CUDA graphs nodes may be missing. */
@@ -921,7 +910,12 @@ void st_depend_find(const st_order *order, st_arena *arena, st_dependencies *dep
             see_call(&f, &thread, calls->items[calls->starts[t] + i]);
         see_queries(&f, &thread);
     }
-    depend_graphs(order, arena, dependencies);
+    const uint32_t *starts = order->call_tasks.starts;
+    for (size_t call = 0; call < order->trace->event_count; call++) {
+        graph_launch one = {.order = order, .first = starts[call], .end = starts[call + 1]};
+        if (one.end - one.first > 1)
+            see_graph(&one, arena, dependencies);
+    }
     depend_pauses(order, arena, dependencies);
     depend_threads(order, arena, dependencies);
 }

@@ -190,23 +190,21 @@ st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
     st_status threads = check_threads(trace, partial, errors);
     status = status == ST_OK ? threads : status;
     st_status kernels = ST_OK;
-    const st_trace *kernel_trace = links.trace;
-    for (size_t i = 0; i < kernel_trace->event_count; i++) {
-        const st_trace_event *event = &kernel_trace->events[i];
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
         if (!st_trace_is_gpu(event))
             continue;
         uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
-        if (call == ST_TRACE_NONE ||
-            event->start_ns >= kernel_trace->events[call].start_ns - JUMP_NS)
+        if (call == ST_TRACE_NONE || event->start_ns >= trace->events[call].start_ns - JUMP_NS)
             continue;
-        kernels = fault(
-            kernel_trace, partial,
-            st_errors_text(errors,
-                           "a clock jumps backwards: GPU task %lld begins %.3f ms before "
-                           "the call that launches it",
-                           (long long)event->correlation,
-                           (double)(kernel_trace->events[call].start_ns - event->start_ns) / 1e6),
-            "--partial takes the times as they are", errors);
+        kernels =
+            fault(trace, partial,
+                  st_errors_text(errors,
+                                 "a clock jumps backwards: GPU task %lld begins %.3f ms before "
+                                 "the call that launches it",
+                                 (long long)event->correlation,
+                                 (double)(trace->events[call].start_ns - event->start_ns) / 1e6),
+                  "--partial takes the times as they are", errors);
         break;
     }
     status = status == ST_OK ? kernels : status;

@@ -211,15 +211,6 @@ static st_status price_all(recorded *r, size_t rank, const asked *items, size_t 
 
 /* --- a rank ----------------------------------------------------------------------------------- */
 
-static st_status frame_value(void *context, uint32_t outer, const st_trace_frame *frame,
-                             uint32_t *value)
-{
-    const st_trace *trace = context;
-    (void)outer;
-    *value = (uint32_t)(frame - trace->frames);
-    return ST_OK;
-}
-
 /* Operators with shapes, and in which of them each moment of a thread is. */
 static st_status sweep_operators(recorded *r, st_trace *trace, st_sweep *sweep)
 {
@@ -229,7 +220,7 @@ static st_status sweep_operators(recorded *r, st_trace *trace, st_sweep *sweep)
         if (trace->frames[i].kind == ST_FRAME_OPERATOR && trace->frames[i].shapes != ST_TRACE_NONE)
             frames[count++] = i;
     st_status status = st_sweep_make(
-        &(st_sweep_ask){trace, frames, count, ST_TRACE_NONE, frame_value, trace}, sweep, r->errors);
+        &(st_sweep_ask){trace, frames, count, ST_TRACE_NONE, NULL, NULL}, sweep, r->errors);
     free(frames);
     return status;
 }

@@ -20,15 +20,17 @@ enum { RANK_SHIFT = 32, TEXT = 48 };
 typedef enum column_kind {
     IS_ID,
     IS_RANK,
-    IS_TIME,    /* int64_t */
-    IS_END,     /* the same plus the duration that follows it */
-    IS_KNOWN,   /* int64_t, NULL below 0 */
-    IS_SIZE,    /* size_t */
-    IS_REAL,    /* double */
-    IS_FLAG,    /* bool */
-    IS_NAME,    /* uint32_t, a name of the rank */
-    IS_TEXT,    /* const char *, may be NULL */
-    IS_WORD,    /* uint8_t, one of `words` */
+    IS_TIME,     /* int64_t */
+    IS_END,      /* the same plus the duration that follows it */
+    IS_KNOWN,    /* int64_t, NULL below 0 */
+    IS_SIZE,     /* size_t */
+    IS_REAL,     /* double */
+    IS_FLAG,     /* bool */
+    IS_NAME,     /* uint32_t, a name of the rank */
+    IS_TEXT,     /* const char *, may be NULL */
+    IS_GPU_KIND, /* uint8_t, one of `words`, as the next two */
+    IS_ACTION,
+    IS_FRAME_KIND,
     IS_CLASS,   /* uint8_t, an st_trace_class */
     IS_PROCESS, /* uint32_t, a track: its device or process */
     IS_NUMBER,  /* the same: its stream or thread */
@@ -43,9 +45,7 @@ typedef struct column {
     const char *name;
     column_kind kind;
     size_t offset;
-    const char *unit; /* "" for none */
     const char *doc;
-    const char *const *words;
 } column;
 
 typedef struct table {
@@ -58,7 +58,8 @@ typedef struct table {
     size_t kind_at;   /* offset of a uint8_t that must be in the range; 0: all records are rows */
     uint8_t kind_from;
     uint8_t kind_to;
-    /* The records of a rank; NULL is out of memory. */
+    size_t list_at; /* of an st_trace: its records and their number; or a function gives them */
+    size_t count_at;
     const void *(*records)(st_sql_tables *tables, size_t rank, size_t *count);
 } table;
 
@@ -78,12 +79,11 @@ struct st_sql_tables {
 
 /* ---- the tables ---- */
 
-static const char *const gpu_kinds[] = {"kernel", "memcpy", "memset"};
-static const char *const call_actions[ST_CALLS] = {"other",       "launch",      "record_event",
-                                                   "wait_event",  "sync_stream", "sync_event",
-                                                   "sync_device", "free",        "query"};
-static const char *const frame_kinds[ST_FRAME_KINDS] = {"operator", "annotation", "module",
-                                                        "python"};
+static const char *const words[][ST_CALLS] = {{"kernel", "memcpy", "memset"},
+                                              {"other", "launch", "record_event", "wait_event",
+                                               "sync_stream", "sync_event", "sync_device", "free",
+                                               "query"},
+                                              {"operator", "annotation", "module", "python"}};
 
 #define EVENT(member)   offsetof(st_trace_event, member)
 #define FRAME(member)   offsetof(st_trace_frame, member)
@@ -93,160 +93,150 @@ static const char *const frame_kinds[ST_FRAME_KINDS] = {"operator", "annotation"
 #define STEP(member)    offsetof(st_trace_step, member)
 #define RANK_COLUMN                                                                                \
     {                                                                                              \
-        "rank", IS_RANK, 0, "", "rank of the job, or its position if the recording has none", NULL \
+        "rank", IS_RANK, 0, "rank of the job, or its position if the recording has none"           \
     }
 
 static const column rank_columns[] = {
     RANK_COLUMN,
-    {"stated_rank", IS_KNOWN, OF_RANK(rank), "", "rank that the recording states", NULL},
-    {"file", IS_TEXT, OF_RANK(file), "", "file it was read from", NULL},
-    {"gpu", IS_NAME, OF_RANK(gpu), "", "name of its first GPU", NULL},
-    {"sm_count", IS_KNOWN, OF_RANK(sm_count), "", "multiprocessors of that GPU", NULL},
-    {"world_size", IS_KNOWN, OF_RANK(world_size), "", "ranks of the job", NULL},
-    {"base_ns", IS_KNOWN, OF_RANK(base_ns), "ns", "added to times to compare ranks", NULL},
+    {"stated_rank", IS_KNOWN, OF_RANK(rank), "rank that the recording states"},
+    {"file", IS_TEXT, OF_RANK(file), "file it was read from"},
+    {"gpu", IS_NAME, OF_RANK(gpu), "name of its first GPU"},
+    {"sm_count", IS_KNOWN, OF_RANK(sm_count), "multiprocessors of that GPU"},
+    {"world_size", IS_KNOWN, OF_RANK(world_size), "ranks of the job"},
+    {"base_ns", IS_KNOWN, OF_RANK(base_ns), "added to times to compare ranks"},
 };
 
 static const column kernel_columns[] = {
-    {"id", IS_ID, 0, "", "unique over all ranks", NULL},
-    {"name", IS_NAME, EVENT(name), "", "full name", NULL},
-    {"class", IS_CLASS, EVENT(class_), "",
-     "gemm, attention, norm, elementwise, optimizer, memory, communication, other", NULL},
-    {"kind", IS_WORD, EVENT(kind), "", "kernel, memcpy, memset", gpu_kinds},
+    {"id", IS_ID, 0, "unique over all ranks"},
+    {"name", IS_NAME, EVENT(name), "full name"},
+    {"class", IS_CLASS, EVENT(class_),
+     "gemm, attention, norm, elementwise, optimizer, memory, communication, other"},
+    {"kind", IS_GPU_KIND, EVENT(kind), "kernel, memcpy, memset"},
     RANK_COLUMN,
-    {"device", IS_PROCESS, EVENT(track), "", "number of the GPU on its host", NULL},
-    {"stream", IS_NUMBER, EVENT(track), "", "stream of the GPU", NULL},
-    {"start_ns", IS_TIME, EVENT(start_ns), "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, EVENT(duration_ns), "ns", "", NULL},
-    {"end_ns", IS_END, EVENT(start_ns), "ns", "start_ns + duration_ns", NULL},
-    {"correlation", IS_KNOWN, EVENT(correlation), "", "of the profiler, shared with its call",
-     NULL},
-    {"call_id", IS_CALL, 0, "", "the call that launched it (calls.id)", NULL},
+    {"device", IS_PROCESS, EVENT(track), "number of the GPU on its host"},
+    {"stream", IS_NUMBER, EVENT(track), "stream of the GPU"},
+    {"start_ns", IS_TIME, EVENT(start_ns), "on the clock of the recording"},
+    {"duration_ns", IS_TIME, EVENT(duration_ns), ""},
+    {"end_ns", IS_END, EVENT(start_ns), "start_ns + duration_ns"},
+    {"correlation", IS_KNOWN, EVENT(correlation), "of the profiler, shared with its call"},
+    {"call_id", IS_CALL, 0, "the call that launched it (calls.id)"},
 };
 
 static const column call_columns[] = {
-    {"id", IS_ID, 0, "", "unique over all ranks", NULL},
-    {"name", IS_NAME, EVENT(name), "", "function of the runtime or the driver", NULL},
-    {"action", IS_WORD, EVENT(class_), "",
-     "launch, record_event, wait_event, sync_stream, sync_event, sync_device, free, query, other",
-     call_actions},
+    {"id", IS_ID, 0, "unique over all ranks"},
+    {"name", IS_NAME, EVENT(name), "function of the runtime or the driver"},
+    {"action", IS_ACTION, EVENT(class_),
+     "launch, record_event, wait_event, sync_stream, sync_event, sync_device, free, query, other"},
     RANK_COLUMN,
-    {"process", IS_PROCESS, EVENT(track), "", "process of the host", NULL},
-    {"thread", IS_NUMBER, EVENT(track), "", "thread of the host", NULL},
-    {"start_ns", IS_TIME, EVENT(start_ns), "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, EVENT(duration_ns), "ns", "", NULL},
-    {"end_ns", IS_END, EVENT(start_ns), "ns", "start_ns + duration_ns", NULL},
-    {"correlation", IS_KNOWN, EVENT(correlation), "", "of the profiler, shared with its kernels",
-     NULL},
+    {"process", IS_PROCESS, EVENT(track), "process of the host"},
+    {"thread", IS_NUMBER, EVENT(track), "thread of the host"},
+    {"start_ns", IS_TIME, EVENT(start_ns), "on the clock of the recording"},
+    {"duration_ns", IS_TIME, EVENT(duration_ns), ""},
+    {"end_ns", IS_END, EVENT(start_ns), "start_ns + duration_ns"},
+    {"correlation", IS_KNOWN, EVENT(correlation), "of the profiler, shared with its kernels"},
 };
 
 static const column operator_columns[] = {
-    {"id", IS_ID, 0, "", "unique over all ranks", NULL},
-    {"name", IS_NAME, FRAME(name), "", "operator of the framework", NULL},
+    {"id", IS_ID, 0, "unique over all ranks"},
+    {"name", IS_NAME, FRAME(name), "operator of the framework"},
     RANK_COLUMN,
-    {"process", IS_PROCESS, FRAME(track), "", "process of the host", NULL},
-    {"thread", IS_NUMBER, FRAME(track), "", "thread of the host", NULL},
-    {"start_ns", IS_TIME, FRAME(start_ns), "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, FRAME(duration_ns), "ns", "", NULL},
-    {"end_ns", IS_END, FRAME(start_ns), "ns", "start_ns + duration_ns", NULL},
-    {"sequence", IS_KNOWN, FRAME(sequence), "", "number that forward and backward share", NULL},
-    {"is_backward", IS_FLAG, FRAME(is_backward), "", "1 if it runs in the backward pass", NULL},
-    {"shapes", IS_NAME, FRAME(shapes), "", "shapes of its inputs", NULL},
-    {"types", IS_NAME, FRAME(types), "", "types of its inputs", NULL},
-    {"stack", IS_NAME, FRAME(stack), "", "its calls in Python, the innermost first", NULL},
+    {"process", IS_PROCESS, FRAME(track), "process of the host"},
+    {"thread", IS_NUMBER, FRAME(track), "thread of the host"},
+    {"start_ns", IS_TIME, FRAME(start_ns), "on the clock of the recording"},
+    {"duration_ns", IS_TIME, FRAME(duration_ns), ""},
+    {"end_ns", IS_END, FRAME(start_ns), "start_ns + duration_ns"},
+    {"sequence", IS_KNOWN, FRAME(sequence), "number that forward and backward share"},
+    {"is_backward", IS_FLAG, FRAME(is_backward), "1 if it runs in the backward pass"},
+    {"shapes", IS_NAME, FRAME(shapes), "shapes of its inputs"},
+    {"types", IS_NAME, FRAME(types), "types of its inputs"},
+    {"stack", IS_NAME, FRAME(stack), "its calls in Python, the innermost first"},
 };
 
 static const column annotation_columns[] = {
-    {"id", IS_ID, 0, "", "unique over all ranks", NULL},
-    {"name", IS_NAME, FRAME(name), "", "name given by the program", NULL},
-    {"kind", IS_WORD, FRAME(kind), "", "annotation, module, python", frame_kinds},
+    {"id", IS_ID, 0, "unique over all ranks"},
+    {"name", IS_NAME, FRAME(name), "name given by the program"},
+    {"kind", IS_FRAME_KIND, FRAME(kind), "annotation, module, python"},
     RANK_COLUMN,
-    {"process", IS_PROCESS, FRAME(track), "", "process of the host", NULL},
-    {"thread", IS_NUMBER, FRAME(track), "", "thread of the host", NULL},
-    {"start_ns", IS_TIME, FRAME(start_ns), "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, FRAME(duration_ns), "ns", "", NULL},
-    {"end_ns", IS_END, FRAME(start_ns), "ns", "start_ns + duration_ns", NULL},
+    {"process", IS_PROCESS, FRAME(track), "process of the host"},
+    {"thread", IS_NUMBER, FRAME(track), "thread of the host"},
+    {"start_ns", IS_TIME, FRAME(start_ns), "on the clock of the recording"},
+    {"duration_ns", IS_TIME, FRAME(duration_ns), ""},
+    {"end_ns", IS_END, FRAME(start_ns), "start_ns + duration_ns"},
 };
 
 static const column memory_columns[] = {
-    {"id", IS_ID, 0, "", "unique over all ranks", NULL},
+    {"id", IS_ID, 0, "unique over all ranks"},
     RANK_COLUMN,
-    {"device", IS_KNOWN, MEMORY(device), "", "GPU; NULL: memory of the host", NULL},
-    {"process", IS_PROCESS, MEMORY(track), "", "process of the host", NULL},
-    {"thread", IS_NUMBER, MEMORY(track), "", "thread of the host", NULL},
-    {"at_ns", IS_TIME, MEMORY(at_ns), "ns", "on the clock of the recording", NULL},
-    {"bytes", IS_TIME, MEMORY(bytes), "bytes", "allocated; negative: freed", NULL},
-    {"address", IS_KNOWN, MEMORY(address), "", "of the block", NULL},
-    {"allocated_bytes", IS_KNOWN, MEMORY(allocated_bytes), "bytes", "total after the event", NULL},
-    {"reserved_bytes", IS_KNOWN, MEMORY(reserved_bytes), "bytes", "total after the event", NULL},
+    {"device", IS_KNOWN, MEMORY(device), "GPU; NULL: memory of the host"},
+    {"process", IS_PROCESS, MEMORY(track), "process of the host"},
+    {"thread", IS_NUMBER, MEMORY(track), "thread of the host"},
+    {"at_ns", IS_TIME, MEMORY(at_ns), "on the clock of the recording"},
+    {"bytes", IS_TIME, MEMORY(bytes), "allocated; negative: freed"},
+    {"address", IS_KNOWN, MEMORY(address), "of the block"},
+    {"allocated_bytes", IS_KNOWN, MEMORY(allocated_bytes), "total after the event"},
+    {"reserved_bytes", IS_KNOWN, MEMORY(reserved_bytes), "total after the event"},
 };
 
+/* clang-format off */
+#define SPENT(of, member, doc) {#member, IS_TIME, of(time.member), doc}
 #define BREAKDOWN(of)                                                                              \
-    {"exposed_compute_ns",                                                                         \
-     IS_TIME,                                                                                      \
-     of(time.exposed_compute_ns),                                                                  \
-     "ns",                                                                                         \
-     "kernels run, but no collectives",                                                            \
-     NULL},                                                                                        \
-        {"exposed_communication_ns", IS_TIME, of(time.exposed_communication_ns), "ns",             \
-         "collectives run alone",    NULL},                                                        \
-        {"overlapped_ns", IS_TIME, of(time.overlapped_ns), "ns", "both run", NULL},                \
-    {                                                                                              \
-        "idle_ns", IS_TIME, of(time.idle_ns), "ns", "nothing runs on the GPU", NULL                \
-    }
+    SPENT(of, exposed_compute_ns, "kernels run, but no collectives"),                              \
+    SPENT(of, exposed_communication_ns, "collectives run alone"),                                  \
+    SPENT(of, overlapped_ns, "both run"),                                                          \
+    SPENT(of, idle_ns, "nothing runs on the GPU")
+/* clang-format on */
 
 static const column time_columns[] = {
     RANK_COLUMN,
-    {"start_ns", IS_TIME, SUMMED(window_start_ns), "ns", "first call or kernel", NULL},
-    {"duration_ns", IS_TIME, SUMMED(time.window_ns), "ns", "to the end of the last one", NULL},
+    {"start_ns", IS_TIME, SUMMED(window_start_ns), "first call or kernel"},
+    {"duration_ns", IS_TIME, SUMMED(time.window_ns), "to the end of the last one"},
     BREAKDOWN(SUMMED),
-    {"streams", IS_SIZE, SUMMED(streams), "", "streams that run something", NULL},
-    {"kernels", IS_SIZE, SUMMED(gpu_tasks), "", "rows of the table kernels", NULL},
+    {"streams", IS_SIZE, SUMMED(streams), "streams that run something"},
+    {"kernels", IS_SIZE, SUMMED(gpu_tasks), "rows of the table kernels"},
 };
 
 static const column step_columns[] = {
     RANK_COLUMN,
-    {"name", IS_TEXT, STEP(name), "", "ProfilerStep#7", NULL},
-    {"number", IS_STEP_NUMBER, STEP(name), "", "7", NULL},
-    {"start_ns", IS_STEP, 0, "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, STEP(duration_ns), "ns", "", NULL},
-    {"end_ns", IS_STEP_END, 0, "ns", "start_ns + duration_ns", NULL},
+    {"name", IS_TEXT, STEP(name), "ProfilerStep#7"},
+    {"number", IS_STEP_NUMBER, STEP(name), "7"},
+    {"start_ns", IS_STEP, 0, "on the clock of the recording"},
+    {"duration_ns", IS_TIME, STEP(duration_ns), ""},
+    {"end_ns", IS_STEP_END, 0, "start_ns + duration_ns"},
     BREAKDOWN(STEP),
 };
 
 #define COLLECTIVE(member) offsetof(st_collective, member)
 static const column collective_columns[] = {
-    {"kernel_id", IS_KERNEL, COLLECTIVE(event), "", "its kernel (kernels.id)", NULL},
-    {"collective", IS_TEXT, COLLECTIVE(name), "", "all_reduce, all_gather, ...", NULL},
+    {"kernel_id", IS_KERNEL, COLLECTIVE(event), "its kernel (kernels.id)"},
+    {"collective", IS_TEXT, COLLECTIVE(name), "all_reduce, all_gather, ..."},
     RANK_COLUMN,
-    {"group_size", IS_KNOWN, COLLECTIVE(ranks), "", "ranks of its process group", NULL},
-    {"group_name", IS_NAME, COLLECTIVE(group), "", "name of its process group", NULL},
-    {"sequence", IS_KNOWN, COLLECTIVE(sequence), "", "number within the group", NULL},
-    {"dtype", IS_NAME, COLLECTIVE(dtype), "", "type of the elements", NULL},
-    {"bytes", IS_REAL, COLLECTIVE(bytes), "bytes", "message, as nccl-tests count it", NULL},
-    {"start_ns", IS_TIME, COLLECTIVE(start_ns), "ns", "on the clock of the recording", NULL},
-    {"duration_ns", IS_TIME, COLLECTIVE(duration_ns), "ns", "of the kernel", NULL},
-    {"end_ns", IS_END, COLLECTIVE(start_ns), "ns", "start_ns + duration_ns", NULL},
-    {"instance", IS_KNOWN, COLLECTIVE(instance), "",
-     "number that the kernels of all ranks share; NULL, as the columns below, if some are missing",
-     NULL},
-    {"waiting_ns", IS_KNOWN, COLLECTIVE(waiting_ns), "ns", "until the last rank arrives", NULL},
-    {"transfer_ns", IS_KNOWN, COLLECTIVE(transfer_ns), "ns", "from then on", NULL},
-    {"late_ns", IS_KNOWN, COLLECTIVE(late_ns), "ns", "arrival after the first rank", NULL},
-    {"skew_ns", IS_KNOWN, COLLECTIVE(skew_ns), "ns",
-     "of the rank that arrives last: late_ns; NULL for others", NULL},
-    {"caused_ns", IS_KNOWN, COLLECTIVE(caused_ns), "ns",
-     "of the rank that arrives last: after the last but one", NULL},
+    {"group_size", IS_KNOWN, COLLECTIVE(ranks), "ranks of its process group"},
+    {"group_name", IS_NAME, COLLECTIVE(group), "name of its process group"},
+    {"sequence", IS_KNOWN, COLLECTIVE(sequence), "number within the group"},
+    {"dtype", IS_NAME, COLLECTIVE(dtype), "type of the elements"},
+    {"bytes", IS_REAL, COLLECTIVE(bytes), "message, as nccl-tests count it"},
+    {"start_ns", IS_TIME, COLLECTIVE(start_ns), "on the clock of the recording"},
+    {"duration_ns", IS_TIME, COLLECTIVE(duration_ns), "of the kernel"},
+    {"end_ns", IS_END, COLLECTIVE(start_ns), "start_ns + duration_ns"},
+    {"instance", IS_KNOWN, COLLECTIVE(instance),
+     "number that the kernels of all ranks share; NULL, as the columns below, if some are missing"},
+    {"waiting_ns", IS_KNOWN, COLLECTIVE(waiting_ns), "until the last rank arrives"},
+    {"transfer_ns", IS_KNOWN, COLLECTIVE(transfer_ns), "from then on"},
+    {"late_ns", IS_KNOWN, COLLECTIVE(late_ns), "arrival after the first rank"},
+    {"skew_ns", IS_KNOWN, COLLECTIVE(skew_ns),
+     "of the rank that arrives last: late_ns; NULL for others"},
+    {"caused_ns", IS_KNOWN, COLLECTIVE(caused_ns),
+     "of the rank that arrives last: after the last but one"},
 };
 
 #define SLOWDOWN(member) offsetof(st_transfer_slowdown, member)
 static const column slowdown_columns[] = {
-    {"alone", IS_SIZE, SLOWDOWN(alone), "", "transfers without computation", NULL},
-    {"overlapped", IS_SIZE, SLOWDOWN(overlapped), "",
-     "transfers of the same kinds during computation", NULL},
-    {"slowdown", IS_REAL, SLOWDOWN(slowdown), "", "factor by which computation slows them", NULL},
-    {"error_frac", IS_REAL, SLOWDOWN(error_frac), "",
-     "mean error of each, by the slowdown of the others", NULL},
-    {"error_none_frac", IS_REAL, SLOWDOWN(error_none_frac), "", "without a slowdown", NULL},
+    {"alone", IS_SIZE, SLOWDOWN(alone), "transfers without computation"},
+    {"overlapped", IS_SIZE, SLOWDOWN(overlapped), "transfers of the same kinds during computation"},
+    {"slowdown", IS_REAL, SLOWDOWN(slowdown), "factor by which computation slows them"},
+    {"error_frac", IS_REAL, SLOWDOWN(error_frac),
+     "mean error of each, by the slowdown of the others"},
+    {"error_none_frac", IS_REAL, SLOWDOWN(error_none_frac), "without a slowdown"},
 };
 
 /* A stream, or the GPU with a queue of nothing. */
@@ -259,29 +249,28 @@ typedef struct idle_row {
 #define QUEUE(member) offsetof(idle_row, queue.member)
 static const column idle_columns[] = {
     RANK_COLUMN,
-    {"device", IS_KNOWN, IDLE(device), "", "NULL: all streams of the rank together", NULL},
-    {"stream", IS_KNOWN, IDLE(stream), "", "NULL: the same", NULL},
-    {"kernels", IS_SIZE, IDLE(tasks), "", "kernels, copies and fills", NULL},
-    {"idle_ns", IS_TIME, IDLE(idle_ns), "ns", "sum of the six causes", NULL},
-    {"host_bound_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_HOST]), "ns", "nothing was launched", NULL},
-    {"synchronisation_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_SYNC]), "ns",
-     "nothing was launched because the host had waited for the GPU", NULL},
-    {"dependency_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_DEPENDENCY]), "ns",
-     "a kernel waited for another stream", NULL},
-    {"communication_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_COMMUNICATION]), "ns",
-     "a kernel waited for a collective", NULL},
-    {"launch_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_LAUNCH]), "ns", "a launch was under way", NULL},
-    {"unknown_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_UNKNOWN]), "ns", "no known cause", NULL},
-    {"launched", IS_SIZE, QUEUE(launched), "", "kernels with a call", NULL},
-    {"queue_mean", IS_REAL, QUEUE(mean_length), "", "mean number of launched kernels that wait",
-     NULL},
-    {"queue_most", IS_SIZE, QUEUE(most_length), "", "the largest number", NULL},
-    {"delay_median_ns", IS_KNOWN, QUEUE(delay_median_ns), "ns", "from call to kernel", NULL},
-    {"delay_p90_ns", IS_KNOWN, QUEUE(delay_p90_ns), "ns", "the same, 90th percentile", NULL},
-    {"delay_most_ns", IS_KNOWN, QUEUE(delay_most_ns), "ns", "the longest", NULL},
-    {"delay_empty_ns", IS_KNOWN, QUEUE(empty_median_ns), "ns", "median on an empty stream", NULL},
-    {"call_median_ns", IS_KNOWN, QUEUE(call_median_ns), "ns", "duration of the calls", NULL},
-    {"shorter_than_call", IS_SIZE, QUEUE(shorter), "", "kernels shorter than their call", NULL},
+    {"device", IS_KNOWN, IDLE(device), "NULL: all streams of the rank together"},
+    {"stream", IS_KNOWN, IDLE(stream), "NULL: the same"},
+    {"kernels", IS_SIZE, IDLE(tasks), "kernels, copies and fills"},
+    {"idle_ns", IS_TIME, IDLE(idle_ns), "sum of the six causes"},
+    {"host_bound_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_HOST]), "nothing was launched"},
+    {"synchronisation_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_SYNC]),
+     "nothing was launched because the host had waited for the GPU"},
+    {"dependency_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_DEPENDENCY]),
+     "a kernel waited for another stream"},
+    {"communication_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_COMMUNICATION]),
+     "a kernel waited for a collective"},
+    {"launch_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_LAUNCH]), "a launch was under way"},
+    {"unknown_ns", IS_TIME, IDLE(causes_ns[ST_IDLE_UNKNOWN]), "no known cause"},
+    {"launched", IS_SIZE, QUEUE(launched), "kernels with a call"},
+    {"queue_mean", IS_REAL, QUEUE(mean_length), "mean number of launched kernels that wait"},
+    {"queue_most", IS_SIZE, QUEUE(most_length), "the largest number"},
+    {"delay_median_ns", IS_KNOWN, QUEUE(delay_median_ns), "from call to kernel"},
+    {"delay_p90_ns", IS_KNOWN, QUEUE(delay_p90_ns), "the same, 90th percentile"},
+    {"delay_most_ns", IS_KNOWN, QUEUE(delay_most_ns), "the longest"},
+    {"delay_empty_ns", IS_KNOWN, QUEUE(empty_median_ns), "median on an empty stream"},
+    {"call_median_ns", IS_KNOWN, QUEUE(call_median_ns), "duration of the calls"},
+    {"shorter_than_call", IS_SIZE, QUEUE(shorter), "kernels shorter than their call"},
 };
 
 /* A row of `columns`. */
@@ -296,35 +285,17 @@ typedef struct listed_column {
 #define LISTED(member) offsetof(listed_column, member)
 
 static const column listed_columns[] = {
-    {"table_name", IS_TEXT, LISTED(table), "", "a table", NULL},
-    {"column_name", IS_TEXT, LISTED(column), "", "one of its columns", NULL},
-    {"type", IS_TEXT, LISTED(type), "", "INTEGER, REAL or TEXT", NULL},
-    {"unit", IS_TEXT, LISTED(unit), "", "ns, bytes or NULL", NULL},
-    {"meaning", IS_TEXT, LISTED(doc), "", "what it holds", NULL},
+    {"table_name", IS_TEXT, LISTED(table), "a table"},
+    {"column_name", IS_TEXT, LISTED(column), "one of its columns"},
+    {"type", IS_TEXT, LISTED(type), "INTEGER, REAL or TEXT"},
+    {"unit", IS_TEXT, LISTED(unit), "ns, bytes or NULL"},
+    {"meaning", IS_TEXT, LISTED(doc), "what it holds"},
 };
 
 static const void *rank_records(st_sql_tables *tables, size_t rank, size_t *count)
 {
     *count = 1;
     return tables->set->ranks[rank];
-}
-
-static const void *event_records(st_sql_tables *tables, size_t rank, size_t *count)
-{
-    *count = tables->set->ranks[rank]->event_count;
-    return tables->set->ranks[rank]->events;
-}
-
-static const void *frame_records(st_sql_tables *tables, size_t rank, size_t *count)
-{
-    *count = tables->set->ranks[rank]->frame_count;
-    return tables->set->ranks[rank]->frames;
-}
-
-static const void *memory_records(st_sql_tables *tables, size_t rank, size_t *count)
-{
-    *count = tables->set->ranks[rank]->allocation_count;
-    return tables->set->ranks[rank]->allocations;
 }
 
 static const void *time_records(st_sql_tables *tables, size_t rank, size_t *count)
@@ -387,23 +358,24 @@ static const void *idle_records(st_sql_tables *tables, size_t rank, size_t *coun
 
 static const void *listed_records(st_sql_tables *tables, size_t rank, size_t *count);
 
-#define COLUMNS(list) .columns = (list), .column_count = ST_COUNT(list)
+#define COLUMNS(list)       .columns = (list), .column_count = ST_COUNT(list)
+#define LIST(items, number) .list_at = OF_RANK(items), .count_at = OF_RANK(number)
 
 static const table all_tables[] = {
     {"ranks", COLUMNS(rank_columns), .records = rank_records},
     {"rank_times", COLUMNS(time_columns), .records = time_records},
     {"steps", COLUMNS(step_columns), sizeof(st_trace_step), .records = step_records},
-    {"kernels", COLUMNS(kernel_columns), sizeof(st_trace_event), .records = event_records,
+    {"kernels", COLUMNS(kernel_columns), sizeof(st_trace_event), LIST(events, event_count),
      .kind_at = EVENT(kind), .kind_from = ST_TRACE_KERNEL, .kind_to = ST_TRACE_MEMSET},
-    {"calls", COLUMNS(call_columns), sizeof(st_trace_event), .records = event_records,
+    {"calls", COLUMNS(call_columns), sizeof(st_trace_event), LIST(events, event_count),
      .kind_at = EVENT(kind), .kind_from = ST_TRACE_CALL, .kind_to = ST_TRACE_CALL},
-    {"operators", COLUMNS(operator_columns), sizeof(st_trace_frame), .records = frame_records,
+    {"operators", COLUMNS(operator_columns), sizeof(st_trace_frame), LIST(frames, frame_count),
      .kind_at = FRAME(kind), .is_detailed = true},
-    {"annotations", COLUMNS(annotation_columns), sizeof(st_trace_frame), .records = frame_records,
+    {"annotations", COLUMNS(annotation_columns), sizeof(st_trace_frame), LIST(frames, frame_count),
      .kind_at = FRAME(kind), .kind_from = ST_FRAME_ANNOTATION, .kind_to = ST_FRAME_PYTHON,
      .is_detailed = true},
     {"memory_events", COLUMNS(memory_columns), sizeof(st_trace_allocation),
-     .records = memory_records, .is_detailed = true},
+     LIST(allocations, allocation_count), .is_detailed = true},
     {"idle", COLUMNS(idle_columns), sizeof(idle_row), .records = idle_records},
     {"collectives", COLUMNS(collective_columns), sizeof(st_collective),
      .records = collective_records},
@@ -415,7 +387,8 @@ static const table all_tables[] = {
 
 static const char *type_of(column_kind kind)
 {
-    bool is_text = kind == IS_NAME || kind == IS_TEXT || kind == IS_WORD || kind == IS_CLASS;
+    bool is_text = kind == IS_NAME || kind == IS_TEXT ||
+                   (kind >= IS_GPU_KIND && kind <= IS_FRAME_KIND) || kind == IS_CLASS;
     return is_text ? "TEXT" : kind == IS_REAL ? "REAL" : "INTEGER";
 }
 
@@ -430,7 +403,9 @@ static const void *listed_records(st_sql_tables *tables, size_t rank, size_t *co
         for (size_t c = 0; c < all_tables[i].column_count; c++) {
             const column *from = &all_tables[i].columns[c];
             const listed_column row = {all_tables[i].name, from->name, type_of(from->kind),
-                                       from->unit[0] != '\0' ? from->unit : NULL,
+                                       (st_ends_in(from->name, "_ns")     ? "ns"
+                                        : st_ends_in(from->name, "bytes") ? "bytes"
+                                                                          : NULL),
                                        from->doc[0] != '\0' ? from->doc : NULL};
             ST_XAPPEND(tables->arena, made, tables->listed_count, row);
         }
@@ -548,7 +523,13 @@ static bool is_row(const table *shape, const char *record)
 static void load_rank(cursor *own)
 {
     const virtual_table *from = table_of(&own->base);
-    own->records = from->shape->records(from->tables, own->rank, &own->count);
+    if (from->shape->records != NULL) {
+        own->records = from->shape->records(from->tables, own->rank, &own->count);
+        return;
+    }
+    const char *trace = (const char *)from->tables->set->ranks[own->rank];
+    memcpy(&own->records, trace + from->shape->list_at, sizeof own->records);
+    memcpy(&own->count, trace + from->shape->count_at, sizeof own->count);
 }
 
 /* From the item where the cursor is to the next that is a row of the table. */
@@ -714,8 +695,8 @@ static int give_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int index
     case IS_TEXT:
         give_text(to, *at.text);
         break;
-    case IS_WORD:
-        give_text(to, shape->words[*at.word]);
+    default: /* a kind of `words` */
+        give_text(to, words[shape->kind - IS_GPU_KIND][*at.word]);
         break;
     case IS_CLASS:
         give_text(to, st_trace_class_name((st_trace_class)*at.word));

@@ -85,43 +85,23 @@ static void count_links(summer *s)
     free(seen);
 }
 
-static void find_steps(summer *s)
-{
-    const st_trace *trace = s->trace;
-    st_trace_summary *summary = s->summary;
-    summary->steps =
-        st_xalloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const st_trace_event *event = &trace->events[i];
-        if (event->kind != ST_TRACE_STEP)
-            continue;
-        st_trace_step *step = &summary->steps[summary->step_count++];
-        *step = (st_trace_step){.name = trace->names[event->name],
-                                .start_ns = event->start_ns - summary->window_start_ns,
-                                .duration_ns = event->duration_ns};
-        st_busy_breakdown(s->intervals, s->interval_count, event->start_ns, st_trace_end_ns(event),
-                          &step->time);
-    }
-}
-
 static void add_up(summer *s)
 {
     st_trace_summary *summary = s->summary;
-    st_trace_summary *classe_summary = s->summary;
     for (int i = 0; i < ST_TRACE_CLASSES; i++) {
-        classe_summary->classes[i].class_ = (st_trace_class)i;
-        classe_summary->classes[i].name = st_trace_class_name((st_trace_class)i);
+        summary->classes[i].class_ = (st_trace_class)i;
+        summary->classes[i].name = st_trace_class_name((st_trace_class)i);
     }
     for (size_t i = 0; i < s->trace->event_count; i++) {
         const st_trace_event *event = &s->trace->events[i];
         if (!st_trace_is_gpu(event))
             continue;
-        st_trace_tally *class_ = &classe_summary->classes[event->class_];
+        st_trace_tally *class_ = &summary->classes[event->class_];
         class_->count++;
         class_->total_ns = st_add_ns(class_->total_ns, event->duration_ns);
-        classe_summary->described_collectives += event->detail != ST_TRACE_NONE;
+        summary->described_collectives += event->detail != ST_TRACE_NONE;
     }
-    classe_summary->collectives = (size_t)classe_summary->classes[ST_TRACE_COMMUNICATION].count;
+    summary->collectives = (size_t)summary->classes[ST_TRACE_COMMUNICATION].count;
     const st_trace *trace = s->trace;
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
@@ -149,7 +129,19 @@ static void add_up(summer *s)
         used[event->track] = true;
     }
     count_links(s);
-    find_steps(s);
+    summary->steps =
+        st_xalloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind != ST_TRACE_STEP)
+            continue;
+        st_trace_step *step = &summary->steps[summary->step_count++];
+        *step = (st_trace_step){.name = trace->names[event->name],
+                                .start_ns = event->start_ns - summary->window_start_ns,
+                                .duration_ns = event->duration_ns};
+        st_busy_breakdown(s->intervals, s->interval_count, event->start_ns, st_trace_end_ns(event),
+                          &step->time);
+    }
 }
 
 void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary)
@@ -157,53 +149,46 @@ void st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary
     *summary = (st_trace_summary){.trace = trace};
     summer s = {.trace = trace, .summary = summary, .arena = arena};
     /* First to last call or GPU task. */
-    const st_trace *window_trace = s.trace;
     bool any = false;
-    for (size_t i = 0; i < window_trace->event_count; i++) {
-        const st_trace_event *event = &window_trace->events[i];
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
         if (!st_trace_is_gpu(event) && event->kind != ST_TRACE_CALL)
             continue;
         if (!any)
-            s.summary->window_start_ns = event->start_ns;
+            summary->window_start_ns = event->start_ns;
         if (!any || st_trace_end_ns(event) > s.end_ns)
             s.end_ns = st_trace_end_ns(event);
         any = true;
     }
-    if (window_trace->is_cut) {
-        s.summary->window_start_ns = window_trace->cut_start_ns;
-        s.end_ns = window_trace->cut_end_ns;
+    if (trace->is_cut) {
+        summary->window_start_ns = trace->cut_start_ns;
+        s.end_ns = trace->cut_end_ns;
     }
-    const st_trace *interval_trace = s.trace;
-    size_t count = interval_trace->kind_counts[ST_TRACE_KERNEL] +
-                   interval_trace->kind_counts[ST_TRACE_MEMCPY] +
-                   interval_trace->kind_counts[ST_TRACE_MEMSET];
+    size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
+                   trace->kind_counts[ST_TRACE_MEMSET];
     s.intervals = st_xalloc(s.arena, count + 1, sizeof *s.intervals);
-    for (size_t i = 0; i < interval_trace->event_count; i++) {
-        const st_trace_event *event = &interval_trace->events[i];
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
         if (st_trace_is_gpu(event))
             s.intervals[s.interval_count++] = (st_interval){
                 event->start_ns, st_trace_end_ns(event), event->class_ == ST_TRACE_COMMUNICATION};
     }
-    s.summary->gpu_tasks = s.interval_count;
+    summary->gpu_tasks = s.interval_count;
     st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,
                       &summary->time);
     add_up(&s);
-    st_trace_summary *utilization_summary = s.summary;
-    int64_t window_ns = s.end_ns - utilization_summary->window_start_ns;
-    utilization_summary->period_ns = PERIOD_NS;
-    while (window_ns / utilization_summary->period_ns >= MOST_PERIODS)
-        utilization_summary->period_ns *= 10;
-    utilization_summary->period_count =
-        (size_t)((window_ns + utilization_summary->period_ns - 1) / utilization_summary->period_ns);
-    utilization_summary->utilization_frac =
-        st_xalloc(s.arena, utilization_summary->period_count + 1,
-                  sizeof *utilization_summary->utilization_frac);
-    st_busy_periods(s.intervals, s.interval_count, utilization_summary->window_start_ns,
-                    utilization_summary->period_ns, utilization_summary->utilization_frac,
-                    utilization_summary->period_count);
-    for (size_t i = 0; i < utilization_summary->period_count; i++) {
-        int64_t left = window_ns - (int64_t)i * utilization_summary->period_ns;
-        utilization_summary->utilization_frac[i] /=
-            (double)(left < utilization_summary->period_ns ? left : utilization_summary->period_ns);
+    int64_t window_ns = s.end_ns - summary->window_start_ns;
+    summary->period_ns = PERIOD_NS;
+    while (window_ns / summary->period_ns >= MOST_PERIODS)
+        summary->period_ns *= 10;
+    summary->period_count = (size_t)((window_ns + summary->period_ns - 1) / summary->period_ns);
+    summary->utilization_frac =
+        st_xalloc(s.arena, summary->period_count + 1, sizeof *summary->utilization_frac);
+    st_busy_periods(s.intervals, s.interval_count, summary->window_start_ns, summary->period_ns,
+                    summary->utilization_frac, summary->period_count);
+    for (size_t i = 0; i < summary->period_count; i++) {
+        int64_t left = window_ns - (int64_t)i * summary->period_ns;
+        summary->utilization_frac[i] /=
+            (double)(left < summary->period_ns ? left : summary->period_ns);
     }
 }

@@ -65,10 +65,9 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
     st_links_make(trace, ST_TRACE_SYNC, &order->syncs);
     order->call_of = st_xalloc(arena, trace->event_count + 1, sizeof *order->call_of);
     order->launch_ns = st_xalloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
-    const st_trace *launche_trace = order->trace;
     bool any = false;
-    for (uint32_t i = 0; i < launche_trace->event_count; i++) {
-        const st_trace_event *event = &launche_trace->events[i];
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
         order->call_of[i] = ST_TRACE_NONE;
         if (event->kind == ST_TRACE_CALL)
             find_window(order, event, &any);
@@ -77,7 +76,7 @@ void st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         find_window(order, event, &any);
         uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
         order->call_of[i] = call;
-        order->launch_ns[i] = call != ST_TRACE_NONE ? launche_trace->events[call].start_ns : 0;
+        order->launch_ns[i] = call != ST_TRACE_NONE ? trace->events[call].start_ns : 0;
         order->gpu_count++;
     }
     st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of, order,
@@ -171,20 +170,6 @@ static const int64_t LEAST_NS = 4000;
 /* Clocks are not further apart; a call that returns later was waiting for something else. */
 static const int64_t MOST_NS = 100000;
 
-/* The shortest time from a launch to the start of its task. */
-static int64_t least_lag_ns(const st_order *order)
-{
-    const st_trace_event *events = order->trace->events;
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < order->trace->event_count; i++) {
-        if (order->call_of[i] == ST_TRACE_NONE)
-            continue;
-        int64_t lag_ns = events[i].start_ns - order->launch_ns[i];
-        least = lag_ns < least ? lag_ns : least;
-    }
-    return least;
-}
-
 /* How long after what it waits for a call returns, if that is less than before. */
 static int64_t sooner(int64_t least_ns, const st_trace_event *call, int64_t over_ns)
 {
@@ -196,7 +181,16 @@ static int64_t sooner(int64_t least_ns, const st_trace_event *call, int64_t over
 /* By how much the clock is late, 0 where the times of calls and tasks fit together. */
 static int64_t find_late_ns(const st_order *order)
 {
-    int64_t lag_ns = least_lag_ns(order);
+    /* The shortest time from a launch to the start of its task. */
+    const st_trace_event *events = order->trace->events;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < order->trace->event_count; i++) {
+        if (order->call_of[i] == ST_TRACE_NONE)
+            continue;
+        int64_t lag_ns = events[i].start_ns - order->launch_ns[i];
+        least = lag_ns < least ? lag_ns : least;
+    }
+    int64_t lag_ns = least;
     int64_t return_ns = INT64_MAX;
     for (uint32_t t = 0; t < order->trace->track_count; t++) {
         /* Of calls that wait for all, and for the stream to which their thread has launched

@@ -286,18 +286,6 @@ static void add_time(patch *patches, size_t *count, st_scan_span at, int64_t tim
         add_patch(patches, count, at, time_text(time_ns, text));
 }
 
-static void write_patched(copier *c, const st_visit *visit, const patch *patches, size_t count)
-{
-    size_t done = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = (size_t)(patches[i].at.start - visit->start);
-        st_buffer_append(c->out, visit->text + done, at - done);
-        st_buffer_text(c->out, patches[i].text);
-        done = at + patches[i].at.length;
-    }
-    st_buffer_append(c->out, visit->text + done, visit->length - done);
-}
-
 /* Where an event goes: as its task does, or with what is around it. */
 static void move(const copier *c, uint32_t event, const st_draft *draft, st_moment *start,
                  st_moment *end)
@@ -351,7 +339,14 @@ static st_status copy_event(void *context, const st_visit *visit)
         }
     }
     next_event(c);
-    write_patched(c, visit, patches, count);
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (size_t)(patches[i].at.start - visit->start);
+        st_buffer_append(c->out, visit->text + done, at - done);
+        st_buffer_text(c->out, patches[i].text);
+        done = at + patches[i].at.length;
+    }
+    st_buffer_append(c->out, visit->text + done, visit->length - done);
     return ST_OK;
 }
 
@@ -403,10 +398,9 @@ static st_status copy_rank(copier *c, st_errors *errors)
     st_errors *ignored = st_xmemory(st_errors_create()); /* warnings that the first reading gave */
     c->trace = c->asked->set->ranks[c->rank];
     c->seen = st_xcalloc(c->trace->event_count + 1, sizeof *c->seen);
-    st_status status = ST_OK;
-    if (status == ST_OK && c->asked->graph != NULL)
+    if (c->asked->graph != NULL)
         st_export_map_make(c->asked, c->rank, arena, &c->map);
-    status = st_trace_read(c->trace->file, &options, &again, ignored);
+    st_status status = st_trace_read(c->trace->file, &options, &again, ignored);
     if (status != ST_OK)
         status = st_fail(errors, status, (st_place){.file = c->trace->file},
                          "the file changed while it was read");

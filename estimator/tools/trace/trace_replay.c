@@ -140,7 +140,6 @@ static st_status replay_extreme(checker *c, const extreme *one)
     for (size_t i = 0; i < c->graph->set->count && status == ST_OK; i++) {
         st_trace_breakdown time;
         st_replayed_rank(c->graph, c->replay, i, false, &time);
-        status = ST_OK;
         int64_t end_ns = c->graph->ranks[i].start_ns + time.window_ns;
         row->length_ns = end_ns > row->length_ns ? end_ns : row->length_ns;
     }
@@ -155,14 +154,14 @@ static st_status replay_extreme(checker *c, const extreme *one)
                         [PART_LAUNCH] = &row->launch_ns,
                         [PART_LATE] = &row->late_ns,
                         [PART_GPU] = &row->gpu_ns};
-    st_status path_status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
-    for (size_t i = 0; i < count && path_status == ST_OK; i++) {
+    status = st_replay_path(c->replay, c->arena, &steps, &count, c->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
         int64_t end_ns = st_replay_task(c->replay, steps[i].task).end_ns;
         if (end_ns > reached_ns)
             *parts[part_of(c, steps[i].task)] += end_ns - reached_ns;
         reached_ns = end_ns > reached_ns ? end_ns : reached_ns;
     }
-    return path_status;
+    return status;
 }
 
 static st_status replay_extremes(checker *c)

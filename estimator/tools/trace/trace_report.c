@@ -92,25 +92,6 @@ static const char *name_of(const st_trace *trace, uint32_t name)
     return name != ST_TRACE_NONE ? trace->names[name] : NULL;
 }
 
-static void put_file(const st_trace *trace, st_node *node)
-{
-    st_put_text(node, "file", trace->file);
-    st_put_known(node, "rank", trace->rank);
-    st_put_known(node, "world", trace->world_size);
-    st_put_text(node, "gpu", name_of(trace, trace->gpu));
-    st_put_text(node, "toplevel", trace->is_array ? "array" : "object");
-    st_put_bool(node, "ts_float", trace->has_decimals);
-    st_put_known(node, "base_ns", trace->base_ns);
-    st_put_text(node, "unit", name_of(trace, trace->unit));
-    st_put_bool(node, "partial", trace->partial);
-    st_put_count(node, "events", trace->file_events);
-    st_put_count(node, "X", trace->complete_events);
-    st_node *categories = st_put_map(node, "cats");
-    for (size_t i = 0; i < trace->category_count; i++)
-        st_put_count(categories, trace->names[trace->categories[i].name],
-                     trace->categories[i].count);
-}
-
 static void put_counts(st_node *node, const char *key, const st_trace_tally *tallies, size_t count)
 {
     st_node *map = st_put_map(node, key);
@@ -207,7 +188,21 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME, .elastic = true}, {.right = true}, {.right = true}, {.right = true}};
-    put_file(rank->trace, node);
+    st_put_text(node, "file", rank->trace->file);
+    st_put_known(node, "rank", rank->trace->rank);
+    st_put_known(node, "world", rank->trace->world_size);
+    st_put_text(node, "gpu", name_of(rank->trace, rank->trace->gpu));
+    st_put_text(node, "toplevel", rank->trace->is_array ? "array" : "object");
+    st_put_bool(node, "ts_float", rank->trace->has_decimals);
+    st_put_known(node, "base_ns", rank->trace->base_ns);
+    st_put_text(node, "unit", name_of(rank->trace, rank->trace->unit));
+    st_put_bool(node, "partial", rank->trace->partial);
+    st_put_count(node, "events", rank->trace->file_events);
+    st_put_count(node, "X", rank->trace->complete_events);
+    st_node *categories = st_put_map(node, "cats");
+    for (size_t i = 0; i < rank->trace->category_count; i++)
+        st_put_count(categories, rank->trace->names[rank->trace->categories[i].name],
+                     rank->trace->categories[i].count);
     st_put_count(node, "gpu_tasks", rank->gpu_tasks);
     st_put_count(node, "streams", rank->streams);
     st_put_count(node, "launches_linked", rank->launches_linked);

@@ -163,8 +163,8 @@ typedef struct st_sweep_ask {
     const st_trace *trace;
     const uint32_t *frames; /* which ranges */
     size_t count;
-    uint32_t none; /* the value outside of all */
-    st_sweep_value value;
+    uint32_t none;        /* the value outside of all */
+    st_sweep_value value; /* NULL: the range itself, an index */
     void *context;
 } st_sweep_ask;
 
@@ -230,13 +230,9 @@ typedef struct st_tree {
 } st_tree;
 
 /* Of all ranks together. Traces that were read with details; refuses those without such ranges,
- * with what to record. */
-st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_tree *tree,
-                       st_errors *errors) ST_NODISCARD;
-
-/* The same with the kernels of each part below it. */
-st_status st_view_tree_kernels(const st_trace_set *set, st_tree_by by, st_arena *arena,
-                               st_tree *tree, st_errors *errors) ST_NODISCARD;
+ * with what to record. With kernels those of each part are below it. */
+st_status st_view_tree(const st_trace_set *set, st_tree_by by, bool with_kernels, st_arena *arena,
+                       st_tree *tree, st_errors *errors) ST_NODISCARD;
 
 /* What of a tree is shown: deeper or smaller parts become one line. */
 typedef struct st_tree_limits {

@@ -302,18 +302,17 @@ void st_collectives_find(const st_trace_set *set, st_arena *arena, st_collective
     *found = (st_collectives){0};
     st_view_orders_make(set, arena, &orders);
     st_collate(orders.orders, orders.count, arena, &v.collation);
-    st_collectives *kernel_found = v.found;
-    kernel_found->ranks = st_xalloc(v.arena, set->count, sizeof *kernel_found->ranks);
-    kernel_found->counts = st_xalloc(v.arena, set->count, sizeof *kernel_found->counts);
+    found->ranks = st_xalloc(v.arena, set->count, sizeof *found->ranks);
+    found->counts = st_xalloc(v.arena, set->count, sizeof *found->counts);
     for (size_t r = 0; r < set->count; r++) {
         const st_trace *trace = set->ranks[r];
-        kernel_found->ranks[r] =
-            st_xalloc(v.arena, v.orders->orders[r].gpu_count + 1, sizeof *kernel_found->ranks[r]);
+        found->ranks[r] =
+            st_xalloc(v.arena, v.orders->orders[r].gpu_count + 1, sizeof *found->ranks[r]);
         for (uint32_t i = 0; i < trace->event_count; i++)
             if (st_trace_is_gpu(&trace->events[i]) &&
                 trace->events[i].class_ == ST_TRACE_COMMUNICATION)
-                describe(trace, i, &kernel_found->ranks[r][kernel_found->counts[r]++]);
-        kernel_found->count += kernel_found->counts[r];
+                describe(trace, i, &found->ranks[r][found->counts[r]++]);
+        found->count += found->counts[r];
     }
     list_computation(&v);
     for (size_t i = 0; i < v.collation.instance_count; i++)

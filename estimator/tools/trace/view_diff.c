@@ -138,8 +138,8 @@ st_status st_view_diff(const st_trace_set *before, const st_trace_set *after, st
     diff->by_step = diff->sides[0].steps > 0 && diff->sides[1].steps > 0;
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         diff->sides[i].divisor *= diff->by_step ? (double)diff->sides[i].steps : 1;
-        status = st_view_tree_kernels(sets[i], diff->by_module ? ST_TREE_MODULE : ST_TREE_NOTHING,
-                                      arena, &trees[i], errors);
+        status = st_view_tree(sets[i], diff->by_module ? ST_TREE_MODULE : ST_TREE_NOTHING, true,
+                              arena, &trees[i], errors);
         if (status == ST_OK && trees[i].count == 1)
             status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = diff->sides[i].name},
                              "the trace has no GPU work" ST_EXPECTED "kernels to compare");

@@ -57,15 +57,6 @@ static st_status category_value(void *context, uint32_t outer, const st_trace_fr
     return ST_OK;
 }
 
-static st_status operator_value(void *context, uint32_t outer, const st_trace_frame *frame,
-                                uint32_t *value)
-{
-    const st_trace *trace = ((const keeper *)context)->trace;
-    (void)outer;
-    *value = (uint32_t)(frame - trace->frames);
-    return ST_OK;
-}
-
 static st_status find_places(keeper *k, st_errors *errors)
 {
     size_t all = 0;
@@ -80,9 +71,8 @@ static st_status find_places(keeper *k, st_errors *errors)
         if (k->trace->frames[i].kind == ST_FRAME_OPERATOR)
             frames[all++] = i;
     if (status == ST_OK)
-        status =
-            st_sweep_make(&(st_sweep_ask){k->trace, frames, all, ST_TRACE_NONE, operator_value, k},
-                          &k->operators, errors);
+        status = st_sweep_make(&(st_sweep_ask){k->trace, frames, all, ST_TRACE_NONE, NULL, NULL},
+                               &k->operators, errors);
     free(frames);
     return status;
 }
@@ -182,12 +172,11 @@ static void follow(keeper *k)
             device->peak = now;
         }
         /* Of each part of time the moment that has most. */
-        st_memory_device *sample_device = k->device;
-        st_memory_sample *samples = sample_device->samples;
-        size_t count = sample_device->sample_count;
+        st_memory_sample *samples = device->samples;
+        size_t count = device->sample_count;
         bool is_next = count == 0 || now.at_ns / part_ns != samples[count - 1].at_ns / part_ns;
         if (is_next && count < MOST_SAMPLES)
-            samples[sample_device->sample_count++] = now;
+            samples[device->sample_count++] = now;
         else if (total_of(&now) > total_of(&samples[count - 1]))
             samples[count - 1] = now;
     }
@@ -246,22 +235,19 @@ st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_vie
             device = (st_memory_device){.trace = trace, .device = d, .reserved_bytes = -1};
             device.samples = st_xalloc(arena, MOST_SAMPLES, sizeof *device.samples);
             st_trace_summarize(trace, arena, &summary);
-            st_status device_status = ST_OK;
             k.start_ns = summary.window_start_ns;
-            device_status = find_places(&k, errors);
-            if (device_status == ST_OK)
+            status = find_places(&k, errors);
+            if (status == ST_OK) {
                 list_steps(&k);
-            if (device_status == ST_OK && k.count > 0) {
-                follow(&k);
-                list_blocks(&k);
-                device_status = ST_OK;
+                if (k.count > 0) {
+                    follow(&k);
+                    list_blocks(&k);
+                }
+                ST_XAPPEND(arena, view->devices, view->count, device);
             }
             free(k.steps);
             st_sweep_free(&k.categories);
             st_sweep_free(&k.operators);
-            status = device_status;
-            if (status == ST_OK)
-                ST_XAPPEND(arena, view->devices, view->count, device);
         }
     }
     if (status == ST_OK && view->count == 0)

@@ -43,8 +43,12 @@ static st_status sweep_thread(const st_sweep_ask *ask, const range *ranges, size
         nested inner = {ranges[i].end_ns, ask->none};
         if (depth > 0 && inner.end_ns > stack[depth - 1].end_ns)
             inner.end_ns = stack[depth - 1].end_ns;
-        st_status status = ask->value(ask->context, depth > 0 ? stack[depth - 1].value : ask->none,
-                                      &ask->trace->frames[ranges[i].frame], &inner.value);
+        st_status status = ST_OK;
+        if (ask->value == NULL)
+            inner.value = ranges[i].frame;
+        else
+            status = ask->value(ask->context, depth > 0 ? stack[depth - 1].value : ask->none,
+                                &ask->trace->frames[ranges[i].frame], &inner.value);
         if (status != ST_OK)
             return status;
         set_change(made, ranges[i].start_ns, inner.value);

@@ -134,15 +134,6 @@ static st_status node_value(void *context, uint32_t outer, const st_trace_frame 
     return status;
 }
 
-static st_status frame_value(void *context, uint32_t outer, const st_trace_frame *frame,
-                             uint32_t *value)
-{
-    const grower *g = context;
-    (void)outer;
-    *value = (uint32_t)(frame - g->trace->frames);
-    return ST_OK;
-}
-
 /* ---- a rank ---- */
 
 static st_status find_places(grower *g, uint32_t *frames)
@@ -236,9 +227,8 @@ static st_status add_rank(grower *g, const st_order *order)
                     (forward){frame->sequence, frame->start_ns, frame->track};
         }
         st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
-        status =
-            st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
-                          &g->backwards, g->errors);
+        status = st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, NULL, NULL},
+                               &g->backwards, g->errors);
     }
     if (status == ST_OK) {
         g->main_track = ST_TRACE_NONE;
@@ -268,23 +258,14 @@ typedef struct sibling {
 
 ST_COMPARE(compare_siblings, sibling, ST_RISING(parent) ST_FALLING(gpu_ns) ST_RISING(node));
 
-static st_status refuse(const st_trace_set *set, st_tree_by by, st_errors *errors)
+st_status st_view_tree(const st_trace_set *set, st_tree_by by, bool with_kernels, st_arena *arena,
+                       st_tree *tree, st_errors *errors)
 {
-    static const struct {
-        const char *lacks;
-        const char *remedy;
-    } texts[ST_TREE_BYS] = {
-        {"modules", "record with torch.profiler.profile(with_stack=True, with_modules=True)"},
-        {"annotations", "put torch.profiler.record_function(NAME) around parts of the step"},
-        {"stacks of Python", "record with torch.profiler.profile(with_stack=True)"},
-        {"operators", "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"},
-        {"kernels", ""}};
-    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
-                   "the trace has no %s" ST_HINT "%s", texts[by].lacks, texts[by].remedy);
-}
-
-static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_tree *tree)
-{
+    grower g = {.tree = tree,
+                .arena = arena,
+                .errors = errors,
+                .trace = set->ranks[0],
+                .with_kernels = with_kernels};
     st_view_orders orders;
     uint32_t root = 0;
     *tree = (st_tree){.by = by, .ranks = set->count};
@@ -292,8 +273,19 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
     st_status status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
     for (size_t i = 0; i < set->count && status == ST_OK; i++)
         status = add_rank(&g, &orders.orders[i]);
-    if (status == ST_OK && !g.any && by != ST_TREE_NOTHING)
-        status = refuse(set, by, g.errors);
+    if (status == ST_OK && !g.any && by != ST_TREE_NOTHING) {
+        static const struct {
+            const char *lacks;
+            const char *remedy;
+        } texts[ST_TREE_BYS] = {
+            {"modules", "record with torch.profiler.profile(with_stack=True, with_modules=True)"},
+            {"annotations", "put torch.profiler.record_function(NAME) around parts of the step"},
+            {"stacks of Python", "record with torch.profiler.profile(with_stack=True)"},
+            {"operators", "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"},
+            {"kernels", ""}};
+        status = st_fail(g.errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                         "the trace has no %s" ST_HINT "%s", texts[by].lacks, texts[by].remedy);
+    }
     if (status == ST_OK) {
         /* Times of parts are those of their whole; then lists all nodes depth first. */
         for (size_t i = 0; i < tree->count; i++)
@@ -306,7 +298,6 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
             parent->communication_ns += tree->nodes[i].communication_ns;
         }
         /* From the last sibling to the first, so that a stack hands them out in their order. */
-        st_arena *arena = g.arena;
         size_t count = tree->count;
         sibling *siblings = st_xmalloc((count + 1) * sizeof *siblings);
         size_t *firsts = st_xcalloc(count + 2, sizeof *firsts);
@@ -334,24 +325,6 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
     }
     st_view_orders_free(&orders);
     return status;
-}
-
-st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_tree *tree,
-                       st_errors *errors)
-{
-    grower g = {.tree = tree, .arena = arena, .errors = errors, .trace = set->ranks[0]};
-    return make_tree(set, g, by, tree);
-}
-
-st_status st_view_tree_kernels(const st_trace_set *set, st_tree_by by, st_arena *arena,
-                               st_tree *tree, st_errors *errors)
-{
-    grower g = {.tree = tree,
-                .arena = arena,
-                .errors = errors,
-                .trace = set->ranks[0],
-                .with_kernels = true};
-    return make_tree(set, g, by, tree);
 }
 
 /* GPU time by module, annotation, stack or operator: as a result, and as a picture. */

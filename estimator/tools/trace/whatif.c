@@ -89,31 +89,30 @@ typedef struct message_change {
 static double communication_growth(scaling *s, size_t event)
 {
     st_whatif *w = s->w;
-    const st_whatif *change_w = s->w;
-    const double *set = change_w->values.set;
+    const double *set = w->values.set;
     message_change c = {.traffic = traffic_of(s, event), .size = 1, .ranks = 1, .bandwidth = 1};
-    c.bandwidth = is_set(change_w, ST_WHATIF_BANDWIDTH) ? set[ST_WHATIF_BANDWIDTH] : 1;
+    c.bandwidth = is_set(w, ST_WHATIF_BANDWIDTH) ? set[ST_WHATIF_BANDWIDTH] : 1;
     switch (c.traffic) {
     case TRAFFIC_TP:
         s->tp_count++;
-        c.size = ratio(change_w, ST_WHATIF_HIDDEN) * ratio(change_w, ST_WHATIF_MICRO_BATCH);
-        c.ranks = ratio(change_w, ST_WHATIF_TP);
-        c.bandwidth *= is_set(change_w, ST_WHATIF_BANDWIDTH_TP) ? set[ST_WHATIF_BANDWIDTH_TP] : 1;
+        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
+        c.ranks = ratio(w, ST_WHATIF_TP);
+        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_TP) ? set[ST_WHATIF_BANDWIDTH_TP] : 1;
         break;
     case TRAFFIC_DP:
         s->dp_count++;
-        c.size = change_w->growth.parameters / ratio(change_w, ST_WHATIF_TP);
+        c.size = w->growth.parameters / ratio(w, ST_WHATIF_TP);
         if (!s->in_layer[event] &&
-            is_set(change_w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
-            c.size *= set[ST_WHATIF_LAYERS] / change_w->repeats[0].layers;
-        c.ranks = ratio(change_w, ST_WHATIF_DP);
-        c.bandwidth *= is_set(change_w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
+            is_set(w, ST_WHATIF_LAYERS)) /* gradients of all layers at once */
+            c.size *= set[ST_WHATIF_LAYERS] / w->repeats[0].layers;
+        c.ranks = ratio(w, ST_WHATIF_DP);
+        c.bandwidth *= is_set(w, ST_WHATIF_BANDWIDTH_DP) ? set[ST_WHATIF_BANDWIDTH_DP] : 1;
         break;
     default:
         s->w->others++;
         s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
-        s->w->unknown += !s->in_layer[event] && is_set(change_w, ST_WHATIF_LAYERS);
-        c.size = ratio(change_w, ST_WHATIF_HIDDEN) * ratio(change_w, ST_WHATIF_MICRO_BATCH);
+        s->w->unknown += !s->in_layer[event] && is_set(w, ST_WHATIF_LAYERS);
+        c.size = ratio(w, ST_WHATIF_HIDDEN) * ratio(w, ST_WHATIF_MICRO_BATCH);
         break;
     }
     st_trace_transfer before;
@@ -155,11 +154,9 @@ static double class_growth(scaling *s, size_t event)
         return w->growth.attention;
     case ST_TRACE_OPTIMIZER: {
         /* Optimizers update the parameters of all layers at once. */
-        const st_whatif *growth_w = s->w;
-        bool of_layers = is_set(growth_w, ST_WHATIF_LAYERS) && !s->in_layer[event];
-        return growth_w->growth.updated *
-               (of_layers ? growth_w->values.set[ST_WHATIF_LAYERS] / growth_w->repeats[0].layers
-                          : 1);
+        bool of_layers = is_set(w, ST_WHATIF_LAYERS) && !s->in_layer[event];
+        return w->growth.updated *
+               (of_layers ? w->values.set[ST_WHATIF_LAYERS] / w->repeats[0].layers : 1);
     }
     case ST_TRACE_COMMUNICATION:
         return communication_growth(s, event);
@@ -372,7 +369,7 @@ static void find_layers(st_whatif *w)
     bool needed =
         is_set(w, ST_WHATIF_LAYERS) || is_set(w, ST_WHATIF_PP) || is_set(w, ST_WHATIF_MICROS);
     w->repeats = st_xalloc(w->arena, count, sizeof *w->repeats);
-    for (size_t i = 0; i < count && w->status == ST_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         /* Where what repeats may be no layers, those are taken that the job has, if they are found.
          */
         const st_trace *trace = w->graph->set->ranks[i];
@@ -380,16 +377,11 @@ static void find_layers(st_whatif *w)
         st_repeats known;
         uint32_t layers = (uint32_t)st_whatif_job_layers(w);
         st_repeats_find(trace, (uint32_t)w->values.have[ST_WHATIF_LAYERS], w->arena, found);
-        st_status status = ST_OK;
-        if (status != ST_OK || st_repeats_are_layers(found) || layers == 0) {
-            w->status = status;
-        } else {
-            st_repeats_find(trace, layers, w->arena, &known);
-            status = ST_OK;
-            if (status == ST_OK && known.layers > 0)
-                *found = known;
-            w->status = status;
-        }
+        if (st_repeats_are_layers(found) || layers == 0)
+            continue;
+        st_repeats_find(trace, layers, w->arena, &known);
+        if (known.layers > 0)
+            *found = known;
     }
     if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers;

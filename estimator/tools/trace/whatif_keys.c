@@ -152,14 +152,6 @@ static st_status parse_one(parser *p, const char *text)
                        : "'steptime help trace whatif' lists the keys and what they mean");
 }
 
-static bool changes_nothing(const st_trace_change *change)
-{
-    return change->set_count + change->removed_count + change->fused_count +
-                   change->inserted_count ==
-               0 &&
-           change->ratios == NULL;
-}
-
 st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_whatif_values *values,
                           st_errors *errors)
 {
@@ -174,7 +166,10 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
         st_note(&status, parse_one(&set, change->sets[i]));
     for (size_t i = 0; i < change->removed_count; i++)
         st_note(&status, add_kernels(&remove, change->removed[i], strlen(change->removed[i]), 0));
-    if (status == ST_OK && changes_nothing(change))
+    if (status == ST_OK &&
+        (change->set_count + change->removed_count + change->fused_count + change->inserted_count ==
+             0 &&
+         change->ratios == NULL))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "nothing to change" ST_EXPECTED "--set KEY=VALUE");
     bool new_pipeline = values->set[ST_WHATIF_PP] > 0 || values->set[ST_WHATIF_MICROS] > 0;

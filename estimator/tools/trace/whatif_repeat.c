@@ -241,17 +241,15 @@ void st_whatif_plan_repeats(st_whatif *w)
     if (st_whatif_adds_micros(w)) {
         plan_micros(&p); /* layers besides are stretched */
     } else if (w->values.set[ST_WHATIF_LAYERS] > 0 && !pipeline) {
-        st_whatif *layer_w = p.w;
-        uint32_t layers = layer_w->repeats[0].layers;
-        double set = layer_w->values.set[ST_WHATIF_LAYERS];
-        bool done = have_equal_runs(layer_w) && set > layers && fmod(set, 1) == 0;
+        uint32_t layers = w->repeats[0].layers;
+        double set = w->values.set[ST_WHATIF_LAYERS];
+        bool done = have_equal_runs(w) && set > layers && fmod(set, 1) == 0;
         if (done)
             list_waits(&p);
-        for (size_t run = 0; run < layer_w->repeats[0].count && done && layer_w->status == ST_OK;
-             run++)
+        for (size_t run = 0; run < w->repeats[0].count && done && w->status == ST_OK; run++)
             done = plan_run(&p, run, (uint32_t)set - layers);
-        layer_w->repeats_layers = done;
-        layer_w->unit_count = done ? layer_w->unit_count : 0;
+        w->repeats_layers = done;
+        w->unit_count = done ? w->unit_count : 0;
     }
 }
 

@@ -160,10 +160,9 @@ static st_status take_job(whatif *own)
     /* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
      * recorded GPU. */
     static const char refine[] = ST_KEY_REFINE "=";
-    const whatif_options *have_options = own->run->options;
     st_status status = ST_OK;
-    for (size_t i = 0; i < have_options->have.count && status == ST_OK; i++) {
-        const char *text = have_options->have.items[i];
+    for (size_t i = 0; i < options->have.count && status == ST_OK; i++) {
+        const char *text = options->have.items[i];
         if (is_of_gpu(text))
             status = cli_add_text(own->run, &own->gpu_have, text);
         if (is_of_cluster(text))
@@ -178,7 +177,6 @@ static st_status take_job(whatif *own)
             st_job_load(own->run->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
         add_size(own, sizes[i], have, &own->change.have_count);
-    status = ST_OK;
     own->change.have = have;
     if (name != NULL && status == ST_OK) {
         own->said =

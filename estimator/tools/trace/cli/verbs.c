@@ -286,7 +286,7 @@ static st_status view_tree(cli_run *run, const cli_recorded *recorded, st_result
     st_tree_limits limits = {options->depth, options->least / 100};
     st_tree tree;
     st_status status =
-        st_view_tree(recorded->set, (st_tree_by)options->by, run->arena, &tree, run->errors);
+        st_view_tree(recorded->set, (st_tree_by)options->by, false, run->arena, &tree, run->errors);
     if (status != ST_OK)
         return status;
     if (options->svg != NULL)
