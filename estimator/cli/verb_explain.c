@@ -2,16 +2,23 @@
 /* steptime explain */
 #include "cli/verbs.h"
 
-enum { DIGITS_MAX = 17 }; /* digits of a double */
+enum {
+    DIGITS_MAX = 17, /* digits of a double */
+    SCREEN = 50,     /* lines */
+    WIDTH = 100      /* characters, of what is folded and goes to no terminal */
+};
 
 typedef struct explain_options {
     uint64_t depth;
     uint64_t digits;
+    bool all;
 } explain_options;
 
 static const cli_option option_rows[] = {
     CLI_COUNT(explain_options, depth, "depth", 0, UINT64_MAX,
-              "levels below the cell; 0 shows only the cell (default: down to the inputs)"),
+              "formulas of so many levels below the cell; 0 shows only the cell (default: "
+              "what fits a screen, folded)"),
+    CLI_FLAG(explain_options, all, "all", "formulas down to the inputs and their sources"),
     CLI_COUNT(explain_options, digits, "digits", 1, DIGITS_MAX,
               "significant digits of every number, 1 to 17 (default: 4)"),
     CLI_ROWS_JOB,
@@ -26,7 +33,8 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime explain gpt-3b-32x3090 T_iter",
-     "the time of an iteration, down to the numbers of the job"},
+     "the time of an iteration, and a tree of what it depends on"},
+    {"steptime explain gpt-3b-32x3090 T_iter --all", "down to the numbers of the job"},
     {"steptime explain gpt-3b-32x3090 T_iter --depth 1", "one level only"},
     {"steptime explain gpt-3b-32x3090 T_iter --depth 0 --digits 9", "numbers to check by hand"},
     {"steptime explain gpt-3b-32x3090 mu", "where an input comes from"},
@@ -41,6 +49,8 @@ static int run_explain(cli_run *run)
     bool is_short = cli_is_given(run, &options->depth) && options->depth < SIZE_MAX;
     st_estimate_view view = cli_view(run);
     view.levels = is_short ? (size_t)options->depth + 1 : 0;
+    view.lines = is_short || options->all ? 0 : SCREEN;
+    view.width = view.lines > 0 && view.width == 0 ? WIDTH : view.width;
     view.digits = (size_t)options->digits;
     st_estimate *estimate = NULL;
     request.cells = &run->arguments[1];
@@ -60,8 +70,9 @@ const cli_verb cli_verb_explain = {
     .words = {CLI_WORD_JOB, CLI_WORD_CELL},
     .summary = "show how a number of an estimate is computed",
     .doc = "Shows a cell's meaning, its formula, the formula with numbers, the result and the "
-           "source, then the same for everything that the formula reads, down to the inputs and "
-           "their sources. Each cell is shown once.",
+           "source, then a tree of what the formula reads, largest parts first, that fits a "
+           "screen. With --depth or --all everything that the formula reads has its formula, down "
+           "to the inputs and their sources. Each cell is shown once.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(explain_options),

@@ -260,7 +260,8 @@ static const char *explained(fixture *own, const st_estimate *estimate,
 {
     st_buffer buffer = {0};
     st_result result;
-    st_explanation_report(estimate, explanation, own->errors, own->arena, &result);
+    result.arena = own->arena;
+    st_explanation_report(estimate, explanation, 0, own->errors, &result);
     st_result_write_text(&result, &plain, &buffer);
     assert_false(buffer.failed);
     char *text = st_arena_copy(own->arena, buffer.data, buffer.length);

@@ -158,6 +158,12 @@ TEST_OF(test_an_explanation_goes_as_deep_as_asked, fixture *own, set_up, tear_do
     assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors), ST_OK);
     assert_null(strstr(flat.data, "model.layers"));
     assert_non_null(strstr(flat.data, "121.635[ms]"));
+    st_buffer_free(&flat);
+    view.levels = 0;
+    view.lines = 7;
+    assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors), ST_OK);
+    assert_non_null(strstr(flat.data, "--all everything"));
+    assert_null(strstr(flat.data, "model.layers in"));
     view.digits = 18;
     assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors),
                      ST_ERR_USAGE);

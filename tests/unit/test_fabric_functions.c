@@ -183,7 +183,8 @@ static void expect_told(fixture *own, const char *sets, const char *cell, const 
         st_program_explain_view(estimate.program, estimate.input_values, &view, own->arena,
                                 &explanation, own->errors) != ST_OK)
         fail_msg("%s", said(own));
-    st_explanation_report(&estimate, explanation, own->errors, own->arena, &result);
+    result.arena = own->arena;
+    st_explanation_report(&estimate, explanation, 0, own->errors, &result);
     assert_form_has(&result, ST_FORM_TEXT, parts, 4);
 }
 

@@ -122,7 +122,8 @@ static st_status explanation(const fixture *own, st_arena *arena, st_errors *err
                                     &found, errors);
     if (status == ST_OK) {
         st_result result;
-        st_explanation_report(&estimate, found, errors, arena, &result);
+        result.arena = arena;
+        st_explanation_report(&estimate, found, 0, errors, &result);
         st_result_write_text(&result, &plain, buffer);
         st_result_write_json(&result, buffer);
     }

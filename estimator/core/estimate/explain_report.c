@@ -11,6 +11,7 @@
 #include "base/error_report.h"
 #include "base/chars.h"
 #include "base/utf8.h"
+#include "estimate/explain_fold.h"
 #include "estimate/groups.h"
 #include "sheet/type_write.h"
 
@@ -18,6 +19,8 @@
 
 enum {
     STEP_INDENT = 4,
+    TITLE_WIDTH = 90,
+    MOST_FORMULA = 400,
     INDENT_LEVELS = 12 /* deeper steps stay at this indent: lines must remain readable */
 };
 
@@ -26,6 +29,7 @@ typedef struct explain_writer {
     st_arena *arena;
     bool *inputs_seen; /* one per input of the sheet */
     bool *cells_seen;  /* one per cell: written already */
+    size_t lines;      /* of the folded text; 0: it is not folded */
 } explain_writer;
 
 static void write_indent(st_node *node, size_t indent)
@@ -135,8 +139,12 @@ static void write_repeats(const explain_writer *writer, const st_explanation *st
     }
 }
 
-static void write_side(const char *text, size_t column, st_node *node)
+/* A folded explanation has the beginning of a formula with very many terms. */
+static void write_side(const explain_writer *writer, const char *text, size_t column, st_node *node)
 {
+    bool cut = writer->lines > 0 && strlen(text) > MOST_FORMULA;
+    if (cut)
+        text = st_or_none(st_arena_printf(writer->arena, "%.*s ...", MOST_FORMULA, text));
     st_say(node, "= ");
     st_say_wrapped(node, text, column + 2, column + 2);
     st_say(node, "\n");
@@ -184,11 +192,16 @@ static void write_formula(const explain_writer *writer, const st_explanation *st
     write_indent(node, indent);
     st_say_ink(node, ST_INK_NAME, name);
     st_say(node, " ");
+    if (column > indent + TITLE_WIDTH) { /* a function of very many arguments */
+        column = indent + STEP_INDENT;
+        st_say(node, "\n");
+        write_indent(node, column);
+    }
     if (step->formula[0] != '\0') {
-        write_side(step->formula, column, node);
+        write_side(writer, step->formula, column, node);
         write_indent(node, column);
         if (step->numbers[0] != '\0' && strcmp(step->numbers, step->formula) != 0) {
-            write_side(step->numbers, column, node);
+            write_side(writer, step->numbers, column, node);
             write_indent(node, column);
         }
     }
@@ -196,21 +209,25 @@ static void write_formula(const explain_writer *writer, const st_explanation *st
     st_buffer_end(&left, &node->result->failed);
 }
 
-static void write_step(const explain_writer *writer, const st_explanation *step, size_t level,
+/* What a step is, its formula, and what its provider says. */
+static void write_head(const explain_writer *writer, const st_explanation *step, size_t indent,
                        st_node *node)
 {
-    size_t indent = STEP_INDENT * (level < INDENT_LEVELS ? level : INDENT_LEVELS) + STEP_INDENT;
-    bool *mark = cell_mark(writer, step);
-    if (mark != NULL)
-        *mark = true;
     /* "NAME - meaning   [citation]" */
     write_indent(node, indent - STEP_INDENT);
     st_say_ink(node, ST_INK_NAME, step->name);
+    size_t column = indent - STEP_INDENT + st_utf8_count(step->name, strlen(step->name)) + 3;
+    bool has_cite = step->cite[0] != '\0';
     if (step->doc[0] != '\0') {
         st_say(node, " - ");
-        st_say_ink(node, ST_INK_PLAIN, step->doc);
+        size_t length = st_utf8_count(step->doc, strlen(step->doc)) + strlen(step->cite);
+        bool is_long = has_cite && column + length > TITLE_WIDTH;
+        const char *text =
+            is_long ? st_arena_printf(writer->arena, "%s [%s]", step->doc, step->cite) : step->doc;
+        st_say_wrapped(node, st_or_none(text), column, indent);
+        has_cite = has_cite && !is_long;
     }
-    if (step->cite[0] != '\0') {
+    if (has_cite) {
         st_say(node, "   ");
         st_say_ink(node, ST_INK_FAINT, "[");
         st_say_ink(node, ST_INK_FAINT, step->cite);
@@ -236,6 +253,16 @@ static void write_step(const explain_writer *writer, const st_explanation *step,
         const char *const fields[] = {term->part ? "+" : "", term->name, value, term->doc};
         st_table_row(term_table, fields);
     }
+}
+
+static void write_step(const explain_writer *writer, const st_explanation *step, size_t level,
+                       st_node *node)
+{
+    size_t indent = STEP_INDENT * (level < INDENT_LEVELS ? level : INDENT_LEVELS) + STEP_INDENT;
+    bool *mark = cell_mark(writer, step);
+    if (mark != NULL)
+        *mark = true;
+    write_head(writer, step, indent, node);
     if (step->cut) {
         write_indent(node, indent);
         st_say_ink(node, ST_INK_FAINT, "(increase --depth to show more)");
@@ -320,12 +347,13 @@ static void put_step(const explain_writer *writer, const st_explanation *step, s
 }
 
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
-                           const st_errors *errors, st_arena *arena, st_result *result)
+                           size_t lines, const st_errors *errors, st_result *result)
 {
+    st_arena *arena = result->arena;
     size_t cell_count = 0;
     st_node *root = st_result_begin(result, arena);
     (void)st_sheet_cells(estimate->sheet, &cell_count);
-    explain_writer writer = {.estimate = estimate, .arena = arena};
+    explain_writer writer = {.estimate = estimate, .arena = arena, .lines = lines};
     writer.inputs_seen =
         st_arena_alloc(arena, estimate->input_count + 1, sizeof *writer.inputs_seen);
     writer.cells_seen = st_arena_alloc(arena, cell_count + 1, sizeof *writer.cells_seen);
@@ -338,5 +366,11 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
     st_limits_say(errors, root);
     if (explanation->kind == ST_EXPLAIN_INPUT)
         add_input(&writer, explanation, write_inputs(root, 0));
-    put_step(&writer, explanation, 0, st_put_map(root, "explanation"));
+    st_node *map = st_put_map(root, "explanation");
+    if (lines > 0) {
+        write_head(&writer, explanation, STEP_INDENT, map);
+        st_explanation_fold(estimate, explanation, lines, map);
+    } else {
+        put_step(&writer, explanation, 0, map);
+    }
 }

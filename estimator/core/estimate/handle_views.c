@@ -136,8 +136,25 @@ st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_
                                          handle->arena, &explanation, errors);
     if (status != ST_OK)
         return status;
-    st_result result;
-    st_explanation_report(estimate, explanation, errors, handle->arena, &result);
-    write_result(&result, &asked, buffer);
+    /* All of it if that fits, else as large a tree as does. */
+    size_t rows = 0;
+    for (size_t lines = SIZE_MAX; lines > 0;) {
+        st_buffer text = {0};
+        st_result result = {.arena = handle->arena};
+        st_explanation_report(estimate, explanation, rows, errors, &result);
+        write_result(&result, &asked, &text);
+        size_t count = 0;
+        for (const char *at = st_buffer_read(&text); *at != '\0'; at++)
+            count += *at == '\n' ? 1 : 0;
+        bool fits = asked.form != ST_ESTIMATE_TEXT || asked.lines == 0 || count <= asked.lines;
+        lines = rows == 0 ? asked.lines + 1 : rows;
+        size_t over = rows == 0 ? 1 : (count - asked.lines + 3) / 4;
+        if (fits || over >= lines) {
+            st_buffer_text(buffer, st_buffer_read(&text));
+            lines = 0;
+        }
+        rows = fits ? 0 : lines - over;
+        st_buffer_end(&text, &buffer->failed);
+    }
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

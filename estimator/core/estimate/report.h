@@ -15,8 +15,9 @@
 /* `errors` holds the warnings of the run. */
 void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
                         st_result *result);
+/* `result` has its arena; with `lines` it is only text, a tree of at most so many. */
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
-                           const st_errors *errors, st_arena *arena, st_result *result);
+                           size_t lines, const st_errors *errors, st_result *result);
 
 /* Job, plan and sheet. */
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);

@@ -137,11 +137,13 @@ typedef struct st_estimate_view {
     bool all;      /* of a report as text: every number, with its source, not only the summary */
     bool cite;     /* of a summary: with sources */
     bool quiet;    /* of a summary: without warnings */
+    size_t
+        lines; /* of an explanation as text: at most about so many, with the rest folded; 0: all */
 } st_estimate_view;
 
 #define ST_ESTIMATE_VIEW_INIT                                                                      \
     {                                                                                              \
-        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0, false, false, false            \
+        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0, false, false, false, 0         \
     }
 
 /* The report of what was computed; `errors` has the warnings that it shows. */
